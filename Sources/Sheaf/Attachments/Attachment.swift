@@ -1,14 +1,14 @@
 import SheafStorage
 
-/// A file that is here, to be read as often as one likes.
+/// A file that is stored locally and can be read any number of times.
 ///
-/// Each chunk of it is compared with its hash before anybody sees it.
+/// Each chunk is compared with its hash before it is returned.
 public struct Attachment: Sendable {
-    /// What documents say of it.
+    /// The token that documents contain.
     public let token: AttachmentToken
     private let store: AttachmentStore
 
-    /// How long a file may be that is read into memory as a whole.
+    /// Maximum number of bytes that one call reads into memory.
     public static let maximumDataLength = 1 << 28
 
     init(_ token: AttachmentToken, in store: AttachmentStore) {
@@ -17,35 +17,36 @@ public struct Attachment: Sendable {
     }
 
     public var id: AttachmentID { token.id }
-    /// The bytes of the file.
+    /// Length of the file in bytes.
     public var length: Int { token.length }
     public var metadata: [String: String] { token.metadata }
 
-    /// All bytes of a file that is not too long for that.
+    /// Returns all bytes of the file, if there are at most `maximumDataLength`.
     public nonisolated(nonsending) func data() async throws -> [UInt8] {
         try await data(in: 0..<length)
     }
 
-    /// Some bytes of the file.
+    /// Returns a range of bytes of the file.
     public nonisolated(nonsending) func data(in range: Range<Int>) async throws -> [UInt8] {
         guard range.lowerBound >= 0, range.upperBound <= length else {
             throw StoreError(
                 .argument,
-                "the attachment has \(length) bytes, and none from "
-                    + "\(range.lowerBound) to \(range.upperBound)")
+                "the range from \(range.lowerBound) to \(range.upperBound) is outside of the "
+                    + "attachment, which has \(length) bytes")
         }
         guard range.count <= Self.maximumDataLength else {
             throw StoreError(
                 .limit,
                 "\(range.count) is more than maximumDataLength allows, which is "
                     + "\(Self.maximumDataLength)",
-                hint: "copy(to:) and forEachChunk take files of any length")
+                hint: "copy(to:) and forEachChunk accept files of any length")
         }
         return try await onFile { file throws(AttachmentError) in try file.read(range) }
     }
 
-    /// Calls `body` with the bytes of the file, some 256 KiB at a time, on a thread of its own; the whole
-    /// is never in memory.
+    /// Calls `body` with successive chunks of up to 256 KiB, on a separate thread.
+    ///
+    /// The complete file is never in memory.
     public nonisolated(nonsending) func forEachChunk(
         _ body: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
     ) async throws {
@@ -59,7 +60,7 @@ public struct Attachment: Sendable {
         if let failure { throw failure }
     }
 
-    /// Makes a file of it at `path`, where nothing may be yet; the file is durable when this returns.
+    /// Copies the file to a new file at `path`; the copy is durable when this returns.
     public nonisolated(nonsending) func copy(to path: String) async throws {
         let name = FileName.temporaryName(store.options.random())
         try await onFile { file throws(AttachmentError) in
@@ -81,7 +82,7 @@ public struct Attachment: Sendable {
     }
 }
 
-/// A path, apart: the directory, and the name in it.
+/// A path split into its directory and the name in it.
 struct SplitPath: Sendable {
     let directory: String
     let name: String
@@ -143,7 +144,7 @@ extension AttachmentFile {
     }
 }
 
-/// Runs what works on attachments, and lets its errors out as those that users see.
+/// Runs a closure that uses attachments, and converts its errors to public ones.
 func onAttachments<Result>(
     _ body: () throws(AttachmentError) -> Result
 ) throws(StoreError) -> Result {

@@ -1,23 +1,23 @@
 import SheafBytes
 package import SheafStorage
 
-/// What can go wrong with the files that documents name.
+/// An error of the attachment files that documents reference.
 package enum AttachmentError: Error, Equatable, Sendable {
     /// The system refused a call on a file.
     case volume(VolumeError)
-    /// Bytes of a file are not what its name says.
+    /// The bytes of a file do not match its name.
     case damaged(StorageError.Damage)
-    /// The file is not here, or not all of it.
+    /// The file is not stored locally, or only in part.
     case missing(AttachmentID)
-    /// Hashes that somebody has sent do not make the id.
+    /// Received chunk hashes do not match the id.
     case wrongList(AttachmentID)
-    /// Bytes that somebody has sent are not those of the chunk.
+    /// Received bytes do not match the hash of the chunk.
     case wrongChunk(AttachmentID, chunk: Int)
-    /// What was being added is not what it was at the beginning.
+    /// The source of an attachment changed while it was added.
     case changed(String)
-    /// There is something where the file was to be copied.
+    /// The destination of a copy already exists.
     case occupied(String)
-    /// Something is larger than it may be.
+    /// A value exceeds a limit.
     case limit(name: String, value: Int, limit: Int)
     case readOnly
     case closed
@@ -30,15 +30,15 @@ extension AttachmentError: CustomStringConvertible {
             error.code.meansFull
                 ? "the disk is full: \(error); make room, and try again" : error.description
         case .damaged(let damage): "an attachment is damaged: \(damage)"
-        case .missing(let id): "the attachment \(id) is not here; it has to be fetched"
-        case .wrongList(let id): "the hashes that were sent are not those of the attachment \(id)"
+        case .missing(let id): "the attachment \(id) is not stored locally; fetch it first"
+        case .wrongList(let id): "the received hashes do not match the attachment \(id)"
         case .wrongChunk(let id, let chunk):
-            "the bytes that were sent are not those of chunk \(chunk) of the attachment \(id)"
+            "the received bytes do not match chunk \(chunk) of the attachment \(id)"
         case .changed(let name):
             "\(name.shortened(to: ErrorText.limit)) was changed while it was read; add it again"
         case .occupied(let path):
-            "an attachment is not copied to \(path.shortened(to: ErrorText.limit)), which exists; "
-                + "remove what is there, or choose another path"
+            "the destination \(path.shortened(to: ErrorText.limit)) of the copy already exists; "
+                + "remove it, or choose another path"
         case .limit(let name, let value, let limit):
             "\(value) is more than \(name) allows, which is \(limit)"
         case .readOnly: "the store was opened for reading only; open it for writing to change it"
@@ -47,14 +47,14 @@ extension AttachmentError: CustomStringConvertible {
     }
 }
 
-/// Runs calls on a volume and lets their refusals out as those of attachments.
+/// Runs calls on a volume and converts their errors.
 func onVolume<Value>(
     _ body: () throws(VolumeError) -> Value
 ) throws(AttachmentError) -> Value {
     do throws(VolumeError) { return try body() } catch { throw .volume(error) }
 }
 
-/// Runs what reads the head of a file.
+/// Runs a closure that decodes the header of a file, and adds the file to its errors.
 func onHead<Value>(
     of file: String, _ body: () throws(Malformed) -> Value
 ) throws(AttachmentError) -> Value {
@@ -64,7 +64,7 @@ func onHead<Value>(
 }
 
 extension Malformed {
-    /// Where the mistake is.
+    /// The offset of the error.
     fileprivate var offset: Int {
         switch self {
         case .truncated(let offset), .varint(let offset), .compressed(let offset),

@@ -1,25 +1,25 @@
 import SheafBytes
 import SheafStorage
 
-/// An open file of the directory of attachments, whose head makes its name.
+/// An open file of the attachment directory, whose header matches its name.
 package final class AttachmentFile: Sendable {
     package let id: AttachmentID
     package let list: ChunkList
-    /// What the head said when the file was opened.
+    /// The header at opening.
     let head: AttachmentHead
     private let file: any VolumeFile
-    /// How messages name the file.
+    /// The path of the file in error messages.
     private let path: String
     private let start: Int
 
     package var length: Int { list.length }
     package var chunkCount: Int { list.count }
 
-    /// The names of files that are here, and of those of which only a part is.
+    /// Returns the file name of a complete attachment; `name(ofPartial:)` is for a partial one.
     static func name(ofWhole id: AttachmentID) -> String { "\(id).whole" }
     static func name(ofPart id: AttachmentID) -> String { "\(id).part" }
 
-    /// Opens a file; what its head says is not believed before it makes the id.
+    /// Opens a file, and checks that its header matches the id.
     static func open(
         _ id: AttachmentID, isWhole: Bool, in volume: any Volume, for access: FileAccess = .read
     ) throws(AttachmentError) -> AttachmentFile {
@@ -35,7 +35,7 @@ package final class AttachmentFile: Sendable {
         }
     }
 
-    /// Takes over a file that begins with a head.
+    /// Creates an instance for an open file that begins with a header.
     init(_ head: AttachmentHead, _ file: any VolumeFile, _ path: String) {
         self.head = head
         self.file = file
@@ -59,13 +59,14 @@ package final class AttachmentFile: Sendable {
                 try AttachmentHead.fileLength(bytes, of: id)
             }
         }
-        // The length is checked before the head is read: a wrong one would have us read too much.
+        // The length is checked before the header is read: a wrong length would make us read too
+        // much.
         let headLength = AttachmentHead.length(ofFile: length)
         guard size == headLength + length else {
             throw .damaged(
                 StorageError.Damage(
                     file: path, offset: min(size, headLength + length),
-                    reason: "the file has \(size) bytes, and not \(headLength + length)"))
+                    reason: "the file has \(size) bytes instead of \(headLength + length)"))
         }
         let bytes = try bytes(0..<headLength, of: file)
         return try onHead(of: path) { () throws(Malformed) in
@@ -88,7 +89,7 @@ package final class AttachmentFile: Sendable {
         return bytes
     }
 
-    /// The bytes of a chunk, compared with its hash.
+    /// Returns the bytes of a chunk, compared with its hash.
     package func read(_ chunk: Int) throws(AttachmentError) -> [UInt8] {
         precondition(0..<list.count ~= chunk, "Only chunks of the file are read.")
         let range = list.range(of: chunk)
@@ -97,12 +98,12 @@ package final class AttachmentFile: Sendable {
             throw .damaged(
                 StorageError.Damage(
                     file: path, offset: start + range.lowerBound,
-                    reason: "the bytes are not those of chunk \(chunk)"))
+                    reason: "the bytes do not match the hash of chunk \(chunk)"))
         }
         return bytes
     }
 
-    /// Some bytes of the file, from the chunks that they are in.
+    /// Returns a range of bytes of the file, read from the chunks that contain it.
     package func read(_ range: Range<Int>) throws(AttachmentError) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(range.count)
@@ -118,12 +119,12 @@ package final class AttachmentFile: Sendable {
         return bytes
     }
 
-    /// Writes the bytes of a chunk, which were compared with its hash before.
+    /// Writes the bytes of a chunk, which have been compared with its hash.
     func write(_ bytes: UnsafeRawBufferPointer, at chunk: Int) throws(AttachmentError) {
         try write(bytes, atOffset: start + list.range(of: chunk).lowerBound)
     }
 
-    /// Writes which chunks are here.
+    /// Writes the set of stored chunks.
     func write(_ here: ChunkSet) throws(AttachmentError) {
         let offset = AttachmentHead.hereOffset(list)
         try here.bytes.span.withUnsafeBytes { bytes throws(AttachmentError) in
@@ -131,7 +132,7 @@ package final class AttachmentFile: Sendable {
         }
     }
 
-    /// Writes that somebody wants the file.
+    /// Clears the time since which no document references the file.
     func writeWanted() throws(AttachmentError) {
         try AttachmentHead.mark(0).span.withUnsafeBytes { bytes throws(AttachmentError) in
             try write(bytes, atOffset: AttachmentHead.Layout.mark)

@@ -1,20 +1,20 @@
 package import SheafBytes
 
-/// What stands before the bytes of an attachment in its file (`format-spec/attachments.md`, table 2).
+/// The header of an attachment file (`format-spec/attachments.md`, table 2).
 package struct AttachmentHead: Equatable, Sendable {
     package let id: AttachmentID
     package let list: ChunkList
-    /// Of which chunks the bytes are here.
+    /// The chunks that are stored.
     package var here: ChunkSet
-    /// When it was seen that no document names the file, in milliseconds since 1970; 0: it was not.
+    /// When the file was found unreferenced, in milliseconds since 1970; 0 if it was not.
     package var unnamedSince: UInt64 = 0
 
     enum Layout {
         static let magic = 0, version = 8, reserved = 12, length = 16, id = 24
         static let mark = 56, otherReserved = 72, list = 96
-        /// How long a mark is, with its hash.
+        /// Length of the mark with its hash.
         static let markLength = 16
-        /// Where the bytes of the file may begin.
+        /// The alignment of the first byte of the attachment.
         static let alignment = 4_096
     }
 
@@ -27,14 +27,14 @@ package struct AttachmentHead: Equatable, Sendable {
         self.here = here
     }
 
-    /// How long the head is of a file of so many bytes.
+    /// Returns the length of the header for a file of `length` bytes.
     package static func length(ofFile length: Int) -> Int {
         let count = ChunkList.count(ofLength: length)
         let end = Layout.list + count * SHA256.length + (count + 7) / 8
         return (end + Layout.alignment - 1) / Layout.alignment * Layout.alignment
     }
 
-    /// Where the note of the chunks that are here begins.
+    /// Returns the offset of the set of stored chunks.
     static func hereOffset(_ list: ChunkList) -> Int { Layout.list + list.hashes.count }
 
     package var bytes: [UInt8] {
@@ -52,7 +52,7 @@ package struct AttachmentHead: Equatable, Sendable {
         return writer.bytes
     }
 
-    /// The bytes that say since when nothing names the file.
+    /// Returns the encoded time since which no document references the file.
     static func mark(_ time: UInt64) -> [UInt8] {
         var writer = ByteWriter(capacity: Layout.markLength)
         writer.write(time)
@@ -60,15 +60,15 @@ package struct AttachmentHead: Equatable, Sendable {
         return writer.bytes
     }
 
-    /// When it was that a mark says; 0 where the mark is wrong.
+    /// Returns the time in a mark; 0 if the mark is damaged.
     static func time(ofMark bytes: [UInt8]) -> UInt64 {
         let time = bytes.prefix(8).reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         return mark(time) == bytes ? time : 0
     }
 
-    /// Reads a head, of which nothing is believed that the id does not prove.
+    /// Decodes a header and checks that it matches the id.
     ///
-    /// The mark alone may be wrong, and then says nothing: it changes in place.
+    /// A damaged mark is no error and counts as 0, because the mark changes in place.
     package init(
         decoding bytes: UnsafeRawBufferPointer, of id: AttachmentID, isWhole: Bool
     ) throws(Malformed) {
@@ -77,28 +77,28 @@ package struct AttachmentHead: Equatable, Sendable {
         let count = ChunkList.count(ofLength: length)
         let hashes = Array(bytes[Layout.list..<Layout.list + count * SHA256.length])
         guard let list = ChunkList(length: length, hashes: hashes), list.id == id else {
-            throw .invalid("a list that does not make the name of the file", at: Layout.list)
+            throw .invalid("a chunk list that does not match the id", at: Layout.list)
         }
         let start = Self.hereOffset(list)
         guard let here = ChunkSet(count: count, bytes: bytes[start..<start + (count + 7) / 8]),
             !isWhole || here.isFull
-        else { throw .invalid("a note of chunks that cannot be", at: start) }
+        else { throw .invalid("an invalid set of chunks", at: start) }
         self.init(id: id, list: list, here: here)
         unnamedSince = Self.time(ofMark: Array(bytes[Layout.mark..<Layout.otherReserved]))
     }
 
-    /// Reads how long a file is, by the first bytes of its head.
+    /// Returns the length of a file, decoded from the first bytes of its header.
     static func fileLength(
         _ bytes: UnsafeRawBufferPointer, of id: AttachmentID
     ) throws(Malformed) -> Int {
         guard bytes.count >= Layout.list else { throw .truncated(at: 0) }
         guard bytes.prefix(magic.count).elementsEqual(magic) else {
-            throw .invalid("no attachment", at: Layout.magic)
+            throw .invalid("a wrong magic number", at: Layout.magic)
         }
         var reader = ByteReader(bytes, at: Layout.version)
         let version = try reader.readUInt32()
         guard version == Self.version else {
-            throw .invalid("version \(version), which this program does not know,", at: 8)
+            throw .invalid("the unsupported version \(version)", at: 8)
         }
         guard try reader.readUInt32() == 0,
             bytes[Layout.otherReserved..<Layout.list].allSatisfy({ $0 == 0 })

@@ -1,20 +1,21 @@
 import SheafBytes
 
-/// What an attachment is called: a cryptographic hash of its bytes and their number, so that whoever
-/// has it knows whether bytes are right, wherever they come from (`format-spec/attachments.md`).
+/// The id of an attachment: a cryptographic hash of its bytes and their number.
+///
+/// Bytes from any source can be checked against it (`format-spec/attachments.md`).
 public struct AttachmentID: Hashable, Sendable {
-    /// 32 bytes.
+    /// The 32 bytes of the id.
     public let bytes: [UInt8]
 
     static let length = SHA256.length
 
-    /// The id with these bytes; nil where it is not 32 of them.
+    /// Creates an id from 32 bytes; nil for any other number of bytes.
     public init?(bytes: some Sequence<UInt8>) {
         self.bytes = Array(bytes)
         guard self.bytes.count == Self.length else { return nil }
     }
 
-    /// Reads 64 hexadecimal digits, `0` to `9` and `a` to `f`; nil for all else.
+    /// Parses 64 hexadecimal digits, `0` to `9` and `a` to `f`; nil for anything else.
     public init?(_ text: String) {
         let digits = Array(text.utf8)
         guard digits.count == 2 * Self.length else { return nil }
@@ -39,7 +40,7 @@ public struct AttachmentID: Hashable, Sendable {
 }
 
 extension AttachmentID: CustomStringConvertible {
-    /// 64 hexadecimal digits.
+    /// The id as 64 hexadecimal digits.
     public var description: String {
         let digits = Array("0123456789abcdef".utf8)
         return String(

@@ -1,21 +1,21 @@
 package import SheafStorage
 
-/// Where the bytes of a new attachment come from.
+/// The source of the bytes of a new attachment.
 protocol AttachmentSource {
-    /// What messages call it.
+    /// The name of the source in error messages.
     var name: String { get }
-    /// How many bytes it has, before they are read.
+    /// Number of bytes, before they are read.
     var length: Int { get }
 
-    /// Fills a buffer with what stands at an offset; nil where there is not so much.
+    /// Fills a buffer with the bytes at an offset; returns false if the source is too short.
     func read(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int
     ) throws(VolumeError) -> Bool
-    /// Whether it still has so many bytes.
+    /// Whether the source still has `length` bytes.
     func isUnchanged() throws(VolumeError) -> Bool
 }
 
-/// Bytes that are in memory.
+/// A source in memory.
 struct BytesSource: AttachmentSource {
     let bytes: [UInt8]
     var name: String { "memory" }
@@ -31,7 +31,7 @@ struct BytesSource: AttachmentSource {
     func isUnchanged() throws(VolumeError) -> Bool { true }
 }
 
-/// A file somewhere else.
+/// A source in a file outside of the store.
 struct FileSource: AttachmentSource {
     let name: String
     let length: Int
@@ -58,7 +58,7 @@ struct FileSource: AttachmentSource {
 }
 
 extension AttachmentStore {
-    /// Adds a file, chunk by chunk; returns what it is called when it is durable.
+    /// Adds a file chunk by chunk; returns its id when the file is durable.
     func add(_ source: some AttachmentSource) throws(AttachmentError) -> AttachmentID {
         let volume = try writableVolume()
         let length = source.length
@@ -92,7 +92,7 @@ extension AttachmentStore {
         return (try add(source), source.length)
     }
 
-    /// Writes a whole file and makes its bytes durable, but for its name.
+    /// Writes a complete file and makes its bytes durable, but not its name.
     private func fill(
         _ name: String, in volume: any Volume, from source: some AttachmentSource
     ) throws(AttachmentError) -> ChunkList {
@@ -100,7 +100,7 @@ extension AttachmentStore {
         defer { file.close() }
         var list = ChunkList(length: source.length)
         let start = AttachmentHead.length(ofFile: source.length)
-        // In memory nothing has to grow by halves then.
+        // The file gets its final length first, so that one in memory does not grow repeatedly.
         try onVolume { () throws(VolumeError) in try file.truncate(to: start + source.length) }
         try Self.withBuffer(min(source.length, ChunkList.chunkLength)) {
             (buffer) throws(AttachmentError) in
@@ -126,7 +126,7 @@ extension AttachmentStore {
         return list
     }
 
-    /// Writes the head of a file, and makes all of it durable.
+    /// Writes the header of a file, and makes the complete file durable.
     static func write(
         _ head: AttachmentHead, to file: any VolumeFile
     ) throws(AttachmentError) {

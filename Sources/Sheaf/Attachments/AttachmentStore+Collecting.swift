@@ -1,30 +1,30 @@
 import SheafStorage
 import Synchronization
 
-/// What nobody names goes, after a while.
+/// Removal of files that no document references.
 extension AttachmentStore {
-    /// What a look through all files has found.
+    /// The result of one collection.
     package struct Collection: Equatable, Sendable {
         package var removed = 0
-        /// Files that no document names, and that stay for a while.
+        /// Files that no document references, kept for the grace period.
         package var unnamed = 0
         package var named = 0
     }
 
-    /// Removes files that no document has named for so many milliseconds; `named` says which of
-    /// some files a document names.
+    /// Removes files that no document has referenced during a grace period.
     ///
-    /// A file goes when two looks at least so far apart have both not found it named, and nobody has
-    /// wanted it between them. The first look is noted in the file itself, and so outlives the process.
+    /// `named` returns which of some files a document references. A file is removed if two
+    /// collections at least the grace period apart found it unreferenced and it was not requested
+    /// in between. The first one writes a mark into the file, which outlives the process.
     package func collect(
         graceMilliseconds grace: UInt64,
         _ named: (Set<AttachmentID>) throws -> Set<AttachmentID>
     ) throws -> Collection {
         var result = Collection()
-        // In an order: with the same faults the same comes of it.
+        // Sorted, so that the same injected faults have the same result.
         let ids = try ids.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
         guard !ids.isEmpty else { return result }
-        // A file whose mark cannot be read stays, and does not keep others.
+        // A file whose mark cannot be read stays, and does not affect others.
         for id in ids { try? loadMark(of: id) }
         let kept = try named(Set(ids))
         let now = max(options.clock.wallMilliseconds(), 1)
@@ -33,7 +33,7 @@ extension AttachmentStore {
             guard let entry = try known().entries[id] else { continue }
             if kept.contains(id) {
                 result.named += 1
-                // One that cannot be read may be an old one.
+                // A mark that could not be read may be set, so it is cleared, too.
                 if entry.unnamedSince != 0 {
                     try note(0, for: id, insteadOf: entry.unnamedSince)
                 }
@@ -41,7 +41,7 @@ extension AttachmentStore {
             }
             guard let mark = entry.unnamedSince else { continue }
             if mark == 0 || mark > now {
-                // A time that is still to come was told by a clock that was wrong.
+                // A time in the future is from a wrong clock.
                 result.unnamed += 1
                 try note(now, for: id, insteadOf: mark)
             } else if now - mark < grace {
@@ -51,12 +51,12 @@ extension AttachmentStore {
                 isChanged = true
             }
         }
-        // What comes back with a power cut is found once more.
+        // If a power failure brings files back, the next collection finds them.
         if isChanged { try? known().volume?.synchronizeNames() }
         return result
     }
 
-    /// Notes that somebody wants a file, for longer than the process lives.
+    /// Clears the mark of a file that was requested, durably.
     func want(_ id: AttachmentID) throws(AttachmentError) {
         guard !options.isReadOnly else { return }
         try loadMark(of: id)
@@ -64,7 +64,7 @@ extension AttachmentStore {
         try note(0, for: id, insteadOf: mark)
     }
 
-    /// Reads since when nothing names a file, where that is not known.
+    /// Reads the mark of a file, unless it is known.
     private func loadMark(of id: AttachmentID) throws(AttachmentError) {
         guard let entry = try entry(id), entry.unnamedSince == nil else { return }
         let mark = try readMark(of: id, entry.kind)
@@ -87,7 +87,7 @@ extension AttachmentStore {
         }
     }
 
-    /// Notes since when nothing names a file, unless somebody has wanted it meanwhile.
+    /// Changes the mark of a file, unless it has changed from `mark` meanwhile.
     private func note(
         _ time: UInt64, for id: AttachmentID, insteadOf mark: UInt64?
     ) throws(AttachmentError) {
@@ -100,7 +100,7 @@ extension AttachmentStore {
         do throws(AttachmentError) {
             try write(time, for: id, kind)
         } catch {
-            // That nobody names it is true for as long as the store is open, if it cannot be written.
+            // A set mark that cannot be written is valid while the store is open.
             guard time == 0 else { return }
             state.withLock { state in
                 guard state.entries[id]?.unnamedSince == 0 else { return }
@@ -110,8 +110,9 @@ extension AttachmentStore {
         }
     }
 
-    /// Writes a mark; that somebody wants the file has to outlive a power cut, or an older mark would
-    /// come back.
+    /// Writes a mark.
+    ///
+    /// A cleared mark must survive a power failure, or the older mark would return.
     private func write(
         _ time: UInt64, for id: AttachmentID, _ kind: Kind
     ) throws(AttachmentError) {

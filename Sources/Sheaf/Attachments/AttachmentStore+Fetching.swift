@@ -1,19 +1,18 @@
 import SheafStorage
 import Synchronization
 
-/// What somebody who fetches a file asks and tells, chunk by chunk; where the bytes come from is not
-/// known here.
+/// Fetching of attachments chunk by chunk, independent of where the bytes come from.
 extension AttachmentStore {
-    /// What is there of a file that is wanted.
+    /// The local state of a requested file.
     package enum FetchState: Sendable {
         case whole
-        /// The hashes of its chunks are known, and so are the chunks that are here.
+        /// The chunk hashes of the file are known, and some chunks may be stored.
         case incoming(IncomingAttachment)
-        /// Nothing is known of it but its id: somebody has to tell the hashes first.
+        /// Only the id is known: the chunk hashes must be received first.
         case unknown
     }
 
-    /// What is there of a file that somebody wants.
+    /// Marks a file as requested; returns its local state.
     package func beginFetch(_ id: AttachmentID) throws(AttachmentError) -> FetchState {
         guard let entry = try entry(id) else { return .unknown }
         try want(id)
@@ -22,14 +21,13 @@ extension AttachmentStore {
         case .part:
             guard let incoming = try incoming(id) else { return .unknown }
             guard incoming.missingChunks(limit: 1).isEmpty else { return .incoming(incoming) }
-            // A file without chunks; or the process ended between the last chunk and the rename.
+            // The file has no chunks, or the process ended between the last chunk and the rename.
             try incoming.settle()
             return .whole
         }
     }
 
-    /// Takes the hashes of the chunks of a file from somebody who is not trusted, and goes on from what is
-    /// there.
+    /// Begins or continues the fetch of a file with chunk hashes from an untrusted peer.
     package func beginFetch(
         _ id: AttachmentID, length: Int, hashes: [UInt8]
     ) throws(AttachmentError) -> FetchState {
@@ -49,7 +47,7 @@ extension AttachmentStore {
         return try beginFetch(id)
     }
 
-    /// Makes the file that chunks are put into, whose head is durable before it gets its name.
+    /// Creates the file for the chunks; its header is durable before the file gets its name.
     private func begin(
         _ list: ChunkList, _ id: AttachmentID, in volume: any Volume
     ) throws(AttachmentError) {
@@ -63,7 +61,7 @@ extension AttachmentStore {
             }
             try Self.write(head, to: file)
             try changingNames { () throws(AttachmentError) in
-                // Somebody else may have begun, too, or even have the whole file.
+                // Another thread may have begun the fetch, or have added the complete file.
                 guard try known().entries[id] == nil else {
                     release(list.length)
                     return discardTemporary(name, in: volume)
@@ -88,8 +86,9 @@ extension AttachmentStore {
         try? volume.remove(name)
     }
 
-    /// A file that comes in, opened once for all who put chunks; nil where it is not there, or what is
-    /// there is of no use.
+    /// Returns a partial file, opened once for all threads that add chunks.
+    ///
+    /// Returns nil if there is none, or if it is damaged.
     package func incoming(_ id: AttachmentID) throws(AttachmentError) -> IncomingAttachment? {
         guard let entry = try entry(id), case .part(let known) = entry.kind else { return nil }
         if let known { return known }
@@ -101,7 +100,7 @@ extension AttachmentStore {
             do throws(AttachmentError) {
                 file = try AttachmentFile.open(id, isWhole: false, in: volume, for: .write)
             } catch .damaged {
-                // It can be fetched again, and is less than a file.
+                // A damaged partial file is discarded, because it can be fetched again.
                 forget(id) { _ in true }
                 discardTemporary(AttachmentFile.name(ofPart: id), in: volume)
                 return nil
@@ -116,29 +115,29 @@ extension AttachmentStore {
         }
     }
 
-    /// Takes a file for whole, all of which is durable.
+    /// Publishes a file whose chunks are all durable.
     private func complete(_ id: AttachmentID, length: Int) throws(AttachmentError) {
         let name = AttachmentFile.name(ofPart: id)
         do throws(AttachmentError) {
             try publish(name, as: id, length: length, reserved: 0)
         } catch .volume(let error) where error.code == .noSuchFile {
-            // It was added here meanwhile.
+            // The file was added locally in the meantime.
             guard try has(id) else { throw .volume(error) }
         }
     }
 
-    /// Removes a file, whoever names it.
+    /// Removes a file, even if documents reference it.
     package func remove(_ id: AttachmentID) throws(AttachmentError) {
         try remove(id) { _ in true }
     }
 
-    /// Ends the fetching of a file, and throws away what came of it.
+    /// Stops the fetch of a file and discards its chunks.
     package func abandon(_ id: AttachmentID) throws(AttachmentError) {
         guard case .part? = try entry(id)?.kind else { return }
         try remove(id) { if case .part = $0.kind { true } else { false } }
     }
 
-    /// Some bytes of a file for those who ask on: a chunk that is here, be it of a whole file or not.
+    /// Returns a chunk to be sent to another peer; nil if it is not stored.
     package func chunk(
         _ chunk: Int, of id: AttachmentID
     ) throws(AttachmentError) -> [UInt8]? {
@@ -148,13 +147,13 @@ extension AttachmentStore {
         return try incoming(id)?.read(chunk)
     }
 
-    /// The hashes of the chunks of a file for those who ask on.
+    /// Returns the chunk hashes of a file, to be sent to another peer; nil if they are unknown.
     package func chunkList(of id: AttachmentID) throws(AttachmentError) -> ChunkList? {
         if let file = try file(id) { return file.list }
         return try incoming(id)?.list
     }
 
-    /// Forgets a file, if it still is what it was when that was decided.
+    /// Removes the entry of a file if it satisfies a condition.
     @discardableResult
     private func forget(_ id: AttachmentID, if isRight: (Entry) -> Bool) -> Entry? {
         state.withLock { state in
@@ -165,14 +164,14 @@ extension AttachmentStore {
         }
     }
 
-    /// Removes a file, if it still is what it was when that was decided; false where it is not.
+    /// Removes a file if its entry satisfies a condition; returns whether it did.
     @discardableResult
     func remove(
         _ id: AttachmentID, if isRight: (Entry) -> Bool
     ) throws(AttachmentError) -> Bool {
         let volume = try writableVolume()
         let entry = try changingNames { () throws(AttachmentError) -> Entry? in
-            // Nobody finds it from here on; whoever has it open reads on.
+            // From here on the file cannot be opened; open files stay readable.
             guard let entry = forget(id, if: isRight) else { return nil }
             let name =
                 if case .whole = entry.kind { AttachmentFile.name(ofWhole: id) } else {

@@ -1,16 +1,16 @@
 package import SheafStorage
 import Synchronization
 
-/// The files that documents name, in a directory beside the log (`format-spec/attachments.md`).
+/// The attachment files of a store, in a directory next to the log (`format-spec/attachments.md`).
 ///
-/// A file has the name of its contents, so it is there once, and comes and goes with one rename. Nothing
-/// counts before it is durable, and nothing is believed that was not compared with its hash.
+/// The name of a file is its content hash, so there is one file for equal contents. A rename makes
+/// it visible once it is durable, and each chunk is compared with its hash when it is read.
 package final class AttachmentStore: Sendable {
     package struct Options: Sendable {
         package var isReadOnly = false
-        /// How many bytes all files may have together; none means as many as the disk takes.
+        /// Maximum total length of all files in bytes; nil for no limit.
         package var maximumLength: Int?
-        /// How many chunks are made durable together.
+        /// Number of chunks that are made durable together.
         package var chunksPerSync = 16
         package var clock = Clock.system
         package var random: @Sendable () -> UInt64 = { OperatingSystem.randomInteger() }
@@ -18,19 +18,18 @@ package final class AttachmentStore: Sendable {
         package init() {}
     }
 
-    /// Where a file stands.
+    /// Whether a file is complete.
     enum Kind: Sendable {
         case whole
-        /// Some of it is here; nobody may have opened it yet.
+        /// Some chunks are stored; nil until the file is opened.
         case part(IncomingAttachment?)
     }
 
     struct Entry: Sendable {
         var kind: Kind
-        /// When it was seen that no document names the file, 0 where it was not; none where that is
-        /// not known yet.
+        /// When the file was found unreferenced, 0 if it was not; nil until it is read.
         var unnamedSince: UInt64?
-        /// Of files that were added or begun here.
+        /// Length in bytes of a file added or begun since opening; 0 for older files.
         var length = 0
     }
 
@@ -39,21 +38,21 @@ package final class AttachmentStore: Sendable {
         var volume: (any Volume)?
         var isLoaded = false
         var isClosed = false
-        /// The bytes of files that are here, come, or are being added.
+        /// Total length of files that are stored, being fetched or being added.
         var usedLength = 0
     }
 
     let options: Options
     private let parent: any Volume
     let state = Mutex(State())
-    /// Held while names change, so that the directory and what is known of it change together.
+    /// Held while file names change, so that directory and entries change together.
     ///
-    /// Whoever has it may take the lock of the state, and never that of a file that comes in.
+    /// Its holder may lock `state`, but never the state of an `IncomingAttachment`.
     private let names = Mutex(())
 
     private let mayHoldFiles = Atomic(false)
 
-    /// Looks after the files beside the log in `parent`; makes no call before it is asked something.
+    /// Creates a store for the files in `parent`, which is not accessed before the first call.
     package init(in parent: any Volume, options: Options = Options()) {
         self.parent = parent
         self.options = options
@@ -61,7 +60,7 @@ package final class AttachmentStore: Sendable {
 
     // MARK: Opening and closing
 
-    /// Reads which files are here, and removes what was not completed.
+    /// Reads which files exist, and removes incomplete ones.
     package func load() throws(AttachmentError) {
         guard try !known().isLoaded else { return }
         try changingNames { () throws(AttachmentError) in
@@ -73,7 +72,7 @@ package final class AttachmentStore: Sendable {
             for name in try onVolume({ () throws(VolumeError) in try volume?.names() ?? [] }) {
                 switch AttachmentName(name) {
                 case .whole(let id):
-                    // A crash left the part, from which the whole was made by somebody else.
+                    // A crash left the partial file after the complete one had been added.
                     if entries[id] != nil { discard(AttachmentFile.name(ofPart: id), in: volume) }
                     entries[id] = Entry(kind: .whole)
                 case .part(let id):
@@ -95,31 +94,31 @@ package final class AttachmentStore: Sendable {
         }
     }
 
-    /// Refuses everything from now on; what was opened can still be read.
+    /// Refuses all further calls; open files stay readable.
     package func close() {
         names.withLock { _ in state.withLock { $0.isClosed = true } }
     }
 
-    /// Removes what does not count; where that fails, it still does not count.
+    /// Removes a file that is not in use; it does no harm if that fails.
     private func discard(_ name: String, in volume: (any Volume)?) {
         guard !options.isReadOnly else { return }
         try? volume?.remove(name)
     }
 
-    // MARK: What there is
+    // MARK: Reading
 
-    /// Whether there may be any file: a hint that costs no lock.
+    /// Whether there may be any file; a hint that takes no lock.
     var holdsFiles: Bool { mayHoldFiles.load(ordering: .relaxed) }
 
     func noteFile() { mayHoldFiles.store(true, ordering: .relaxed) }
 
-    /// Whether all of a file is here.
+    /// Whether the complete file is stored.
     package func has(_ id: AttachmentID) throws(AttachmentError) -> Bool {
         guard case .whole? = try entry(id)?.kind else { return false }
         return true
     }
 
-    /// All files that are here, if only in part.
+    /// The ids of all stored files, complete or partial.
     package var ids: [AttachmentID] {
         get throws(AttachmentError) {
             try load()
@@ -127,7 +126,7 @@ package final class AttachmentStore: Sendable {
         }
     }
 
-    /// A file that is here, to be read; nil where it is not, or not all of it.
+    /// Opens a complete file; returns nil if it is missing or partial.
     package func file(_ id: AttachmentID) throws(AttachmentError) -> AttachmentFile? {
         guard case .whole? = try entry(id)?.kind, let volume = try known().volume else {
             return nil
@@ -144,14 +143,14 @@ package final class AttachmentStore: Sendable {
         return try known().entries[id]
     }
 
-    /// What is known, unless the store was closed.
+    /// Returns the current state; throws if the store was closed.
     func known() throws(AttachmentError) -> State {
         let state = state.withLock { $0 }
         guard !state.isClosed else { throw .closed }
         return state
     }
 
-    /// Notes that a commit is about to name a file: it stays for a while, also without one.
+    /// Clears the mark of a file in memory, because a commit is about to reference the file.
     package func touch(_ id: AttachmentID) {
         state.withLock { state in
             guard state.entries[id] != nil else { return }
@@ -161,7 +160,7 @@ package final class AttachmentStore: Sendable {
 
     // MARK: Changes
 
-    /// The directory, which is made if it is missing.
+    /// Returns the attachment directory; creates it if it is missing.
     func writableVolume() throws(AttachmentError) -> any Volume {
         guard !options.isReadOnly else { throw .readOnly }
         try load()
@@ -171,13 +170,13 @@ package final class AttachmentStore: Sendable {
             let made = try onVolume { () throws(VolumeError) in
                 try parent.directory(FileName.attachmentsName, creating: true)
             }
-            guard let made else { preconditionFailure("What was to be made is there.") }
+            guard let made else { preconditionFailure("A directory that was created exists.") }
             state.withLock { $0.volume = made }
             return made
         }
     }
 
-    /// Runs what changes names, one at a time.
+    /// Runs a closure that changes file names, one at a time.
     func changingNames<Result: Sendable>(
         _ body: () throws(AttachmentError) -> Result
     ) throws(AttachmentError) -> Result {
@@ -187,7 +186,7 @@ package final class AttachmentStore: Sendable {
         }
     }
 
-    /// Makes room for a file, or says that there is none.
+    /// Reserves space for a file; throws if a limit is exceeded.
     func reserve(_ length: Int) throws(AttachmentError) {
         guard length <= ChunkList.maximumLength else {
             throw .limit(
@@ -207,21 +206,22 @@ package final class AttachmentStore: Sendable {
         state.withLock { $0.usedLength -= length }
     }
 
-    /// Gives a file its name, which is complete and durable, and for which so much room was made; returns
-    /// when the name is durable, too.
+    /// Renames a complete and durable file to its final name; the rename is durable on return.
+    ///
+    /// `reserved` is the space that was reserved for the file.
     func publish(
         _ name: String, as id: AttachmentID, length: Int, reserved: Int
     ) throws(AttachmentError) {
         let volume = try writableVolume()
         let before = try changingNames { () throws(AttachmentError) -> Entry? in
             let before = try known().entries[id]
-            let whole = AttachmentFile.name(ofWhole: id)
-            // Where it is here already, it is replaced: the other one may be damaged.
-            try onVolume { () throws(VolumeError) in try volume.rename(name, to: whole) }
+            let finalName = AttachmentFile.name(ofWhole: id)
+            // An existing file is replaced, because it may be damaged.
+            try onVolume { () throws(VolumeError) in try volume.rename(name, to: finalName) }
             do throws(VolumeError) { try volume.synchronizeNames() } catch {
                 if case .whole? = before?.kind { throw .volume(error) }
-                // What is not known to last does not count, and can be completed once more.
-                try? volume.rename(whole, to: name)
+                // A name that may not be durable is undone; the file can be completed again.
+                try? volume.rename(finalName, to: name)
                 throw .volume(error)
             }
             if case .part? = before?.kind, name != AttachmentFile.name(ofPart: id) {
@@ -240,12 +240,12 @@ package final class AttachmentStore: Sendable {
     }
 }
 
-/// What the name of a file in the directory says.
+/// The kind of a file in the directory, derived from its name.
 enum AttachmentName {
     case whole(AttachmentID)
     case part(AttachmentID)
     case temporary
-    /// A file that is none of ours, left alone.
+    /// A file that Sheaf did not create and leaves alone.
     case foreign
 
     init(_ name: String) {

@@ -1,21 +1,20 @@
 import SheafBytes
 import SheafDocument
 
-/// What a document says of an attachment: what it is called, how long it is, and what its writer
-/// thinks of it.
+/// A reference from a document to an attachment: its id, its length, and metadata of the writer.
 ///
 ///     try await store.execute(
 ///         "UPDATE cars SET photo = :photo WHERE _id = :id",
 ///         ["photo": attachment.token.value, "id": "a"])
 ///
-/// It is stored as an ATTACHMENT, unless another type is declared for the field, or it lies in an array.
+/// It is stored as an ATTACHMENT, unless the field is declared with another type or is in an array.
 public struct AttachmentToken: Hashable, Sendable {
     public let id: AttachmentID
-    /// The bytes of the file.
+    /// Length of the file in bytes.
     public let length: Int
     public let metadata: [String: String]
 
-    /// How many bytes all names and texts of the metadata may have together.
+    /// Maximum number of bytes of all names and texts in the metadata.
     public static let maximumMetadataLength = 16_384
 
     init(id: AttachmentID, length: Int, metadata: [String: String]) {
@@ -24,38 +23,38 @@ public struct AttachmentToken: Hashable, Sendable {
         self.metadata = metadata
     }
 
-    /// Reads what a document has in a field for attachments; throws where it is no token.
+    /// Reads a token from the value of a field; throws if the value is no token.
     public init(_ value: Value) throws {
         do throws(Refusal) {
             self = try AttachmentToken(reading: value)
         } catch {
             throw StoreError(
-                .argument, "this is no token of an attachment: \(error.reason)",
+                .argument, "the value is not an attachment token: \(error.reason)",
                 hint: "a token is the value of an ATTACHMENT field, or of \(AttachmentToken.self)")
         }
     }
 
-    /// What is wrong with a value.
+    /// The reason why a value is not a token.
     struct Refusal: Error {
         let reason: String
     }
 
     init(reading value: Value) throws(Refusal) {
         guard case .object(let object) = value else {
-            throw Refusal(reason: "it is \(value.kind), and no object")
+            throw Refusal(reason: "it is \(value.kind), not object")
         }
         guard case .string(let text)? = object["id"] else {
-            throw Refusal(reason: "it has no text id")
+            throw Refusal(reason: "it has no string `id`")
         }
         guard let id = AttachmentID(text) else {
-            throw Refusal(reason: "its id is not 64 hexadecimal digits")
+            throw Refusal(reason: "its `id` is not 64 hexadecimal digits")
         }
         guard case .integer(let number)? = object["len"] else {
-            throw Refusal(reason: "it has no integer len")
+            throw Refusal(reason: "it has no integer `len`")
         }
         guard let length = Int(exactly: number), 0...ChunkList.maximumLength ~= length else {
             throw Refusal(
-                reason: "its len is \(number), and not from 0 to \(ChunkList.maximumLength)")
+                reason: "its `len` is \(number), not from 0 to \(ChunkList.maximumLength)")
         }
         self.init(id: id, length: length, metadata: try Self.metadata(object["metadata"]))
     }
@@ -63,18 +62,18 @@ public struct AttachmentToken: Hashable, Sendable {
     private static func metadata(_ value: Value?) throws(Refusal) -> [String: String] {
         guard let value else { return [:] }
         guard case .object(let object) = value else {
-            throw Refusal(reason: "its metadata is no object")
+            throw Refusal(reason: "its `metadata` is not an object")
         }
         var metadata: [String: String] = [:]
         for field in object {
             guard case .string(let text) = field.value else {
-                throw Refusal(reason: "its metadata has a value that is no text")
+                throw Refusal(reason: "its `metadata` has a value that is not a string")
             }
             metadata[field.name] = text
         }
         guard length(of: metadata) <= maximumMetadataLength else {
             throw Refusal(
-                reason: "its metadata is longer than \(maximumMetadataLength) bytes")
+                reason: "its `metadata` is longer than \(maximumMetadataLength) bytes")
         }
         return metadata
     }
@@ -101,7 +100,7 @@ extension AttachmentToken: Codable {
             throw DecodingError.dataCorrupted(
                 DecodingError.Context(
                     codingPath: decoder.codingPath,
-                    debugDescription: "this is no token of an attachment: \(error.reason)"))
+                    debugDescription: "the value is not an attachment token: \(error.reason)"))
         }
     }
 

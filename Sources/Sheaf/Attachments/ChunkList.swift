@@ -1,31 +1,32 @@
 import SheafBytes
 
-/// The hashes of the chunks of a file, which its id proves, and which prove each chunk by itself
-/// (`format-spec/attachments.md`).
+/// The hashes of the chunks of a file (`format-spec/attachments.md`).
+///
+/// The id of the file proves the list, and the list proves each chunk separately.
 package struct ChunkList: Equatable, Sendable {
     package static let chunkLength = 1 << 18
-    /// A list has to be in memory while a file is read: it is an 8,192nd of the file.
+    /// Maximum length of a file; its list, 1/8192 of that, must fit in memory.
     package static let maximumLength = 1 << 36
 
-    /// The bytes of the file.
+    /// Length of the file in bytes.
     package let length: Int
-    /// 32 bytes for each chunk.
+    /// The hashes, 32 bytes for each chunk.
     package private(set) var hashes: [UInt8]
 
-    /// The first bytes of what is hashed, which keep chunks and lists apart.
+    /// First bytes of hashed data, which keep the hashes of chunks and of lists apart.
     private enum Domain {
         static let chunk: UInt8 = 0
         static let list: UInt8 = 1
     }
 
-    /// The list of a file of so many bytes, which is not known yet.
+    /// Creates an empty list for a file of `length` bytes.
     init(length: Int) {
         self.length = length
         hashes = []
         hashes.reserveCapacity(Self.count(ofLength: length) * SHA256.length)
     }
 
-    /// The list that these hashes are; nil where it is another number of them.
+    /// Creates a list from hashes; nil if their number does not match the length.
     package init?(length: Int, hashes: [UInt8]) {
         guard 0...Self.maximumLength ~= length,
             hashes.count == Self.count(ofLength: length) * SHA256.length
@@ -34,27 +35,27 @@ package struct ChunkList: Equatable, Sendable {
         self.hashes = hashes
     }
 
-    /// How many chunks a file of so many bytes has.
+    /// Returns the number of chunks in a file of `length` bytes.
     package static func count(ofLength length: Int) -> Int {
         (length + chunkLength - 1) / chunkLength
     }
 
     package var count: Int { Self.count(ofLength: length) }
 
-    /// Where the bytes of a chunk are in the file.
+    /// Returns the range of a chunk in the file.
     package func range(of chunk: Int) -> Range<Int> {
         let start = chunk * Self.chunkLength
         return start..<min(start + Self.chunkLength, length)
     }
 
-    /// Whether bytes are those of a chunk.
+    /// Whether bytes match the hash of a chunk.
     package func matches(_ bytes: UnsafeRawBufferPointer, at chunk: Int) -> Bool {
         guard 0..<count ~= chunk, bytes.count == range(of: chunk).count else { return false }
         let start = chunk * SHA256.length
         return Self.hash(ofChunk: bytes).elementsEqual(hashes[start..<start + SHA256.length])
     }
 
-    /// Notes the hash of the next chunk.
+    /// Appends the hash of the next chunk.
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         hashes += Self.hash(ofChunk: bytes)
     }
@@ -66,7 +67,7 @@ package struct ChunkList: Equatable, Sendable {
         return hash.finish()
     }
 
-    /// The id of the file whose list this is.
+    /// The id of the file with this list.
     package var id: AttachmentID {
         var hash = SHA256()
         var head = ByteWriter(capacity: 9)

@@ -1,12 +1,12 @@
-/// Some of the chunks of a file, a bit for each.
+/// A set of chunks of a file, with one bit for each chunk.
 package struct ChunkSet: Equatable, Sendable {
-    /// How many chunks the file has.
+    /// Number of chunks of the file.
     package let count: Int
     package private(set) var bytes: [UInt8]
-    /// How many of them are in the set.
+    /// Number of chunks in the set.
     package private(set) var filled: Int
 
-    /// No chunks, or all of them.
+    /// Creates an empty or a full set.
     package init(count: Int, isFull: Bool = false) {
         self.count = count
         bytes = [UInt8](repeating: 0, count: (count + 7) / 8)
@@ -15,7 +15,7 @@ package struct ChunkSet: Equatable, Sendable {
         for chunk in 0..<count { insert(chunk) }
     }
 
-    /// Reads a set; nil where a bit is set that stands for no chunk.
+    /// Decodes a set; nil if its length is wrong or a bit represents no chunk.
     package init?(count: Int, bytes: some Sequence<UInt8>) {
         self.count = count
         self.bytes = Array(bytes)
@@ -43,7 +43,7 @@ package struct ChunkSet: Equatable, Sendable {
         filled -= 1
     }
 
-    /// The chunks that are not in the set, as runs, at most so many.
+    /// Returns the chunks that are not in the set, as at most `limit` ranges.
     package func missing(limit: Int) -> [Range<Int>] {
         var runs: [Range<Int>] = []
         var chunk = 0

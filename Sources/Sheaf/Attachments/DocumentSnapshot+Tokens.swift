@@ -3,24 +3,23 @@ import SheafDocument
 import SheafStorage
 
 extension DocumentSnapshot {
-    /// Returns those of some attachments that any document of this state names: in a token, also a hidden one, or in
-    /// an object that looks like one.
+    /// Returns the attachments among `wanted` that documents of this snapshot reference.
     ///
-    /// It throws where a document cannot be read: nobody knows what that one names.
+    /// Tokens count, including hidden ones, and so do objects that look like tokens. Throws if a
+    /// document cannot be read, because its references are unknown then.
     package func named(
         of wanted: Set<AttachmentID>
     ) throws(EngineError) -> Set<AttachmentID> {
         var found = Set<AttachmentID>()
         try forEachNaming(wanted, inPlainObjects: true) { _, _, named in
             found.formUnion(named)
-            // More than all cannot be found.
+            // The scan ends when all have been found.
             return found.count < wanted.count
         }
         return found
     }
 
-    /// Calls `body` with each document that names some attachments, and which of them it names, until
-    /// that returns false.
+    /// Calls `body` with each document that references some attachments, until it returns false.
     ///
     /// With `inPlainObjects`, objects that look like tokens count too: older versions wrote such
     /// objects.
@@ -30,7 +29,8 @@ extension DocumentSnapshot {
     ) throws(EngineError) {
         let keys = StoreKey.documents
         try log.tree.forEach(in: keys) { (key, value) throws(EngineError) in
-            guard let place = Place(value), try mayNameAttachments(at: place, key, inPlainObjects)
+            guard let pointer = Place(value),
+                try mayNameAttachments(at: pointer, key, inPlainObjects)
             else { return true }
             let key = Array(key)
             guard let document = try document(key) else { return true }
@@ -39,18 +39,18 @@ extension DocumentSnapshot {
         }
     }
 
-    /// Whether the operations of a document have tokens: they are looked at one by one, and not joined.
+    /// Whether any operation of a document has tokens; the operations are not joined for that.
     private func mayNameAttachments(
-        at place: Place, _ key: UnsafeRawBufferPointer, _ inPlainObjects: Bool
+        at pointer: Place, _ key: UnsafeRawBufferPointer, _ inPlainObjects: Bool
     ) throws(EngineError) -> Bool {
-        if !place.isExtension {
+        if !pointer.isExtension {
             let operation = try onStorage { () throws(StorageError) in
-                try log.operation(of: key, at: place)
+                try log.operation(of: key, at: pointer)
             }
             return try mayName(operation.payload, key, inPlainObjects)
         }
         let operations = try onStorage { () throws(StorageError) in
-            try log.operations(of: key, at: place)
+            try log.operations(of: key, at: pointer)
         }
         for logged in operations {
             if try mayName(logged.operation.payload, key, inPlainObjects) { return true }
@@ -89,7 +89,7 @@ extension DocumentSnapshot {
 }
 
 extension AttachmentToken {
-    /// The attachment that a value names, be the rest of it right or wrong.
+    /// Returns the attachment id in a value, even if the value is not a valid token.
     static func id(of value: Value) -> AttachmentID? {
         guard case .object(let object) = value, case .string(let text)? = object["id"] else {
             return nil

@@ -1,14 +1,14 @@
 import SheafBytes
 import Synchronization
 
-/// A file of which some chunks are here, and others are to come.
+/// An attachment of which some chunks are stored and others are missing.
 ///
-/// A chunk is written once its hash is right, and noted once its bytes are durable: what the note says
-/// is true whenever the process dies. Several may put chunks; they take turns.
+/// A chunk is written when it matches its hash, and marked as stored when its bytes are durable, so
+/// the marks are correct after a crash. Threads that add chunks take turns.
 package final class IncomingAttachment: Sendable {
     private struct State: Sendable {
         var here: ChunkSet
-        /// What was written since the bytes were made durable last.
+        /// The chunks written since the last sync.
         var unsynced: [Int] = []
         var phase = Phase.open
     }
@@ -17,19 +17,19 @@ package final class IncomingAttachment: Sendable {
         case open, whole, gone
     }
 
-    /// What became of a chunk.
+    /// The outcome of adding a chunk.
     package enum Outcome: Equatable, Sendable {
         case taken
-        /// It was here before.
+        /// The chunk was stored before.
         case known
-        /// It was the last one: the file is whole, and durable.
+        /// The chunk was the last one: the file is complete and durable.
         case whole
     }
 
     let file: AttachmentFile
     private let state: Mutex<State>
     private let batch: Int
-    /// Gives the file its name; called once all of it is durable.
+    /// Renames the file to its final name; called when all of it is durable.
     private let complete: @Sendable () throws(AttachmentError) -> Void
 
     package var id: AttachmentID { file.id }
@@ -46,7 +46,7 @@ package final class IncomingAttachment: Sendable {
         state = Mutex(State(here: file.head.here))
     }
 
-    /// How many bytes are here, durable or not.
+    /// Number of received bytes, durable or not.
     package var receivedLength: Int {
         state.withLock { state in
             let last = list.count - 1
@@ -58,7 +58,7 @@ package final class IncomingAttachment: Sendable {
         }
     }
 
-    /// The chunks that are not here, as runs, at most so many.
+    /// Returns the missing chunks, as at most `limit` ranges.
     package func missingChunks(limit: Int = 1_024) -> [Range<Int>] {
         state.withLock { $0.here.missing(limit: limit) }
     }
@@ -67,19 +67,19 @@ package final class IncomingAttachment: Sendable {
         state.withLock { $0.here.contains(chunk) }
     }
 
-    /// A chunk for those who ask for it here; nil where it is not here itself.
+    /// Returns a chunk to be sent to another peer; nil if it is not stored.
     package func read(_ chunk: Int) throws(AttachmentError) -> [UInt8]? {
         try contains(chunk) ? file.read(chunk) : nil
     }
 
-    /// Takes a chunk from somebody who is not trusted.
+    /// Adds a chunk from an untrusted peer; throws if it does not match its hash.
     @discardableResult
     package func put(
         _ bytes: UnsafeRawBufferPointer, at chunk: Int
     ) throws(AttachmentError) -> Outcome {
         guard list.matches(bytes, at: chunk) else { throw .wrongChunk(id, chunk: chunk) }
         nonisolated(unsafe) let bytes = bytes
-        // The disk is waited for under this lock, which is that of one file.
+        // The lock of this one file is held while waiting for the disk.
         return try state.withLock { state throws(AttachmentError) in
             switch state.phase {
             case .open: break
@@ -95,7 +95,7 @@ package final class IncomingAttachment: Sendable {
         }
     }
 
-    /// Makes durable what came so far, and says that it is here; true once that is all.
+    /// Makes the added chunks durable and marks them; returns whether the file is complete.
     @discardableResult
     package func settle() throws(AttachmentError) -> Bool {
         try state.withLock { state throws(AttachmentError) in
@@ -107,7 +107,7 @@ package final class IncomingAttachment: Sendable {
         }
     }
 
-    /// Takes no more, for somebody else has the whole file, or nobody wants it.
+    /// Refuses further chunks, because the file is complete or was abandoned.
     func end(isWhole: Bool) {
         state.withLock { $0.phase = isWhole ? .whole : .gone }
     }
@@ -120,7 +120,7 @@ package final class IncomingAttachment: Sendable {
                 state.unsynced = []
                 return false
             }
-            // Whoever has fetched it is about to read it.
+            // The file counts as requested, because its fetcher is about to read it.
             try file.writeWanted()
             try file.synchronize()
             try complete()
@@ -128,7 +128,7 @@ package final class IncomingAttachment: Sendable {
             state.phase = .whole
             return true
         } catch {
-            // Nobody knows what the disk has of it: it has to come once more.
+            // The disk may have lost these chunks, so they must be received again.
             for chunk in state.unsynced { state.here.remove(chunk) }
             state.unsynced = []
             throw error

@@ -1,23 +1,23 @@
 extension Array {
-    /// Turns an array of what was before into one of what is after.
+    /// Applies a diff to an array of the old elements.
     ///
-    /// What was inserted or updated comes from `new`, everything else stays the element that it was.
+    /// Inserted and updated elements are read from `new`; all other elements stay.
     public mutating func apply(_ diff: Diff, from new: some RandomAccessCollection<Element>) {
         precondition(
             new.count == count - diff.deletions.count + diff.insertions.count,
-            "A diff fits the two lists that it was made of, and no others.")
+            "A diff applies only to the two lists that it was computed from.")
         apply(diff) { new[new.index(new.startIndex, offsetBy: $0)] }
     }
 
-    /// Turns an array of what was before into one of what is after, and asks for what is new in it.
+    /// Applies a diff to an array of the old elements, and creates new elements with a closure.
     ///
-    /// `element` makes the element at an index after: of each item that was inserted or updated, in
-    /// rising order, and of no other. If it throws, the array is what it was.
+    /// `element` is called with the new index of each inserted or updated item, in ascending order,
+    /// and for no other item. If it throws, the array is unchanged.
     public mutating func apply<Failure: Error>(
         _ diff: Diff, element: (Int) throws(Failure) -> Element
     ) throws(Failure) {
         let newCount = count - diff.deletions.count + diff.insertions.count
-        precondition(newCount >= 0, "A diff deletes no more than there is.")
+        precondition(newCount >= 0, "A diff never deletes more elements than the array has.")
         var isStaying = [Bool](repeating: true, count: count)
         for index in diff.deletions { isStaying[index] = false }
         for move in diff.moves { isStaying[move.from] = false }
@@ -48,7 +48,7 @@ extension Array {
     }
 }
 
-/// The elements of a list, of which the next one is looked at before it is taken.
+/// The elements of a list, removed from the front if they satisfy a condition.
 private struct Upcoming<Element> {
     private let elements: [Element]
     private var next = 0

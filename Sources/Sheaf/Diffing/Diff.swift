@@ -1,35 +1,35 @@
-/// What has become of a list of items: the changes that turn the one before into the one after.
+/// The changes that turn one list of items into another.
 ///
-/// An item is the same one before and after if it has the same `_id`. All that moved or changed is
-/// told by its index, so who shows a list keeps what was shown, or as little of it as is needed.
+/// An item with the same `_id` in both lists is the same item. Moves and updates are given by
+/// index, so a view can keep as much as possible of what it shows.
 public struct Diff: Equatable, Sendable {
-    /// An item that is there before and after, and not in order with those that stayed.
+    /// An item of both lists that is out of order relative to the items that stay.
     public struct Move: Hashable, Sendable {
-        /// The index of the item before.
+        /// The index of the item in the old list.
         public let from: Int
-        /// The index of the item after.
+        /// The index of the item in the new list.
         public let to: Int
 
-        /// A move of one item.
+        /// Creates a move of one item.
         public init(from: Int, to: Int) {
             self.from = from
             self.to = to
         }
     }
 
-    /// The indexes after of items that were not there before, in rising order.
+    /// The inserted items, by ascending index in the new list.
     public let insertions: [Int]
-    /// The indexes before of items that are no longer there, in rising order.
+    /// The deleted items, by ascending index in the old list.
     public let deletions: [Int]
-    /// The indexes after of items that were there before with another value, in rising order.
+    /// The items whose value changed, by ascending index in the new list.
     public let updates: [Int]
-    /// The items that changed places, in rising order of where they are after.
+    /// The moved items, by ascending index in the new list.
     ///
-    /// As few as possible: an item that only made room for others has not moved. An item that both
-    /// moved and changed is among the updates, too.
+    /// There are as few moves as possible: an item that makes room for others has not moved. An
+    /// item that both moved and changed is among the updates, too.
     public let moves: [Move]
 
-    /// A diff of changes that are known already, each list in rising order.
+    /// Creates a diff from known changes, each list in ascending order.
     public init(
         insertions: [Int] = [], deletions: [Int] = [], updates: [Int] = [], moves: [Move] = []
     ) {
@@ -39,7 +39,7 @@ public struct Diff: Equatable, Sendable {
         self.moves = moves
     }
 
-    /// Whether everything is as it was.
+    /// Whether the two lists are equal.
     public var isEmpty: Bool {
         insertions.isEmpty && deletions.isEmpty && updates.isEmpty && moves.isEmpty
     }

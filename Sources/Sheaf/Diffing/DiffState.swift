@@ -1,8 +1,8 @@
-/// What a differ knows of a list of items: nothing of the items, and 24 bytes for each of them.
+/// The state of a differ: 24 bytes for each item of the last list, without its contents.
 package struct DiffState: Sendable {
-    /// An item as far as it is compared.
+    /// The properties by which an item is compared.
     struct Item: BitwiseCopyable, Sendable {
-        /// Where the item stands in the log, or zero where it does not.
+        /// The log position of the item; zero if it has none.
         var version: UInt64
         /// A hash of the `_id`.
         var id: UInt64 = 0
@@ -10,32 +10,32 @@ package struct DiffState: Sendable {
         var content: UInt64 = 0
     }
 
-    /// Lists are numbered with 32 bits while they are compared.
+    /// Maximum number of items: comparisons use 32-bit indexes.
     private static let maximumCount = Int(Int32.max)
 
     private var items: ContiguousArray<Item> = []
 
-    /// Knows an empty list.
+    /// Creates the state for an empty list.
     package init() {}
 
-    /// How many items there are.
+    /// Number of items.
     package var count: Int { items.count }
 
-    /// How much memory they take.
+    /// Number of bytes that the items use.
     package var byteCount: Int { items.capacity * MemoryLayout<Item>.stride }
 
-    /// Tells what has become of the list since the last time, and remembers how it is now.
+    /// Returns the changes since the last call, and keeps the state of the new list.
     ///
-    /// A version names one item with one content for all time; zero names none. What has a version
-    /// of before is the same item unchanged, and its `fingerprint` is not asked for: that costs a
-    /// walk through a document. Others are asked for theirs, once, in rising order. They are the
-    /// same as before where the hash of their id is, one after the other where several share it,
-    /// and changed where the hash of their content is another one. Whoever hashes what strangers
-    /// have written takes a secret seed, or they could make two ids look like one.
+    /// A version identifies one item with one content forever; zero identifies none. An item with a
+    /// version of the last list is unchanged, and `fingerprint`, which reads a document, is not
+    /// called for it. It is called once for each other item, in ascending order. Two items are the
+    /// same if the hashes of their ids are equal, in order if several share one, and changed if the
+    /// hashes of their contents differ. Hashes of untrusted data need a secret seed, or an attacker
+    /// could make two ids collide.
     package mutating func diff(
         versions: [UInt64], fingerprint: (Int) -> (id: UInt64, content: UInt64)
     ) -> Diff {
-        precondition(versions.count <= Self.maximumCount, "No list is as long as this.")
+        precondition(versions.count <= Self.maximumCount, "A list has at most Int32.max items.")
         guard !isUnchanged(versions) else { return Diff() }
         var diff = Diff()
         let new = ContiguousArray<Item>(unsafeUninitializedCapacity: versions.count) { new, count in

@@ -2,7 +2,7 @@ import SheafDocument
 import SheafQuery
 import Synchronization
 
-/// Tells what has changed from one result to the next.
+/// A comparison of successive query results.
 ///
 ///     let differ = Differ()
 ///     for try await result in try store.observe("SELECT * FROM cars ORDER BY year") {
@@ -10,24 +10,24 @@ import Synchronization
 ///         cars.apply(diff) { car(from: result.items[$0]) }
 ///     }
 ///
-/// Rows are the same that have the same `_id`; rows without one are, that say the same. A row has changed
-/// when its value has: that a document was written again is no change. The differ keeps 24 bytes of each
-/// row, and neither results nor documents.
+/// Rows with the same `_id` are the same row, and so are equal rows without one. A row has changed
+/// if its value has; a document that is written again with equal values has not. The differ keeps
+/// 24 bytes of each row, and neither results nor documents.
 public final class Differ: Sendable {
     private let state = Mutex(DiffState())
-    /// Nobody can make two rows look like one who does not know it.
+    /// A secret seed, without which an attacker cannot construct rows that collide.
     private let seed = (UInt64.random(in: .min ... .max), UInt64.random(in: .min ... .max))
 
-    /// Makes a differ that has seen no rows.
+    /// Creates a differ that has seen no rows.
     public init() {}
 
-    /// What has changed since the rows that were given before; all rows are inserted by the first call.
+    /// Returns the changes since the last call; the first call inserts all rows.
     public func diff(_ items: QueryResult.Items) -> Diff {
         let storage = items.storage
         return diff((0..<storage.count).map { (storage, $0) })
     }
 
-    /// What has changed since the rows that were given before; all rows are inserted by the first call.
+    /// Returns the changes since the last call; the first call inserts all rows.
     public func diff(_ items: some Collection<QueryResultItem>) -> Diff {
         diff(items.map { ($0.storage, $0.index) })
     }
@@ -43,17 +43,17 @@ public final class Differ: Sendable {
 }
 
 extension ResultStorage {
-    /// What no other row has that says something else; zero where that is not known.
+    /// Returns a number that identifies the contents of a row; zero if there is none.
     fileprivate func version(of index: Int) -> UInt64 {
-        guard case .stored(_, _, let place) = item(index).content, place != 0 else { return 0 }
-        return place &+ storeNumber &* 0x9E37_79B9_7F4A_7C15
+        guard case .stored(_, _, let record) = item(index).content, record != 0 else { return 0 }
+        return record &+ storeNumber &* 0x9E37_79B9_7F4A_7C15
     }
 
-    /// What tells a row from others, and what it says.
+    /// Returns hashes of the id of a row and of its contents.
     fileprivate func fingerprint(
         of index: Int, _ seed: (UInt64, UInt64)
     ) -> (id: UInt64, content: UInt64) {
-        // A row that cannot be read says so to those who read it; here it is one of its own.
+        // An unreadable row equals no other one here; reading it throws.
         guard let object = try? object(index) else { return (UInt64(index), 0) }
         var content = Hasher()
         content.combine(seed.0)
@@ -68,7 +68,7 @@ extension ResultStorage {
 }
 
 extension Value {
-    /// Hashes all of the value; other than for `==`, an integer is not the float of the same number.
+    /// Hashes the exact value: an integer and the equal float differ, unlike with `==`.
     func hashExactly(into hasher: inout Hasher) {
         switch self {
         case .null: hasher.combine(0 as UInt8)
@@ -103,7 +103,7 @@ extension Value {
 }
 
 extension Hasher {
-    /// By its bytes: texts are equal that are spelled differently.
+    /// Hashes the bytes of a text: `==` ignores how its characters are composed.
     fileprivate mutating func combineExactly(_ text: String) {
         combine(text.utf8.count)
         var text = text

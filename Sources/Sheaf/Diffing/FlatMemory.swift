@@ -1,6 +1,6 @@
-/// Memory for a fixed number of plain elements, not initialized; it frees itself.
+/// Uninitialized memory for a fixed number of trivial elements, freed automatically.
 ///
-/// Arrays would be filled first, and would ask with each write whether somebody else has them.
+/// An array would be filled first, and would check for unique ownership on each write.
 struct FlatMemory<Element: BitwiseCopyable>: ~Copyable {
     private let start: UnsafeMutablePointer<Element>
     private let capacity: Int
@@ -20,17 +20,17 @@ struct FlatMemory<Element: BitwiseCopyable>: ~Copyable {
     @inline(__always)
     subscript(index: Int) -> Element {
         get {
-            assert(index >= 0 && index < capacity, "Nothing lies outside of the memory.")
+            assert(index >= 0 && index < capacity, "The index is inside the memory.")
             return start[index]
         }
         nonmutating set {
-            assert(index >= 0 && index < capacity, "Nothing lies outside of the memory.")
+            assert(index >= 0 && index < capacity, "The index is inside the memory.")
             start[index] = newValue
         }
     }
 }
 
-/// Indexes of items in rising order, from which some are taken away.
+/// An ascending list of item indexes from which some can be removed.
 struct IndexList: ~Copyable {
     private let indexes: FlatMemory<Int32>
     private(set) var count = 0
@@ -41,7 +41,7 @@ struct IndexList: ~Copyable {
 
     @inline(__always)
     subscript(position: Int) -> Int {
-        assert(position < count, "Nothing lies behind the last index.")
+        assert(position < count, "The position is inside the list.")
         return Int(indexes[position])
     }
 
@@ -55,13 +55,13 @@ struct IndexList: ~Copyable {
         for index in range { append(index) }
     }
 
-    /// Takes away the first ones.
+    /// Removes the first indexes.
     mutating func removeFirst(_ removed: Int) {
         for position in removed..<count { indexes[position &- removed] = indexes[position] }
         count &-= removed
     }
 
-    /// Takes away those at positions that are marked.
+    /// Removes the indexes at marked positions.
     mutating func remove(marked isMarked: borrowing FlatMemory<Bool>) {
         var kept = 0
         for position in 0..<count where !isMarked[position] {
@@ -71,6 +71,6 @@ struct IndexList: ~Copyable {
         count = kept
     }
 
-    /// The same as an array.
+    /// The indexes as an array.
     var array: [Int] { (0..<count).map { self[$0] } }
 }

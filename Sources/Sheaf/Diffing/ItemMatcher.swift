@@ -1,25 +1,25 @@
-/// Finds for each item of a list where it was before.
+/// A matcher that finds the old index of each item of a new list.
 ///
-/// Three times in turn, each for what was left over: side by side, for most lists are much like the
-/// one before; by version, through a table; and by the hash of the id, through another.
+/// Each of three passes handles the items that the previous one left: a parallel walk, because most
+/// lists are similar to the one before; a table of versions; and a table of id hashes.
 struct ItemMatcher: ~Copyable {
     typealias Item = DiffState.Item
 
     private let old: UnsafeBufferPointer<Item>
-    /// Filled while items are matched.
+    /// Filled during matching.
     private let new: UnsafeMutableBufferPointer<Item>
     private let versions: UnsafeBufferPointer<UInt64>
-    /// For each new item its index before; negative where it was not there.
+    /// The old index of each new item; negative if there is none.
     private let sources: FlatMemory<Int32>
-    /// Those whose counterpart was not found yet.
+    /// The items that have no counterpart yet.
     private var oldLeft: IndexList
     private var newLeft: IndexList
     private var updates: [Int] = []
 
-    /// So far ahead a walk looks for where the two lists go on alike.
+    /// Maximum distance at which the walk searches for the next equal items.
     private static let reach = 8
 
-    /// Compares `old` to items with `versions`, and leaves in `new` what is to be known of those.
+    /// Compares `old` with items that have `versions`, and writes their state to `new`.
     init(
         _ old: UnsafeBufferPointer<Item>, _ new: UnsafeMutableBufferPointer<Item>,
         _ versions: UnsafeBufferPointer<UInt64>
@@ -32,7 +32,7 @@ struct ItemMatcher: ~Copyable {
         newLeft = IndexList(capacity: versions.count)
     }
 
-    /// Matches all that can be matched.
+    /// Matches all items and returns the diff.
     mutating func match(_ fingerprint: (Int) -> (id: UInt64, content: UInt64)) -> Diff {
         walk()
         matchLeft { $0.version == 0 ? nil : $0.version }
@@ -48,9 +48,9 @@ struct ItemMatcher: ~Copyable {
             moves: MoveFinder.moves(sources, count: versions.count))
     }
 
-    // MARK: - Side by side
+    // MARK: - Parallel walk
 
-    /// Walks along both lists and pairs what has the same version, as long as they are much alike.
+    /// Walks along both lists and pairs items with the same version.
     private mutating func walk() {
         var (oldEnd, newEnd) = (old.count, versions.count)
         while oldEnd > 0, newEnd > 0, isSame(oldEnd &- 1, newEnd &- 1) {
@@ -73,7 +73,7 @@ struct ItemMatcher: ~Copyable {
         leave(oldIndex..<oldEnd, newIndex..<newEnd)
     }
 
-    /// Where the lists go on alike after an insertion, a deletion or changes; otherwise a bit ahead.
+    /// Returns where the lists are equal again after a difference; otherwise a position ahead.
     private func nextSame(
         _ oldRange: Range<Int>, _ newRange: Range<Int>
     ) -> (old: Int, new: Int) {
@@ -98,7 +98,7 @@ struct ItemMatcher: ~Copyable {
         return old[oldIndex].version == version && version != 0
     }
 
-    /// Leaves items over for the tables.
+    /// Leaves items for the next passes.
     private mutating func leave(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
         oldLeft.append(oldRange)
         for index in newRange {
@@ -110,14 +110,14 @@ struct ItemMatcher: ~Copyable {
 
     // MARK: - Pairs
 
-    /// Pairs an item with itself, unchanged.
+    /// Pairs an old item with an equal new one.
     @inline(__always)
     private func keep(_ oldIndex: Int, _ newIndex: Int) {
         new[newIndex] = old[oldIndex]
         sources[newIndex] = Int32(truncatingIfNeeded: oldIndex)
     }
 
-    /// Pairs an item with itself, of which the fingerprint is known unless it has its version yet.
+    /// Pairs an old item with a new one, and records an update if their contents differ.
     @inline(__always)
     private mutating func pair(_ oldIndex: Int, _ newIndex: Int) {
         if isSame(oldIndex, newIndex) { return keep(oldIndex, newIndex) }
@@ -127,9 +127,9 @@ struct ItemMatcher: ~Copyable {
 
     // MARK: - Tables
 
-    /// Pairs what is left by its ids as long as they come in the same order.
+    /// Pairs the remaining items by id while both lists have the same order.
     ///
-    /// Changes in place are all of this kind, and need no table.
+    /// Changes in place are all found here, without a table.
     private mutating func matchLeadingIDs() {
         var count = 0
         while count < oldLeft.count, count < newLeft.count,
@@ -142,7 +142,7 @@ struct ItemMatcher: ~Copyable {
         newLeft.removeFirst(count)
     }
 
-    /// Pairs what is left by a key, which some have not; items of one key in their order.
+    /// Pairs the remaining items that have equal keys, in order; skips items without a key.
     @inline(__always)
     private mutating func matchLeft(by key: (Item) -> UInt64?) {
         guard oldLeft.count > 0, newLeft.count > 0 else { return }

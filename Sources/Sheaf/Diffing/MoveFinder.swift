@@ -1,19 +1,20 @@
-/// Finds the fewest items that must move so that all others stay in order.
+/// The algorithm for the fewest moves that put a list into order.
 ///
-/// Those that stay are a longest increasing subsequence. What goes on behind the longest one so far
-/// is noted in one step, and that is as many items as stay in the end. A search is made for the
-/// others, and there are as many of them as moves: so where little moved, the time is linear.
+/// The items that stay are a longest increasing subsequence. An item that extends the longest one
+/// so far takes one step, and there are as many of these as items that stay. Every other item takes
+/// a search, and there are as many of these as moves, so the time is linear if little moved.
 enum MoveFinder {
-    /// The moves of a list of `count` items, of which each came from `sources`, or from nowhere if
-    /// that is negative.
+    /// Returns the moves of a list of `count` items, with `sources` as their old indexes.
+    ///
+    /// A negative source is that of a new item.
     static func moves(_ sources: borrowing FlatMemory<Int32>, count: Int) -> [Diff.Move] {
         guard !isRising(sources, count: count) else { return [] }
-        // The length of the longest subsequence that ends with an item; zero for new ones.
+        // The length of the longest subsequence that ends with an item; zero for new items.
         let lengths = FlatMemory<Int32>(capacity: count)
         let longest = measure(sources, count: count, into: lengths)
 
-        // Of all items at the end of a subsequence of some length, the last one came from the
-        // least place. So from behind, the first one of each length goes on before the one found.
+        // Of the items that end a subsequence of some length, the last one has the smallest source.
+        // So from the end, the first item of each length precedes the item found before it.
         var moves: [Diff.Move] = []
         var wanted = longest
         var index = count
@@ -47,7 +48,7 @@ enum MoveFinder {
         _ sources: borrowing FlatMemory<Int32>, count: Int,
         into lengths: borrowing FlatMemory<Int32>
     ) -> Int32 {
-        // The least source at the end of a subsequence of each length, from one on: they rise.
+        // The smallest source at the end of a subsequence of length `index + 1`; ascending.
         let ends = FlatMemory<Int32>(capacity: count)
         var longest = 0
         var last: Int32 = -1
@@ -70,7 +71,7 @@ enum MoveFinder {
         return Int32(truncatingIfNeeded: longest)
     }
 
-    /// Where the first of `count` rising numbers is that is greater, or `count`.
+    /// Returns the index of the first of `count` ascending numbers that is greater, or `count`.
     private static func firstGreater(
         than number: Int32, in numbers: borrowing FlatMemory<Int32>, count: Int
     ) -> Int {

@@ -1,19 +1,19 @@
-/// Where each of some keys occurs, as a table with open addressing.
+/// The positions of keys, as a hash table with open addressing.
 ///
-/// A key that occurs several times has one slot and a chain, so also very many occurrences of one
-/// key, or of a few, are found in the time that as many keys take.
+/// A key with several positions has one slot and a chain, so many positions of few keys take no
+/// more time than as many different keys.
 struct OccurrenceTable: ~Copyable {
-    // Not private: the compiler loses a private type whose memory another file frees.
+    // Not private: the compiler cannot find a private type whose memory another file frees.
     struct Slot: BitwiseCopyable {
         var key: UInt64
-        /// The first position that is left, or one of the marks.
+        /// The first remaining position, or a mark.
         var first: Int32
     }
 
     private enum Mark {
-        /// Nobody has the slot.
+        /// The slot is not used.
         static let free: Int32 = -1
-        /// All positions of the key have been taken, or the chain ends.
+        /// No position of the key remains, or the chain ends.
         static let end: Int32 = -2
     }
 
@@ -22,9 +22,9 @@ struct OccurrenceTable: ~Copyable {
     private let shift: Int
     private let mask: Int
 
-    /// A table for keys at positions below `count`.
+    /// Creates a table for keys at positions below `count`.
     init(count: Int) {
-        // At most half of the slots are taken, so that a search soon comes to a free one.
+        // At most half of the slots are used, so a search soon reaches a free one.
         let bits = Int.bitWidth - max(count * 2 - 1, 1).leadingZeroBitCount
         slots = FlatMemory(repeating: Slot(key: 0, first: Mark.free), count: 1 << bits)
         following = FlatMemory(capacity: count)
@@ -32,7 +32,7 @@ struct OccurrenceTable: ~Copyable {
         mask = (1 << bits) - 1
     }
 
-    /// Notes a key at a position, which lies before all that were noted already.
+    /// Adds a key at a position, which precedes all positions added before.
     @inline(__always)
     func prepend(_ key: UInt64, at position: Int) {
         let slot = slot(of: key)
@@ -41,7 +41,7 @@ struct OccurrenceTable: ~Copyable {
         slots[slot] = Slot(key: key, first: Int32(truncatingIfNeeded: position))
     }
 
-    /// Takes the first position of a key that was not taken yet.
+    /// Removes and returns the first remaining position of a key; nil if there is none.
     @inline(__always)
     func takeFirst(_ key: UInt64) -> Int? {
         let slot = slot(of: key)
@@ -51,10 +51,10 @@ struct OccurrenceTable: ~Copyable {
         return Int(first)
     }
 
-    /// The slot of the key, or the free one that it would have.
+    /// Returns the slot of a key, or the free slot where it would be.
     @inline(__always)
     private func slot(of key: UInt64) -> Int {
-        // Keys may be places in a log, which have most of their differences in a few bits.
+        // Keys may be log positions, most of whose differences are in a few bits.
         var slot = Int(truncatingIfNeeded: (key &* 0x9E37_79B9_7F4A_7C15) >> UInt64(shift))
         while slots[slot].first != Mark.free, slots[slot].key != key { slot = (slot &+ 1) & mask }
         return slot

@@ -1,28 +1,28 @@
 import SheafQuery
 
-/// The rows of a result, as runs of what was there before and single rows that were touched.
+/// The rows of a result, as runs of old rows and single rows that edits changed.
 ///
-/// It takes in edits one by one; its size, and the time that it takes, are those of the edits.
+/// Edits are applied one by one; size and time depend on the number of edits, not of rows.
 struct RowPieces {
-    /// Rows that are in order, one behind the other.
+    /// Consecutive rows.
     private struct Piece {
-        /// The index before of the first of them; none for a row that is new.
+        /// The old index of the first row; nil for a new row.
         var source: Int?
         var count: Int
-        /// Whether they say something else; of single rows alone.
+        /// Whether the value changed; only true for a single row.
         var isUpdated = false
     }
 
     private var pieces: [Piece]
-    /// Rows of before that are gone, by their ids: they may come back.
+    /// Removed old rows by their ids, which a later edit may insert again.
     private var gone: [[UInt8]: Piece] = [:]
 
-    /// So many rows, to which nothing was done yet.
+    /// Creates `count` unchanged rows.
     init(count: Int) {
         pieces = count > 0 ? [Piece(source: 0, count: count)] : []
     }
 
-    /// What has become of the rows by edits, after which there are `count` rows.
+    /// Returns the diff of edits that result in `count` rows.
     static func diff(_ edits: [RowEdit], count: Int) -> Diff {
         let before = edits.reduce(count) { count, edit in
             switch edit {
@@ -56,7 +56,7 @@ struct RowPieces {
         }
     }
 
-    /// The number of the piece that begins with a row, or the end.
+    /// Splits the pieces at a row; returns the number of the piece that begins with it, or the end.
     private mutating func cut(at index: Int) -> Int {
         var rest = index
         for number in pieces.indices {
@@ -72,11 +72,11 @@ struct RowPieces {
                 at: number + 1)
             return number + 1
         }
-        precondition(rest == 0, "Edits are of rows that are there.")
+        precondition(rest == 0, "Edits refer to existing rows.")
         return pieces.count
     }
 
-    /// The number of a piece that is one row.
+    /// Splits off one row; returns the number of its piece.
     private mutating func single(at index: Int) -> Int {
         let number = cut(at: index)
         _ = cut(at: index + 1)
@@ -106,31 +106,32 @@ struct RowPieces {
             updates: updates, moves: moves)
     }
 
-    /// For each piece whether its rows stay in order: those do that are the most rows together.
+    /// For each piece, whether its rows stay: the pieces in order with the most rows together do.
     private var staying: [Bool] {
         let old = pieces.indices.filter { pieces[$0].source != nil }
         var staying = pieces.map { $0.source == nil }
-        // The most rows of pieces up to some source, which end with a piece: a tree of prefixes.
+        // The most rows of ordered pieces up to some source, with the last piece: a tree of
+        // prefixes.
         let ranks = old.sorted { (pieces[$0].source ?? 0) < (pieces[$1].source ?? 0) }
         var rank = [Int](repeating: 0, count: pieces.count)
-        for (place, number) in ranks.enumerated() { rank[number] = place + 1 }
+        for (node, number) in ranks.enumerated() { rank[number] = node + 1 }
         var best = [(rows: Int, piece: Int)](repeating: (0, -1), count: ranks.count + 1)
         var previous = [Int](repeating: -1, count: pieces.count)
         var longest = (rows: 0, piece: -1)
         for number in old {
             var found = (rows: 0, piece: -1)
-            var place = rank[number] - 1
-            while place > 0 {
-                if best[place].rows > found.rows { found = best[place] }
-                place &= place - 1
+            var node = rank[number] - 1
+            while node > 0 {
+                if best[node].rows > found.rows { found = best[node] }
+                node &= node - 1
             }
             previous[number] = found.piece
             let here = (rows: found.rows + pieces[number].count, piece: number)
             if here.rows > longest.rows { longest = here }
-            place = rank[number]
-            while place < best.count {
-                if here.rows > best[place].rows { best[place] = here }
-                place += place & -place
+            node = rank[number]
+            while node < best.count {
+                if here.rows > best[node].rows { best[node] = here }
+                node += node & -node
             }
         }
         var number = longest.piece

@@ -2,28 +2,28 @@ import SheafBytes
 package import SheafDocument
 package import SheafStorage
 
-/// Who has set what in a document, and with which commit it came into the store.
+/// The origin of each value in a document: its stamp, and the commit that brought it.
 package struct Blame: Sendable {
-    /// One thing that somebody has written.
+    /// An item of the document with its origin.
     package struct Line: Sendable {
         package let path: [String]
         package let kind: DotWalk.Item.Kind
         package let value: Value?
         package let stamp: Stamp
-        /// The commit that brought it.
+        /// The commit that brought the item into the store.
         package let commit: CommitID
-        /// Whether it came with just that commit, or with one before it that was folded away.
+        /// Whether `commit` is exact; otherwise a commit before it may have brought the item.
         package let isExact: Bool
     }
 
     package let lines: [Line]
-    /// When the document was deleted last.
+    /// The stamp of the last deletion of the document; nil if it was never deleted.
     package let deletion: Stamp?
     package let exists: Bool
 }
 
 extension DocumentSnapshot {
-    /// Who has set what in a document; nothing where nobody has heard of it.
+    /// Returns the origins of the values in a document; nil if the store has no such document.
     package func blame(_ key: [UInt8]) throws(EngineError) -> Blame? {
         guard let document = try document(key) else { return nil }
         var operations: [LoggedOperation] = []
@@ -33,7 +33,7 @@ extension DocumentSnapshot {
         {
             operations.append(logged)
         }
-        // What was folded away may have brought what the oldest operation knows.
+        // Items covered by the oldest operation may stem from operations that compaction removed.
         let isComplete = !history.isFoldedAway
         return try onDocument(key) { () throws(Malformed) in
             let past = try PastOperations(operations, isComplete: isComplete, names)
@@ -50,7 +50,8 @@ extension DocumentSnapshot {
                             path: item.path, kind: item.kind, value: item.value, stamp: stamp,
                             commit: commit, isExact: isExact))
                 }
-                // A map comes before what is in it; numbers of names say nothing to people.
+                // Sorting by path puts a map before its items. Name numbers mean nothing to
+                // readers.
                 lines.sort { left, right in
                     left.path.lexicographicallyPrecedes(right.path) {
                         UTF8Order.compare($0, $1) < 0
@@ -64,13 +65,13 @@ extension DocumentSnapshot {
     }
 }
 
-/// What each operation on a document had seen, the newest first.
+/// The version vectors of the operations on a document, newest first.
 private struct PastOperations {
     private struct Entry {
         let commit: CommitID
         let vector: VersionVector
         let base: VersionVector
-        /// What was written with INITIAL, and stands in the operation.
+        /// The items written with INITIAL that the operation contains.
         var seeds: [DotWalk.Item] = []
     }
 
@@ -96,7 +97,7 @@ private struct PastOperations {
         }
     }
 
-    /// The oldest operation that knows something.
+    /// Returns the commit of the oldest operation that covers an item, and whether it is exact.
     func origin(of item: DotWalk.Item, _ stamp: Stamp) -> (CommitID, isExact: Bool) {
         let oldest = entries.lastIndex { entry in
             stamp == .initial

@@ -2,17 +2,17 @@ import SheafBytes
 import SheafDocument
 import SheafStorage
 
-/// What the operations of one key have to be (`format-spec/commits.md`), the newest first.
+/// Rules for the operations of one key (`format-spec/commits.md`), checked newest first.
 struct ChainRules {
     private let key: StoreKey
     private let names: NameTable
-    /// Commits up to this one may have lost operations, and so their order.
+    /// Commits up to this one may lack operations after compaction, so theirs may be out of order.
     private let foldedThrough: CommitID
-    /// What the operation that was checked last asks of the one before it.
+    /// The requirement of the last checked operation on the next older one.
     private var newer: Newer?
 
     private enum Newer {
-        /// The document has a state, and had seen this before.
+        /// A state with this base.
         case state(base: VersionVector)
         case delta(base: VersionVector)
         case payload(UnsafeRawBufferPointer)
@@ -22,7 +22,7 @@ struct ChainRules {
         of key: UnsafeRawBufferPointer, _ directory: Directory, foldedThrough: CommitID
     ) throws(Malformed) {
         guard let stored = StoreKey(key) else {
-            throw .invalid("a key that means nothing", at: 0)
+            throw .invalid("an unknown key", at: 0)
         }
         self.key = stored
         self.foldedThrough = foldedThrough
@@ -41,7 +41,7 @@ struct ChainRules {
         do throws(DocumentID.Refusal) { own = try DocumentID.key(of: value) } catch {
             throw .invalid("\(error)", at: 3)
         }
-        guard own == id else { throw .invalid("an id in other bytes than its own", at: 3) }
+        guard own == id else { throw .invalid("an id that is not in its canonical form", at: 3) }
     }
 
     /// Checks the next older operation.
@@ -60,9 +60,9 @@ struct ChainRules {
         }
     }
 
-    /// Checks what there has to be before the oldest operation.
+    /// Checks that the oldest operation does not need an older one.
     func finish() throws(Malformed) {
-        if case .delta = newer { throw .invalid("a delta that nothing stands under", at: 0) }
+        if case .delta = newer { throw .invalid("a delta without a state", at: 0) }
     }
 
     private func checkOrigin(_ logged: LoggedOperation) throws(Malformed) {
@@ -74,9 +74,9 @@ struct ChainRules {
     }
 
     private mutating func checkName(_ operation: SheafStorage.Operation) throws(Malformed) {
-        guard operation.kind == .put else { throw .invalid("a name that was taken away", at: 0) }
+        guard operation.kind == .put else { throw .invalid("a removed name", at: 0) }
         if case .payload(let bytes) = newer, !bytes.elementsEqual(operation.payload) {
-            throw .invalid("a name that was changed", at: 0)
+            throw .invalid("a changed name", at: 0)
         }
         newer = .payload(operation.payload)
     }
@@ -88,7 +88,7 @@ struct ChainRules {
         case .put:
             _ = try IndexDefinition(
                 collection: collection, number: number, decoding: operation.payload)
-        case .extend: throw .invalid("an index that was extended", at: 0)
+        case .extend: throw .invalid("a delta record of an index", at: 0)
         case .remove: break
         }
     }
@@ -103,7 +103,7 @@ struct ChainRules {
             guard try !reader.readPauses().isEmpty else {
                 throw .invalid("a site without pauses", at: 0)
             }
-        case .extend: throw .invalid("pauses that were extended", at: 0)
+        case .extend: throw .invalid("a delta record of pauses", at: 0)
         case .remove: break
         }
     }
@@ -111,7 +111,7 @@ struct ChainRules {
     private static func checkUnproven(_ operation: SheafStorage.Operation) throws(Malformed) {
         switch operation.kind {
         case .put: try UnprovenTokens.check(operation.payload)
-        case .extend: throw .invalid("an unproven token that was extended", at: 0)
+        case .extend: throw .invalid("a delta record of an unproven token", at: 0)
         case .remove: break
         }
     }
@@ -132,7 +132,7 @@ struct ChainRules {
         switch newer {
         case .state(let base), .delta(let base):
             guard base == seen else {
-                throw .invalid("a base that is not the vector before it", at: 0)
+                throw .invalid("a base that is not the preceding version vector", at: 0)
             }
         case .payload, nil: break
         }

@@ -3,23 +3,23 @@ package import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// What is ahead of the clock on the wall in a store: its own clock, and stamps in documents.
+/// The clock and the stamps of a store that are ahead of the system clock.
 package struct ClockSurvey: Sendable {
     /// The latest stamp of one site in a document.
     package struct Line: Sendable {
         package let collection: String
         package let id: Value
         package let stamp: Stamp
-        /// How far it is ahead, in milliseconds.
+        /// How far the stamp is ahead, in milliseconds.
         package let ahead: UInt64
         /// Number of stamps of that site that are ahead.
         package let count: Int
     }
 
-    /// How far the clock with which the store writes next is ahead, in milliseconds; nil where it is not.
+    /// Milliseconds that the clock for the next write is ahead; nil if it is not ahead.
     package let clockAhead: UInt64?
 
-    /// Looks at the clock of a store.
+    /// Compares the clock of a store with the system clock.
     package init(
         of snapshot: DocumentSnapshot, at wallMilliseconds: UInt64
     ) throws(EngineError) {
@@ -28,7 +28,7 @@ package struct ClockSurvey: Sendable {
         clockAhead = latest > wallMilliseconds ? latest - wallMilliseconds : nil
     }
 
-    /// Visits the stamps that are ahead, document by document.
+    /// Calls `body` with the latest stamp ahead of each site, document by document.
     package static func forEachLine(
         of snapshot: DocumentSnapshot, aheadOf wallMilliseconds: UInt64,
         _ body: (Line) -> Void
@@ -49,7 +49,7 @@ package struct ClockSurvey: Sendable {
         }
     }
 
-    /// Visits the documents with stamps that are ahead: key, address, those stamps, and length.
+    /// Calls `body` with each document that has stamps ahead, with these stamps and its length.
     static func forEachDocument(
         of snapshot: DocumentSnapshot, aheadOf wallMilliseconds: UInt64,
         _ body: ([UInt8], DocumentAddress, Set<Stamp>, Int) throws(EngineError) -> Void

@@ -2,35 +2,35 @@ import SheafDocument
 import SheafStorage
 import Synchronization
 
-/// What commits change, for those who watch: one writes it down under the lock of those who write.
+/// The change feed: the documents that commits change, recorded under the writer lock.
 final class CommitFeed: Sendable {
-    /// A document that was changed, and how it was before.
+    /// A changed document and its state before the change.
     struct Change: Sendable {
         let key: DocumentKey
         let before: StoredDocument?
-        /// Whether it was taken away here, also where it has come again in the same commit.
+        /// Whether the document was evicted, even if the same commit wrote it again.
         let isTakenAway: Bool
         let commit: CommitID
-        /// Where the commit came from; none where it was written here.
+        /// The origin of a received commit; nil for a local commit.
         let origin: CommitOrigin?
         /// Number of the connection that the commit was received on; nil for a local commit.
         let connection: UInt64?
-        /// Who wrote the commit first, and when; none where that is several.
+        /// The stamp of the first write of the commit; nil if it combines several writes.
         let stamp: Stamp?
     }
 
     private let isWanted = Atomic(false)
     private let changes = Mutex<[Change]>([])
-    /// Commits of so many new documents that they are not told one by one.
+    /// Commits with too many new documents, which are omitted from `changes`.
     private let untold = Mutex<[CommitID]>([])
-    /// Of how many new documents a commit from elsewhere is told at most.
+    /// Maximum number of new documents in a received commit that is not omitted.
     private let most: Int
 
     init(most: Int = .max) {
         self.most = most
     }
 
-    /// Wants to know of all commits from now on, or of none.
+    /// Starts or stops recording commits; stopping discards what was recorded.
     func want(_ wanted: Bool) {
         isWanted.store(wanted, ordering: .relaxed)
         guard !wanted else { return }
@@ -38,6 +38,7 @@ final class CommitFeed: Sendable {
         untold.withLock { $0 = [] }
     }
 
+    /// Records the changes of a commit.
     func note(
         _ transaction: borrowing DocumentTransaction, of commit: CommitID,
         from origin: CommitOrigin?
@@ -65,7 +66,7 @@ final class CommitFeed: Sendable {
         }
     }
 
-    /// The last commit up to this one that is not told, and that nobody was told of before.
+    /// Removes the omitted commits up to `commit` and returns the newest of them.
     func takeUntold(through commit: CommitID) -> CommitID? {
         untold.withLock { untold in
             let last = untold.last { $0 <= commit }
@@ -74,17 +75,18 @@ final class CommitFeed: Sendable {
         }
     }
 
-    /// What commits up to this one have changed, and nobody has taken yet: each document once, as it
-    /// was before the first of them.
+    /// Removes and returns the changes of commits up to `commit`, one per document.
+    ///
+    /// A change has the state of the document before the first of these commits.
     func take(through commit: CommitID) -> [Change] {
         let taken = takeEach(through: commit)
-        // In one commit each document comes once.
+        // Within one commit each document occurs once.
         guard taken.first?.commit != taken.last?.commit else { return taken }
         var seen: Set<DocumentKey> = []
         return taken.filter { seen.insert($0.key).inserted }
     }
 
-    /// What commits up to this one have changed, and nobody has taken yet, commit by commit.
+    /// Removes and returns the changes of commits up to `commit`, in commit order.
     func takeEach(through commit: CommitID) -> [Change] {
         changes.withLock { changes in
             guard let last = changes.last, last.commit > commit else {

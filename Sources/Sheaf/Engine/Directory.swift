@@ -3,9 +3,10 @@ package import SheafDocument
 import SheafQuery
 package import SheafStorage
 
-/// The numbers that a store has given to names: of fields, and of collections; and its indexes.
+/// The catalog of a store: collections, indexes, and the numbers of field names.
 ///
-/// Names only grow. What is new is written with the first commit that may use it.
+/// Names and collections are never removed. New ones are written with the first commit that may use
+/// them.
 package struct Directory: Sendable {
     private struct Contents: Sendable {
         var names = NameTable()
@@ -15,14 +16,14 @@ package struct Directory: Sendable {
         var indexes: [UInt16: [IndexDefinition]] = [:]
     }
 
-    /// Always one of them: so a copy of the directory counts one reference, and not five.
+    /// Always one element, so that copying the catalog retains one reference instead of five.
     private var contents = [Contents()]
 
     package var names: NameTable { contents[0].names }
     package var collections: [String] { contents[0].collections }
-    /// The collections as plans see them, without what changes from state to state.
+    /// The collections as the query planner sees them, without properties that vary by snapshot.
     var descriptions: [CollectionDescription] { contents[0].descriptions }
-    /// The indexes of each collection that has any, in the order of their numbers.
+    /// The indexes of each collection that has any, sorted by number.
     package internal(set) var indexes: [UInt16: [IndexDefinition]] {
         get { contents[0].indexes }
         _modify { yield &contents[0].indexes }
@@ -34,7 +35,7 @@ package struct Directory: Sendable {
 
     package init() {}
 
-    /// What a snapshot knows.
+    /// Reads the catalog of a snapshot.
     package init(_ snapshot: LogSnapshot) throws(EngineError) {
         try Self.read(StoreKey.names, of: snapshot) { (number, name) throws(EngineError) in
             guard let added = contents[0].names.add(name), Int(added) == number else {
@@ -68,7 +69,7 @@ package struct Directory: Sendable {
                 try snapshot.payload(of: key)
             }
             guard let payload else { return true }
-            // A name that was repaired would be another one.
+            // Repairing invalid UTF-8 would produce a different name.
             guard String(validating: payload, as: UTF8.self) != nil else {
                 throw .damaged(key: Array(key), .notText(at: 0))
             }
@@ -77,21 +78,21 @@ package struct Directory: Sendable {
         }
     }
 
-    /// The number of a collection.
+    /// Returns the number of a collection; nil if the collection does not exist.
     package func number(ofCollection name: String) -> UInt16? {
-        // Among few, to compare takes less time than to hash.
+        // For a few collections, comparing is faster than hashing.
         guard collections.count > Self.comparedCount else {
             return collections.firstIndex { UTF8Order.compare($0, name) == 0 }.map(UInt16.init)
         }
         return contents[0].collectionNumbers[Array(name.utf8)]
     }
 
-    /// The name of a collection; none where nothing has the number.
+    /// Returns the name of a collection; nil if the number is not in use.
     func collectionName(_ number: UInt16) -> String? {
         collections.indices.contains(Int(number)) ? collections[Int(number)] : nil
     }
 
-    /// Gives a collection the next number.
+    /// Adds a collection with the next number.
     mutating func add(collection name: String) throws(EngineError) -> UInt16 {
         let bytes = Array(name.utf8)
         guard !bytes.isEmpty, bytes.count <= Self.maximumCollectionNameLength else {
@@ -117,12 +118,12 @@ package struct Directory: Sendable {
                 hasPendingChanges: false))
     }
 
-    /// Gives a name of fields the next number, if there are any left.
+    /// Assigns the next number to a field name, unless all numbers are used.
     mutating func add(name: [UInt8]) {
         _ = contents[0].names.add(name)
     }
 
-    /// Takes over the numbers of names from one that has at least as many.
+    /// Adopts the name numbers of another catalog if it has more of them.
     mutating func takeNames(of other: Directory) {
         guard other.names.count > names.count else { return }
         contents[0].names = other.names

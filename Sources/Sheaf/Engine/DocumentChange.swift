@@ -1,30 +1,30 @@
 package import SheafDocument
 package import SheafStorage
 
-/// What a statement does with one document.
+/// A change to one document.
 package struct DocumentChange: Sendable {
-    /// What becomes of an insertion where there is a document already.
+    /// The behavior of an insertion if the document exists.
     package enum Conflict: Sendable {
         case fail, doNothing
-        /// The fields are set, each anew.
+        /// Sets all given fields, even to equal values.
         case merge
-        /// Only the fields that differ are set.
+        /// Sets only the fields that differ.
         case mergeDifferences
     }
 
     package enum Action: Sendable {
-        /// Changes nothing where there is no document.
+        /// Applies edits; changes nothing if the document does not exist.
         case edit([Edit])
-        /// A field `_id` is passed over: it is not in the document, but its key.
+        /// Inserts a document. A field `_id` is ignored, because the id is the key.
         case insert(Object, onConflict: Conflict = .fail)
-        /// Inserts what loses to all else, where nobody has heard of the document.
+        /// Inserts a document that loses to every other write, unless it or a tombstone exists.
         case insertInitial(Object)
         case delete
-        /// Takes the document away here, and tells nobody.
+        /// Evicts the document: removes it locally without informing peers.
         case evict
-        /// Takes away what is left of a document.
+        /// Removes a tombstone or the remnant of an evicted document.
         case forget
-        /// A state or a delta from somebody else, whose fields are all spelled.
+        /// Joins a state or delta from another peer, with all field names spelled out.
         case join([UInt8])
     }
 
@@ -39,17 +39,17 @@ package struct DocumentChange: Sendable {
     }
 }
 
-/// What became of a commit.
+/// The result of a commit.
 package struct DocumentReceipt: Sendable {
-    /// What became of one change.
+    /// The result of one change.
     package struct Outcome: Equatable, Sendable {
         package let isChanged: Bool
-        /// What it was written with; none for what others wrote, and where nothing was.
+        /// The stamp of the write; nil for received writes and if nothing was written.
         package let stamp: Stamp?
     }
 
-    /// The commit that has the changes; the newest there is where nothing was changed.
+    /// The commit with the changes; the newest existing one if nothing was changed.
     package let commit: CommitID
-    /// In the order of the changes.
+    /// The outcomes in the order of the changes.
     package let outcomes: [Outcome]
 }

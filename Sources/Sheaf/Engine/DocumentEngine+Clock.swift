@@ -3,21 +3,21 @@ import SheafDocument
 package import SheafStorage
 import Synchronization
 
-/// What a repair of the clock has done.
+/// The result of a clock repair.
 package struct ClockRepair: Sendable, Equatable {
-    /// How far the clock of the store was ahead, in milliseconds; nil where it was not.
+    /// Milliseconds that the clock of the store was ahead; nil if it was not ahead.
     package fileprivate(set) var clockAhead: UInt64?
-    /// Number of documents that were written anew.
+    /// Number of rewritten documents.
     package fileprivate(set) var documentCount = 0
-    /// The last commit of the repair; nil where nothing had to be written.
+    /// The last commit of the repair; nil if nothing was written.
     package fileprivate(set) var commit: CommitID?
 }
 
 extension DocumentEngine {
-    /// Writes each document anew that has a stamp ahead of the clock on the wall, and has the store go on as
-    /// another site with a clock of now.
+    /// Rewrites all documents with stamps ahead of the system clock, and resets the clock.
     ///
-    /// Documents are written in commits like any others, so other peers get them.
+    /// The store continues with a new site whose clock starts at the current time. The rewritten
+    /// documents are ordinary commits, so peers receive them.
     package func repairClock(
         append: (WriteBatch) throws(StorageError) -> CommitID,
         flush: () throws(StorageError) -> Void
@@ -55,14 +55,14 @@ extension DocumentEngine {
         return repair
     }
 
-    /// Maximum number of documents in a commit of a repair, and of their bytes.
+    /// Maximum number of documents in one commit of a repair, and of their bytes.
     private static let mostRestamped = 1_024
     private static let mostRestampedBytes = 16 << 20
 
-    /// Draws another site with a clock of now, if that of the store is ahead; returns how far it was.
+    /// Switches to a new site with a current clock if the clock of the store is ahead.
     ///
-    /// An opening continues from the timestamp of the newest record, which can be in the future even if no stamp of a
-    /// document is.
+    /// Returns how far it was ahead. Opening a store continues from the timestamp of the newest
+    /// record, which can be in the future even if no stamp of a document is.
     private func resetClock(
         at wall: UInt64, append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> (ahead: UInt64?, commit: CommitID?) {
@@ -110,13 +110,13 @@ extension DocumentEngine {
         } catch {
             switch error {
             case .engine(let error): throw error
-            case .query: preconditionFailure("A repair of the clock asks no questions.")
+            case .query: preconditionFailure("A clock repair never evaluates a query.")
             }
         }
     }
 }
 
-/// Repairing the clock of a store that is closed.
+/// Clock repair of a closed store.
 package enum StoreClockRepair {
     /// Opens a store, repairs its clock and its documents, and closes it.
     package static func run(
@@ -142,7 +142,7 @@ package enum StoreClockRepair {
 }
 
 extension DocumentTransaction {
-    /// Writes a document anew with other stamps for those that are ahead; false where there are none.
+    /// Replaces the stamps of a document that are ahead; returns false if there are none.
     fileprivate mutating func restamp(
         _ key: DocumentKey, at wall: UInt64
     ) throws(EngineError) -> Bool {
@@ -167,7 +167,7 @@ extension DocumentTransaction {
         case .failure(.malformed(let reason)): throw .damaged(key: key.bytes, reason)
         case .success(nil): return false
         case .success(let restamped?):
-            // The clock continues after the new times, which many stamps can move slightly ahead.
+            // The clock advances past the new times, which can be slightly ahead if there are many.
             try observe(restamped.latest)
             return try working[position].takeIfNew(
                 ChangedBytes(bytes: restamped.bytes), isPartial: false, names)

@@ -2,18 +2,18 @@ import SheafBytes
 import SheafDocument
 import SheafStorage
 
-/// What a round of reaping has done.
+/// The result of one round of tombstone collection.
 struct ReapingReport: Equatable, Sendable {
-    /// How many tombstones were taken away.
+    /// Number of removed tombstones.
     var count = 0
-    /// Whether there may be more.
+    /// Whether the limit was reached, so that more tombstones may have expired.
     var isPartial = false
-    /// The last commit that took some away.
+    /// The last commit that removed tombstones.
     var commit: CommitID?
 }
 
 extension DocumentEngine {
-    /// Whether anything is left of documents that were deleted, as far as that is durable.
+    /// Whether the newest durable snapshot has tombstones.
     var hasTombstones: Bool {
         let snapshot = snapshot()
         return snapshot.directory.collections.indices.contains {
@@ -21,17 +21,16 @@ extension DocumentEngine {
         }
     }
 
-    /// Takes tombstones away of documents that were deleted before a time, at most so many in one
-    /// commit.
+    /// Removes up to `limit` tombstones of documents deleted before a time, in one commit.
     ///
-    /// A peer that has not heard of the deletion until then brings the document back.
+    /// A peer that has not received the deletion by then brings the document back.
     func reap(
         before milliseconds: UInt64, limit: Int,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> ReapingReport {
         let found = try tombstones(before: milliseconds, limit: limit)
         guard !found.changes.isEmpty else { return ReapingReport(isPartial: found.isPartial) }
-        // What came back meanwhile has been written again: it is looked at once more.
+        // A document may have been written again since the scan, so its existence is checked.
         do throws(WriteError) {
             let (commit, count) = try write(from: nil, append: append) {
                 (transaction) throws(WriteError) in
@@ -50,7 +49,7 @@ extension DocumentEngine {
         } catch {
             switch error {
             case .engine(let error): throw error
-            case .query: preconditionFailure("To take something away asks no questions.")
+            case .query: preconditionFailure("Tombstone collection never evaluates a query.")
             }
         }
     }
@@ -61,13 +60,13 @@ extension DocumentEngine {
         let snapshot = snapshot()
         var changes: [DocumentChange] = []
         for (number, name) in snapshot.directory.collections.enumerated() {
-            let links = TombstoneLink.range(of: UInt16(number))
+            let entries = TombstoneLink.range(of: UInt16(number))
             let cursor = snapshot.log.tree.cursor()
-            guard links.lower.span.withUnsafeBytes({ cursor.seek($0) }) else { continue }
+            guard entries.lower.span.withUnsafeBytes({ cursor.seek($0) }) else { continue }
             repeat {
-                let link = Array(cursor.key)
-                guard links.contains(link) else { break }
-                let id = Array(link.dropFirst(links.lower.count))
+                let entry = Array(cursor.key)
+                guard entries.contains(entry) else { break }
+                let id = Array(entry.dropFirst(entries.lower.count))
                 let key = StoreKey.document(collection: UInt16(number), id: id).bytes
                 guard let age = try snapshot.tombstoneTime(key), age < milliseconds else {
                     continue
@@ -86,8 +85,7 @@ extension DocumentEngine {
 }
 
 extension DocumentSnapshot {
-    /// When a document was deleted, in milliseconds since 1970; none where it exists, or there is
-    /// nothing of it.
+    /// Returns when a document was deleted, in milliseconds since 1970; nil if it is no tombstone.
     fileprivate func tombstoneTime(_ key: [UInt8]) throws(EngineError) -> UInt64? {
         guard let document = try document(key) else { return nil }
         return try onDocument(key) { () throws(Malformed) in
@@ -100,7 +98,7 @@ extension DocumentSnapshot {
 }
 
 extension DocumentTransaction {
-    /// Whether the document of a change is there.
+    /// Whether the document of a change exists.
     fileprivate func exists(_ change: DocumentChange) throws(EngineError) -> Bool {
         guard
             let key = try DocumentSnapshot(snapshot, directory).key(

@@ -4,48 +4,48 @@ package import SheafStorage
 import SheafSync
 import Synchronization
 
-/// Documents in a log: applies changes, reads what there is, and tells what changed.
+/// The document layer above the log: applies changes, reads documents, publishes changes.
 ///
-/// It has no thread and waits for nothing: who calls `commit` decides how batches get to the log.
+/// It has no thread and never waits. The caller of `commit` decides how batches reach the log.
 package final class DocumentEngine: Sendable {
     let store: StoreEngine
     let state: Mutex<WriterState>
-    /// What readers use beside the newest snapshot; apart, so that no reader waits for a writer.
+    /// The catalog for readers, separate from `state` so that readers never wait for a writer.
     private let directory: Mutex<Directory>
-    /// What commits change, for observers.
+    /// The change feed of observers.
     let feed = CommitFeed()
-    /// The same, for peers.
+    /// The change feed of peers.
     let peerFeed: CommitFeed
-    /// Called with the attachments that a commit may name, before it is made.
+    /// Called before a commit with the attachments that the commit may reference.
     let tokenWatch = Mutex<(@Sendable ([AttachmentID]) -> Void)?>(nil)
     private let mayHaveUnproven = Atomic(false)
-    /// Why there are no indexes, if they could not be put right when the store was opened.
+    /// The error of the index repair at opening; nil if the indexes are usable.
     package let linkFailure: EngineError?
 
-    /// What is shared by those who write.
+    /// The state shared by writers.
     struct WriterState: Sendable {
         var directory: Directory
         var registry: NameRegistry
         var clock: HybridClock
-        /// Whether the log has the site.
+        /// Whether the current site is in the log.
         var isSiteWritten: Bool
-        /// The site recorded in the log, and the sites that the store had before it.
+        /// The site in the log; `formerSites` are the sites before it.
         var loggedSite: Site?
         var formerSites = FormerSites()
-        /// What tells the files of the store from a copy of them.
+        /// Distinguishes the files of the store from a copy of them.
         var mark = StoreMark()
-        /// When the site has written.
+        /// The periods in which the site has written.
         var ownWrites: OwnWrites
         /// The previous site of the store, if its writes were moved to the current one.
         var handover: SiteHandover?
         /// The pauses of the sites of other stores.
         var knownPauses: KnownPauses
-        /// Documents of commits that no snapshot shows yet.
+        /// Documents of commits that are not durable yet.
         var pending = PendingDocuments()
-        /// The tokens of attachments that have no proof of possession.
+        /// The attachment tokens without proof of possession.
         var unproven: UnprovenTokens
 
-        /// Whether the clock is earlier than the record times; each commit then writes it to the log.
+        /// Whether the clock is earlier than the record times; commits then write it to the log.
         var isClockApart = false
 
         var siteRecord: SiteRecord {
@@ -56,10 +56,10 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    /// Reads what the log knows of names, and goes on with its clock.
+    /// Reads the catalog and the clock from the log.
     ///
-    /// A store has one engine at a time: two would give the same numbers to different names.
-    /// A commit of more documents from elsewhere than `mostTold` is not told one by one.
+    /// A store has one engine at a time: two would assign the same numbers to different names. A
+    /// received commit with more than `maximumListed` documents is omitted from the feed of peers.
     package init(_ store: StoreEngine, mostTold: Int = .max) throws(EngineError) {
         guard store.beginInterpretation() else { throw .inUse }
         peerFeed = CommitFeed(most: mostTold)
@@ -69,13 +69,13 @@ package final class DocumentEngine: Sendable {
         let snapshot = store.snapshot()
         let directory = try Directory(snapshot)
         self.directory = Mutex(directory)
-        // Without indexes everything can still be read, but for what is damaged.
+        // A failed index repair is not fatal: queries then run without indexes.
         linkFailure = Self.mendLinks(of: store, directory)
         let known = try Self.site(of: snapshot)
-        // In a copy of a store, the site belongs to the files that were copied.
+        // A copy of a store must not reuse the site, which belongs to the original files.
         let mark = try StoreMark(of: store, known)
         let site = mark.isKnown ? known?.site : nil
-        // No write in the log is later than this time, and every write after the opening is.
+        // No write in the log is later than this time, and every new write is.
         let latest = max(
             try Self.time(of: snapshot) ?? .initial,
             HybridTime(milliseconds: min(snapshot.commitAt, HybridTime.maximumMilliseconds)))
@@ -111,7 +111,7 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    /// Lets readers see what is known of names and indexes.
+    /// Publishes a catalog to readers.
     func publish(_ directory: Directory) {
         self.directory.withLock { $0 = directory }
     }
@@ -125,7 +125,7 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    /// The latest time of the clock that the log has; nil if it has no key `08`.
+    /// Returns the latest clock time in the log; nil if the log has no key `08`.
     private static func time(of snapshot: LogSnapshot) throws(EngineError) -> HybridTime? {
         guard let payload = try payload(of: .clock, in: snapshot) else { return nil }
         return try onDocument(StoreKey.clock.bytes) { () throws(Malformed) in
@@ -145,7 +145,7 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    /// Replaces the site of this store; the next commit records the new one in the log.
+    /// Replaces the site of this store; the next commit records the new site in the log.
     func draw(_ site: Site, _ state: inout WriterState) {
         leaveSite(&state)
         state.clock = HybridClock(
@@ -154,14 +154,14 @@ package final class DocumentEngine: Sendable {
         (state.isSiteWritten, state.ownWrites) = (false, .ofNewSite)
     }
 
-    /// Keeps the pauses of the site that is replaced: peers may pass on documents with its later writes.
+    /// Keeps the pauses of the replaced site: peers may forward documents with its later writes.
     func leaveSite(_ state: inout WriterState) {
         _ = state.knownPauses.add(state.ownPauses)
     }
 
-    /// Leaves out some times at random where the clock of the store is ahead of that of the system.
+    /// Skips a random amount of time if the clock of the store is ahead of the system clock.
     ///
-    /// An older state that was put in the place of a newer one would otherwise give the same stamps to other writes.
+    /// Otherwise a store that was restored to an older state could reuse stamps for other writes.
     private static func skipping(_ latest: HybridTime, _ options: LogStoreOptions) -> HybridTime {
         let wall = options.clock.wallMilliseconds()
         guard latest.milliseconds >= wall, latest != .initial else { return latest }
@@ -176,12 +176,12 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    /// The names that have numbers by now, whether the log has them or not.
+    /// The newest catalog, including names that the log does not have yet.
     var newestDirectory: Directory { directory.withLock { $0 } }
 
-    /// Gives numbers to names, as far as there is room; returns all there are then.
+    /// Assigns numbers to names while there are free ones; returns the resulting table.
     ///
-    /// The log has them with the next commit.
+    /// The next commit writes the numbers to the log.
     func number(_ names: [[UInt8]]) -> NameTable {
         state.withLock { state in
             for name in names { state.directory.add(name: name) }
@@ -190,21 +190,21 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    /// Whether there are unproven tokens, or were some since the store was opened.
+    /// Whether the store has unproven tokens, or had any since it was opened.
     var mayHaveUnprovenTokens: Bool { mayHaveUnproven.load(ordering: .acquiring) }
 
     package var site: Site { state.withLock { $0.clock.site } }
 
-    /// The newest durable state.
+    /// Returns the newest durable snapshot.
     package func snapshot() -> DocumentSnapshot {
-        // The names come second: they only grow, so they know at least those of the snapshot.
+        // The catalog is read second: names are never removed, so it has all names of the snapshot.
         let snapshot = store.snapshot()
         return DocumentSnapshot(snapshot, directory.withLock { $0 })
     }
 
-    /// Makes all changes in one commit, or none where one of them fails.
+    /// Applies all changes in one commit, or none of them if one fails.
     ///
-    /// `append` gives the batch to the log, under the lock of those who write.
+    /// `append` adds the batch to the log and runs under the writer lock.
     package func commit(
         _ changes: [DocumentChange],
         from origin: CommitOrigin? = nil,
@@ -225,15 +225,15 @@ package final class DocumentEngine: Sendable {
         } catch {
             switch error {
             case .engine(let error): throw error
-            case .query: preconditionFailure("Changes ask no questions.")
+            case .query: preconditionFailure("`commit(_:)` never evaluates a query.")
             }
         }
     }
 
-    /// Makes one commit of what `body` changes, or none where it changes nothing or throws; returns
-    /// the commit that has the changes, or the newest there is.
+    /// Commits the changes made by `body`, unless it throws or changes nothing.
     ///
-    /// It runs under the lock of those who write, and sees all commits before it, durable or not.
+    /// Returns the commit with the changes, or the newest one. `body` runs under the writer lock,
+    /// and sees all earlier commits, durable or not.
     func write<Result>(
         from origin: CommitOrigin?,
         append: (WriteBatch) throws(StorageError) -> CommitID,
@@ -241,7 +241,7 @@ package final class DocumentEngine: Sendable {
     ) throws(WriteError) -> (CommitID, Result) {
         try state.withLock { state throws(WriteError) in
             var transaction = begin(&state)
-            // Handed over and taken back: a copy would be made with each commit.
+            // The pending documents are moved out and back, because a copy per commit is expensive.
             defer { state.pending = transaction.pending }
             do throws(WriteError) {
                 let result = try body(&transaction)
@@ -273,9 +273,9 @@ package final class DocumentEngine: Sendable {
         return transaction
     }
 
-    // MARK: Transactions of several steps
+    // MARK: Transactions and change feeds
 
-    /// Has commits told for peers from now on; returns the last one that may not be told.
+    /// Starts or stops the feed of peers; returns the last commit that it may omit.
     func wantPeerFeed(_ isWanted: Bool) -> CommitID {
         state.withLock { state in
             peerFeed.want(isWanted)
@@ -283,7 +283,7 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    /// What commits up to this one have changed, for peers; and the last of them that is not told.
+    /// Removes and returns the changes up to `commit` for peers, and the last omitted commit.
     func takePeerFeed(
         through commit: CommitID
     ) -> (changes: [CommitFeed.Change], untold: CommitID?) {
@@ -292,7 +292,7 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    /// Wants the feed to tell of all commits from now on; returns the last one it may not tell of.
+    /// Starts the feed of observers; returns the last commit that it may omit.
     package func wantFeed() -> CommitID {
         state.withLock { state in
             feed.want(true)
@@ -300,23 +300,23 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    /// What commits up to this one have changed.
+    /// Removes and returns the changes of commits up to `commit`.
     ///
-    /// Under the lock of those who write, or a commit could be durable before it is written down.
+    /// The writer lock is needed because a commit can be durable before its changes are recorded.
     func takeFeed(through commit: CommitID) -> [CommitFeed.Change] {
         state.withLock { _ in feed.take(through: commit) }
     }
 
     /// Begins a transaction.
     ///
-    /// Until it has ended nobody else may write, which who calls sees to.
+    /// The caller ensures that there is no other writer until the transaction ends.
     package func begin() -> DocumentTransaction {
         state.withLock { begin(&$0) }
     }
 
-    /// Makes one commit of a transaction; returns the commit that has its changes, or the newest.
+    /// Commits a transaction; returns the commit with its changes, or the newest one.
     ///
-    /// Where it throws, the transaction is rolled back.
+    /// If this throws, the transaction is rolled back.
     package func commit(
         _ transaction: inout DocumentTransaction,
         append: (WriteBatch) throws(StorageError) -> CommitID
@@ -332,7 +332,7 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    /// Ends a transaction without a trace.
+    /// Ends a transaction and discards its changes.
     package func rollBack(_ transaction: inout DocumentTransaction) {
         transaction.rollBack()
         state.withLock { $0.pending = transaction.pending }
@@ -354,7 +354,7 @@ package final class DocumentEngine: Sendable {
             tokenWatch.withLock { $0 }?(transaction.tokens)
         }
         if transaction.hasChangedSite { leaveSite(&state) }
-        // Names that this commit uses for the first time come with it, be it lost or not.
+        // The state advances before the append, so a failed commit never leads to reused stamps.
         state.clock = transaction.clock
         if transaction.hasChangedSite {
             (state.isSiteWritten, state.ownWrites) = (false, .ofNewSite)
@@ -364,7 +364,7 @@ package final class DocumentEngine: Sendable {
             state.isClockApart = state.clock.latest.milliseconds < transaction.snapshot.commitAt
             state.isSiteWritten = false
         }
-        // Others may have given numbers to names since the transaction has begun.
+        // Numbers may have been assigned to names since the transaction began.
         transaction.directory.takeNames(of: state.directory)
         state.directory = transaction.directory
         publish(state.directory)
@@ -386,8 +386,8 @@ package final class DocumentEngine: Sendable {
         peerFeed.note(transaction, of: commit, from: origin)
         for bytes in transaction.spellings { state.registry.note(bytes, in: &state.directory) }
         if transaction.metOwnFuture {
-            // Somebody has seen what this store does not know to have written: it is an older state of
-            // itself, and goes on as somebody else.
+            // A peer has seen writes of this site that the store lacks: the store was restored to
+            // an older state, and continues with a new site.
             draw(Self.drawSite(store.options.random), &state)
         }
         return commit

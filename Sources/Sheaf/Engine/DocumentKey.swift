@@ -1,12 +1,11 @@
 import SheafBytes
 
-/// The key of a document, with a hash of its own: dictionaries would hash it byte by byte, and each of
-/// them again.
+/// The key of a document with its hash, which is computed once.
 struct DocumentKey: Hashable, Sendable {
     let bytes: [UInt8]
     private let hash: UInt64
 
-    /// Nobody can know which ids collide.
+    /// A random seed, so that an attacker cannot construct ids that collide.
     private static let seed = UInt64.random(in: 0 ... .max)
 
     init(_ bytes: [UInt8]) {
@@ -18,9 +17,9 @@ struct DocumentKey: Hashable, Sendable {
         hasher.combine(hash)
     }
 
-    /// What a dictionary asks for: to hash a good hash again takes longer than all else that it does.
+    /// Mixes the stored hash with the seed of a dictionary, which is faster than hashing again.
     ///
-    /// It depends on the dictionary, or to copy one into another would take quadratic time.
+    /// Without the seed, copying one dictionary into another would take quadratic time.
     func _rawHashValue(seed: Int) -> Int {
         var mixed = (hash ^ UInt64(truncatingIfNeeded: seed)) &* 0x9E37_79B9_7F4A_7C15
         mixed ^= mixed >> 32

@@ -2,12 +2,12 @@ import SheafBytes
 package import SheafDocument
 package import SheafStorage
 
-/// All documents as they were after one durable commit.
+/// All documents as of one durable commit.
 package struct DocumentSnapshot: Sendable {
     package let log: LogSnapshot
-    /// At least all names that documents of this state have.
+    /// A catalog with at least the names used by documents of this snapshot.
     package let directory: Directory
-    /// Documents that a peer has in the place of those of the log, by their keys (`ShadowTable`).
+    /// Documents that replace those of the log, by key, in the view of one peer (`ShadowTable`).
     var shadows: [[UInt8]: StoredDocument] = [:]
 
     package init(_ log: LogSnapshot, _ directory: Directory) {
@@ -17,7 +17,7 @@ package struct DocumentSnapshot: Sendable {
 
     package var names: NameTable { directory.names }
 
-    /// The key of a document; none where nobody has written to its collection yet.
+    /// Returns the key of a document; nil if its collection does not exist.
     package func key(collection: String, id: Value) throws(EngineError) -> [UInt8]? {
         guard let number = directory.number(ofCollection: collection) else { return nil }
         do throws(DocumentID.Refusal) {
@@ -27,7 +27,7 @@ package struct DocumentSnapshot: Sendable {
         }
     }
 
-    /// A document, or what is left of one that was deleted.
+    /// Returns a document or its tombstone; nil if there is neither.
     package func document(_ key: [UInt8]) throws(EngineError) -> StoredDocument? {
         if !shadows.isEmpty, let shadow = shadows[key] { return shadow }
         let operations = try onStorage { () throws(StorageError) in
@@ -38,7 +38,7 @@ package struct DocumentSnapshot: Sendable {
         return try document(operations, key)
     }
 
-    /// A document as it was after an older commit; none where the log does not reach back so far.
+    /// Returns a document as of an older commit; `.none` if the log does not reach back that far.
     package func document(
         _ key: [UInt8], asOf commit: CommitID
     ) throws(EngineError) -> StoredDocument?? {
@@ -59,7 +59,9 @@ package struct DocumentSnapshot: Sendable {
         }
     }
 
-    /// That the operations of a document are not what the format says, the newest of which is there.
+    /// Returns the error for a document whose operations violate the format.
+    ///
+    /// `position` is that of the newest operation.
     func damaged(
         _ key: [UInt8], _ reason: Malformed, at position: LogPosition?
     ) -> EngineError {
@@ -67,18 +69,18 @@ package struct DocumentSnapshot: Sendable {
         return position.map { .storage(log.disagreement(at: $0, "\(error)")) } ?? error
     }
 
-    /// What changed in a document since a commit.
+    /// The changes of a document since a commit.
     package enum ChangesSince: Equatable {
         case nothing
-        /// What was touched, as it is now.
+        /// The changed parts, with their current values.
         case delta([UInt8])
-        /// The whole document: it is new since, or the log does not reach back so far.
+        /// The complete document: it is new, or the log does not reach back to the commit.
         case state([UInt8])
-        /// The document was taken away without a trace.
+        /// The document was removed without a tombstone.
         case removed
     }
 
-    /// What changed in a document since `commit`.
+    /// Returns the changes of a document since `commit`.
     package func changes(
         of key: [UInt8], since commit: CommitID
     ) throws(EngineError) -> ChangesSince {
@@ -108,15 +110,15 @@ package struct DocumentSnapshot: Sendable {
             }
             let base = try DocumentPayload(before.operation.payload).vector()
             var deltas: [EncodedDocument] = []
-            var isWhole = false
+            var isComplete = false
             for logged in touched {
                 let payload = try DocumentPayload(logged.operation.payload)
                 if let delta = payload.delta { deltas.append(delta) }
-                if payload.isWhole { isWhole = true }
+                if payload.isWhole { isComplete = true }
             }
             return try document.read { bytes throws(Malformed) in
                 let document = try EncodedDocument(bytes)
-                if isWhole { return .state(try document.settingBase(nil)) }
+                if isComplete { return .state(try document.settingBase(nil)) }
                 return .delta(
                     try Changes.extract(
                         from: document, since: base, touched: deltas, names))

@@ -1,20 +1,21 @@
 import SheafBytes
 import SheafDocument
 
-/// Times of documents that come from peers, and the clock that they are held against.
+/// Timestamps of received documents, compared with the clock.
 extension DocumentTransaction {
-    /// How late a document is by its stamps.
+    /// The latest timestamp of a received document.
     enum TimeSeen {
-        /// All dots may be taken; the latest time that the document has seen, and that may be taken.
+        /// All dots are acceptable, and the clock may advance to this time.
         case upTo(HybridTime)
-        /// A dot has this time, which may not be taken.
+        /// A dot has this time, which is too far ahead of the clock.
         case ahead(HybridTime)
     }
 
-    /// Returns how late a document is that a peer has sent.
+    /// Returns the latest timestamp of a document that a peer has sent.
     ///
-    /// What counts are its dots: only a dot can win against what others write. A vector may have later times,
-    /// of what was replaced since; the clock is not moved by them.
+    /// Only dots count, because only a dot can win against other writes. A version vector can have
+    /// later times, of values replaced since; they do not advance the clock if they are too far
+    /// ahead.
     func timeSeen(
         in document: PiledDocument, _ key: DocumentKey
     ) throws(EngineError) -> TimeSeen {

@@ -1,7 +1,7 @@
 import SheafBytes
 import SheafDocument
 
-/// Converts errors of edits into errors of the engine.
+/// Conversion of edit errors to engine errors.
 extension DocumentTransaction {
     static func document(
         _ bytes: UnsafeRawBufferPointer

@@ -2,15 +2,16 @@ import SheafBytes
 import SheafDocument
 import SheafSync
 
-/// What a peer with limited rights may write, and what it may read of what is here.
+/// The rules for documents that a peer with limited rights sends.
 struct WriteRule {
     /// The write rule, evaluated within the budget of the peer.
     let writable: SubscriptionMatcher
-    /// The write rule without a budget and without errors, for stored documents that the peer may not read: neither may
-    /// be visible to the peer.
+    /// The write rule without budget and errors, for stored documents that the peer may not read.
+    ///
+    /// An exceeded budget or an error would reveal something about such a document.
     let freelyWritable: SubscriptionMatcher
     let readable: SubscriptionMatcher
-    /// Which deletions the peer may know of.
+    /// Which deletions the peer may learn of.
     var deletions: DeletionRule
     /// Earlier writes of the peer to documents that are hidden from it.
     var shadows: ShadowTable
@@ -18,12 +19,11 @@ struct WriteRule {
 
 /// A write of a peer to a document that it may not read.
 struct HiddenWrite: Sendable {
-    /// The document as the peer knows it: the join of all that the peer has sent of it; nil if that is too long to
-    /// be kept.
+    /// The join of all writes of the peer to the document; nil if it is too long to keep.
     let shadow: [UInt8]?
     /// The document as the peer knew it before the write.
     let before: StoredDocument?
-    /// Whether the document contains writes that the peer has not sent this time.
+    /// Whether the document has writes that the peer has not sent this time.
     let isKnown: Bool
     /// Whether the write was joined with the stored document; otherwise it was dropped.
     var isWritten = false
@@ -33,8 +33,9 @@ struct HiddenWrite: Sendable {
 
 /// Writes to documents that are hidden from their writer.
 extension DocumentTransaction {
-    /// Whether a peer may not read the document at a position, or may not learn of its deletion: then no answer
-    /// to the peer may depend on the document.
+    /// Whether a peer may not read a document, or may not learn of its deletion.
+    ///
+    /// No response to the peer may depend on such a document.
     func isHidden(
         _ document: PiledDocument, at position: Int, _ rule: WriteRule
     ) throws(EngineError) -> Bool {
@@ -51,21 +52,22 @@ extension DocumentTransaction {
 
     /// Receives a write to a document that is hidden from the peer.
     ///
-    /// The write is judged as if the store had only what the peer has sent of the document before, so the answer
-    /// reveals nothing else. If the peer may also write the stored document, the write is joined with it; otherwise,
-    /// or where the result exceeds a limit, the write is dropped.
+    /// The write is judged as if the store had only what the peer has sent of the document, so the
+    /// response reveals nothing else. If the peer may also write the stored document, the write is
+    /// joined with it; otherwise, or if the result exceeds a limit, the write is dropped.
     mutating func receiveHidden(
         _ document: PiledDocument, _ key: DocumentKey, _ rule: WriteRule, at position: Int,
         _ seen: TimeSeen
     ) throws(EngineError) -> Reception {
         let (alone, result) = try receiveAlone(document, key, rule, at: position, seen)
-        guard var write = result?.write, let whole = result?.whole else { return alone }
+        guard var write = result?.write, let peerState = result?.peerState else { return alone }
         guard try isPermitted(working[position].original, at: key, rule.freelyWritable),
-            let reception = try joinHidden(document, whole, key, rule, at: position, seen)
+            let reception = try joinHidden(document, peerState, key, rule, at: position, seen)
         else { return .hidden(write) }
         if case .taken(let isNew) = reception { write.isNew = isNew }
         guard try isHiddenResult(at: position, document, rule) else {
-            // The write made the document readable to the peer, which lacks the writes of other peers.
+            // The write made the document readable to the peer, which lacks the writes of other
+            // peers.
             if case .known = reception { return .known(before: nil, lacksOwn: false) }
             return reception
         }
@@ -73,12 +75,12 @@ extension DocumentTransaction {
         return .hidden(write)
     }
 
-    /// Joins a write with the stored document, which is hidden from the peer; returns nil, and leaves the document as it
-    /// is, if that is not permitted or exceeds a limit.
+    /// Joins a write with the stored document, which is hidden from the peer.
     ///
-    /// `whole` is the document as the peer knows it after the write.
+    /// Returns nil and leaves the document unchanged if that is not permitted or exceeds a limit.
+    /// `peerState` is the document as the peer knows it after the write.
     private mutating func joinHidden(
-        _ document: PiledDocument, _ whole: [UInt8], _ key: DocumentKey, _ rule: WriteRule,
+        _ document: PiledDocument, _ peerState: [UInt8], _ key: DocumentKey, _ rule: WriteRule,
         at position: Int, _ seen: TimeSeen
     ) throws(EngineError) -> Reception? {
         let (untouched, tokens) = (working[position], tokens)
@@ -87,9 +89,9 @@ extension DocumentTransaction {
                 document, key, rule.freelyWritable, at: position, seen, isHidden: true)
             if case .gap = reception {
                 // An earlier write was dropped, and the peer regards it as written.
-                reception = try whole.span.withUnsafeBytes { (bytes) throws(EngineError) in
+                reception = try peerState.span.withUnsafeBytes { (bytes) throws(EngineError) in
                     try receive(
-                        document.replaced(by: bytes, whole), key, rule.freelyWritable,
+                        document.replaced(by: bytes, peerState), key, rule.freelyWritable,
                         at: position, seen, isHidden: true)
                 }
             }
@@ -114,12 +116,14 @@ extension DocumentTransaction {
         return nil
     }
 
-    /// Returns how a document is received if the store has only what the peer has sent of it before, and the
-    /// resulting write and document; the stored document is not changed.
+    /// Receives a document as if the store had only the earlier writes of the peer.
+    ///
+    /// Returns the outcome and, if it was accepted, the write and the resulting document. The
+    /// stored document is not changed.
     private mutating func receiveAlone(
         _ document: PiledDocument, _ key: DocumentKey, _ rule: WriteRule, at position: Int,
         _ seen: TimeSeen
-    ) throws(EngineError) -> (Reception, (write: HiddenWrite, whole: [UInt8])?) {
+    ) throws(EngineError) -> (Reception, (write: HiddenWrite, peerState: [UInt8])?) {
         let (hidden, tokens) = (working[position], tokens)
         let before = rule.shadows.documents[document.address].map {
             StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0)
@@ -140,8 +144,9 @@ extension DocumentTransaction {
         return (reception, (write, working[position].state ?? []))
     }
 
-    /// Returns how a document that was readable to the peer, or did not exist, was received: as a hidden document
-    /// if the peer may not read the result.
+    /// Returns the outcome for a document that was readable to the peer, or did not exist.
+    ///
+    /// If the peer may not read the result, the outcome is that of a hidden document.
     func hidden(
         _ reception: Reception, _ document: PiledDocument, at position: Int, _ rule: WriteRule
     ) throws(EngineError) -> Reception {
@@ -158,7 +163,7 @@ extension DocumentTransaction {
         return .hidden(write)
     }
 
-    /// Whether a peer may not read the document after a write, or may not learn of its deletion.
+    /// Whether a peer may not read the result of a write, or may not learn of the deletion.
     private func isHiddenResult(
         at position: Int, _ document: PiledDocument, _ rule: WriteRule
     ) throws(EngineError) -> Bool {
@@ -183,7 +188,7 @@ extension DocumentTransaction {
         HiddenWrite(shadow: try spelledState(position), before: before, isKnown: isKnown)
     }
 
-    /// Returns a state with all names spelled: names that have got their numbers lately are in no snapshot yet.
+    /// Returns a state with all names spelled out: snapshots lack the latest name numbers.
     private func spelledState(_ position: Int) throws(EngineError) -> [UInt8]? {
         guard let state = working[position].state, state.count <= ShadowTable.mostBytes else {
             return nil
@@ -197,7 +202,7 @@ extension DocumentTransaction {
 }
 
 extension PiledDocument {
-    /// Returns a document that has a whole state in the place of a delta.
+    /// Returns the document with a complete state instead of a delta.
     fileprivate func replaced(by bytes: UnsafeRawBufferPointer, _ state: [UInt8]) -> PiledDocument {
         PiledDocument(
             collection: collection, beginsCollection: beginsCollection, id: id,

@@ -3,37 +3,40 @@ import SheafDocument
 import SheafSync
 
 extension DocumentTransaction {
-    /// What became of a document that a peer has sent.
+    /// The outcome of a document that a peer has sent.
     enum Reception {
-        /// It is here now; whether it said something new.
+        /// The document was accepted; `isNew` is whether it changed the stored document.
         case taken(isNew: Bool)
-        /// The document was joined, and has writes that the peer has not seen; `before` is its state before the join,
-        /// and `lacksOwn` whether some of these writes are this store's.
+        /// The document was joined, and the store has writes that the peer lacks.
+        ///
+        /// `before` is the state before the join; `lacksOwn` is whether some of these writes are
+        /// this store's.
         case known(before: StoredDocument?, lacksOwn: Bool)
-        /// It stands on what is not here: the whole document is needed.
+        /// The delta builds on changes that the store lacks: the complete document is needed.
         case gap
-        /// The peer may not write it, or not as it is here; how it was before, and which state is not permitted.
+        /// The peer may not write the document; the reason names the state that is not permitted.
         case refused(before: StoredDocument?, RefusedNotice.Reason)
-        /// The peer may not delete the document, which stays as it is; `isSeen` if the deletion was
-        /// seen here before.
+        /// The peer may not delete the document; `isSeen` is whether the deletion was seen before.
         case kept(isSeen: Bool)
-        /// A dot of it has this time, which is too far ahead of the clock; nothing of it was written.
+        /// A dot has this time, which is too far ahead of the clock; nothing was written.
         case ahead(HybridTime)
-        /// The stored document is hidden from the peer: the answer treats the join of all that the peer has sent of it
-        /// as the document.
+        /// The stored document is hidden from the peer.
+        ///
+        /// The response treats the join of all that the peer has sent as the document.
         case hidden(HiddenWrite)
     }
 
-    /// Joins what a peer has sent of a document, who may write what a rule says.
+    /// Joins a document that a peer has sent, as far as the write rule of the peer permits.
     ///
-    /// A step has each document once: so what was done before comes from other documents.
+    /// A batch has each document once, so earlier changes of the transaction are to other
+    /// documents.
     mutating func receive(
         _ document: PiledDocument, _ key: DocumentKey, _ rule: WriteRule?
     ) throws(EngineError) -> Reception {
-        // Where there is a rule, what comes of it has to be looked at.
+        // With a rule, the result of the join must be checked.
         if rule == nil, try receiveFresh(document, key) { return .taken(isNew: true) }
         guard positions[key] == nil, fresh[key] == nil else {
-            throw .received(.invalid("a document that comes twice in a step", at: 0))
+            throw .received(.invalid("a document that occurs twice in a batch", at: 0))
         }
         let seen = try timeSeen(in: document, key)
         if case .ahead(let time) = seen { return .ahead(time) }
@@ -47,7 +50,7 @@ extension DocumentTransaction {
         return try hidden(reception, document, at: position, rule)
     }
 
-    /// Receives a document at its position in the transaction; the document may be hidden from the peer.
+    /// Receives a document at its position in the transaction, which may be hidden from the peer.
     mutating func receive(
         _ document: PiledDocument, _ key: DocumentKey, _ rule: SubscriptionMatcher?,
         at position: Int, _ seen: TimeSeen, isHidden: Bool = false
@@ -74,7 +77,8 @@ extension DocumentTransaction {
             }
             return (own, false)
         }
-        // Peers can see that the store draws another site, so a hidden document must not cause that.
+        // Peers can see that the store draws another site, so a hidden document must not cause
+        // that.
         noteOwnWrites(own, of: position, seen: isHidden ? nil : before?.time(of: clock.site))
         try noteOwnForgotten(in: document, own)
         if let before { try notePauses(of: document, before: before) }
@@ -106,7 +110,7 @@ extension DocumentTransaction {
         } catch {
             switch error {
             case .gap:
-                // Whatever the whole document is, it would be refused.
+                // The complete document would be refused in any case.
                 let original = working[position].original
                 guard let rule, try !isPermitted(original, at: key, rule) else { return .gap }
                 if let untouched { working[position] = untouched }
@@ -117,7 +121,7 @@ extension DocumentTransaction {
         }
         var hasRemoved = false
         if !isHidden, let before {
-            // The writes that were just assigned have a site that neither of the two has.
+            // Writes that were just assigned have a site that neither vector has.
             let vectors = hasKept ? [try vector(at: position)] : [before, received]
             hasRemoved = removeForgottenSums(at: position, vectors, document.address)
             if hasRemoved { isAll = false }
@@ -134,7 +138,7 @@ extension DocumentTransaction {
         noteTexts(document.bytes)
         return isAll
             ? .taken(isNew: isNew)
-            // The peer has not seen what was kept or removed, whether the document matched or not.
+            // The peer lacks what was kept or removed, whether the document matched before or not.
             : .known(
                 before: hasKept || hasRemoved ? nil : working[position].original,
                 lacksOwn: lacksOwn)
@@ -146,7 +150,7 @@ extension DocumentTransaction {
         return try working[position].exists()
     }
 
-    /// Joins what somebody has sent who spells all names.
+    /// Joins a document with all field names spelled out; returns whether it had new writes.
     mutating func join(_ bytes: [UInt8], at position: Int) throws(EngineError) -> Bool {
         let (seen, isPartial, own) = try translating { () throws(EditError) in
             try bytes.span.withUnsafeBytes { bytes throws(EditError) in
@@ -174,14 +178,14 @@ extension DocumentTransaction {
             ChangedBytes(bytes: own.0), isPartial: isPartial, directory.names)
     }
 
-    /// Takes in a time that somebody has written with.
+    /// Advances the clock past a received time, unless the time is too far ahead.
     mutating func observe(_ time: HybridTime) throws(EngineError) {
         do throws(HybridClock.Refusal) { try clock.observe(time, at: now) } catch {
             throw .clock(error)
         }
     }
 
-    /// The number of a collection, which begins with its first document.
+    /// Returns the number of a collection; adds the collection if it does not exist.
     mutating func number(ofCollection name: String) throws(EngineError) -> UInt16 {
         if let known = directory.number(ofCollection: name) { return known }
         return try directory.add(collection: name)
@@ -198,8 +202,8 @@ extension DocumentTransaction {
 
     /// Whether a peer has sent the deletion of a document that it may not write.
     ///
-    /// The peer also reports it where this side names the document, and cannot know its state here. So the
-    /// document stays as it is, and nothing is sent in answer.
+    /// A peer also reports a deletion when this side names the document, without knowing its state
+    /// here. So the document is kept, and nothing is sent in response.
     private func isForbiddenDeletion(
         _ document: PiledDocument, of position: Int, _ rule: SubscriptionMatcher
     ) throws(EngineError) -> Bool {
@@ -214,7 +218,7 @@ extension DocumentTransaction {
             of: self)
     }
 
-    /// Returns which state of a changed document the rule does not permit; nil where it permits the write.
+    /// Returns which state of a changed document the rule forbids; nil if it permits the write.
     private func refusal(
         of position: Int, _ rule: SubscriptionMatcher
     ) throws(EngineError) -> RefusedNotice.Reason? {
@@ -226,7 +230,7 @@ extension DocumentTransaction {
         return try isPermitted(original, at: key, rule) ? nil : .original
     }
 
-    /// Whether somebody may write a document in this state; what is left of it says nothing of that.
+    /// Whether the rule permits writing a document in this state; for a tombstone it always does.
     func isPermitted(
         _ image: StoredDocument?, at key: DocumentKey, _ rule: SubscriptionMatcher
     ) throws(EngineError) -> Bool {

@@ -1,17 +1,17 @@
 import SheafDocument
 
-/// What a transaction was before the statement in hand.
+/// The state of a transaction before the current statement.
 struct Savepoint: Sendable {
-    /// How many documents had been opened.
+    /// Number of open documents.
     private(set) var count = 0
-    /// How many of them had been changed for the first time.
+    /// Number of changed documents.
     private(set) var changedCount = 0
-    /// How long the changed documents were.
+    /// Total length of the changed documents.
     private(set) var changedLength = 0
-    /// Of those that had been opened, the ones that the statement opens again, as they were.
+    /// Earlier states of the open documents that the statement changes, by position.
     private(set) var kept: [Int: WorkingDocument] = [:]
 
-    /// What had been given out of names and stamps; none before the first statement.
+    /// Catalog, clock and stamp before the statement; nil before the first statement.
     private(set) var writer: Writer?
 
     struct Writer: Sendable {
@@ -19,7 +19,7 @@ struct Savepoint: Sendable {
         let clock: HybridClock
         let stamp: Stamp?
         let hasChangedSite: Bool
-        /// The collections that had changes: plans depend on that.
+        /// The collections with changes, on which query plans depend.
         let pendingCollections: Set<UInt16>
     }
 
@@ -30,17 +30,17 @@ struct Savepoint: Sendable {
         self.writer = writer
     }
 
-    /// Whether a document that is about to be changed has to be kept, which was not done yet.
+    /// Whether a document must be saved before it is changed.
     func needs(_ position: Int) -> Bool { position < count && kept[position] == nil }
 
-    /// Keeps a document that is about to be changed.
+    /// Saves a document that is about to be changed.
     mutating func keep(_ document: WorkingDocument, at position: Int) {
         kept[position] = document
     }
 }
 
 extension DocumentTransaction {
-    /// Begins a statement, which can be taken back by itself until the next one begins.
+    /// Begins a statement, which can be rolled back until the next one begins.
     mutating func beginStatement() {
         savepoint = Savepoint(
             count: working.count, changedCount: replaced.count, changedLength: changedLength,
@@ -50,7 +50,7 @@ extension DocumentTransaction {
                 pendingCollections: pending.collections))
     }
 
-    /// Takes back what the statement in hand has done.
+    /// Rolls back the current statement.
     mutating func rollBackStatement() {
         for (key, entry) in replaced[savepoint.changedCount...] { pending.restore(entry, at: key) }
         replaced.removeSubrange(savepoint.changedCount...)
@@ -58,12 +58,13 @@ extension DocumentTransaction {
         working.removeSubrange(savepoint.count...)
         for (position, document) in savepoint.kept {
             working[position] = document
-            // Also where it has become again what it was when the transaction began.
+            // A document that earlier statements changed has an entry, even if it equals its
+            // original.
             guard pending[document.key]?.commit == PendingDocuments.uncommitted else { continue }
             _ = pending.note(document.current, at: document.key)
         }
         changedLength = savepoint.changedLength
-        // A collection that has no document does not begin, and what nobody has seen costs no stamp.
+        // New collections are dropped with their documents, and unused stamps are returned.
         if let writer = savepoint.writer {
             (directory, clock, stamp) = (writer.directory, writer.clock, writer.stamp)
             hasChangedSite = writer.hasChangedSite
@@ -72,7 +73,7 @@ extension DocumentTransaction {
         beginStatement()
     }
 
-    /// Takes back everything.
+    /// Rolls back the complete transaction.
     mutating func rollBack() {
         for (key, entry) in replaced { pending.restore(entry, at: key) }
         replaced = []
@@ -82,7 +83,7 @@ extension DocumentTransaction {
         beginStatement()
     }
 
-    /// Lets statements see a document as it is now.
+    /// Makes the current state of a document visible to statements.
     mutating func notePending(_ position: Int) {
         let key = working[position].key
         let entry = pending.note(working[position].current, at: key)
@@ -92,7 +93,7 @@ extension DocumentTransaction {
 }
 
 extension WorkingDocument {
-    /// How the document is now, as something that can be read.
+    /// The current state of the document as a stored document.
     var current: StoredDocument? {
         state.map { StoredDocument($0, stateLength: $0.count, deltaLength: 0, deltaCount: 0) }
     }

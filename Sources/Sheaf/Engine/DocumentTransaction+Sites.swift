@@ -2,10 +2,12 @@ import SheafBytes
 import SheafDocument
 import SheafSync
 
-/// When a store goes on as somebody else: stamps of one site must not mean two things.
+/// Changes of the site, so that one stamp never identifies two writes.
 extension DocumentTransaction {
-    /// Writes as another site from now on: what comes back of what this one has written, and forgotten, must
-    /// not be taken for seen.
+    /// Continues with another site.
+    ///
+    /// Documents with evicted writes of the old site can return; those writes must not count as
+    /// seen.
     mutating func changeSite() {
         clock = HybridClock(
             site: clock.site.following(clock.latest), latest: clock.latest,
@@ -14,12 +16,13 @@ extension DocumentTransaction {
         hasChangedSite = true
     }
 
-    /// Takes in until when a document that comes knows the writes of this store: if it knows of later ones than
-    /// this store, or not of all that it has written and forgotten, the store goes on as somebody else.
+    /// Checks the time of this store's last write in a received document.
     ///
-    /// `seen` is what the document here knows of it.
+    /// If the document has later writes than the store made, or lacks writes that it evicted, the
+    /// store switches to another site. `seen` is the time in the stored document.
     mutating func noteOwnWrites(_ time: HybridTime, of position: Int, seen: HybridTime? = nil) {
-        // A peer could name times of a new site again and again, and have a site drawn with each.
+        // Otherwise a peer could send ever later times of a new site, and cause a new site each
+        // time.
         let isLater = !ownWrites.isOfNewSite && seen.map { time > $0 } ?? false
         if ownWrites.lack(time) || isLater { noteLacking(time) }
         if time > clock.latest || time < working[position].forgottenTime(of: clock.site) {
@@ -27,17 +30,16 @@ extension DocumentTransaction {
         }
     }
 
-    /// Records that a received document has seen a write of this store that the store does not
-    /// have.
+    /// Records that a received document has a write of this store that the store lacks.
     mutating func noteLacking(_ time: HybridTime) {
         lacksOwnWrites = true
         uniqueThrough = min(uniqueThrough ?? ownWrites.opened, ownWrites.end(before: time))
     }
 
-    /// Records that a received document has forgotten writes of this store under a derived site; `time` is that of
-    /// the store's own site in the document.
+    /// Records that a received document has forgotten writes of this store under a derived site.
     ///
-    /// Later additions to a counter would not include the forgotten ones, so they need another site.
+    /// `time` is that of the store's own site in the document. Later additions to a counter would
+    /// not include the forgotten ones, so they need another site.
     mutating func noteOwnForgotten(
         in document: PiledDocument, _ time: HybridTime
     ) throws(EngineError) {
@@ -53,8 +55,7 @@ extension DocumentTransaction {
         for time in times where time > .initial { noteLacking(time) }
     }
 
-    /// Records a write that its peer does not have any more: later writes of the peer would cover
-    /// it.
+    /// Records a write that its peer lost and that later writes of the peer would cover.
     mutating func notePauses(
         of document: PiledDocument, before: VersionVector
     ) throws(EngineError) {
@@ -67,11 +68,10 @@ extension DocumentTransaction {
         if covered >= known { forgottenByPeer = known }
     }
 
-    /// Assigns writes that their store has forgotten to another site, where a received document would cover them
-    /// without having them; returns whether there were any.
+    /// Assigns forgotten writes to another site if a received document covers but lacks them.
     ///
-    /// All stores compute the same site. The received document may have the writes with that site already: then the stored
-    /// ones must become the same.
+    /// Returns whether there were any. All stores compute the same site. If the received document
+    /// has the writes under that site, the stored ones must become the same.
     mutating func keepForgotten(
         at position: Int, before: VersionVector, receiving vector: VersionVector,
         _ address: DocumentAddress
@@ -87,17 +87,17 @@ extension DocumentTransaction {
                 }
                 if length > 0 { hasKept = true }
             } catch {
-                // One document that has no room for another site must not stop those after it.
+                // One document without room for another site must not stop the following ones.
                 forgotten.unkept.append(UnmovedDocument(address: address, reason: error))
             }
         }
         return hasKept
     }
 
-    /// Assigns forgotten writes in a received document to another site, where the stored one would cover them or has them
-    /// with that site; returns nil where there are none.
+    /// Assigns forgotten writes of a received document to another site; nil if there are none.
     ///
-    /// A delta that has such writes throws `gap`: the whole document is needed.
+    /// This applies if the stored document would cover them, or has them under that site. A delta
+    /// with such writes throws `gap`: the complete document is needed.
     mutating func assigningForgotten(
         in document: PiledDocument, before: VersionVector, receiving vector: VersionVector
     ) throws(EngineError) -> [UInt8]? {
@@ -124,10 +124,10 @@ extension DocumentTransaction {
         return moved
     }
 
-    /// Returns the forgotten writes of a document that are to be assigned before another one is joined.
+    /// Returns the forgotten writes of a document that must be assigned before a join.
     ///
-    /// Of the site of the writes and the site that they are assigned to, neither tells what the other one has seen
-    /// removed. So a document that has both stays as it is.
+    /// A document with both the original and the derived site is left alone, because neither site
+    /// shows which removals the other one has seen.
     private func forgottenSites(
         in vector: VersionVector, joining other: VersionVector
     ) -> [ForgottenSite] {
@@ -141,10 +141,10 @@ extension DocumentTransaction {
         }
     }
 
-    /// Removes forgotten additions to counters where the document has a later sum of their store: both sums include the
-    /// additions from before the pause; returns whether there were any.
+    /// Removes forgotten additions to counters if the document has a later sum of their store.
     ///
-    /// The vectors are all that have led to the document.
+    /// Both sums include the additions from before the pause. `vectors` are those of all documents
+    /// joined into this one. Returns whether anything was removed.
     mutating func removeForgottenSums(
         at position: Int, _ vectors: [VersionVector], _ address: DocumentAddress
     ) -> Bool {
@@ -166,14 +166,13 @@ extension DocumentTransaction {
         }
     }
 
-    /// Returns what the site of forgotten writes of any store was derived from, including this one; nil for all other
-    /// sites.
+    /// Returns the origin of a derived site of any store, including this one; nil for other sites.
     private mutating func origin(of site: Site) -> ForgottenSite? {
         if let known = knownPauses.origin(of: site) { return known }
         return ownForgottenSites().first { $0.derived == site }
     }
 
-    /// Returns the sites for the forgotten writes of this store.
+    /// Returns the derived sites for the forgotten writes of this store.
     private mutating func ownForgottenSites() -> [ForgottenSite] {
         let sites = ownForgotten ?? ForgottenSite.all(of: clock.site, ownWrites.endedPauses)
         ownForgotten = sites

@@ -6,68 +6,71 @@ import SheafSync
 /// Changes that become one commit.
 package struct DocumentTransaction: Sendable {
     let snapshot: LogSnapshot
-    /// What commits have changed that no snapshot shows yet, lent by the engine, and what this
-    /// transaction has changed.
+    /// Documents of commits that are not durable yet, and documents that this transaction changed.
+    ///
+    /// The engine lends them to the transaction.
     var pending: PendingDocuments
-    /// What was pending before of the documents that this transaction has changed.
+    /// The pending entries that this transaction replaced.
     var replaced: [(key: DocumentKey, entry: PendingDocuments.Entry?)] = []
-    /// Where the statement in hand can be taken back to.
+    /// The state to which the current statement can be rolled back.
     var savepoint = Savepoint()
     let now: UInt64
     var directory: Directory
     var clock: HybridClock
-    /// Whether somebody has seen writes of this store that are later than all it knows of.
+    /// Whether a peer knows writes of this store that are later than all it knows of.
     var metOwnFuture = false
-    /// When the site has written before, and whether a peer knows a write of it that it never made.
+    /// The periods in which the site has written before.
     var ownWrites = OwnWrites.ofNewSite
-    /// Sites that the store wrote as before its current one.
+    /// The sites of the store before its current one.
     var formerSites: [Site] = []
     var lacksOwnWrites = false
-    /// With `lacksOwnWrites`: the time up to which the writes of this store are unique.
+    /// Time up to which the writes of this store are unique; set if `lacksOwnWrites`.
     var uniqueThrough: HybridTime?
-    /// The periods in which the site of the peer that sends has made no write.
+    /// The periods in which the site of the sending peer has made no write.
     var peerPauses: (site: Site, pauses: [WritePause])?
-    /// The time of a write of that site, in one of these periods, which what it sends would cover.
+    /// Time of a write within `peerPauses` that a document of the peer would cover.
     var forgottenByPeer: HybridTime?
     /// The pauses of the sites of other stores.
     var knownPauses = KnownPauses()
-    /// The sites for forgotten writes of this store; nil before they are computed.
+    /// The derived sites for forgotten writes of this store; nil until they are computed.
     var ownForgotten: [ForgottenSite]?
-    /// What became of writes that their store has forgotten.
+    /// Documents with forgotten writes, by outcome.
     var forgotten = ForgottenWrites()
     /// Number of the connection that the changes were received on; nil for local changes.
     var connection: UInt64?
-    /// Whether the transaction writes as another site than those before it.
+    /// Whether the transaction switched to another site.
     var hasChangedSite = false
-    /// The site that the store has from this commit on, with which all writes to it are moved.
+    /// The site of the store from this commit on, if all writes are moved to it.
     var nextSite: Site?
-    /// What documents have that are written once in this commit.
+    /// The stamp shared by documents that are written once in this commit.
     var stamp: Stamp?
-    /// What the change in hand was written with.
+    /// The stamp used by the current change.
     private var usedStamp: Stamp?
     var working: [WorkingDocument] = []
     var positions: [DocumentKey: Int] = [:]
-    /// Documents that came from elsewhere and that nothing was known of.
+    /// Received documents that are new to the store.
     var fresh = FreshDocuments()
     private var stored: [(key: DocumentKey, document: StoredDocument?)] = []
-    /// How long a document may become by what is written here; what others wrote may be longer.
+    /// Maximum length of a document written locally; received documents may be longer.
     var maximumLength = EncodedDocument.maximumLength
-    /// How long all documents together are that were changed, and may become.
+    /// Total length of the changed documents, at most `maximumChangedLength`.
     var changedLength = 0
     let maximumChangedLength: Int
-    /// The same of documents that the peer which writes them may not read; beyond it, its writes are dropped.
+    /// Total length of changed documents that are hidden from the peer that writes them.
+    ///
+    /// Beyond the limit, writes to hidden documents are dropped.
     var hiddenLength = 0
-    /// The length of documents that are worth a word; none is, as long as nobody hears it.
+    /// Length beyond which a document is recorded in `largeDocuments`.
     var remarkableLength = Int.max
-    /// Whether a value that would hide a counter is refused, as statements want it.
+    /// Whether a value that would hide a counter is refused, as statements require.
     var keepsCounters = false
-    /// The documents longer than that, which nobody was told of.
+    /// Documents longer than `largeDocumentLength`, not reported yet.
     var remarkable: [LargeDocument] = []
-    /// Attachments that the written documents may name: they are wanted.
+    /// Attachments that the written documents may reference, so that they are kept.
     var tokens: [AttachmentID] = []
-    /// The tokens that have no proof of possession.
+    /// The attachment tokens without proof of possession.
     var unproven = UnprovenTokens()
-    /// The names that the documents of the commit spell.
+    /// The field names that documents of the commit spell out.
     private(set) var spellings: [[UInt8]] = []
 
     init(
@@ -86,14 +89,14 @@ package struct DocumentTransaction: Sendable {
         !fresh.isEmpty || working.contains { $0.isChanged } || !unproven.changes.isEmpty
     }
 
-    /// Notes that the batch has become a commit.
+    /// Records that the batch has become a commit.
     mutating func noteWritten(by commit: CommitID) {
         pending.note(stored, of: commit)
         if !fresh.isEmpty { pending.note(fresh, of: commit) }
         replaced = []
     }
 
-    /// Makes a change.
+    /// Applies a change.
     mutating func apply(
         _ change: DocumentChange
     ) throws(EngineError) -> DocumentReceipt.Outcome {
@@ -151,7 +154,7 @@ package struct DocumentTransaction: Sendable {
         }
     }
 
-    /// Refuses what memory should not hold.
+    /// Adds to the length of the changed documents; throws if the transaction becomes too long.
     mutating func countLength(_ more: Int) throws(EngineError) {
         changedLength += more
         guard changedLength <= maximumChangedLength else {
@@ -161,7 +164,7 @@ package struct DocumentTransaction: Sendable {
         }
     }
 
-    /// Refuses a document that a writer has made too long, with its names spelled.
+    /// Refuses a locally written document that is too long with all field names spelled out.
     private mutating func checkLength(
         of position: Int, _ change: DocumentChange
     ) throws(EngineError) {
@@ -169,11 +172,11 @@ package struct DocumentTransaction: Sendable {
         case .join, .delete, .evict, .forget: return
         case .edit, .insert, .insertInitial: break
         }
-        // A name that has a number takes two bytes, and spelled no more than sixteen times that.
+        // Spelling out a numbered name takes at most 16 times its two bytes, so short states pass.
         let least = min(maximumLength, remarkableLength) / 32
         guard let state = working[position].state, state.count > least else { return }
         let length = try onDocument(working[position].key.bytes) { () throws(Malformed) in
-            // What it builds on is not a part of it.
+            // The base is not part of the document.
             let plain = try state.span.withUnsafeBytes { bytes throws(Malformed) in
                 try EncodedDocument(bytes).settingBase(nil)
             }
@@ -246,7 +249,7 @@ package struct DocumentTransaction: Sendable {
         if let known = directory.number(ofCollection: change.collection) {
             number = known
         } else {
-            // A collection begins with its first document.
+            // A collection is added with its first document.
             switch change.action {
             case .edit, .delete, .evict, .forget:
                 try Self.checkID(change.id)
@@ -280,7 +283,7 @@ package struct DocumentTransaction: Sendable {
         return working.count - 1
     }
 
-    /// The stamp of the next write: no document is written twice with the same.
+    /// Returns the stamp for the next write; two writes to one document never share a stamp.
     private mutating func nextStamp(for position: Int) throws(EngineError) -> Stamp {
         if working[position].forgottenTime(of: clock.site) > .initial { changeSite() }
         if let stamp, !working[position].isChanged {
@@ -299,58 +302,57 @@ package struct DocumentTransaction: Sendable {
 
     // MARK: The batch
 
-    /// The operations of the commit.
+    /// Builds the batch of the commit.
     mutating func batch(
         from origin: CommitOrigin?, writing site: SiteWriting?, _ registry: NameRegistry
     ) throws(EngineError) -> WriteBatch {
         var batch = WriteBatch()
-        // An opening goes on behind the time of the last record.
+        // After an opening, the clock continues from the time of the last record.
         batch.earliestTime = clock.latest.milliseconds
         try onStorage { () throws(StorageError) in
             if let origin { try batch.put(StoreKey.origin.bytes, origin.bytes) }
             try knownPauses.write(into: &batch)
             try registry.write(directory, into: &batch)
             try site?.put(into: &batch)
-            // The time of the record has milliseconds only.
+            // The record time has milliseconds only, without the counter.
             if clock.latest.counter != 0 {
                 try batch.put(StoreKey.clock.bytes, clock.latest.bytes)
             }
         }
         batch.keepsLinks = true
-        var links = DocumentLinks(directory.indexes, directory.names)
+        var entries = DocumentLinks(directory.indexes, directory.names)
         stored.reserveCapacity(working.count)
-        // By their places: a copy of each would count a dozen references.
+        // Documents are accessed by index: a copy of each would retain a dozen references.
         for position in working.indices where working[position].isChanged {
             let key = working[position].key
-            let before = try links.keys(of: working[position].original, key.bytes)
+            let before = try entries.keys(of: working[position].original, key.bytes)
             let written = try working[position].write(into: &batch)
-            let after = try links.keys(of: written, key.bytes)
+            let after = try entries.keys(of: written, key.bytes)
             try Self.replace(before, with: after, in: &batch)
             stored.append((key, written))
             try noteUnproven(at: position, written)
             try noteSpellings(at: position)
         }
-        try writeFresh(into: &batch, &links)
+        try writeFresh(into: &batch, &entries)
         try unproven.write(into: &batch)
         return batch
     }
 
-    /// Lets links lead to the operation that was written last, where the document has not been
-    /// taken away.
+    /// Replaces the index entries of a document with entries that point to its newest operation.
     private static func replace(
         _ before: [[UInt8]], with after: [[UInt8]], in batch: inout WriteBatch
     ) throws(EngineError) {
         try onStorage { () throws(StorageError) in
-            for (index, link) in before.enumerated()
-            where !after.indices.contains(index) || after[index] != link {
-                try batch.links.unlink(link)
+            for (index, entry) in before.enumerated()
+            where !after.indices.contains(index) || after[index] != entry {
+                try batch.links.unlink(entry)
             }
-            for link in after { try batch.link(link) }
+            for entry in after { try batch.link(entry) }
         }
     }
 
     private mutating func noteSpellings(at position: Int) throws(EngineError) {
-        // A delta does not tell whether its names are those of a large map, which are data.
+        // A delta does not show whether its names are keys of a large map, which are data.
         guard try working[position].spellsNames(), let bytes = working[position].smallState else {
             return
         }
@@ -365,7 +367,7 @@ package struct DocumentTransaction: Sendable {
 
     // MARK: Errors
 
-    /// Says which document an error is about.
+    /// Returns the error with the collection and id of the document.
     private static func naming(
         _ error: EngineError, _ change: DocumentChange, _ key: [UInt8]
     ) -> EngineError {

@@ -2,23 +2,23 @@ import SheafBytes
 import SheafDocument
 package import SheafStorage
 
-/// Checks every document of a store against the format, as checksums cannot.
+/// Verification of every document of a store against the format, beyond its checksums.
 package struct DocumentVerifier {
-    /// A payload that is not what the format says.
+    /// A payload that violates the format.
     package struct Finding: Equatable, Sendable {
-        /// The operation that has it.
+        /// The position of the operation with the payload.
         package let position: LogPosition
         package let reason: String
     }
 
     package private(set) var findings: [Finding] = []
-    /// Documents, and what is left of those that were deleted.
+    /// Number of existing documents.
     package private(set) var documentCount = 0
     package private(set) var tombstoneCount = 0
 
     private let snapshot: LogSnapshot
 
-    /// Checks all documents; nothing where the store holds none, but something else.
+    /// Verifies all documents; returns nil if the store has data other than documents.
     package static func verify(
         _ snapshot: LogSnapshot
     ) throws(EngineError) -> DocumentVerifier? {
@@ -28,16 +28,16 @@ package struct DocumentVerifier {
         let directory: Directory
         do throws(EngineError) { directory = try Directory(snapshot) } catch {
             guard case .damaged(let key, let reason) = error else { throw error }
-            let place = key.span.withUnsafeBytes { snapshot.place(of: $0) }
+            let pointer = key.span.withUnsafeBytes { snapshot.place(of: $0) }
             verifier.findings.append(
-                Finding(position: place?.position ?? .none, reason: "\(reason)"))
+                Finding(position: pointer?.position ?? .none, reason: "\(reason)"))
             return verifier
         }
         try snapshot.tree.forEach(in: snapshot.keys) { (key, _) throws(EngineError) in
             try verifier.check(key, directory)
             return true
         }
-        // What indexes say of damaged documents says nothing about indexes.
+        // Index findings mean nothing if documents are damaged.
         guard verifier.findings.isEmpty else { return verifier }
         let indexes = try IndexVerifier.verify(DocumentSnapshot(snapshot, directory))
         verifier.findings = indexes.findings
@@ -70,7 +70,7 @@ package struct DocumentVerifier {
         try count(key, at: newest, directory.names)
     }
 
-    /// Joins what the document stands on.
+    /// Joins the operations of a document and counts it.
     private mutating func count(
         _ key: UnsafeRawBufferPointer, at position: LogPosition, _ names: NameTable
     ) throws(EngineError) {
@@ -90,7 +90,7 @@ package struct DocumentVerifier {
         if exists { documentCount += 1 } else { tombstoneCount += 1 }
     }
 
-    /// Makes a finding of what goes wrong; false where something did.
+    /// Runs a check and records its error as a finding; returns whether it passed.
     private mutating func note(
         at position: LogPosition, _ check: () throws(Malformed) -> Void
     ) -> Bool {
@@ -101,7 +101,7 @@ package struct DocumentVerifier {
             findings.append(
                 Finding(
                     position: position,
-                    reason: "the operation at \(position) breaks a rule: \(error)"))
+                    reason: "the operation at \(position) violates the format: \(error)"))
             return false
         }
     }

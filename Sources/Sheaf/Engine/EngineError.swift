@@ -3,34 +3,34 @@ package import SheafDocument
 package import SheafQuery
 package import SheafStorage
 
-/// What can go wrong when documents are read or written.
+/// An error in reading or writing documents.
 package enum EngineError: Error, Equatable, Sendable {
     case storage(StorageError)
-    /// The bytes of a document are not what the format says.
+    /// The bytes of a document violate the format.
     case damaged(key: [UInt8], Malformed)
     /// A query cannot be evaluated on a document.
     case evaluation(QueryError)
-    /// Evaluation for another peer continues in the next turn of the loop; no error.
+    /// Not an error: evaluation for a peer continues in the next turn of the loop.
     case paused
-    /// What somebody else has sent is no document.
+    /// The received data is not a document.
     case received(Malformed)
-    /// The store has an engine already.
+    /// The store already has an engine.
     case inUse
     case edit(EditError)
     case id(DocumentID.Refusal)
     case clock(HybridClock.Refusal)
-    /// There is a document with this id.
+    /// A document with this id already exists.
     case exists(collection: String, id: Value)
-    /// A delta builds on what has not been seen here: the whole document is needed.
+    /// A delta builds on changes that the store lacks: the complete document is needed.
     case gap(collection: String, id: Value)
-    /// Something is larger than the store allows.
+    /// A value exceeds a limit of the store.
     case limit(name: String, value: Int, limit: Int)
-    /// A collection cannot have this name.
+    /// The name is not valid for a collection.
     case invalidCollection(String)
-    /// The collection has an index of this name.
+    /// The collection already has an index with this name.
     case indexExists(collection: String, name: String)
     case noIndex(collection: String, name: String)
-    /// An index cannot be like this.
+    /// The definition of an index is not valid.
     case invalidIndex(String)
 }
 
@@ -43,17 +43,17 @@ extension EngineError: CustomStringConvertible {
                 + key.map { String($0, radix: 16) }.joined(separator: " ").shortened + " "
                 + "is damaged: \(reason)"
         case .evaluation(let error): error.message
-        case .paused: "the evaluation continues later"
-        case .received(let reason): "what was received is no document: \(reason)"
-        case .inUse: "the store has an engine of documents already; it can have one at a time"
+        case .paused: "evaluation is paused and continues later"
+        case .received(let reason): "received data is not a document: \(reason)"
+        case .inUse: "the store already has a document engine; it can have one at a time"
         case .edit(let error): "\(error)"
         case .id(let refusal): "\(refusal)"
         case .clock(let refusal): "\(refusal)"
         case .exists(let collection, let id):
             "there is a document with the _id \(id.json.shortened) in \(collection.shortened) already"
         case .gap(let collection, let id):
-            "what changed of the document \(id.json.shortened) in \(collection.shortened) "
-                + "builds on changes that are not here"
+            "the delta of the document \(id.json.shortened) in \(collection.shortened) "
+                + "builds on changes that this store does not have"
         case .limit(let name, let value, let limit):
             "\(name) is \(limit), and this would be \(value)"
         case .indexExists(let collection, let name):
@@ -70,14 +70,14 @@ extension EngineError: CustomStringConvertible {
     }
 }
 
-/// Runs what reads documents, and says which one was damaged.
+/// Runs a closure that reads a document, and adds the key of the document to its errors.
 func onDocument<Result>(
     _ key: [UInt8], _ body: () throws(Malformed) -> Result
 ) throws(EngineError) -> Result {
     do throws(Malformed) { return try body() } catch { throw .damaged(key: key, error) }
 }
 
-/// Runs what reads the log.
+/// Runs a closure that reads the log, and converts its errors.
 func onStorage<Result>(
     _ body: () throws(StorageError) -> Result
 ) throws(EngineError) -> Result {

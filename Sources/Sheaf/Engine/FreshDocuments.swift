@@ -2,14 +2,15 @@ import SheafBytes
 import SheafDocument
 import SheafStorage
 
-/// Documents that nothing was known of, in the order of their keys.
+/// Received documents that are new to the store, in key order.
 ///
-/// A first sync brings very many of them: nothing is to be joined, so nothing else is kept of them.
+/// An initial synchronization receives very many of them. They need no join, so only their keys and
+/// states are kept.
 struct FreshDocuments: Sendable {
     private(set) var keys: [DocumentKey] = []
-    /// Parts of what came, and not copies.
+    /// Slices of the received bytes, not copies.
     private(set) var states: [ArraySlice<UInt8>] = []
-    /// What is not in the store: from one key up to the next one that is, or to the end of the collection.
+    /// A range without documents in the store: from a key to the next existing one.
     private var absent = KeyRange(from: [], to: [])
     private(set) var length = 0
 
@@ -22,13 +23,13 @@ struct FreshDocuments: Sendable {
         states.reserveCapacity(count)
     }
 
-    /// Whether a key comes behind all others.
+    /// Whether a key sorts after all others.
     func isBehind(_ key: DocumentKey) -> Bool {
         guard let last = keys.last else { return true }
         return Self.precedes(last.bytes, key.bytes)
     }
 
-    /// Whether a key, behind all others, is in no snapshot.
+    /// Whether a snapshot lacks a key that sorts after all others.
     mutating func isAbsent(_ key: DocumentKey, in snapshot: LogSnapshot) -> Bool {
         if absent.contains(key.bytes) { return true }
         guard
@@ -50,7 +51,7 @@ struct FreshDocuments: Sendable {
         length += state.count
     }
 
-    /// The state of a document, if it is one of these.
+    /// The state of one of the documents; nil if the key is not among them.
     subscript(key: DocumentKey) -> StoredDocument? {
         var (low, high) = (0, keys.count)
         while low < high {
@@ -62,7 +63,7 @@ struct FreshDocuments: Sendable {
         return document(low)
     }
 
-    /// One of them as the log has it.
+    /// Returns the document at an index as the log stores it.
     func document(_ index: Int) -> StoredDocument {
         StoredDocument(
             Array(states[index]), stateLength: states[index].count + 1, deltaLength: 0,
@@ -77,8 +78,9 @@ struct FreshDocuments: Sendable {
 }
 
 extension DocumentTransaction {
-    /// Takes in a document that a peer has sent, if nothing is known of it and it comes in order; false where
-    /// it is to be joined.
+    /// Accepts a received document if it is new to the store and in key order.
+    ///
+    /// Returns false if the document must be joined.
     mutating func receiveFresh(
         _ document: PiledDocument, _ key: DocumentKey
     ) throws(EngineError) -> Bool {
@@ -101,9 +103,9 @@ extension DocumentTransaction {
         return true
     }
 
-    /// Writes them.
+    /// Writes the new documents and their index entries to a batch.
     mutating func writeFresh(
-        into batch: inout WriteBatch, _ links: inout DocumentLinks
+        into batch: inout WriteBatch, _ entries: inout DocumentLinks
     ) throws(EngineError) {
         guard !fresh.isEmpty else { return }
         batch.reserve(batch.byteCount + fresh.length + fresh.count * 64)
@@ -118,11 +120,11 @@ extension DocumentTransaction {
                 }
             }
             let made = try state.span.withUnsafeBytes { (state) throws(EngineError) in
-                try links.keys(ofState: state, key)
+                try entries.keys(ofState: state, key)
             }
             guard !made.isEmpty else { continue }
             try onStorage { () throws(StorageError) in
-                for link in made { try batch.link(link) }
+                for entry in made { try batch.link(entry) }
             }
         }
     }

@@ -4,7 +4,9 @@ import SheafStorage
 package import SheafSync
 import Synchronization
 
-/// The site that the writes a store has forgotten are assigned to.
+/// The derived site to which the forgotten writes of a store are assigned.
+///
+/// A store forgets writes when its files are restored to an older state.
 struct ForgottenSite: Sendable {
     let derived: Site
     /// The site that made the writes.
@@ -13,7 +15,7 @@ struct ForgottenSite: Sendable {
     /// All sites of this store: the additions of one include earlier ones of the others.
     let siblings: Set<Site>
 
-    /// Returns those of all pauses of a site.
+    /// Returns the derived sites for all pauses of a site.
     static func all(of site: Site, _ pauses: [WritePause]) -> [ForgottenSite] {
         let derived = pauses.map { site.forgotten(in: $0) }
         let siblings = Set(derived + [site])
@@ -23,13 +25,13 @@ struct ForgottenSite: Sendable {
     }
 }
 
-/// Documents with writes that the store which made them has forgotten.
+/// Documents with writes that their store has forgotten, by outcome.
 struct ForgottenWrites: Sendable {
-    /// Those that have kept them.
+    /// Documents that kept the writes.
     var kept: [DocumentAddress] = []
-    /// Those with forgotten additions to a counter that were removed, because the store has added to it since.
+    /// Documents that lost additions to a counter, because their store has added to it since.
     var removed: [DocumentAddress] = []
-    /// Those that could not keep them.
+    /// Documents that have no room for another site.
     var unkept: [UnmovedDocument] = []
 
     static func += (all: inout ForgottenWrites, more: ForgottenWrites) {
@@ -41,20 +43,20 @@ struct ForgottenWrites: Sendable {
 
 /// The pauses of the sites of other stores.
 ///
-/// A document can come from any peer, also from one that has taken it from a store that was put back to an older
-/// state. So peers forward a pause before the documents written after it, and keep it in the log.
+/// Any peer can send a document of a store that was restored to an older state. So peers forward a
+/// pause before the documents written after it, and store it in the log.
 struct KnownPauses: Sendable {
     private var pauses: [Site: [WritePause]] = [:]
     private var origins: [Site: ForgottenSite] = [:]
-    /// The sites that have pauses in the log, and those of which it has others.
+    /// Sites with pauses in the log; `unsaved` are sites whose pauses in the log are outdated.
     private var logged: Set<Site> = []
     private var unsaved: Set<Site> = []
-    /// Number of changes.
+    /// Number of changes so far.
     private(set) var version: UInt64 = 0
 
-    /// Maximum number of sites: those whose last pause ended last.
+    /// Maximum number of sites; the sites whose last pause ended last are kept.
     ///
-    /// In whatever order peers forward pauses, the same sites remain, so that forwarding ends.
+    /// The same sites remain in whatever order peers forward pauses, so that forwarding ends.
     static let mostSites = 256
 
     var isEmpty: Bool { pauses.isEmpty }
@@ -62,7 +64,7 @@ struct KnownPauses: Sendable {
         pauses.sorted { $0.key < $1.key }.map { SitePauses(site: $0.key, pauses: $0.value) }
     }
 
-    /// Reads what the log has.
+    /// Reads the pauses in the log.
     init(_ snapshot: LogSnapshot) throws(EngineError) {
         var keys: [[UInt8]] = []
         snapshot.tree.forEach(in: StoreKey.pauses) { (key, _) in
@@ -79,7 +81,7 @@ struct KnownPauses: Sendable {
                     return try reader.readPauses()
                 }
             }
-            // Peers refuse what says nothing.
+            // Peers refuse reports without a site or without pauses.
             guard site != .initial, !known.isEmpty else { continue }
             set(known, of: site)
             logged.insert(site)
@@ -88,7 +90,7 @@ struct KnownPauses: Sendable {
 
     init() {}
 
-    /// Adds pauses of a site; returns all of them, or nil where nothing is new.
+    /// Adds pauses of a site; returns all its pauses, or nil if there are no new ones.
     mutating func add(_ reported: SitePauses) -> SitePauses? {
         let site = reported.site
         var known = pauses[site] ?? []
@@ -119,11 +121,13 @@ struct KnownPauses: Sendable {
         return (ends[0], left.key) < (ends[1], right.key)
     }
 
-    /// Returns the site for the forgotten writes of a document, of which this is the latest, if another document has
-    /// writes of their site since the pause, or has the forgotten writes with the derived site; nil otherwise.
+    /// Returns the derived site for the forgotten writes of a document.
     ///
-    /// Of several pauses, it is the one that begins first, to include all forgotten writes. Of those with one beginning,
-    /// as several restores of one backup have them, it is the one that ends first.
+    /// `latest` is the last of these writes. The result is nil unless the other document has writes
+    /// of their site since the pause, or has the forgotten writes under the derived site. Of
+    /// several pauses the one that begins first is used, to include all forgotten writes. Pauses
+    /// with the same beginning come from several restores of one backup; of these, the one that
+    /// ends first is used.
     func forgotten(
         _ latest: VersionVector.Entry, endedIn vector: VersionVector
     ) -> ForgottenSite? {
@@ -137,12 +141,12 @@ struct KnownPauses: Sendable {
         return pause.flatMap { origins[site.forgotten(in: $0)] }
     }
 
-    /// Returns what the site of forgotten writes was derived from; nil for all other sites.
+    /// Returns the origin of a derived site; nil for other sites.
     func origin(of site: Site) -> ForgottenSite? { origins[site] }
 
     // MARK: The log
 
-    /// Writes what the log does not have.
+    /// Writes the pauses that the log lacks to a batch.
     func write(into batch: inout WriteBatch) throws(StorageError) {
         for site in unsaved.sorted() {
             let key = StoreKey.pauses(site).bytes
@@ -171,7 +175,7 @@ extension DocumentEngine.WriterState {
 }
 
 extension DocumentEngine {
-    /// What tells whether a peer may not know all pauses.
+    /// A version of all pauses; a peer that has another version may lack some.
     struct PausesVersion: Equatable {
         let known: UInt64
         let site: Site
@@ -181,7 +185,7 @@ extension DocumentEngine {
     /// The pauses of the sites of other stores, as peers have reported them.
     package var knownPauses: [SitePauses] { state.withLock(\.knownPauses.all) }
 
-    /// The pauses of the sites of all stores, including this one; nil if they are those of `version`.
+    /// Returns the pauses of all stores, including this one; nil if `version` is current.
     func pauses(
         since version: PausesVersion?
     ) -> (version: PausesVersion, all: [SitePauses])? {
@@ -196,7 +200,7 @@ extension DocumentEngine {
         }
     }
 
-    /// Takes in pauses of a site; returns all that are known of it, or nil where nothing is new.
+    /// Adds reported pauses of a site; returns all its pauses, or nil if there are no new ones.
     package func learn(_ reported: SitePauses) -> SitePauses? {
         state.withLock { $0.knownPauses.add(reported) }
     }

@@ -2,25 +2,25 @@ import SheafBytes
 import SheafDocument
 import SheafStorage
 
-/// Decides which names get numbers, and knows which of them the log has.
+/// The name dictionary: decides which field names get numbers, and which the log lacks.
 ///
-/// A name that was met in two documents gets one: names that come once, like ids in the place of
+/// A name that occurs in two documents gets a number. Names that occur once, like ids used as
 /// names, would fill the table.
 struct NameRegistry: Sendable {
     private var writtenNames: Int
     private var writtenCollections: Int
     private var sightings: Set<UInt64> = []
 
-    /// More are forgotten: what is met often is met again.
+    /// Maximum number of names remembered; frequent names recur after the set is cleared.
     private static let maximumSightings = 1 << 14
 
-    /// Begins with what the log has.
+    /// Creates a dictionary with the names and collections in the log.
     init(_ directory: Directory) {
         writtenNames = directory.names.count
         writtenCollections = directory.collections.count
     }
 
-    /// Notes that a document spells a name.
+    /// Counts an occurrence of a spelled-out name; assigns a number on the second one.
     mutating func note(_ name: [UInt8], in directory: inout Directory) {
         guard directory.names.number(of: name) == nil else { return }
         let hash = name.withUnsafeBytes { XXH3.hash64($0) }
@@ -32,7 +32,7 @@ struct NameRegistry: Sendable {
         directory.add(name: name)
     }
 
-    /// Adds what the log does not have yet to a batch.
+    /// Writes the names and collections that the log lacks to a batch.
     func write(_ directory: Directory, into batch: inout WriteBatch) throws(StorageError) {
         for number in writtenNames..<directory.names.count {
             guard let name = directory.names.name(number) else { continue }
@@ -45,7 +45,7 @@ struct NameRegistry: Sendable {
         }
     }
 
-    /// Notes that the log has all of it.
+    /// Records that the log has all names and collections.
     mutating func noteWritten(_ directory: Directory) {
         writtenNames = directory.names.count
         writtenCollections = directory.collections.count

@@ -3,17 +3,17 @@ package import SheafDocument
 import SheafStorage
 import Synchronization
 
-/// When the site of a store has written, as far as its log knows.
+/// The periods in which the site of a store has written, according to its log.
 ///
 /// ```
 /// log ───── opened ─ ─ nothing ─ ─ first ───── now
 /// ```
-/// A write of the site in between, which a peer knows, was made by the store before it was put back to an older
-/// state.
+/// If a peer knows a write of the site from the gap, the store was restored to an older state
+/// after that write.
 struct OwnWrites: Sendable {
-    /// All writes of the site that the log had at the opening are not later.
+    /// No write of the site in the log at opening is later than this time.
     let opened: HybridTime
-    /// All writes since are not earlier; none while there are none.
+    /// No write since opening is earlier than this time; nil while there is none.
     private(set) var first: HybridTime?
     /// The pauses between earlier openings.
     private let earlier: [WritePause]
@@ -23,7 +23,7 @@ struct OwnWrites: Sendable {
         self.earlier = earlier
     }
 
-    /// For a site that was drawn since the opening.
+    /// The value for a site that was drawn after opening.
     static var ofNewSite: OwnWrites {
         var writes = OwnWrites(opened: .initial)
         writes.first = .initial
@@ -33,29 +33,29 @@ struct OwnWrites: Sendable {
     /// Whether the site was drawn since the opening, so that all its writes are known.
     var isOfNewSite: Bool { opened == .initial && first == .initial }
 
-    /// Notes that a commit was made; `time` is that of its first write, or of the last that was seen.
+    /// Records a commit; `time` is that of its first write, or the latest time seen.
     mutating func noteCommit(_ time: HybridTime) {
         if first == nil { first = time }
     }
 
-    /// Whether the site has not written at a time, which a peer knows.
+    /// Whether a write of the site at `time`, which a peer knows, is missing from the log.
     func lack(_ time: HybridTime) -> Bool {
         guard time != .initial else { return false }
         if time > opened, first.map({ time < $0 }) ?? true { return true }
         return earlier.contains { $0.contains(time) }
     }
 
-    /// The periods without writes that a write has ended.
+    /// The periods without writes that a later write ended.
     var endedPauses: [WritePause] { pauses(until: .initial) }
 
-    /// Returns the periods without writes; that since the opening lasts until `now` where nothing was written.
+    /// Returns the periods without writes; without a write since opening, the last ends at `now`.
     func pauses(until now: HybridTime) -> [WritePause] {
         var pauses = earlier
         if let pause = WritePause(after: opened, before: first ?? now) { pauses.add(pause) }
         return pauses
     }
 
-    /// Returns the last write before a pause: stamps of later writes may have been used before.
+    /// Returns the time of the last write before a pause; later stamps may have been used before.
     func end(before time: HybridTime) -> HybridTime {
         earlier.first { $0.contains(time) }?.after ?? opened
     }
@@ -68,11 +68,11 @@ struct SiteHandover: Sendable {
     /// The commit that moves the writes; nil until it is made.
     var commit: CommitID?
 
-    /// Whether the state of a durable commit may contain documents whose writes are not moved.
+    /// Whether the documents of a durable commit may have writes that are not moved yet.
     func precedes(_ durable: CommitID) -> Bool { commit.map { durable < $0 } ?? true }
 }
 
-/// The site of a store and its pauses, as they hold for the documents of a durable state.
+/// The site of a store and its pauses, as they apply to the documents of a durable commit.
 struct SiteReport: Sendable {
     let site: Site
     let pauses: [WritePause]
@@ -81,7 +81,7 @@ struct SiteReport: Sendable {
 }
 
 extension DocumentEngine {
-    /// The periods in which the site has made no write, as far as the log knows.
+    /// The periods without writes of the site, according to the log.
     package var pauses: [WritePause] { state.withLock { pauses($0) } }
 
     func pauses(_ state: WriterState) -> [WritePause] {
@@ -91,10 +91,10 @@ extension DocumentEngine {
         return state.ownWrites.pauses(until: now)
     }
 
-    /// Returns the site and the pauses that peers need for documents of the state at `commit`.
+    /// Returns the site and the pauses that peers need for documents as of `commit`.
     ///
-    /// Documents whose writes a later commit moves to a new site still cover forgotten writes, so for these documents
-    /// the pauses of the old site apply.
+    /// Documents whose writes a later commit moves to a new site still cover forgotten writes, so
+    /// the pauses of the old site apply to them.
     func siteReport(through commit: CommitID) -> SiteReport {
         state.withLock { state in
             if let handover = state.handover, handover.precedes(commit) {
@@ -106,8 +106,10 @@ extension DocumentEngine {
         }
     }
 
-    /// Returns the time up to which writes of the site are unique, where a peer knows a write that the store does
-    /// not have, or, with nil, where another peer writes with the same site; nil where neither can be true.
+    /// Returns the time up to which writes of the site are unique; nil if all of them are.
+    ///
+    /// `forgotten` is the time of a write that a peer knows and the store lacks, or nil if another
+    /// peer writes with the same site.
     func uniqueThrough(_ forgotten: HybridTime?) -> HybridTime? {
         let pauses = pauses
         return state.withLock { state in

@@ -1,34 +1,33 @@
 import SheafDocument
 import SheafStorage
 
-/// Documents as writers left them, which no snapshot shows yet: those of commits that are not durable,
-/// and those of the transaction in hand.
+/// Documents of commits that are not durable yet, and of the current transaction.
 ///
 /// The next writer builds on them; readers do not see them.
 struct PendingDocuments: Sendable {
     struct Entry: Sendable {
-        /// None where the document was taken away.
+        /// The document; nil if it was removed.
         let document: StoredDocument?
-        /// What has left it so; the transaction in hand has no number yet.
+        /// The commit that wrote the document; `uncommitted` for the current transaction.
         let commit: CommitID
     }
 
-    /// Stands for the number of the transaction in hand.
+    /// Placeholder for the commit number of the current transaction.
     static let uncommitted = CommitID.max
 
     private var entries: [DocumentKey: Entry] = [:]
-    /// Documents that were not there before their commit; what was done to them since is in `entries`.
+    /// Documents that are new with their commit; later changes to them are in `entries`.
     private var fresh: [(documents: FreshDocuments, commit: CommitID)] = []
-    /// The numbers of the collections that have such documents, or had some a moment ago.
+    /// Numbers of the collections with pending documents; may include some without.
     private(set) var collections: Set<UInt16> = []
-    /// So many entries are looked through for what can be forgotten.
+    /// Number of entries beyond which durable ones are swept.
     private var sweepCount = Self.firstSweepCount
     private static let firstSweepCount = 1_024
     private(set) var lastCommit: CommitID = 0
 
     var isEmpty: Bool { entries.isEmpty && fresh.isEmpty }
 
-    /// The keys of all documents with one beginning, each once, in no order.
+    /// Returns the keys of all documents with a prefix, each once, unordered.
     func keys(startingWith prefix: [UInt8]) -> [[UInt8]] {
         var found: [[UInt8]] = []
         for key in entries.keys where key.bytes.starts(with: prefix) { found.append(key.bytes) }
@@ -39,7 +38,7 @@ struct PendingDocuments: Sendable {
         return found
     }
 
-    /// What is known of a document; nothing where the newest snapshot tells.
+    /// The pending state of a document; nil if the newest snapshot has its current state.
     subscript(key: DocumentKey) -> Entry? {
         if !entries.isEmpty, let entry = entries[key] { return entry }
         for run in fresh.reversed() {
@@ -50,10 +49,10 @@ struct PendingDocuments: Sendable {
         return nil
     }
 
-    /// What is known of a document; nothing where the newest snapshot tells.
+    /// The pending state of a document; nil if the newest snapshot has its current state.
     subscript(bytes: [UInt8]) -> Entry? { isEmpty ? nil : self[DocumentKey(bytes)] }
 
-    /// Notes what the transaction in hand has made of a document; returns what was known before.
+    /// Records a change of the current transaction; returns the entry that it replaces.
     mutating func note(_ document: StoredDocument?, at key: DocumentKey) -> Entry? {
         let entry = Entry(document: document, commit: Self.uncommitted)
         guard let old = entries.updateValue(entry, forKey: key) else {
@@ -66,17 +65,17 @@ struct PendingDocuments: Sendable {
         return old
     }
 
-    /// Takes back which collections have such documents.
+    /// Restores the set of collections with pending documents.
     mutating func restore(collections: Set<UInt16>) {
         self.collections = collections
     }
 
-    /// Takes back what the transaction in hand has made of a document.
+    /// Restores the entry of a document that the current transaction changed.
     mutating func restore(_ entry: Entry?, at key: DocumentKey) {
         entries[key] = entry
     }
 
-    /// Notes what a commit did.
+    /// Records the documents of a commit.
     mutating func note(
         _ documents: [(key: DocumentKey, document: StoredDocument?)], of commit: CommitID
     ) {
@@ -97,31 +96,31 @@ struct PendingDocuments: Sendable {
         }
     }
 
-    /// Notes a commit of documents that were not there before.
+    /// Records a commit of documents that are new to the store.
     mutating func note(_ documents: FreshDocuments, of commit: CommitID) {
         lastCommit = commit
         fresh.append((documents, commit))
         noteCollections(of: documents.keys)
     }
 
-    /// Hands over all of it, and is empty.
+    /// Returns the contents and leaves the value empty.
     mutating func taken() -> PendingDocuments {
         defer { self = PendingDocuments() }
         return self
     }
 
-    /// Forgets what a snapshot shows.
+    /// Drops the documents of commits up to `commit`, which the newest snapshot shows.
     mutating func forget(through commit: CommitID) {
         guard !isEmpty || !collections.isEmpty else { return }
         fresh.removeAll { $0.commit <= commit }
         if commit >= lastCommit {
-            // Room for many is given back: the next transaction may be a small one.
+            // A large capacity is released: the next transaction may be small.
             entries.removeAll(keepingCapacity: entries.count <= Self.firstSweepCount)
             collections.removeAll(keepingCapacity: true)
             sweepCount = Self.firstSweepCount
         } else if entries.count > sweepCount {
             entries = entries.filter { $0.value.commit > commit }
-            // Not with each commit: what is left is looked at again when it has doubled.
+            // Not on every commit: the next sweep runs when the entries have doubled.
             sweepCount = max(Self.firstSweepCount, entries.count * 2)
         }
     }

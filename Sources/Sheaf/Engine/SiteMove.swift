@@ -4,29 +4,29 @@ package import SheafStorage
 import SheafSync
 import Synchronization
 
-/// The assignment of writes of one site to another one, in one commit after the other.
+/// The assignment of one site's writes to another site, spread over several commits.
 struct SiteMove {
     let site: Site
     let time: HybridTime
     let other: Site
-    /// Keys of the documents that are left, in descending order; nil before they are looked up.
+    /// Keys of the remaining documents, in descending order; nil until they are looked up.
     fileprivate var keys: [[UInt8]]?
     fileprivate(set) var unmoved: [UnmovedDocument] = []
 
     var isDone: Bool { keys?.isEmpty ?? false }
 
-    /// Maximum length of the documents that one commit moves, unless it is a single one.
+    /// Maximum total length of the documents that one commit moves; a single one may be longer.
     static let commitLength = 64 << 20
 }
 
 /// A document whose writes could not be assigned to another site.
 package struct UnmovedDocument: Sendable {
-    /// Nil where the key belongs to no collection.
+    /// Nil if the key belongs to no collection.
     let address: DocumentAddress?
     package let reason: EngineError
 }
 
-/// What became of drawing another site.
+/// The result of moving the writes of a store to another site.
 package struct Separation: Sendable {
     /// The last commit that moved writes.
     package var commit: CommitID
@@ -34,14 +34,14 @@ package struct Separation: Sendable {
 }
 
 extension DocumentEngine {
-    /// Goes on as another site, and gives it what was written since the opening: peers know other writes of the
-    /// same times.
+    /// Switches to another site and assigns the writes made since opening to it.
     ///
-    /// What they know is then merged with what was written here, and covered by nothing. The last commit has the new
-    /// site: where the store stops before it, or cannot write it, the old site and its pauses apply, with which no
-    /// peer loses a write, and the next peer that knows one has it tried again.
+    /// Peers know other writes with the same stamps. After the move both are merged, and neither
+    /// covers the other. The last commit records the new site. If the store stops or fails before
+    /// it, the old site and its pauses apply: no peer loses a write, and the next peer that knows
+    /// such a write causes another attempt.
     ///
-    /// Only the caller may write meanwhile. Returns nil where the store has another site than `expected` by now.
+    /// The caller must be the only writer. Returns nil if the site of the store is not `expected`.
     package func separate(
         from expected: Site? = nil, after time: HybridTime? = nil,
         append: (WriteBatch) throws(StorageError) -> CommitID
@@ -66,7 +66,7 @@ extension DocumentEngine {
                 }
                 switch error {
                 case .engine(let error): throw error
-                case .query: preconditionFailure("To go on as another site asks no questions.")
+                case .query: preconditionFailure("A site move never evaluates a query.")
                 }
             }
         } while !move.isDone
@@ -74,7 +74,7 @@ extension DocumentEngine {
         return separation
     }
 
-    /// Writes as another site from now on, to which all writes of the old one are moved with the next commit.
+    /// Switches to another site, to which the next commit moves all writes of the old one.
     func beginHandover(to site: Site, _ state: inout WriterState) {
         // If two handovers are not durable, peers know the site before the first one.
         if state.handover?.precedes(store.snapshot().commit) != true {
@@ -87,11 +87,11 @@ extension DocumentEngine {
 }
 
 extension DocumentTransaction {
-    /// Gives what a site has written after a time to another one, in as many documents as one commit should have.
+    /// Assigns the writes of one site to another, in as many documents as fit in one commit.
     fileprivate mutating func moveWrites(_ move: inout SiteMove) {
         var keys = move.keys ?? keysOfDocuments(to: &move)
         var length = 0
-        // Each state is kept until the commit is made.
+        // Each changed state stays in memory until the commit.
         let limit = min(SiteMove.commitLength, maximumChangedLength / 16)
         while length < limit, let key = keys.popLast() {
             do throws(EngineError) {
@@ -103,12 +103,12 @@ extension DocumentTransaction {
         move.keys = keys
     }
 
-    /// The address of a document, also where its collection is not durable yet.
+    /// Returns the address of a document, even if its collection is not durable yet.
     private func address(of key: [UInt8]) -> DocumentAddress? {
         DocumentSnapshot(snapshot, directory).address(of: key)
     }
 
-    /// Returns the keys of the documents that have writes to move, or are not durable yet, in descending order.
+    /// Returns the keys of documents with writes to move, or not yet durable, in descending order.
     private func keysOfDocuments(to move: inout SiteMove) -> [[UInt8]] {
         let documents = DocumentSnapshot(snapshot, directory)
         var unmoved: [UnmovedDocument] = []
@@ -135,7 +135,7 @@ extension DocumentTransaction {
         return keys.sorted { $1.lexicographicallyPrecedes($0) }
     }
 
-    /// Returns the length of the document; 0 if there was nothing to be moved.
+    /// Moves the writes of one document; returns its length, or 0 if there were none.
     private mutating func moveWrites(
         ofDocument key: [UInt8], _ move: SiteMove
     ) throws(EngineError) -> Int {
@@ -148,7 +148,7 @@ extension DocumentTransaction {
         return length
     }
 
-    /// Puts another state in the place of a document, without a join; returns its length, or 0 if there is none.
+    /// Replaces the state of a document without a join; returns its length, or 0 if unchanged.
     mutating func replace(
         at position: Int, _ change: (EncodedDocument) throws(Malformed) -> [UInt8]?
     ) throws(EngineError) -> Int {
@@ -160,7 +160,7 @@ extension DocumentTransaction {
         }
         guard let changed else { return 0 }
         var document = working[position]
-        // In the place of the old state: joined with it, both would stay.
+        // The old state is removed first, because a join would keep both.
         _ = document.forget()
         try document.take(ChangedBytes(bytes: changed, spellsNames: true), directory.names)
         working[position] = document

@@ -3,7 +3,7 @@ package import SheafDocument
 import SheafStorage
 import Synchronization
 
-/// The site record, and the former sites, that the next commit writes to the log.
+/// The site record and the former sites that the next commit writes to the log.
 struct SiteWriting {
     let record: SiteRecord
     /// Former sites; nil if the log has all of them.
@@ -50,7 +50,7 @@ extension DocumentEngine {
         }
     }
 
-    /// All sites that this store has written as, including the current one.
+    /// All sites of this store, including the current one.
     package var ownSites: [Site] {
         state.withLock { state in
             let former = state.formerSites.sites

@@ -2,26 +2,26 @@ import SheafBytes
 import SheafDocument
 import SheafStorage
 
-/// What tells the files of a store from a copy of them, in one opening.
+/// The identity of the files of a store, which distinguishes them from a copy.
 ///
 /// ```
-/// opening ──> first commit: a new file is made durable, then the log names it ──> older ones go
+/// opening ──> first commit: new mark file is durable ──> log names it ──> older ones are removed
 /// ```
-/// An opening that writes nothing makes no file. After a crash before the log names the new file, the one
-/// that it named before is still there.
+/// An opening without writes creates no file. If the store crashes before the log names the new
+/// file, the file that the log names still exists.
 struct StoreMark: Sendable {
-    /// What the log says: of the directory and a file in it; 0 where the system knows of none.
+    /// The identity in the log, a hash of the directory and its mark file; 0 if unsupported.
     private(set) var identity: UInt64 = 0
     /// Whether the files are those that the log names.
     private(set) var isKnown = true
-    /// Whether a file is made before the next commit.
+    /// Whether a mark file must be created before the next commit.
     private(set) var isDue = false
-    /// The files of earlier openings.
+    /// The mark files of earlier openings.
     private var older: [SiteMark] = []
 
     init() {}
 
-    /// Looks for the file that the log names.
+    /// Looks for the mark file that the log names.
     init(of store: StoreEngine, _ known: SiteRecord?) throws(EngineError) {
         let directory = store.directoryIdentity
         identity = directory
@@ -41,7 +41,7 @@ struct StoreMark: Sendable {
             || older.contains { known.directory == $0.hash(in: directory) }
     }
 
-    /// Makes the file of this opening, unless it is there.
+    /// Creates the mark file of this opening, unless it exists.
     mutating func make(in store: StoreEngine) throws(EngineError) {
         guard isDue else { return }
         let made = try onStorage { () throws(StorageError) in try store.makeSiteMark() }
@@ -49,7 +49,7 @@ struct StoreMark: Sendable {
         isDue = false
     }
 
-    /// Notes that the log names the file: those of earlier openings go once that is durable.
+    /// Records that the log names the mark file; older files are removed once that is durable.
     mutating func noteWritten(by commit: CommitID, in store: StoreEngine) {
         store.remove(older, whenDurable: commit)
         older = []
@@ -57,7 +57,7 @@ struct StoreMark: Sendable {
 }
 
 extension SiteMark {
-    /// The hash of the file and its directory, little-endian; never 0.
+    /// Returns the hash of the file and its directory, little-endian; never 0.
     fileprivate func hash(in directory: UInt64) -> UInt64 {
         withUnsafeBytes(of: (directory.littleEndian, identity.littleEndian)) {
             max(XXH3.hash64($0), 1)

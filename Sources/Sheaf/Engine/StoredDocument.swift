@@ -2,9 +2,9 @@ import SheafBytes
 import SheafDocument
 import SheafStorage
 
-/// A document as the log has it: a state, and the deltas behind it.
+/// A document as stored in the log: a state and the deltas on top of it.
 package struct StoredDocument: Sendable {
-    /// Where the bytes of the newest state are.
+    /// The location of the newest state.
     private enum Source {
         case log(LoggedBytes)
         case memory([UInt8])
@@ -17,12 +17,12 @@ package struct StoredDocument: Sendable {
     }
 
     private let source: Source
-    /// The bytes of the newest operation with a state, and of the deltas behind it.
+    /// Length of the newest operation with a state; then length and number of the deltas after it.
     let stateLength: Int
     let deltaLength: Int
     let deltaCount: Int
 
-    /// A state that was just made.
+    /// Creates a document from a state in memory.
     init(_ bytes: [UInt8], stateLength: Int, deltaLength: Int, deltaCount: Int) {
         source = .memory(bytes)
         self.stateLength = stateLength
@@ -30,23 +30,23 @@ package struct StoredDocument: Sendable {
         self.deltaCount = deltaCount
     }
 
-    /// The state of a document that stands on this operation alone.
+    /// Reads a document that consists of a single operation.
     init(_ put: LoggedOperation, in snapshot: LogSnapshot) throws(Malformed) {
         guard let state = try DocumentPayload(put.operation.payload).state else {
-            throw .invalid("a delta that nothing stands under", at: 0)
+            throw .invalid("a delta without a state", at: 0)
         }
         source = .log(LoggedBytes(bytes: state.bytes, snapshot: snapshot))
         stateLength = put.operation.payload.count
         (deltaLength, deltaCount) = (0, 0)
     }
 
-    /// The state of a document that stands on these operations, the newest first.
+    /// Reads a document from its operations, newest first.
     init?(
         _ operations: [LoggedOperation], in snapshot: LogSnapshot, _ names: NameTable
     ) throws(Malformed) {
         guard let last = operations.last else { return nil }
         guard let state = try DocumentPayload(last.operation.payload).state else {
-            throw .invalid("a delta that nothing stands under", at: 0)
+            throw .invalid("a delta without a state", at: 0)
         }
         stateLength = last.operation.payload.count
         deltaCount = operations.count - 1
@@ -59,7 +59,7 @@ package struct StoredDocument: Sendable {
         var joined: [UInt8]?
         for logged in operations.dropLast().reversed() {
             guard let delta = try DocumentPayload(logged.operation.payload).delta else {
-                throw .invalid("an extension that is no delta", at: 0)
+                throw .invalid("a delta record without a delta", at: 0)
             }
             joined =
                 try joined.map { (joined) throws(Malformed) in
@@ -82,13 +82,13 @@ package struct StoredDocument: Sendable {
             return try Join.join(state, delta, names)
         } catch {
             switch error {
-            case .gap: throw .invalid("a delta that does not fit", at: 0)
+            case .gap: throw .invalid("a delta whose base does not match", at: 0)
             case .malformed(let error): throw error
             }
         }
     }
 
-    /// Reads the state, which is valid during the call.
+    /// Calls `body` with the state, which is valid only during the call.
     package func read<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -102,7 +102,7 @@ package struct StoredDocument: Sendable {
         }
     }
 
-    /// Whether it is what is left of a document that was deleted.
+    /// Whether the document is a tombstone.
     var isTombstone: Bool {
         read { bytes in
             guard let document = try? EncodedDocument(bytes), !document.isRemnant else {
@@ -112,12 +112,12 @@ package struct StoredDocument: Sendable {
         }
     }
 
-    /// Whether it is what is left of a document that was taken away here.
+    /// Whether the document is the remnant of an evicted document.
     var isRemnant: Bool {
         read { bytes in (try? EncodedDocument(bytes).isRemnant) ?? false }
     }
 
-    /// The state, copied.
+    /// A copy of the state.
     package var bytes: [UInt8] {
         switch source {
         case .log(let logged): Array(logged.bytes)

@@ -2,20 +2,20 @@ import SheafBytes
 import SheafDocument
 import SheafStorage
 
-/// An unproven token: the key of its entry, and the peer that brought it.
+/// An unproven token: the key of its entry, and the peer that sent it.
 struct UnprovenToken: Sendable {
     let key: [UInt8]
-    /// The key of the peer; empty where a trusted peer has called the token unproven.
+    /// The key of the peer; empty if a trusted peer marked the token as unproven.
     let bringer: [UInt8]
 }
 
 extension DocumentSnapshot {
-    /// Number of entries.
+    /// Number of entries for unproven tokens.
     package var unprovenTokenCount: Int { log.tree.count(in: StoreKey.unprovenTokens) }
 
     var hasUnprovenTokens: Bool { !log.tree.isEmpty(in: StoreKey.unprovenTokens) }
 
-    /// Returns those of some attachments that a document names with a proven token.
+    /// Returns the attachments among `ids` that a document references with a proven token.
     func proven(_ ids: Set<AttachmentID>, inDocument key: [UInt8]) -> Set<AttachmentID> {
         guard hasUnprovenTokens else { return ids }
         let hash = UnprovenTokens.hash(ofDocument: key)
@@ -23,7 +23,7 @@ extension DocumentSnapshot {
         return ids.filter { !isUnproven($0.bytes, inDocument: hash) }
     }
 
-    /// Returns the attachments that the tokens of a document name, also hidden ones.
+    /// Returns the attachments that the tokens of a document reference, including hidden tokens.
     func attachments(namedBy key: [UInt8]) throws(EngineError) -> Set<AttachmentID> {
         guard let document = try document(key) else { return [] }
         return try onDocument(key) { () throws(Malformed) in
@@ -38,7 +38,7 @@ extension DocumentSnapshot {
         return key.span.withUnsafeBytes { log.place(of: $0) } != nil
     }
 
-    /// Returns the entry for an attachment in a document; nil where its token is proven.
+    /// Returns the entry for an attachment in a document; nil if its token is proven.
     func unprovenToken(
         of attachment: [UInt8], inDocument document: [UInt8]
     ) throws(EngineError) -> UnprovenToken? {
@@ -66,7 +66,7 @@ extension DocumentSnapshot {
 }
 
 extension DocumentEngine {
-    /// Removes the entries of tokens that were proven, unless an entry has changed since.
+    /// Removes the entries of proven tokens, except entries that have changed since.
     func prove(
         _ tokens: [UnprovenToken], append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> CommitID {
@@ -81,7 +81,7 @@ extension DocumentEngine {
         } catch {
             switch error {
             case .engine(let error): throw error
-            case .query: preconditionFailure("A proof asks no questions.")
+            case .query: preconditionFailure("A proof never evaluates a query.")
             }
         }
     }

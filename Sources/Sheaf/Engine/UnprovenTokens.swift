@@ -3,36 +3,36 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// The tokens of attachments that have no proof of possession, as a transaction changes them
-/// (`format-spec/commits.md`, table 5).
+/// The attachment tokens without proof of possession, as a transaction changes them.
 ///
-/// A peer with limited rights can write the id of any attachment into a document that it may read. Such a
-/// token shows like any other. It gives no peer with limited rights access to the attachment until the peer
-/// that brought it has proved that it possesses the attachment.
+/// A peer with limited rights can write the id of any attachment into a document that it may read.
+/// Such a token is visible like any other. It gives no peer with limited rights access to the
+/// attachment until the peer that sent it has proved that it possesses the attachment
+/// (`format-spec/commits.md`, table 5).
 struct UnprovenTokens: Sendable {
     private struct Entry: Sendable {
-        /// The payload of the entry; nil where the entry was removed.
+        /// The payload of the entry; nil if the entry was removed.
         let payload: [UInt8]?
         let commit: CommitID
     }
 
-    /// Stands for all attachments that a document names.
+    /// Represents all attachments that a document references.
     static let everyAttachment = [UInt8](repeating: 0, count: SHA256.length)
 
-    /// Whether the store has an entry, or has had one since it was opened.
+    /// Whether the store has an entry, or had one since it was opened.
     private(set) var isAny: Bool
-    /// Entries of commits that the snapshot of a writer may not show yet.
+    /// Entries of commits that the snapshot of a writer may lack.
     private var pending: [[UInt8]: Entry] = [:]
-    /// The entries that the transaction changes: their payloads, or nil where they are removed.
+    /// Payloads of the entries that the transaction changes; nil for removed entries.
     private(set) var changes: [[UInt8]: [UInt8]?] = [:]
-    /// The key of the peer with limited rights that has sent the documents of the transaction.
+    /// The key of the peer with limited rights that sent the documents of the transaction.
     var bringer: [UInt8]?
 
     init(isAny: Bool = false) {
         self.isAny = isAny
     }
 
-    /// Returns the unproven tokens for the next transaction; drops entries that `snapshot` shows.
+    /// Returns the tokens for the next transaction; drops entries that `snapshot` has.
     mutating func begun(after snapshot: CommitID) -> UnprovenTokens {
         if !pending.isEmpty { pending = pending.filter { $0.value.commit > snapshot } }
         return self
@@ -46,7 +46,7 @@ struct UnprovenTokens: Sendable {
         }
     }
 
-    /// Returns the payload of an entry as the transaction would leave it; nil where there is none.
+    /// Returns the payload of an entry as the transaction leaves it; nil if there is none.
     func payload(
         of key: [UInt8], in snapshot: LogSnapshot
     ) throws(EngineError) -> [UInt8]? {
@@ -63,13 +63,13 @@ struct UnprovenTokens: Sendable {
         changes[key] = .some(payload)
     }
 
-    /// Removes an entry, if there is one.
+    /// Removes an entry if it exists.
     mutating func remove(_ key: [UInt8], in snapshot: LogSnapshot) throws(EngineError) {
         guard try payload(of: key, in: snapshot) != nil else { return }
         changes[key] = .some(nil)
     }
 
-    /// Writes the changes, in the order of their keys.
+    /// Writes the changes to a batch, in the order of their keys.
     func write(into batch: inout WriteBatch) throws(EngineError) {
         guard !changes.isEmpty else { return }
         for (key, payload) in changes.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
@@ -79,14 +79,14 @@ struct UnprovenTokens: Sendable {
         }
     }
 
-    /// Checks the payload of an entry: the key of a peer, or nothing.
+    /// Checks the payload of an entry, which is the key of a peer or empty.
     static func check(_ payload: UnsafeRawBufferPointer) throws(Malformed) {
         guard payload.isEmpty || payload.count == Hello.peerKeyLength else {
             throw .invalid("an unproven token of \(payload.count) bytes", at: 0)
         }
     }
 
-    /// Returns the key of the entry for an attachment, or `everyAttachment`, in a document.
+    /// Returns the key of the entry for an attachment, or for `everyAttachment`, in a document.
     static func key(_ attachment: [UInt8], inDocument hash: [UInt8]) -> [UInt8] {
         StoreKey.unprovenToken(attachment: attachment, document: hash).bytes
     }
@@ -98,17 +98,17 @@ struct UnprovenTokens: Sendable {
 
 /// The origin of the tokens that a change writes into a document.
 struct TokenChange: Sendable {
-    /// The peer with limited rights that has brought the change: its tokens are unproven.
+    /// The peer with limited rights that sent the change; its tokens are unproven.
     var bringer: [UInt8]?
-    /// Attachments whose tokens were written here, or come proven from a peer that is trusted.
+    /// Attachments whose tokens were written locally, or sent as proven by a trusted peer.
     var proven: Set<AttachmentID> = []
-    /// Attachments whose tokens such a peer calls unproven.
+    /// Attachments whose tokens a trusted peer marked as unproven.
     var unproven: Set<AttachmentID> = []
     var isEveryUnproven = false
 }
 
 extension DocumentTransaction {
-    /// Records the attachments that a state or delta written here names: its tokens are proven.
+    /// Records the attachments that a local write references; its tokens are proven.
     mutating func noteWritten(_ bytes: [UInt8], at position: Int) throws(EngineError) {
         let count = tokens.count
         bytes.span.withUnsafeBytes { noteTexts($0) }
@@ -122,7 +122,7 @@ extension DocumentTransaction {
         working[position].noteTokens { $0.proven.formUnion(named) }
     }
 
-    /// Records texts that may be ids of attachments: the attachments are wanted.
+    /// Records texts that may be attachment ids, so that the attachments are kept.
     mutating func noteTexts(_ bytes: UnsafeRawBufferPointer) {
         AttachmentTexts.forEach(in: bytes) { text in
             if let id = AttachmentID(String(decoding: text, as: UTF8.self)) { tokens.append(id) }
@@ -130,7 +130,7 @@ extension DocumentTransaction {
         }
     }
 
-    /// Records which tokens of a received document are unproven, as its sender lists them.
+    /// Records which tokens of a received document are unproven, as listed by its sender.
     mutating func noteSource(
         of document: PiledDocument, at position: Int
     ) throws(EngineError) {
@@ -147,7 +147,7 @@ extension DocumentTransaction {
         let listed = isEvery ? named : Set(document.unproven.compactMap { AttachmentID(bytes: $0) })
         let proven = named.subtracting(listed)
         guard working[position].isChanged else {
-            // The document has nothing new, but its tokens may have been unproven here.
+            // The document has no new writes, but its tokens may have been unproven here.
             return try removeUnproven(
                 proven, inDocument: UnprovenTokens.hash(ofDocument: key.bytes))
         }
@@ -166,7 +166,7 @@ extension DocumentTransaction {
         }
     }
 
-    /// Records which tokens of a changed document are unproven, and which are not any more.
+    /// Updates the entries for the tokens of a changed document.
     mutating func noteUnproven(
         at position: Int, _ written: StoredDocument?
     ) throws(EngineError) {
@@ -207,7 +207,7 @@ extension DocumentTransaction {
 }
 
 extension EncodedDocument {
-    /// Returns the attachments that the tokens of the document name, also hidden ones.
+    /// Returns the attachments that the tokens of the document reference, including hidden tokens.
     func attachments(_ names: NameTable) throws(Malformed) -> Set<AttachmentID> {
         guard try hasTokens() else { return [] }
         var found: Set<AttachmentID> = []

@@ -2,34 +2,33 @@ import SheafBytes
 import SheafDocument
 import SheafStorage
 
-/// A document in a transaction: how it was, how it is, and what was touched between.
+/// A document in a transaction: its original, its current state, and the changes in between.
 struct WorkingDocument: Sendable {
     let key: DocumentKey
     let original: StoredDocument?
-    /// What the document had seen before; none where there was none.
+    /// The version vector of the original; nil if there was none.
     private let base: VersionVector?
-    /// How it is now; none where there is not even what is left of a document.
+    /// The current state; nil if there is neither a document nor a tombstone.
     private(set) var state: [UInt8]?
-    /// What was touched: a delta, or a state where that is all of it.
+    /// The changes: a delta, or a state if everything was changed.
     private(set) var touched: [UInt8]?
     private(set) var isEvicted = false
-    /// What is left when the document is taken away, so that this store knows that it has written some of
-    /// it.
+    /// The record to keep when the document is evicted: the last write of this store to it.
     private var remnant: [UInt8]?
-    /// How far that says that a site has written what is not here any more.
+    /// The version vector of a remnant: the writes that this store made and evicted.
     private var forgotten: VersionVector?
-    /// Whether the state has the base that it is to be written with.
+    /// Whether the state already has the base with which it is written.
     private var hasBase = false
-    /// Whether it is known that this base tells all that was touched.
+    /// Whether the changes are known to follow from the state and its base.
     private var isTold = false
-    /// Whether what was touched may spell names that have no number.
+    /// Whether the changes may spell out names that have no number.
     private var maySpellNames = false
-    /// The origin of the tokens that were written; nil where none needs to be recorded.
+    /// The origin of the written tokens; nil if it need not be recorded.
     private(set) var tokens: TokenChange?
 
-    /// Smaller documents are written whole each time: to read them is one step then.
+    /// Documents up to this length are always written completely, so one operation has them.
     private static let smallLength = 1_024
-    /// How many deltas may stand on a state.
+    /// Maximum number of deltas on top of a state.
     private static let maximumDeltas = 64
 
     init(_ key: DocumentKey, _ document: StoredDocument?) throws(EngineError) {
@@ -50,11 +49,10 @@ struct WorkingDocument: Sendable {
         }
     }
 
-    /// How long the document is, if it was changed.
+    /// Length of the document if it was changed, otherwise 0.
     var changedLength: Int { touched == nil ? 0 : state?.count ?? 0 }
 
-    /// Whether what was touched spells a name that has no number: otherwise the state has none that is
-    /// new.
+    /// Whether the changes spell out a name without a number; otherwise the state has no new name.
     func spellsNames() throws(EngineError) -> Bool {
         guard maySpellNames, let touched else { return false }
         return try onDocument(key.bytes) { () throws(Malformed) in
@@ -66,12 +64,12 @@ struct WorkingDocument: Sendable {
         }
     }
 
-    /// The state, unless it is large.
+    /// The state; nil if it is large and was only partly changed.
     var smallState: [UInt8]? {
         state.flatMap { $0.count <= 4 * Self.smallLength || touched == $0 ? $0 : nil }
     }
 
-    /// Updates the origin of the tokens that were written.
+    /// Updates the origin of the written tokens.
     mutating func noteTokens(_ note: (inout TokenChange) -> Void) {
         var change = tokens ?? TokenChange()
         note(&change)
@@ -89,7 +87,7 @@ struct WorkingDocument: Sendable {
         }
     }
 
-    /// What edits change; none where that is nothing.
+    /// Returns the delta of some edits; nil if they change nothing.
     func delta(
         _ edits: [Edit], at stamp: Stamp, _ names: NameTable, keepsCounters: Bool
     ) throws(EditError) -> ChangedBytes? {
@@ -104,7 +102,7 @@ struct WorkingDocument: Sendable {
         }
     }
 
-    /// Joins what was changed.
+    /// Joins a change into the document.
     mutating func take(_ change: ChangedBytes, _ names: NameTable) throws(EngineError) {
         let isFirst = touched == nil
         maySpellNames = maySpellNames || change.spellsNames
@@ -112,15 +110,15 @@ struct WorkingDocument: Sendable {
             (state, hasBase) = (change.bytes, false)
             return try touch(change.bytes, isTold: false, names)
         }
-        // Most documents are changed once, and written with the base that they had before.
+        // Most documents are changed once, and written with their original base.
         state = try joined(older, change.bytes, names, base: isFirst ? base : nil)
         hasBase = isFirst && base != nil
         try touch(change.bytes, isTold: isFirst && change.isTold, names)
     }
 
-    /// Deletes the document; false where there is none.
+    /// Deletes the document; returns false if it does not exist.
     ///
-    /// What was there has been seen by who deletes it: nothing of it is left, and nothing to be joined.
+    /// The deletion covers everything in the document, so nothing needs to be joined.
     mutating func delete(at stamp: Stamp) throws(EditError) -> Bool {
         guard let older = state else { return false }
         let deletion = try older.span.withUnsafeBytes { bytes throws(EditError) in
@@ -145,7 +143,7 @@ struct WorkingDocument: Sendable {
             } ?? change
     }
 
-    /// Joins what came from somebody else, in the numbers of the store; false where all of it was here.
+    /// Joins a received change that uses this store's name numbers; returns whether it was new.
     mutating func takeIfNew(
         _ change: ChangedBytes, isPartial: Bool, _ names: NameTable
     ) throws(EngineError) -> Bool {
@@ -157,7 +155,7 @@ struct WorkingDocument: Sendable {
         }
         let next = try joined(state, other, names)
         guard try !isSame(next, state, names) else { return false }
-        // The deltas of a chain each build on the one before, which that of somebody else does not.
+        // Each delta of a chain builds on the previous one, which a received delta does not.
         let change = try onDocument(key.bytes) { () throws(Malformed) in
             let seen = try state.span.withUnsafeBytes { bytes throws(Malformed) in
                 try EncodedDocument(bytes).vector()
@@ -175,10 +173,10 @@ struct WorkingDocument: Sendable {
         return true
     }
 
-    /// Whether two states say the same.
+    /// Whether two states are equal once both are normalized.
     ///
-    /// Names may have got numbers since they were spelled, and a join spells what it copies as it
-    /// was: so both are joined with themselves before they are compared.
+    /// Names may have been assigned numbers since they were spelled out, and a join copies names as
+    /// they are. So both states are joined with themselves before they are compared.
     private func isSame(
         _ left: [UInt8], _ right: [UInt8], _ names: NameTable
     ) throws(EngineError) -> Bool {
@@ -186,15 +184,15 @@ struct WorkingDocument: Sendable {
         return try joined(left, left, names) == joined(right, right, names)
     }
 
-    /// How far a site has written what was taken away and has not come back.
+    /// Returns the time of the last write of a site that was evicted and has not returned.
     func forgottenTime(of site: Site) -> HybridTime {
         state == nil ? forgotten?.time(of: site) ?? .initial : .initial
     }
 
-    /// Takes the document away; false where there is none.
+    /// Evicts the document; returns false if it does not exist.
     ///
-    /// What the site has written of it is noted: otherwise, with an older state that comes back, it would
-    /// say of itself that it had seen all that it wrote.
+    /// The last write of `site` is recorded. Otherwise, if an older state of the document returns,
+    /// the site would count as having seen all that it wrote.
     mutating func evict(by site: Site, at now: HybridTime) throws(EngineError) -> Bool {
         guard let state else { return false }
         let written = try onDocument(key.bytes) { () throws(Malformed) in
@@ -213,7 +211,7 @@ struct WorkingDocument: Sendable {
         return forget()
     }
 
-    /// Takes away what is left of a document, without a trace; false where there is nothing.
+    /// Removes the document, its tombstone or its remnant; returns false if there is none.
     mutating func forget() -> Bool {
         if state == nil, forgotten != nil, remnant == nil {
             isEvicted = true
@@ -252,9 +250,9 @@ struct WorkingDocument: Sendable {
 
     // MARK: Writing
 
-    /// Adds the operation to a batch; returns what the log has of the document afterwards.
+    /// Adds the operation to a batch; returns the document as the log has it afterwards.
     func write(into batch: inout WriteBatch) throws(EngineError) -> StoredDocument? {
-        // What stands on a remnant begins anew, as if nothing had been there.
+        // A document on top of a remnant starts a new chain.
         if original != nil, isEvicted || base == nil {
             try onStorage { () throws(StorageError) in try batch.remove(key.bytes) }
         }
@@ -297,9 +295,9 @@ struct WorkingDocument: Sendable {
         return try put(payload, based, into: &batch)
     }
 
-    /// Whether the document is longer than a document may be once its base is added.
+    /// Whether the document exceeds the maximum length once its base is added.
     func isTooLong() throws(EngineError) -> Bool {
-        // The base takes less than the vector that the state has already.
+        // The base is no longer than the version vector, which the state already contains.
         guard let state, state.count > EncodedDocument.maximumLength / 2, !hasBase else {
             return false
         }

@@ -5,7 +5,7 @@ import SheafStorage
 
 /// The indexes of all collections.
 extension Directory {
-    /// Reads what a snapshot says of indexes.
+    /// Reads the index definitions of a snapshot.
     mutating func readIndexes(of snapshot: LogSnapshot) throws(EngineError) {
         try snapshot.tree.forEach(in: StoreKey.indexes) { (key, value) throws(EngineError) in
             guard case .index(let collection, let number)? = StoreKey(key) else { return true }
@@ -23,12 +23,12 @@ extension Directory {
         }
     }
 
-    /// The index of a collection with this name.
+    /// Returns the index of a collection with this name; nil if there is none.
     package func index(_ name: String, onCollection collection: String) -> IndexDefinition? {
         number(ofCollection: collection).flatMap { indexes[$0] }?.first { $0.isNamed(name) }
     }
 
-    /// An index with a number that is free; a collection that nobody has heard of gets one, too.
+    /// Returns a new index with a free number; adds the collection if it does not exist.
     mutating func newIndex(
         _ name: String, on collection: String, _ fields: [IndexDefinition.Field]
     ) throws(EngineError) -> IndexDefinition {
@@ -58,13 +58,13 @@ extension Directory {
         return definition
     }
 
-    /// Notes an index.
+    /// Adds an index.
     mutating func add(_ definition: IndexDefinition) {
         indexes[definition.collection, default: []].append(definition)
         indexes[definition.collection]?.sort { $0.number < $1.number }
     }
 
-    /// Forgets an index.
+    /// Removes an index.
     mutating func remove(_ definition: IndexDefinition) {
         let others = (indexes[definition.collection] ?? []).filter {
             $0.number != definition.number
@@ -78,7 +78,7 @@ extension Directory {
         func check(_ limited: String, _ value: Int, _ limit: Int) throws(EngineError) {
             guard value <= limit else { throw .limit(name: limited, value: value, limit: limit) }
         }
-        guard !name.isEmpty else { throw .invalidIndex("the name of an index is empty") }
+        guard !name.isEmpty else { throw .invalidIndex("an index name must not be empty") }
         try check("maximumIndexNameLength", name.utf8.count, IndexDefinition.maximumNameLength)
         guard !fields.isEmpty else {
             throw .invalidIndex("the index \(name.shortened) has no fields")
@@ -95,10 +95,10 @@ extension Directory {
 }
 
 extension IndexDefinition {
-    /// Names are compared by their bytes: others may look the same.
+    /// Whether the name has the same bytes as another one; Unicode equivalence is not enough.
     fileprivate func isNamed(_ other: String) -> Bool { name.utf8.elementsEqual(other.utf8) }
 
-    /// The same, as it was made with a commit.
+    /// Returns the index as created by a commit.
     func made(with commit: CommitID) -> IndexDefinition {
         IndexDefinition(
             collection: collection, number: number, name: name, fields: fields, since: commit)

@@ -3,18 +3,18 @@ package import SheafQuery
 package import SheafStorage
 import Synchronization
 
-/// What became of an index.
+/// The result of creating or dropping an index.
 package struct IndexReceipt: Sendable {
-    /// The commit that has the change; the newest there is where nothing was changed.
+    /// The commit with the change; the newest existing one if nothing was changed.
     package let commit: CommitID
     package let isChanged: Bool
 }
 
 extension DocumentEngine {
-    /// Makes an index of a collection, which need not have any documents yet.
+    /// Creates an index of a collection, which need not have documents yet.
     ///
-    /// All documents are read, while others wait to write, unless `stop` ends that. `flush` makes durable what was appended,
-    /// and `append` gives the batch to the log, both under the lock of those who write.
+    /// All documents are read while other writers wait, unless `stop` cancels that. `flush` makes
+    /// all commits durable, and `append` adds the batch to the log; both run under the writer lock.
     package func createIndex(
         _ name: String, on collection: String, _ fields: [IndexDefinition.Field],
         ifNotExists: Bool = false, until stop: EvaluationStop? = nil,
@@ -28,17 +28,17 @@ extension DocumentEngine {
             }
             var directory = state.directory
             let definition = try directory.newIndex(name, on: collection, fields)
-            // The places of documents are known when nothing waits for the disk.
+            // The record pointers of documents are known once all commits are durable.
             try onStorage { () throws(StorageError) in try flush() }
             guard newestCommit(state) == store.snapshot().commit,
                 try LinkMender.mend(store, state.directory)
             else { throw .storage(store.failure ?? .closed) }
             let snapshot = DocumentSnapshot(store.snapshot(), directory)
-            var links = DocumentLinks(
+            var entries = DocumentLinks(
                 [definition.collection: [definition]], directory.names, linksTombstones: false,
                 until: stop)
             var changes = LinkChanges()
-            try links.linkAll(in: snapshot, &changes)
+            try entries.linkAll(in: snapshot, &changes)
             changes.sort()
             try state.mark.make(in: store)
             let batch = try state.batch(definition, definition.payload, directory, changes)
@@ -50,7 +50,7 @@ extension DocumentEngine {
         }
     }
 
-    /// Takes an index away.
+    /// Drops an index.
     package func dropIndex(
         _ name: String, on collection: String, ifExists: Bool = false,
         append: (WriteBatch) throws(StorageError) -> CommitID
@@ -62,7 +62,8 @@ extension DocumentEngine {
             }
             var changes = LinkChanges()
             changes.unlink(definition.entries)
-            // No reader may find the index where a snapshot has no entries of it any more.
+            // The index is removed first: no reader may use it with a snapshot that lacks its
+            // entries.
             state.directory.remove(definition)
             publish(state.directory)
             do throws(EngineError) {
@@ -85,13 +86,13 @@ extension DocumentEngine {
 }
 
 extension DocumentEngine.WriterState {
-    /// A definition, or its removal, with all that the log does not know of the directory.
+    /// Returns a batch with a definition or its removal, and all that the log lacks of the catalog.
     fileprivate func batch(
         _ definition: IndexDefinition, _ payload: [UInt8]?, _ directory: Directory,
-        _ links: LinkChanges
+        _ entries: LinkChanges
     ) throws(EngineError) -> WriteBatch {
         var batch = WriteBatch()
-        batch.links = links
+        batch.links = entries
         batch.keepsLinks = true
         batch.earliestTime = clock.latest.milliseconds
         try onStorage { () throws(StorageError) in
@@ -106,7 +107,7 @@ extension DocumentEngine.WriterState {
         return batch
     }
 
-    /// Notes that such a batch has become a commit.
+    /// Records that such a batch has become a commit.
     fileprivate mutating func noteWritten(
         _ directory: Directory, by commit: CommitID, in store: StoreEngine
     ) {

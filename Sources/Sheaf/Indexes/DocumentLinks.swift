@@ -3,15 +3,14 @@ import SheafDocument
 import SheafQuery
 import SheafStorage
 
-/// The keys that lead to documents: one in each index of their collection, or one that says that
-/// there is but a tombstone.
+/// The index entries of documents: one for each index of the collection, or a tombstone entry.
 struct DocumentLinks {
     private let names: NameTable
     private let indexes: [UInt16: [IndexDefinition]]
     private let linksTombstones: Bool
-    /// Ends `linkAll` when the statement that makes the index is cancelled.
+    /// Stops `indexAll` when the statement that creates the index is canceled.
     private let stop: EvaluationStop?
-    /// Made with the first document of a collection.
+    /// The key builders of each collection, created with its first document.
     private var makers: [UInt16: [IndexKeyMaker]] = [:]
 
     init(
@@ -24,11 +23,10 @@ struct DocumentLinks {
         self.linksTombstones = linksTombstones
     }
 
-    /// Whether the collection of a document has indexes among these.
+    /// Whether the collection of a document has any of these indexes.
     mutating func hasIndexes(ofDocument key: [UInt8]) -> Bool { !makers(ofDocument: key).isEmpty }
 
-    /// The keys that lead to a document, index by index, or to what is left of one; none where
-    /// there is nothing.
+    /// Returns the index entry keys of a document or tombstone, index by index.
     mutating func keys(
         of document: StoredDocument?, _ key: [UInt8]
     ) throws(EngineError) -> [[UInt8]] {
@@ -38,7 +36,7 @@ struct DocumentLinks {
         }
     }
 
-    /// The same for the bytes of a document.
+    /// Returns the index entry keys of an encoded document or tombstone.
     mutating func keys(
         ofState bytes: UnsafeRawBufferPointer, _ key: [UInt8]
     ) throws(EngineError) -> [[UInt8]] {
@@ -73,7 +71,7 @@ struct DocumentLinks {
         return made
     }
 
-    /// Links all documents as they stand in a snapshot.
+    /// Adds the index entries of all documents of a snapshot.
     mutating func linkAll(
         in snapshot: DocumentSnapshot, _ changes: inout LinkChanges
     ) throws(EngineError) {
@@ -87,24 +85,24 @@ struct DocumentLinks {
         _ range: KeyRange, in snapshot: DocumentSnapshot, _ changes: inout LinkChanges
     ) throws(EngineError) {
         try snapshot.log.tree.forEach(in: range) { (key, value) throws(EngineError) in
-            guard let place = Place(value) else { return true }
+            guard let pointer = Place(value) else { return true }
             do throws(QueryError) { try stop?.check() } catch { throw .evaluation(error) }
-            try link(Array(key), at: place, in: snapshot, &changes)
+            try link(Array(key), at: pointer, in: snapshot, &changes)
             return true
         }
     }
 
-    /// Links a document as it stands in a snapshot.
+    /// Adds the index entries of one document of a snapshot.
     mutating func link(
-        _ key: [UInt8], at place: Place, in snapshot: DocumentSnapshot,
+        _ key: [UInt8], at pointer: Place, in snapshot: DocumentSnapshot,
         _ changes: inout LinkChanges
     ) throws(EngineError) {
-        // What the tree names is believed where it is of this key.
-        let found = try snapshot.document(at: place)
+        // The record at the pointer is used only if it has this key.
+        let found = try snapshot.document(at: pointer)
         let document = found.key.elementsEqual(key) ? found.document : try snapshot.document(key)
-        let links = try keys(of: document, key)
+        let entries = try keys(of: document, key)
         try onStorage { () throws(StorageError) in
-            for link in links { try changes.link(link, to: place) }
+            for entry in entries { try changes.link(entry, to: pointer) }
         }
     }
 }

@@ -3,31 +3,31 @@ import SheafDocument
 package import SheafQuery
 package import SheafStorage
 
-/// What an index is of, and which number it has (`format-spec/commits.md`, table 4).
+/// The definition of an index, with its number (`format-spec/commits.md`, table 4).
 package struct IndexDefinition: Sendable {
-    /// One of the paths by which an index is sorted.
+    /// A path by which an index is sorted.
     package typealias Field = IndexDescription.Field
 
     /// The number of the collection.
     package let collection: UInt16
-    /// The number of the index within its collection; another one may get it later.
+    /// The number of the index within its collection; it is reused after the index was dropped.
     package let number: UInt16
     package let name: String
     package let fields: [Field]
-    /// The index as plans see it, where all its entries are whole.
+    /// The index as the query planner sees it, if all its entries are complete.
     let description: IndexDescription
-    /// The keys of those that are not.
+    /// The range of the incomplete entries.
     package let incompleteEntries: KeyRange
-    /// The commit with which the index was made; readers of older states do not see it.
+    /// The commit that created the index; snapshots of older commits do not show it.
     let since: CommitID
 
     package static let maximumIndexes = 64
     package static let maximumFields = 16
     package static let maximumNameLength = 1_024
     package static let maximumPathLength = Value.maximumDepth
-    /// The bytes of a definition as the log has it.
+    /// Maximum length of an encoded definition.
     package static let maximumLength = 1 << 16
-    /// The first byte of a payload; others are left for indexes of other kinds.
+    /// The first byte of a payload; other values are reserved for other kinds of indexes.
     private static let kind: UInt8 = 1
 
     package init(
@@ -44,13 +44,13 @@ package struct IndexDefinition: Sendable {
         incompleteEntries = IndexEntry.incompleteRange(collection: collection, number: number)
     }
 
-    /// The directions of the fields, as readers of keys need them.
+    /// The sort directions of the fields.
     package var isDescending: [Bool] { fields.map(\.isDescending) }
 
     /// The key of the definition in the log.
     package var key: [UInt8] { StoreKey.index(collection: collection, number: number).bytes }
 
-    /// What the log has of the definition behind its key.
+    /// The encoded definition.
     package var payload: [UInt8] {
         var writer = ByteWriter(capacity: 64)
         func write(_ text: String) {
@@ -68,7 +68,7 @@ package struct IndexDefinition: Sendable {
         return writer.bytes
     }
 
-    /// Reads what the log has.
+    /// Decodes a definition.
     package init(
         collection: UInt16, number: UInt16, decoding bytes: UnsafeRawBufferPointer
     ) throws(Malformed) {
@@ -83,7 +83,7 @@ package struct IndexDefinition: Sendable {
         guard !name.isEmpty else { throw .invalid("an index without a name", at: 1) }
         let fields = try Self.readFields(&reader)
         guard reader.remaining == 0 else {
-            throw .invalid("something behind the index", at: reader.offset)
+            throw .invalid("trailing bytes after the index", at: reader.offset)
         }
         self.init(collection: collection, number: number, name: name, fields: fields)
     }
@@ -119,7 +119,7 @@ package struct IndexDefinition: Sendable {
     ) throws(Malformed) -> String {
         let start = reader.offset
         let bytes = try reader.readLengthPrefixed(limit: limit)
-        // A name that was repaired would be another one.
+        // Repairing invalid UTF-8 would produce a different name.
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw .notText(at: start)
         }

@@ -3,35 +3,35 @@ package import SheafDocument
 import SheafQuery
 import SheafStorage
 
-/// What an index has of a document: a link to its newest operation (`format-spec/indexes.md`).
+/// An index entry, which points to the newest operation of a document (`format-spec/indexes.md`).
 ///
 ///     0    1            3       5        6
 ///     | FF | collection | index | region | components, id, trailer |
 ///
-/// Each document of the collection has one entry, in the region that says how much of it fits.
+/// Each document of the collection has one entry; its region shows how much of the document fits.
 package struct IndexEntry: Sendable {
-    /// How much of a document an entry has.
+    /// How much of a document an entry contains.
     package enum Region: UInt8, CaseIterable, Sendable {
-        /// All values and the id: order and values can be trusted.
+        /// All values and the id; their order is exact.
         case whole = 0
-        /// The first bytes of the values, and the id: a range finds at least what lies in it.
+        /// The first bytes of the values, and the id; a range scan may find too many documents.
         case cut = 1
         /// The id alone.
         case bare = 2
     }
 
     package let region: Region
-    /// The values of the fields, nil where one is missing; only of an entry that is whole.
+    /// The values of the fields, nil if missing; empty unless the entry is complete.
     package let values: [Value?]
     package let id: Value
 
-    /// Where the region stands in a key, and what follows it.
+    /// The offset of the region in a key, and of the components after it.
     static let regionOffset = 5
     static let headerLength = 6
-    /// So many bytes of the components has an entry that is cut.
+    /// Length of the components in a truncated entry.
     package static let cutLength = 256
 
-    /// The key of a document, whose id has these bytes.
+    /// Returns the index key of a document; `id` is its encoded id.
     package static func key(
         of definition: IndexDefinition, _ values: [Value?], id: [UInt8]
     ) -> [UInt8] {
@@ -42,19 +42,19 @@ package struct IndexEntry: Sendable {
         return id.span.withUnsafeBytes { key(of: definition, writer, id: $0) }
     }
 
-    /// The key of a document, of which a writer has all values behind the prefix of whole entries.
+    /// Returns the index key for values that `writer` has after the prefix of complete entries.
     static func key(
-        of definition: IndexDefinition, _ whole: consuming SortKeyWriter,
+        of definition: IndexDefinition, _ writer: consuming SortKeyWriter,
         id: UnsafeRawBufferPointer
     ) -> [UInt8] {
-        // All numbers of an id are integers, of which a trailer says nothing.
-        let trailer = whole.trailer
-        if whole.components.count + id.count + trailer.count <= Limits.maximumLinkLength {
-            whole.append(raw: id)
-            trailer.span.withUnsafeBytes { whole.append(raw: $0) }
-            return whole.components
+        // The id adds nothing to the trailer, because all its numbers are integers.
+        let trailer = writer.trailer
+        if writer.components.count + id.count + trailer.count <= Limits.maximumLinkLength {
+            writer.append(raw: id)
+            trailer.span.withUnsafeBytes { writer.append(raw: $0) }
+            return writer.components
         }
-        let components = whole.components.dropFirst(headerLength)
+        let components = writer.components.dropFirst(headerLength)
         if components.count >= cutLength,
             headerLength + cutLength + id.count <= Limits.maximumLinkLength
         {
@@ -63,7 +63,7 @@ package struct IndexEntry: Sendable {
         return prefix(of: definition, .bare) + id
     }
 
-    /// Reads a key of the index back; who reads many makes an `IndexEntryReader`.
+    /// Decodes an index key; an `IndexEntryReader` is faster for many keys.
     package init(
         _ key: UnsafeRawBufferPointer, of definition: IndexDefinition
     ) throws(Malformed) {
@@ -84,8 +84,7 @@ package struct IndexEntry: Sendable {
         prefix(collection: collection, number: number) + [region.rawValue]
     }
 
-    /// The entries that do not have all of their documents: while there is none, order and values of
-    /// an index can be trusted.
+    /// Returns the range of incomplete entries; if it is empty, order and values are exact.
     static func incompleteRange(collection: UInt16, number: UInt16) -> KeyRange {
         KeyRange(
             from: prefix(of: collection, number, .cut),
@@ -99,21 +98,22 @@ package struct IndexEntry: Sendable {
         ]
     }
 
-    /// All entries of an index.
+    /// Returns the range of all entries of an index.
     package static func range(collection: UInt16, number: UInt16) -> KeyRange {
         .prefix(prefix(collection: collection, number: number))
     }
 }
 
 extension IndexDefinition {
-    /// All entries of the index.
+    /// The range of all entries of the index.
     package var entries: KeyRange { IndexEntry.range(collection: collection, number: number) }
 
-    /// Where in a region those entries are whose components lie between two bounds, of which the
-    /// lower belongs to the range; without one at either end all entries there are in it.
+    /// Returns the range of entries in a region whose components lie between two bounds.
     ///
-    /// Bounds are components as `SortKeyWriter` makes them, of the first fields or all. Outside of
-    /// the whole entries others may lie in the range, too: their documents have to be asked.
+    /// The lower bound is inclusive, the upper one exclusive; a missing bound leaves the range
+    /// open. Bounds are components encoded by `SortKeyWriter`, of all fields or the first ones.
+    /// Outside of the region of complete entries, the range may have other documents too, which
+    /// must be checked.
     package func entries(
         in region: IndexEntry.Region, from lower: [UInt8] = [], to upper: [UInt8]? = nil
     ) -> KeyRange {
@@ -128,7 +128,7 @@ extension IndexDefinition {
             guard let upper else {
                 return KeyRange(from: prefix + lower.prefix(cut), to: all.upper)
             }
-            // What comes before a bound that is longer may be equal to it as far as it was kept.
+            // An entry before a longer bound may be equal to it up to the length that was kept.
             let end =
                 upper.count > cut
                 ? KeyRange.prefix(prefix + upper.prefix(cut)).upper : prefix + upper

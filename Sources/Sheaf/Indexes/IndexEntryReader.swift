@@ -2,11 +2,11 @@ package import SheafBytes
 import SheafDocument
 import SheafStorage
 
-/// Reads the keys of one index back.
+/// A decoder for the keys of one index.
 package struct IndexEntryReader {
-    /// The directions of the fields, and that of the id.
+    /// The directions of the fields and of the id.
     private let isDescending: [Bool]
-    /// The first bytes of all keys, as a number.
+    /// The first four bytes of all keys as a number; `number` is the fifth.
     private let header: UInt32
     private let number: UInt8
 
@@ -18,21 +18,21 @@ package struct IndexEntryReader {
         number = UInt8(definition.number & 0xFF)
     }
 
-    /// What an entry has of its document.
+    /// Decodes an index key.
     package func read(_ key: UnsafeRawBufferPointer) throws(Malformed) -> IndexEntry {
         let (region, start) = try readHeader(key)
         let rest = UnsafeRawBufferPointer(rebasing: key[start...])
         switch region {
         case .whole:
             var found = try SortKeyReader.read(rest, descending: isDescending)
-            guard let id = found.removeLast() else { throw .invalid("what is no id", at: start) }
+            guard let id = found.removeLast() else { throw .invalid("a missing id", at: start) }
             return IndexEntry(region: region, values: found, id: id)
         case .cut, .bare:
             return IndexEntry(region: region, values: [], id: try DocumentID.id(of: Array(rest)))
         }
     }
 
-    /// The region of a key, and where its components begin, or its id if it has none or only some.
+    /// Returns the region of a key, and the offset of its complete components or of its id.
     private func readHeader(
         _ key: UnsafeRawBufferPointer
     ) throws(Malformed) -> (IndexEntry.Region, start: Int) {

@@ -3,23 +3,23 @@ import SheafDocument
 import SheafQuery
 import SheafStorage
 
-/// Makes the keys of an index from documents in their bytes, over names that were looked up once.
+/// A builder of index keys from encoded documents, with field names looked up once.
 ///
-/// An object, as it is handed around with each document.
+/// A class, because it is passed along with each document.
 final class IndexKeyMaker: Sendable {
-    /// Where the value of a field comes from.
+    /// The source of the value of a field.
     private enum Source: Sendable {
         case fields([FieldName])
-        /// A path into the id, which a document does not repeat.
+        /// A path into the id, which is not stored in the document.
         case id([String])
     }
 
     let definition: IndexDefinition
     private let sources: [Source]
-    /// What stands before the values of a whole entry.
+    /// The bytes before the values of a complete entry.
     private let prefix: [UInt8]
 
-    /// The name under which paths find the id.
+    /// The name that refers to the id in paths.
     static let idName = "_id"
 
     init(_ definition: IndexDefinition, _ names: NameTable) {
@@ -32,7 +32,7 @@ final class IndexKeyMaker: Sendable {
         }
     }
 
-    /// The key of a document, whose id has these bytes.
+    /// Returns the index key of a document; `id` is its encoded id.
     func key(
         of document: EncodedDocument, id: UnsafeRawBufferPointer, _ names: NameTable
     ) throws(Malformed) -> [UInt8] {
@@ -50,7 +50,7 @@ final class IndexKeyMaker: Sendable {
 }
 
 extension Value {
-    /// What lies at the end of a path through objects; nil where there is nothing.
+    /// Returns the value at the end of a path through objects; nil if there is none.
     func value(at path: some Sequence<String>) -> Value? {
         var value = self
         for step in path {

@@ -3,10 +3,10 @@ import SheafDocument
 import SheafQuery
 import SheafStorage
 
-/// Holds the links of a state against what its documents say, made in another way: the entries of
-/// indexes, and the links to tombstones.
+/// A comparison of index entries with the documents of a snapshot, encoded independently.
 ///
-/// Where links are right up to an older commit, those are looked at that nothing has changed since.
+/// It includes tombstone index entries. If the entries are current up to an older commit only, it
+/// is limited to documents and indexes that are unchanged since.
 package struct IndexVerifier {
     private struct Link {
         let key: [UInt8]
@@ -16,14 +16,14 @@ package struct IndexVerifier {
     }
 
     package private(set) var findings: [DocumentVerifier.Finding] = []
-    /// How many links were found to be right.
+    /// Number of index entries that are correct.
     package private(set) var rightCount = 0
 
     private let snapshot: DocumentSnapshot
-    /// More mistakes are not listed.
+    /// Maximum number of findings.
     private static let maximumFindings = 64
 
-    /// Checks all indexes; of links that lead nowhere nothing is believed.
+    /// Compares all index entries with the documents of a snapshot.
     package static func verify(_ snapshot: DocumentSnapshot) throws(EngineError) -> IndexVerifier {
         var verifier = IndexVerifier(snapshot: snapshot)
         guard snapshot.log.linked.commit > 0 else { return verifier }
@@ -35,40 +35,40 @@ package struct IndexVerifier {
         self.snapshot = snapshot
     }
 
-    private func isUnchanged(_ place: Place?) -> Bool {
-        place.map { $0.position < snapshot.log.linked.end } ?? false
+    private func isUnchanged(_ pointer: Place?) -> Bool {
+        pointer.map { $0.position < snapshot.log.linked.end } ?? false
     }
 
-    /// The indexes that had links when the links were right.
+    /// The indexes that existed at the commit up to which the entries are current.
     private var indexes: [IndexDefinition] {
         snapshot.directory.indexes.values.joined().filter { definition in
             isUnchanged(definition.key.withUnsafeBytes { snapshot.log.place(of: $0) })
         }
     }
 
-    /// The links that there have to be, in order.
+    /// Returns the index entries that must exist, sorted by key.
     private func expected() throws(EngineError) -> [Link] {
-        var links = try expectedTombstones()
+        var entries = try expectedTombstones()
         for definition in indexes {
             let range = StoreKey.documents(of: definition.collection)
             try snapshot.log.tree.forEach(in: range) { (key, value) throws(EngineError) in
                 let key = Array(key)
-                guard let place = Place(value), isUnchanged(place),
-                    let link = try link(to: key, in: definition)
+                guard let pointer = Place(value), isUnchanged(pointer),
+                    let entry = try link(to: key, in: definition)
                 else { return true }
-                links.append(Link(key: link, place: place))
+                entries.append(Link(key: entry, place: pointer))
                 return true
             }
         }
-        return links.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        return entries.sorted { $0.key.lexicographicallyPrecedes($1.key) }
     }
 
-    /// The links to what is left of documents.
+    /// Returns the tombstone index entries that must exist.
     private func expectedTombstones() throws(EngineError) -> [Link] {
-        var links: [Link] = []
+        var entries: [Link] = []
         try snapshot.log.tree.forEach(in: StoreKey.documents) { (key, value) throws(EngineError) in
             let key = Array(key)
-            guard let place = Place(value), isUnchanged(place),
+            guard let pointer = Place(value), isUnchanged(pointer),
                 let document = try snapshot.document(key)
             else { return true }
             let isTombstone = try onDocument(key) { () throws(Malformed) in
@@ -77,16 +77,16 @@ package struct IndexVerifier {
                 }
             }
             if isTombstone {
-                links.append(Link(key: TombstoneLink.key(toDocument: key), place: place))
+                entries.append(Link(key: TombstoneLink.key(toDocument: key), place: pointer))
             }
             return true
         }
-        return links
+        return entries
     }
 
-    /// The key that leads to a document; none where it does not exist.
+    /// Returns the index key of a document; nil if the document does not exist.
     ///
-    /// The document is decoded whole, while those who make links read its fields in place.
+    /// The document is decoded completely, while `IndexKeyBuilder` reads its fields in place.
     private func link(
         to key: [UInt8], in definition: IndexDefinition
     ) throws(EngineError) -> [UInt8]? {
@@ -100,33 +100,33 @@ package struct IndexVerifier {
             guard let object else { return nil }
             var fields = Array(object.map { ($0.name, $0.value) }.filter { $0.0 != "_id" })
             fields.append((IndexKeyMaker.idName, try DocumentID.id(of: id)))
-            let whole = Value.object(Object(fields))
-            let values = definition.fields.map { whole.value(at: $0.path) }
+            let complete = Value.object(Object(fields))
+            let values = definition.fields.map { complete.value(at: $0.path) }
             return IndexEntry.key(of: definition, values, id: id)
         }
     }
 
-    /// The links that there are, in order, but for those of what has changed since.
+    /// Returns the existing index entries in order, except those of documents changed since.
     private func found() -> [Link] {
-        var links: [Link] = []
-        let isWhole = snapshot.log.linked.commit == snapshot.log.commit
+        var entries: [Link] = []
+        let isComplete = snapshot.log.linked.commit == snapshot.log.commit
         let known = indexes
-        snapshot.forEachEntry(in: LinkChanges.all) { key, place in
-            let link = Link(key: Array(key), place: place)
-            if isWhole || isCurrent(link, known) { links.append(link) }
+        snapshot.forEachEntry(in: LinkChanges.all) { key, pointer in
+            let entry = Link(key: Array(key), place: pointer)
+            if isComplete || isCurrent(entry, known) { entries.append(entry) }
             return true
         }
-        return links
+        return entries
     }
 
-    /// Whether a link is one of an index that is there still, and leads to what is.
-    private func isCurrent(_ link: Link, _ known: [IndexDefinition]) -> Bool {
+    /// Whether an entry belongs to an existing index and points to a current operation.
+    private func isCurrent(_ entry: Link, _ known: [IndexDefinition]) -> Bool {
         guard
-            TombstoneLink.isTombstone(link.key)
-                || known.contains(where: { $0.entries.contains(link.key) }),
-            let found = try? snapshot.log.operation(at: link.place)
+            TombstoneLink.isTombstone(entry.key)
+                || known.contains(where: { $0.entries.contains(entry.key) }),
+            let found = try? snapshot.log.operation(at: entry.place)
         else { return false }
-        return snapshot.log.place(of: found.operation.key) == link.place
+        return snapshot.log.place(of: found.operation.key) == entry.place
     }
 
     private mutating func compare(_ expected: [Link], _ found: [Link]) {
@@ -138,8 +138,8 @@ package struct IndexVerifier {
                 if wanted.place == there.place {
                     rightCount += 1
                 } else {
-                    let what = wanted.isTombstone ? "the link to a tombstone" : "an index"
-                    note(wanted.place, "\(what) leads to \(there.place.position) instead")
+                    let what = wanted.isTombstone ? "a tombstone index entry" : "an index entry"
+                    note(wanted.place, "\(what) points to \(there.place.position) instead")
                 }
                 (left, right) = (left.dropFirst(), right.dropFirst())
             case (let wanted?, let there)
@@ -147,22 +147,22 @@ package struct IndexVerifier {
                 note(
                     wanted.place,
                     wanted.isTombstone
-                        ? "nothing links to the tombstone" : "the document is missing in an index")
+                        ? "the tombstone has no entry" : "the document is missing in an index")
                 left = left.dropFirst()
             case (_, let there?):
                 note(
                     there.place,
                     there.isTombstone
-                        ? "what is linked to as a tombstone is none"
-                        : "an index has what its documents have not")
+                        ? "a tombstone index entry points to no tombstone"
+                        : "an index entry matches no document")
                 right = right.dropFirst()
             case (_, nil): return
             }
         }
     }
 
-    private mutating func note(_ place: Place, _ reason: String) {
+    private mutating func note(_ pointer: Place, _ reason: String) {
         findings.append(
-            DocumentVerifier.Finding(position: place.position, reason: reason))
+            DocumentVerifier.Finding(position: pointer.position, reason: reason))
     }
 }

@@ -2,16 +2,16 @@ import SheafBytes
 import SheafDocument
 import SheafStorage
 
-/// Puts the links of a store right after it was opened: they are not in the log, and the tree has
-/// those of its checkpoint.
+/// Repair of the index entries after a store was opened.
 ///
-/// What has changed since is where the tree says that it is: behind the commit up to which the links
-/// are right. Where that commit cannot be read any more, all links are made anew.
+/// Index entries are not in the log, so the tree has those of its last checkpoint. The repair
+/// updates the entries of documents that changed after the commit up to which entries are current.
+/// If the log does not reach back to that commit, all entries are rebuilt.
 struct LinkMender {
     private let snapshot: DocumentSnapshot
     private let linked: LinkMark
 
-    /// Puts the links right, if they are not; false where commits wait for the disk.
+    /// Repairs the index entries if necessary; returns false if commits are not durable yet.
     @discardableResult
     static func mend(
         _ store: StoreEngine, _ directory: Directory
@@ -23,7 +23,7 @@ struct LinkMender {
         return store.mendLinks(of: snapshot, try mender.changes())
     }
 
-    /// The state with its links put right in memory, where they are not.
+    /// Returns the snapshot with its index entries repaired in memory.
     static func mend(
         _ state: MendableSnapshot, _ directory: Directory
     ) throws(EngineError) -> LogSnapshot {
@@ -39,19 +39,19 @@ struct LinkMender {
         if reachesBack, try mendChanged(&changes) { return changes }
         changes = LinkChanges()
         changes.unlink(LinkChanges.all)
-        var links = DocumentLinks(snapshot.directory.indexes, snapshot.names)
-        try links.linkAll(in: snapshot, &changes)
+        var entries = DocumentLinks(snapshot.directory.indexes, snapshot.names)
+        try entries.linkAll(in: snapshot, &changes)
         changes.sort()
         return changes
     }
 
-    /// Whether the log tells what documents were when the links were right, and what was removed.
+    /// Whether the log has the documents as of the last current entries, and all removals since.
     private var reachesBack: Bool {
         linked.commit > 0 && linked.commit >= snapshot.log.foldedThrough
             && linked.end >= snapshot.log.removalsFoldedThrough
     }
 
-    /// Mends what has changed; false where the past of a document is not known after all.
+    /// Repairs the entries of changed documents; returns false if an earlier state is unavailable.
     private func mendChanged(_ changes: inout LinkChanges) throws(EngineError) -> Bool {
         let (kept, new) = split(snapshot.directory.indexes)
         forEachChange(in: StoreKey.indexes) { key, _ in
@@ -59,16 +59,16 @@ struct LinkMender {
             else { return }
             changes.unlink(IndexEntry.range(collection: collection, number: number))
         }
-        var links = DocumentLinks(kept, snapshot.names)
-        var changed: [(key: [UInt8], place: Place?)] = []
+        var entries = DocumentLinks(kept, snapshot.names)
+        var changed: [(key: [UInt8], pointer: Place?)] = []
         forEachChange(in: StoreKey.documents) { changed.append(($0, $1)) }
-        for (key, place) in changed {
-            guard let earlier = try earlierLinks(to: key, &links) else { return false }
+        for (key, pointer) in changed {
+            guard let earlier = try earlierLinks(to: key, &entries) else { return false }
             try onStorage { () throws(StorageError) in
-                for link in earlier { try changes.unlink(link) }
+                for entry in earlier { try changes.unlink(entry) }
             }
-            guard let place else { continue }
-            try links.link(key, at: place, in: snapshot, &changes)
+            guard let pointer else { continue }
+            try entries.link(key, at: pointer, in: snapshot, &changes)
         }
         var made = DocumentLinks(new, snapshot.names, linksTombstones: false)
         try made.linkAll(in: snapshot, &changes)
@@ -76,28 +76,28 @@ struct LinkMender {
         return true
     }
 
-    /// The links that a document had when they were right; nothing where its past is not known.
+    /// Returns the earlier entries of a document; nil if its earlier state is unavailable.
     private func earlierLinks(
-        to key: [UInt8], _ links: inout DocumentLinks
+        to key: [UInt8], _ entries: inout DocumentLinks
     ) throws(EngineError) -> [[UInt8]]? {
         let tombstone = TombstoneLink.key(toDocument: key)
-        // Whether it was a tombstone says the tree, and of indexes there is nothing to know.
-        guard links.hasIndexes(ofDocument: key) else {
+        // The tree shows whether it was a tombstone, and there are no other entries.
+        guard entries.hasIndexes(ofDocument: key) else {
             let isLinked = tombstone.withUnsafeBytes { snapshot.log.tree.find($0) != nil }
             return isLinked ? [tombstone] : []
         }
         guard let past = try snapshot.document(key, asOf: linked.commit) else { return nil }
-        return try links.keys(of: past, key)
+        return try entries.keys(of: past, key)
     }
 
-    /// The indexes that have links, and those that were made since.
+    /// Returns the indexes that have entries, and those created since.
     private func split(
         _ indexes: [UInt16: [IndexDefinition]]
     ) -> (kept: [UInt16: [IndexDefinition]], new: [UInt16: [IndexDefinition]]) {
         var (kept, new): ([UInt16: [IndexDefinition]], [UInt16: [IndexDefinition]]) = ([:], [:])
         for definition in indexes.values.joined() {
-            let place = definition.key.withUnsafeBytes { snapshot.log.place(of: $0) }
-            if let place, place.position < linked.end {
+            let pointer = definition.key.withUnsafeBytes { snapshot.log.place(of: $0) }
+            if let pointer, pointer.position < linked.end {
                 kept[definition.collection, default: []].append(definition)
             } else {
                 new[definition.collection, default: []].append(definition)
@@ -106,17 +106,20 @@ struct LinkMender {
         return (kept, new)
     }
 
-    /// Calls `body` with each key of a range that was written or removed since; without a place
-    /// where it is not there any more.
+    /// Calls `body` with each key of a range that changed since the entries were current.
+    ///
+    /// The record pointer is nil for a removed key.
     private func forEachChange(
-        in range: KeyRange, _ body: (_ key: [UInt8], _ place: Place?) -> Void
+        in range: KeyRange, _ body: (_ key: [UInt8], _ pointer: Place?) -> Void
     ) {
         snapshot.log.tree.forEach(in: range) { key, value in
-            if let place = Place(value), place.position >= linked.end { body(Array(key), place) }
+            if let pointer = Place(value), pointer.position >= linked.end {
+                body(Array(key), pointer)
+            }
             return true
         }
-        snapshot.log.forEachRemoval(in: range) { key, place in
-            if place.position >= linked.end { body(Array(key), nil) }
+        snapshot.log.forEachRemoval(in: range) { key, pointer in
+            if pointer.position >= linked.end { body(Array(key), nil) }
         }
     }
 }

@@ -1,28 +1,29 @@
 import SheafStorage
 
-/// Where a store writes what it has to tell people.
+/// The destination of a store's log messages.
 ///
 ///     let options = StoreOptions(log: .standardError())
 ///     let options = StoreOptions(log: StoreLog { level, message, metadata in … })
 ///
-/// Nothing is written by default. Messages name collections, ids, hints and parameters, and never the
-/// values of documents or arguments: statements have a mark in the place of each literal.
+/// Nothing is logged by default. Messages contain collections, ids, hints and parameters, but never
+/// values of documents or arguments: literals in statements are redacted.
 public struct StoreLog: Sendable {
-    /// How much a message matters.
+    /// The severity of a message.
     public enum Level: Int, CaseIterable, Comparable, Sendable {
         case trace, debug, info, warning, error
 
         public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// What a message is about, by names that do not change from message to message.
+    /// The details of a message, by keys that do not vary between messages.
     public typealias Metadata = [String: String]
 
     private let least: Level
     private let writer: @Sendable (Level, String, Metadata) -> Void
 
-    /// Gives messages that matter so much to `writer`, on whatever thread they come up; it must return
-    /// soon, and must not use the store.
+    /// Creates a log that passes messages of level `least` and above to `writer`.
+    ///
+    /// `writer` runs on the thread that logs: it must return quickly, and must not use the store.
     public init(
         from least: Level = .trace, _ writer: @escaping @Sendable (Level, String, Metadata) -> Void
     ) {
@@ -30,7 +31,7 @@ public struct StoreLog: Sendable {
         self.writer = writer
     }
 
-    /// Writes messages that matter so much to standard error, a line each.
+    /// Returns a log of messages of level `least` and above on standard error, one per line.
     public static func standardError(from least: Level = .info) -> StoreLog {
         StoreLog(from: least) { level, message, metadata in
             let details = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }
@@ -39,9 +40,10 @@ public struct StoreLog: Sendable {
         }
     }
 
-    /// Whether messages that matter so much go anywhere.
+    /// Whether messages of a level are passed to the writer.
     func takes(_ level: Level) -> Bool { level >= least }
 
+    /// Passes a message to the writer, if its level is high enough.
     func write(_ level: Level, _ message: String, _ metadata: Metadata = [:]) {
         guard takes(level) else { return }
         writer(level, message, metadata)

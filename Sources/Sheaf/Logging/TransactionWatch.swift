@@ -1,10 +1,10 @@
 import SheafBytes
 
-/// Notices transactions that run for long.
+/// The transactions being monitored, and when to warn about slow ones.
 ///
-/// A machine: it is told the time, and returns what to say.
+/// A state machine: it receives the time, and returns the warnings to log.
 package struct TransactionWatch: Sendable {
-    /// When a transaction is mentioned, and how often again.
+    /// The delay of the first warning about a transaction, and the interval of further ones.
     package struct Rhythm: Equatable, Sendable {
         package var firstMilliseconds: UInt64 = 10_000
         package var nextMilliseconds: UInt64 = 5_000
@@ -15,7 +15,7 @@ package struct TransactionWatch: Sendable {
         }
     }
 
-    /// Something to say about a transaction.
+    /// A log message about a slow transaction.
     package struct Warning: Equatable, Sendable {
         package let level: StoreLog.Level
         package let message: String
@@ -32,25 +32,27 @@ package struct TransactionWatch: Sendable {
 
     package init() {}
 
+    /// Starts to monitor a transaction.
     package mutating func begin(_ info: TransactionInfo, at now: UInt64) {
         running.append(Running(info: info, start: now))
     }
 
+    /// Stops monitoring a transaction.
     package mutating func end(_ info: TransactionInfo) {
         running.removeAll { $0.info.id == info.id }
     }
 
-    /// When there will be something to say, in nanoseconds; none where nothing runs.
+    /// Returns when the next warning is due, in nanoseconds; nil if no transaction runs.
     package func deadline(_ rhythm: Rhythm) -> UInt64? {
         running.map { Self.due($0, rhythm) }.min()
     }
 
-    /// What there is to say now.
+    /// Returns the warnings that are due.
     package mutating func warnings(_ rhythm: Rhythm, at now: UInt64) -> [Warning] {
         var warnings: [Warning] = []
         for index in running.indices where Self.due(running[index], rhythm) <= now {
             warnings.append(Self.warning(running[index], at: now))
-            // After a pause of the process one warning is enough.
+            // Missed warnings are skipped: after a suspension of the process, one is enough.
             repeat { running[index].warnings += 1 } while Self.due(running[index], rhythm) <= now
         }
         return warnings
@@ -66,7 +68,7 @@ package struct TransactionWatch: Sendable {
     }
 
     private static func warning(_ transaction: Running, at now: UInt64) -> Warning {
-        // From debug on, one level higher each time.
+        // The first warning has the level debug, each further one the next higher level.
         let rank = min(
             StoreLog.Level.debug.rawValue + transaction.warnings, StoreLog.Level.error.rawValue)
         let hint = transaction.info.hint.map { " \"\($0.shortened)\"" } ?? ""
@@ -75,7 +77,7 @@ package struct TransactionWatch: Sendable {
         metadata["hint"] = transaction.info.hint?.shortened(to: ErrorText.limit)
         return Warning(
             level: StoreLog.Level(rawValue: rank) ?? .error,
-            message: "the transaction\(hint) has been running for \(seconds) s, and others wait "
-                + "for it to end", metadata: metadata)
+            message: "the transaction\(hint) has been running for \(seconds) s and blocks other "
+                + "writers", metadata: metadata)
     }
 }

@@ -1,14 +1,14 @@
 import SheafStorage
 import Synchronization
 
-/// The slow-transaction monitor: reports transactions, and times out writers that wait for one.
+/// The slow-transaction monitor: logs slow transactions, and times out writers that wait for one.
 ///
-/// Its thread starts when a transaction begins that a log hears of, or when a writer waits for one.
+/// Its thread starts when a transaction begins and there is a log, or when a writer waits for one.
 final class Watchman: Sendable {
-    /// What parameters say of slow transactions.
+    /// The parameters that concern slow transactions.
     struct Settings: Sendable {
         var rhythm: TransactionWatch.Rhythm
-        /// How long a writer waits for one transaction, in nanoseconds.
+        /// Maximum time that a writer waits for one transaction, in nanoseconds.
         var waitLimit: UInt64
     }
 
@@ -16,9 +16,9 @@ final class Watchman: Sendable {
         var watch = TransactionWatch()
         var hasThread = false
         var isStopping = false
-        /// Goes up with each change: the thread looks again before it sleeps.
+        /// Incremented by each change, so that the thread updates its deadline before it sleeps.
         var changes: UInt64 = 0
-        /// When the thread wakes by itself; nil while it waits for a signal.
+        /// The time at which the sleeping thread wakes without a signal, if any.
         var wakesAt: UInt64?
     }
 
@@ -36,7 +36,7 @@ final class Watchman: Sendable {
         self.settings = settings
     }
 
-    /// Watches a transaction that was let in.
+    /// Starts to monitor a transaction that has entered the gate.
     func begin(_ info: TransactionInfo) {
         let now = Clock.system.monotonicNanoseconds()
         let keepsWaiting = gate.withLock { $0.hold(info, at: now) }
@@ -46,17 +46,19 @@ final class Watchman: Sendable {
         }
     }
 
-    /// Watches a writer that has begun to wait, if it waits for a transaction.
+    /// Starts to monitor a waiting writer, if a transaction holds the gate.
     func noteWaiter() {
         guard gate.withLock({ $0.isHeldByTransaction }) else { return }
         look(at: Clock.system.monotonicNanoseconds()) { _ in }
     }
 
+    /// Stops monitoring a transaction that has left the gate.
     func end(_ info: TransactionInfo) {
         guard log != nil else { return }
         state.withLock { $0.watch.end(info) }
     }
 
+    /// Ends the thread, and waits for it.
     func stop() {
         state.withLock { $0.isStopping = true }
         state.broadcast()
@@ -66,7 +68,7 @@ final class Watchman: Sendable {
         }?.join()
     }
 
-    /// Has the thread look for the next deadline, unless it wakes before by itself.
+    /// Makes the thread update its deadline, unless it wakes early enough without a signal.
     private func look(at now: UInt64, _ change: (inout State) -> Void) {
         let settings = settings()
         let wait = min(

@@ -1,34 +1,35 @@
-/// What there is to do for observers, and which of the threads does it.
+/// The scheduler of observer work: decides what each worker thread does next.
 ///
-/// One thread at a time looks at what was published. It goes on to call those whom that concerns, since to
-/// wake another one takes longer than most callbacks, and one that waits looks from then on. One at a time
-/// calls; where it is stuck in a callback for a while, another one goes on with the list. A machine: it
-/// has no threads, and is told of theirs.
+/// One thread at a time dispatches published commits. It then calls the affected observers itself,
+/// since waking another thread takes longer than most callbacks, and a waiting thread dispatches
+/// meanwhile. One thread at a time makes calls; while it is stuck in a callback, another one
+/// continues with the list. A state machine: it owns no threads.
 package struct CrewRoster: Sendable {
+    /// The next work of a thread.
     package enum Duty: Sendable {
         case look(Wishes)
-        /// `help` tells later whether it was stuck.
+        /// Call an observer; passing the number of stalls back shows whether the thread was stuck.
         case call(Observer, help: UInt64)
-        /// To wait for another version of the roster, until a time if there is one.
+        /// Wait until `version` changes, or until a time if there is one.
         ///
-        /// If it is `watching`, it sees to it that somebody who is stuck gets help.
+        /// If `isWatching`, the thread wakes in time to detect a stall.
         case wait(version: UInt64, until: UInt64?, isWatching: Bool)
-        /// One that ends because the crew is stopped says so by `noteEnd`.
+        /// End the thread; if `isStopping`, the thread must report its end.
         case end(isStopping: Bool)
     }
 
-    /// What those have done who ask for their next duty.
+    /// The completed duty of a thread that requests its next one.
     package enum Done: Sendable {
         case nothing
-        /// Who has to be called, and when to look again, whatever happens.
+        /// The observers to call, and the time of the next dispatch if nothing is published before.
         case look([Observer], next: UInt64?)
         case calls(help: UInt64)
         case wait(isWatching: Bool)
     }
 
-    /// What somebody should look at.
+    /// The pending work of the dispatcher.
     package struct Wishes: Sendable {
-        /// Whether readers see more than before.
+        /// Whether a snapshot was published since the last dispatch.
         package var hasPublished = false
         package var arrivals: [Newcomer] = []
         package var departures: [UInt64] = []
@@ -36,9 +37,9 @@ package struct CrewRoster: Sendable {
         package var isEmpty: Bool { !hasPublished && arrivals.isEmpty && departures.isEmpty }
     }
 
-    /// So many callbacks can be stuck before others wait for them.
+    /// Maximum number of threads in callbacks; beyond it, further callbacks wait.
     package static let maximumCallers = 64
-    /// One of several threads that has nothing to do for so long ends.
+    /// The idle time after which a thread ends, unless no other thread is idle.
     private static let idleNanoseconds: UInt64 = 2_000_000_000
 
     package init() {}
@@ -46,32 +47,32 @@ package struct CrewRoster: Sendable {
     private var wishes = Wishes()
     private var isLooking = false
     private var nextLook: UInt64?
-    /// Those at and behind `first` have to be called.
+    /// The observers to call, from index `first` on.
     private var list: [Observer] = []
     private var first = 0
-    /// How many callbacks were begun: what does not move is stuck.
+    /// The number of callbacks started; while it does not change, the callers may be stuck.
     private var begun: UInt64 = 0
     private var standstill = Standstill()
     private var threads = 0
     private var callers = 0
-    /// How many of those who call were stuck when somebody looked.
+    /// The number of callers that the last stall check found stuck.
     private var stuck = 0
-    /// How often somebody was found to be stuck; who began to call before the last time is.
+    /// The number of stalls detected; callers that began before the last one count as stuck.
     package private(set) var help: UInt64 = 0
-    /// How many of those who wait see to it that somebody who is stuck gets help.
+    /// The number of waiting threads that wake in time to detect a stall.
     private var watchers = 0
     package private(set) var isStopping = false
-    /// Changes with all that somebody who waits should know of.
+    /// A counter that changes with everything that waiting threads must react to.
     package private(set) var version: UInt64 = 0
 
     private var idle: Int { threads - callers - (isLooking ? 1 : 0) }
     private var hasList: Bool { first < list.count }
-    /// Whether there are threads but for those who are in a callback, which nobody can wait for.
+    /// Whether there are threads outside of callbacks, the only ones that can be waited for.
     package var hasOwnThreads: Bool { threads > callers }
 
     // MARK: Events
 
-    /// Notes that readers see more than before; true where somebody has to be woken.
+    /// Marks a snapshot as published; returns whether a thread must be woken.
     package mutating func notePublished() -> Bool {
         guard !wishes.hasPublished else { return false }
         wishes.hasPublished = true
@@ -79,17 +80,19 @@ package struct CrewRoster: Sendable {
         return true
     }
 
+    /// Adds an observer at the next dispatch.
     package mutating func add(_ newcomer: Newcomer) {
         wishes.arrivals.append(newcomer)
         version &+= 1
     }
 
+    /// Removes an observer at the next dispatch.
     package mutating func remove(_ number: UInt64) {
         wishes.departures.append(number)
         version &+= 1
     }
 
-    /// Has observers called, in this order.
+    /// Queues observers to be called, in this order.
     package mutating func deliver(_ observers: [Observer]) {
         guard !isStopping, !observers.isEmpty else { return }
         if first > 0, !hasList {
@@ -100,7 +103,7 @@ package struct CrewRoster: Sendable {
         version &+= 1
     }
 
-    /// Ends all threads, once those callbacks return that run.
+    /// Ends all threads; those in a callback end when it returns.
     package mutating func stop() {
         isStopping = true
         wishes = Wishes()
@@ -109,33 +112,35 @@ package struct CrewRoster: Sendable {
         version &+= 1
     }
 
-    /// Whether whoever asks has to start a thread, since there is none.
+    /// Whether the caller must start the first thread, which is then counted as running.
     package mutating func takesFirstThread() -> Bool {
         guard threads == 0 else { return false }
         threads = 1
         return true
     }
 
+    /// Counts a thread that could not be started.
     package mutating func noteRefusedThread() { threads -= 1 }
+    /// Counts a thread that has ended after `stop()`.
     package mutating func noteEnd() { threads -= 1 }
 
     // MARK: Duties
 
-    /// What the thread has to do that asks; and whether another one is needed, or has to be woken.
+    /// Returns the next duty of a thread, and whether another thread must be started or woken.
     package mutating func next(
         _ done: Done, at now: UInt64, idleSince: UInt64
     ) -> (duty: Duty, needsThread: Bool, wakesAnother: Bool) {
         finish(done)
         let duty = duty(at: now, idleSince: idleSince)
         guard case .call = duty, idle == 0 else { return (duty, false, wakesAnother(duty)) }
-        // Nobody knows how long a callback takes.
+        // A callback may take arbitrarily long, so another thread must be available.
         threads += 1
         return (duty, true, false)
     }
 
-    /// Whom the thread has to call next that has called somebody; none where it has to ask for its duty.
+    /// Returns the next observer for a calling thread; nil if it must request a new duty.
     ///
-    /// `repeated` is called again behind the others: who changes without end shall not keep them waiting.
+    /// `repeated` is queued after all others, so that constant changes cannot starve them.
     package mutating func nextCall(_ repeated: Observer?, help: UInt64) -> Observer? {
         if let repeated { deliver([repeated]) }
         guard !isStopping, help == self.help else { return nil }
@@ -196,7 +201,7 @@ package struct CrewRoster: Sendable {
 
     private var canLook: Bool { !isLooking && !wishes.isEmpty }
 
-    /// Whether somebody who waits should see what is left when a thread has its duty.
+    /// Whether a waiting thread must be woken for work that remains after `duty` was assigned.
     private func wakesAnother(_ duty: Duty) -> Bool {
         switch duty {
         case .wait: false

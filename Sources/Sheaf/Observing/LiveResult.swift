@@ -2,42 +2,42 @@ import SheafDocument
 import SheafQuery
 import SheafStorage
 
-/// The result of an observed statement, as its observer knows it.
+/// An observed statement, and its result as last delivered.
 ///
-/// One thread works on it.
+/// Used by one thread at a time.
 final class LiveResult {
     let observer: Observer
     let statement: Statement
     let arguments: ArgumentValues
     private(set) var watch: Watch
-    /// The rows, where changes of single documents say how they change.
+    /// The incremental view, if the result can be updated from document changes.
     private var rows: LiveRows?
-    /// What the rows said that were delivered, where there are no rows to compare with.
+    /// The fingerprint of the rows last delivered, if there is no view to compare with.
     private var fingerprint: ResultFingerprint?
-    /// Whether the rows have changed since they were delivered.
+    /// Whether the rows have changed since the last delivery.
     private var isChanged = false
-    /// How often the statement is run again before it is tried once more to keep its rows.
+    /// The number of runs until an incremental view is tried again.
     private var runsUntilRows = 0
-    /// What went wrong when the statement was run last.
+    /// The error of the last run.
     private(set) var failure: StoreError?
-    /// The files in which the bytes of rows are: the newest table, and those that it does not hold.
+    /// The files that hold the bytes of rows: the newest table, and older ones it does not cover.
     private var table: SegmentTable?
     private var olderTables: [SegmentTable] = []
-    /// How many names the state has that is looked at.
+    /// The number of field names in the snapshot being processed.
     var knownNames = 0
     /// Whether the statement has to be run again.
     var isStale = false
-    /// Whether it was put on the list of those who have something to say.
+    /// Whether it is in the list of results to deliver.
     var isListed = false
-    /// Up to which commit changes may have been missed when it began.
+    /// The last commit whose changes may have been missed before the observer was added.
     let missedThrough: CommitID
 
-    /// A statement that had too many rows is run so often before they are counted again.
+    /// The number of runs after which a statement with too many rows is tried incrementally again.
     private static let runsWithoutRows = 64
-    /// More tables of files are not kept: the rows are read again.
+    /// Maximum number of older segment tables retained; beyond it, the rows are read again.
     private static let mostTables = 4
 
-    /// Begins with what a run says that is to be watched, which may go on as long as the observer does.
+    /// Creates the result of a new observer; `run` must be untimed, since its watch is retained.
     init(_ newcomer: Newcomer, _ run: QueryRun) {
         observer = newcomer.observer
         statement = newcomer.statement
@@ -46,18 +46,18 @@ final class LiveResult {
         watch = run.watchOrAll
     }
 
-    /// Has the statement run again, which may ask something else of documents by now.
+    /// Replaces the watch and marks the result stale, after the statement changed its meaning.
     func watchAnew(_ run: QueryRun) {
         watch = run.watchOrAll
         isStale = true
     }
 
-    /// What the statement asks of single documents, if it asks for no more.
+    /// The view definition, if the statement reads documents of one collection independently.
     var watched: WatchedSelect? {
         if case .select(let watched, _) = watch { watched } else { nil }
     }
 
-    /// Whether the rows have bytes in files that are not in a table any more.
+    /// Whether rows have bytes in files that `table` does not contain.
     func hasLost(_ table: SegmentTable) -> Bool {
         guard rows != nil, let own = self.table else { return false }
         return !table.holds(own) || !olderTables.allSatisfy { table.holds($0) }
@@ -65,8 +65,9 @@ final class LiveResult {
 
     // MARK: Changes
 
-    /// Takes in what became of a document in the state of a run, which is not timed; returns whether that
-    /// may change the result.
+    /// Applies the change of a document; returns whether it may change the result.
+    ///
+    /// `run` creates an untimed run of the statement.
     func take(_ images: DocumentImages, _ run: (LiveResult) -> QueryRun) -> Bool {
         guard !isStale else { return true }
         do throws(QueryError) {
@@ -98,14 +99,13 @@ final class LiveResult {
             }
             return isConcerned
         } catch {
-            // Whoever runs the statement again hears what is wrong.
+            // The next run of the statement reports the error.
             isStale = true
             return true
         }
     }
 
-    /// Compiles the statement again where names have a number now that had none, and documents have
-    /// their fields by it.
+    /// Compiles the statement again if field names were added, since documents use their numbers.
     private func refresh(_ run: (LiveResult) -> QueryRun) throws(QueryError) {
         guard let watched, watched.nameCount != knownNames else { return }
         watch = try run(self).watch()
@@ -113,11 +113,10 @@ final class LiveResult {
 
     // MARK: Results
 
-    /// The result in the state of a reader, or what is wrong with it; none where that is what was
-    /// delivered last.
+    /// Returns the result in a snapshot, or its error; nil if it equals the one last delivered.
     ///
-    /// `run` makes runs of the statement: those that are timed for results, and others for what is watched
-    /// as long as there is the observer.
+    /// `run` creates runs of the statement: timed ones for results, and untimed ones for watches,
+    /// which live as long as the observer.
     func outcome(
         _ reader: SnapshotReader, always: Bool, _ run: (_ isTimed: Bool) -> QueryRun
     ) -> Observer.Outcome? {
@@ -127,7 +126,7 @@ final class LiveResult {
             failure = nil
             return result.map { .success($0) }
         } catch {
-            // It is run once more as soon as there is another state.
+            // The statement runs again on the next snapshot.
             isStale = true
             isChanged = true
             rows = nil
@@ -154,7 +153,7 @@ final class LiveResult {
         let run = run(true)
         guard let live = try liveRows(run) else {
             let outcome = try run.rows()
-            // To compare very many rows takes longer than to find them.
+            // Comparing very many rows takes longer than finding them.
             let new =
                 watched?.showsEachChange == true
                 ? nil
@@ -175,7 +174,7 @@ final class LiveResult {
         return result(live, reader)
     }
 
-    /// The rows, if changes of single documents say how they change, and there are not too many.
+    /// Returns the incremental view, if the statement supports one and has not too many rows.
     private func liveRows(_ run: QueryRun) throws(QueryError) -> LiveRows? {
         guard let watched, watched.isIncremental else { return nil }
         guard runsUntilRows == 0 else {
@@ -209,12 +208,12 @@ final class LiveResult {
     }
 }
 
-/// What all rows of a result say, in a few bytes.
+/// The number and the hash of the rows of a result.
 struct ResultFingerprint: Equatable {
     private let count: Int
     private let hash: Int
 
-    /// Where rows come in any order, another order says nothing else.
+    /// Hashes `rows`; unless `isOrdered`, the order does not affect the hash.
     init(_ rows: QueryRows, _ names: NameTable, isOrdered: Bool) throws(QueryError) {
         count = rows.items.count
         var all = 0
@@ -229,8 +228,8 @@ struct ResultFingerprint: Equatable {
 }
 
 extension QueryRun {
-    /// What has to be looked at.
+    /// The watch of the statement, or a watch of everything if it cannot be planned.
     ///
-    /// Where an index that the statement needs was dropped, it fails, and may be run later.
+    /// Planning fails if an index that the statement requires was dropped; it may succeed later.
     fileprivate var watchOrAll: Watch { (try? watch()) ?? watchOfAll }
 }

@@ -1,13 +1,13 @@
-/// The results of a query, one after the other as they change.
+/// An asynchronous sequence of the results of a query as they change.
 ///
 ///     for try await result in try store.observe("SELECT * FROM cars") {
 ///         show(result.items)
 ///     }
 ///
-/// The first is the result as it is. Who takes longer than the next change gets the newest result. The
-/// sequence ends when the store is closed or the observer is cancelled, and the end of the loop, be it
-/// by an error or because the task was cancelled, cancels the observer; after a `break` that is so
-/// where nobody holds the sequence any more. One loop at a time goes over it.
+/// The first element is the current result. A loop that takes longer than the next change gets the
+/// newest result. The sequence ends when the store is closed or the observer is cancelled. An error
+/// and the cancellation of the task cancel the observer; after a `break`, it is cancelled when the
+/// sequence is released. Only one loop at a time can iterate over it.
 public struct Observation: AsyncSequence, Sendable {
     public typealias Element = QueryResult
 
@@ -15,7 +15,7 @@ public struct Observation: AsyncSequence, Sendable {
     public let observer: Observer
     private let end: End
 
-    /// Cancels the observer when the last copy goes.
+    /// A token that cancels the observer when the last copy is released.
     private final class End: Sendable {
         let observer: Observer
 
@@ -35,7 +35,7 @@ public struct Observation: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(observer, end) }
 
-    /// Waits for one result after the other.
+    /// An iterator that waits for each result.
     public struct Iterator: AsyncIteratorProtocol {
         private let observer: Observer
         private let end: any AnyObject & Sendable
@@ -45,6 +45,7 @@ public struct Observation: AsyncSequence, Sendable {
             self.end = end
         }
 
+        /// Waits for the next result; returns nil after the end of the sequence.
         public mutating func next() async throws -> QueryResult? {
             let observer = observer
             let outcome = await withTaskCancellationHandler {
@@ -55,7 +56,7 @@ public struct Observation: AsyncSequence, Sendable {
             } onCancel: {
                 observer.cancel()
             }
-            // Nothing comes behind an error; but what is said to a second loop is not said to the first.
+            // Any error ends the sequence, but that of a second loop must not end the first loop.
             if case .failure(let error) = outcome, error != Observer.secondLoop {
                 observer.cancel()
             }

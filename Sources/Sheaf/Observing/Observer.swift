@@ -1,27 +1,29 @@
 import Synchronization
 
-/// Somebody who is told what the result of a query is, and what it becomes.
+/// A subscription to the result of a query and its changes.
 ///
-/// The first result comes at once, then one after each commit that changes it. A consumer who is slower
-/// than that gets the newest result, and not those between. Nothing is delivered after `cancel`. An
-/// observer that nobody holds goes on until it is cancelled, or the store is closed.
+/// The first result is delivered immediately, then one after each commit that changes it. A slower
+/// consumer gets the newest result and misses those between. Nothing is delivered after `cancel`.
+/// Releasing an observer does not cancel it: it lasts until `cancel` or the end of the store.
 public final class Observer: Sendable {
-    /// What is observed.
+    /// The observed query.
     public let query: Query
     package let number: UInt64
     private let state: Mutex<State>
     private let callback: Callback
-    /// What is done to let go of an observer that was cancelled, and to have one called.
+    /// The dispatcher, which removes cancelled observers and schedules callbacks.
     private let hub: WeakHub
 
+    /// The way in which results are delivered.
     enum Callback: Sendable {
         case result(@Sendable (QueryResult) throws -> Void)
-        /// Nothing more comes until the second argument is called.
+        /// No further result is delivered until the second argument is called.
         case signal(@Sendable (QueryResult, _ next: @escaping @Sendable () -> Void) throws -> Void)
-        /// An asynchronous sequence asks for each result.
+        /// An asynchronous sequence requests each result.
         case sequence
     }
 
+    /// A weak reference, so that an observer does not keep its store alive.
     struct WeakHub: Sendable {
         weak let hub: ObserverHub?
     }
@@ -31,19 +33,19 @@ public final class Observer: Sendable {
 
     private struct State: Sendable {
         var newest: Outcome?
-        /// Whether a thread has it on its list.
+        /// Whether it is in the list of observers to call.
         var isScheduled = false
-        /// Whether the callback runs.
+        /// Whether the callback is running.
         var isRunning = false
-        /// Whether the callback has yet to ask for more.
+        /// Whether the next delivery must wait for a signal of the callback.
         var hasToSignal = false
-        /// Which of the calls has to: what an earlier one was handed asks for nothing any more.
+        /// The number of the newest call; signals of earlier calls are ignored.
         var signalNumber: UInt32 = 0
         var isCancelled = false
-        /// Who waits for the next result of a sequence.
+        /// The loop that waits for the next result of a sequence.
         var waiter: Waiter?
 
-        /// Whether the callback can be called now, for somebody who sees to it.
+        /// Marks the observer as scheduled; returns false if it cannot be called now.
         mutating func schedule() -> Bool {
             guard newest != nil, !isScheduled, !isRunning, !hasToSignal else { return false }
             isScheduled = true
@@ -51,7 +53,7 @@ public final class Observer: Sendable {
         }
     }
 
-    /// An observer that nobody calls: whoever drives a schedule by hand looks at its deliveries.
+    /// Creates an observer without a callback, for schedules that are driven by hand.
     package convenience init(unattended query: Query, number: UInt64) {
         self.init(query, number: number, .sequence, hub: nil)
     }
@@ -69,13 +71,13 @@ public final class Observer: Sendable {
 
     /// Stops the delivery: no call begins after this has returned.
     ///
-    /// It waits for nobody, so a call that has begun by then goes on. Further calls do nothing.
+    /// It does not wait: a callback that is already running continues. Further calls do nothing.
     public func cancel() {
         guard end() else { return }
         hub.hub?.remove(self)
     }
 
-    /// Ends the delivery; false where it had ended.
+    /// Ends the delivery; returns false if it had already ended.
     func end() -> Bool {
         let (isFirst, waiter) = state.withLock { state in
             defer { state = State(isCancelled: true) }
@@ -87,7 +89,7 @@ public final class Observer: Sendable {
 
     // MARK: Delivery
 
-    /// Takes a result in; true where the callback has to be called by somebody.
+    /// Stores a result or passes it to a waiting loop; returns whether a call must be queued.
     func put(_ outcome: Outcome) -> Bool {
         let (waiter, isToBeCalled) = state.withLock { state -> (Waiter?, Bool) in
             guard !state.isCancelled else { return (nil, false) }
@@ -107,7 +109,7 @@ public final class Observer: Sendable {
         return isToBeCalled
     }
 
-    /// Calls the callback with the newest result; true where it has to be called again.
+    /// Calls the callback with the newest result; returns whether it must be called again.
     func call() -> Bool {
         let outcome = state.withLock { state -> Outcome? in
             state.isScheduled = false
@@ -132,7 +134,7 @@ public final class Observer: Sendable {
             }
         } catch {
             hub.hub?.note(error, of: self)
-            // Who throws may not have come to ask for more.
+            // A callback that throws may not have signaled.
             state.withLock { $0.hasToSignal = false }
         }
         return state.withLock { state in
@@ -141,7 +143,7 @@ public final class Observer: Sendable {
         }
     }
 
-    /// Lets the next result come, if it is the newest one that is behind the signal.
+    /// Allows the next delivery, if the signal belongs to the newest call.
     private func signal(_ number: UInt32) {
         let isToBeCalled = state.withLock { state in
             guard number == state.signalNumber else { return false }
@@ -151,12 +153,12 @@ public final class Observer: Sendable {
         if isToBeCalled { hub.hub?.deliver(self) }
     }
 
-    /// What somebody hears who asks for a result while somebody else waits for it.
+    /// The error of a loop that requests a result while another loop waits for one.
     static let secondLoop = StoreError(
-        .limit, "an observation feeds one loop at a time, and another one waits for it already",
+        .limit, "an observation supports one loop at a time, and another loop is already waiting",
         hint: "observe the query once for each loop")
 
-    /// Calls `waiter` with the newest result, or the next one; with none when there will be none.
+    /// Calls `waiter` with the newest result or the next one, or with nil if none will follow.
     func take(_ waiter: @escaping Waiter) {
         let outcome: Outcome?? = state.withLock { state in
             if state.waiter != nil { return .some(.failure(Self.secondLoop)) }

@@ -1,26 +1,26 @@
 import SheafStorage
 import Synchronization
 
-/// The threads that look at what was published, and call observers.
+/// The threads that dispatch published commits and call observers.
 final class ObserverCrew: Sendable {
-    /// Works out what is new; returns whom to call, and when to look again, whatever happens.
+    /// A dispatch; returns the observers to call, and the time of the next dispatch, if any.
     typealias Look = @Sendable (CrewRoster.Wishes) -> (called: [Observer], next: UInt64?)
 
     private let roster = Monitor(CrewRoster())
     private let handles = Mutex(Handles())
-    /// Of the thread that looks.
+    /// The identifier of the dispatching thread; zero if none dispatches.
     private let looker = Atomic<UInt>(0)
 
     private struct Handles: Sendable {
         var threads: [UInt64: Thread] = [:]
         var next: UInt64 = 0
-        /// Those that have ended since the crew was stopped.
+        /// Threads that have ended since the pool was stopped.
         var ended: [UInt64] = []
     }
 
-    /// Takes in somebody who is told from now on; false where the crew was stopped.
+    /// Adds an observer; returns false if the pool was stopped.
     ///
-    /// `look` is what its threads do; the first one comes with the first observer.
+    /// The first observer starts the first thread.
     func add(_ newcomer: Newcomer, _ look: @escaping Look) throws(ThreadRefused) -> Bool {
         let (isStopping, needsThread) = roster.withLock { roster in
             guard !roster.isStopping else { return (true, false) }
@@ -32,27 +32,28 @@ final class ObserverCrew: Sendable {
         return true
     }
 
+    /// Removes an observer at the next dispatch.
     func remove(_ observer: Observer) {
         roster.withLock { $0.remove(observer.number) }
         roster.signal()
     }
 
-    /// Has an observer called, behind all others.
+    /// Queues an observer to be called after all others.
     func deliver(_ observer: Observer) {
         roster.withLock { $0.deliver([observer]) }
         roster.signal()
     }
 
-    /// Has a thread look, if there is one: at what was published, or at parameters that were set.
+    /// Wakes a thread, if there is one, to dispatch published commits or changed parameters.
     func ring() {
         if roster.withLock({ $0.notePublished() }) { roster.signal() }
     }
 
-    /// Ends the threads, those in a callback when it returns; waits for the others.
+    /// Ends the threads; waits for those that are not in a callback.
     func stop() {
         roster.withLock { $0.stop() }
         roster.broadcast()
-        // Whoever lets go of an observer may let go of the store with it.
+        // Releasing an observer may release the store: a dispatching thread must not await itself.
         guard looker.load(ordering: .relaxed) != Thread.currentIdentifier else { return }
         roster.wait(while: { $0.hasOwnThreads })
         let ended = handles.withLock { handles in
@@ -86,7 +87,7 @@ final class ObserverCrew: Sendable {
             if case .wait = done {} else { idleSince = now }
             let next = roster.withLock { $0.next(done, at: now, idleSince: idleSince) }
             if next.wakesAnother { roster.signal() }
-            // Without one, what comes meanwhile is looked at when the callback has returned.
+            // If no thread starts, new work is dispatched after the callback.
             if next.needsThread { try? startThread(look) }
             switch next.duty {
             case .look(let wishes):
@@ -117,7 +118,7 @@ final class ObserverCrew: Sendable {
         }
     }
 
-    /// Calls an observer, and whoever else is on the list.
+    /// Calls an observer, then further ones in the list.
     private func call(_ observer: Observer, _ help: UInt64) {
         var observer = observer
         while true {

@@ -4,10 +4,10 @@ import SheafQuery
 import SheafStorage
 import Synchronization
 
-/// The observers of a store, and what they hear.
+/// The dispatcher of the observers of a store.
 final class ObserverHub: Sendable {
     private let crew = ObserverCrew()
-    /// Who hears what; the thread that looks has it.
+    /// The observer schedule; locked by the dispatching thread.
     private let schedule: Mutex<ObserverSchedule>
     private let queries: QueryEngine
     private let observers = Mutex<[UInt64: Observer]>([:])
@@ -18,15 +18,15 @@ final class ObserverHub: Sendable {
         schedule = Mutex(ObserverSchedule(queries))
     }
 
-    /// All observers, in the order in which they came.
+    /// All observers, in order of creation.
     var all: [Observer] {
         observers.withLock { $0.values.sorted { $0.number < $1.number } }
     }
 
-    /// Counts what a callback has thrown.
+    /// Counts and logs an error that a callback has thrown.
     func note(_ error: any Error, of observer: Observer) {
         queries.noteObserverFailure()
-        // Without the line of the statement, which has values in it.
+        // Without the line of the statement, which may contain values.
         let text = (error as? StoreError)?.message ?? "\(error)".shortened(to: ErrorText.limit)
         queries.log?.write(
             .error, "an observer has failed: \(text)",
@@ -42,20 +42,21 @@ final class ObserverHub: Sendable {
     private var documents: DocumentEngine {
         get throws(StoreError) {
             guard case .engine(let documents) = queries.source else {
-                throw StoreError(.readOnly, "a store that is only read does not change")
+                throw StoreError(
+                    .readOnly, "a read-only store cannot be observed, because it does not change")
             }
             return documents
         }
     }
 
-    /// Begins to tell somebody what a query results in.
+    /// Adds an observer of a query; throws if the statement is invalid.
     func observe(
         _ query: Query, _ arguments: QueryArguments, _ callback: Observer.Callback
     ) throws(StoreError) -> Observer {
         let (statement, values) = try onStore { () throws(QueryError) in
             let statement = try queries.statement(query)
             let values = try query.bind(arguments)
-            // Whatever is wrong with the statement is said now.
+            // Errors of the statement are thrown here, not delivered.
             _ = try queries.run(statement, values).watch()
             return (statement, values)
         }
@@ -65,16 +66,16 @@ final class ObserverHub: Sendable {
         observers.withLock { $0[number] = observer }
         let arrival = Newcomer(
             observer, statement, values, missedThrough: try documents.wantFeed())
-        // Before anybody looks, so that no commit is published between the two without a word.
+        // Set before the first dispatch, so that no commit published in between is missed.
         try documents.store.onPublishing { [weak self] in self?.ring() }
         let isIn: Bool
-        // A thread that is stuck in a callback must not keep a store that was dropped, and its lock.
+        // Weak: a thread stuck in a callback must not keep a released store and its lock file.
         let look: ObserverCrew.Look = { [weak self] in self?.look($0) ?? ([], nil) }
         do throws(ThreadRefused) { isIn = try crew.add(arrival, look) } catch {
             observer.cancel()
             throw StoreError(
-                .failed, "the system has no room for a thread (error \(error.code))",
-                hint: "end some threads, and try again")
+                .failed, "cannot start a thread: system error \(error.code)",
+                hint: "end some threads and try again")
         }
         guard isIn else {
             observers.withLock { $0[number] = nil }
@@ -83,18 +84,18 @@ final class ObserverHub: Sendable {
         return observer
     }
 
-    /// Forgets an observer that was cancelled.
+    /// Removes a cancelled observer.
     func remove(_ observer: Observer) {
         observers.withLock { $0[observer.number] = nil }
         crew.remove(observer)
     }
 
-    /// Has an observer called, once the calls before it are done.
+    /// Queues an observer to be called after all others.
     func deliver(_ observer: Observer) {
         crew.deliver(observer)
     }
 
-    /// Ends everything: observers hear nothing more.
+    /// Cancels all observers and ends the threads.
     func stop() {
         for observer in all { _ = observer.end() }
         observers.withLock { $0 = [:] }
@@ -104,14 +105,14 @@ final class ObserverHub: Sendable {
         documents?.feed.want(false)
     }
 
-    // MARK: Looking
+    // MARK: Dispatching
 
-    /// Has somebody look, if there is anybody: at what was published, or at parameters that were set.
+    /// Wakes a thread, if there is one, to dispatch published commits or changed parameters.
     func ring() {
         crew.ring()
     }
 
-    /// Works out who hears what, and puts it where they find it.
+    /// Computes new results and stores them in their observers; returns the observers to call.
     private func look(_ wishes: CrewRoster.Wishes) -> (called: [Observer], next: UInt64?) {
         let (deliveries, next) = schedule.withLock { schedule in
             (step(&schedule, wishes), schedule.deadline)

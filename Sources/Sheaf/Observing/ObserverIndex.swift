@@ -2,18 +2,18 @@ import SheafBytes
 import SheafDocument
 import SheafQuery
 
-/// Finds those whose results a changed document may concern, without asking each of them.
+/// The observed results of a store, indexed by the documents that may affect them.
 struct ObserverIndex {
-    /// Those who watch one collection.
+    /// The results that read one collection.
     struct Watchers {
-        /// By the id that they ask for.
+        /// Results that require one id, by that id.
         fileprivate var byID: [[UInt8]: [LiveResult]] = [:]
-        /// By the value of a field that they ask for.
+        /// Results that require a value of a field, by the path of the field.
         fileprivate var byField: [[[UInt8]]: ByValue] = [:]
-        /// All others.
+        /// All other results.
         fileprivate var others: [LiveResult] = []
 
-        /// Whether a document may concern somebody, as far as its id tells.
+        /// Whether a document may affect a result, judging by its id alone.
         func mayCare(for id: ArraySlice<UInt8>) -> Bool {
             !others.isEmpty || !byField.isEmpty || byID[Array(id)] != nil
         }
@@ -24,16 +24,18 @@ struct ObserverIndex {
         var lives: [[UInt8]: [LiveResult]] = [:]
     }
 
-    /// By the bytes of their names: texts are equal that are spelled differently.
+    /// By the bytes of names, because `String` equality ignores Unicode normalization.
     private var collections: [[UInt8]: Watchers] = [:]
 
-    /// Those who watch a collection; none where nobody does.
+    /// Returns the results that read a collection; nil if there are none.
     func watchers(of collection: String) -> Watchers? { collections[Array(collection.utf8)] }
 
+    /// Adds a result under each key that its watch requires.
     mutating func add(_ live: LiveResult) {
         forEachPlace(of: live) { $0.append(live) }
     }
 
+    /// Removes a result whose watch has not changed since it was added.
     mutating func remove(_ live: LiveResult) {
         forEachPlace(of: live) { list in list.removeAll { $0 === live } }
     }
@@ -54,7 +56,7 @@ struct ObserverIndex {
         }
     }
 
-    /// Lists are dropped with their last member, or ids that come and go would stay for ever.
+    /// Calls `body` with the list of a select; removes lists left empty, lest they accumulate.
     private static func forEachPlace(
         of watched: WatchedSelect, in watchers: inout Watchers,
         _ body: (inout [LiveResult]) -> Void
@@ -77,9 +79,9 @@ struct ObserverIndex {
 }
 
 extension ObserverIndex.Watchers {
-    /// Shows those to `body` whom a document may concern; somebody can be shown twice.
+    /// Passes the results that a document may affect to `body`, some of them possibly twice.
     ///
-    /// Where a field is damaged by which some are found, nobody knows whom it concerns.
+    /// Throws if a field that is used for lookup is damaged: the affected results are then unknown.
     func forEachCandidate(
         _ images: DocumentImages, id: ArraySlice<UInt8>, _ names: NameTable,
         _ body: (LiveResult) -> Void
@@ -98,7 +100,7 @@ extension ObserverIndex.Watchers {
         for live in others { body(live) }
     }
 
-    /// What a field is looked up by; none where it is missing.
+    /// Returns the lookup key of a field; nil if the field is missing.
     private static func identity(
         _ field: FieldPath, _ document: ScannedDocument?, _ names: NameTable
     ) throws(Malformed) -> [UInt8]? {

@@ -3,14 +3,14 @@ import SheafDocument
 package import SheafQuery
 package import SheafStorage
 
-/// An observer that has not been told anything yet.
+/// An observer that has not received its first result.
 package struct Newcomer: Sendable {
     package let observer: Observer
     let statement: Statement
     let arguments: ArgumentValues
     let missedThrough: CommitID
 
-    /// Somebody who may have missed what changed up to a commit.
+    /// Creates a newcomer that may have missed changes up to `missedThrough`.
     package init(
         _ observer: Observer, _ statement: Statement, _ arguments: ArgumentValues,
         missedThrough: CommitID
@@ -22,21 +22,21 @@ package struct Newcomer: Sendable {
     }
 }
 
-/// Decides who hears what: it is told of new observers, of commits and of time, and returns results.
+/// The results of all observers: turns new observers, commits and time into deliveries.
 ///
-/// One thread works on it; it has no lock, and calls nobody.
+/// A state machine, used by one thread at a time: it takes no locks and calls no callbacks.
 package struct ObserverSchedule {
-    /// A result for somebody.
+    /// A result for an observer.
     package struct Delivery {
         package let observer: Observer
         package let outcome: Result<QueryResult, StoreError>
     }
 
-    /// How results were come to.
+    /// The numbers of results by the way in which they were computed.
     package struct Tally {
-        /// Those that changes of documents have changed.
+        /// Results updated from document changes.
         package fileprivate(set) var maintained = 0
-        /// Those for which a statement was run.
+        /// Results for which the statement was run.
         package fileprivate(set) var rerun = 0
     }
 
@@ -44,18 +44,18 @@ package struct ObserverSchedule {
     private let queries: QueryEngine
     private var index = ObserverIndex()
     private var lives: [UInt64: LiveResult] = [:]
-    /// Those who watch what no commit tells of.
+    /// Results that read system collections, whose changes are not part of commits.
     private var systemLives: [LiveResult] = []
-    /// Those who may have missed something before they began.
+    /// Results that may lack changes published before they were added.
     private var late: [LiveResult] = []
-    /// Those whose statements could not be run: another state may be another thing.
+    /// Results whose statement failed; it runs again on the next snapshot.
     private var failing: [LiveResult] = []
-    /// Those whose statements mean something else now.
+    /// Results whose statement changed its meaning with the parameters.
     private var changed: [LiveResult] = []
-    /// The files of the state that was looked at last.
+    /// The segment table of the snapshot dispatched last.
     private var table: SegmentTable?
     private var nextTick: UInt64?
-    /// The parameters of all statements, as they were at the last look.
+    /// The parameters of all statements at the last dispatch.
     private var parameters: SharedParameters
 
     package init(_ queries: QueryEngine) {
@@ -65,19 +65,19 @@ package struct ObserverSchedule {
 
     var isEmpty: Bool { lives.isEmpty }
 
-    /// When somebody wants to be told, whatever happens.
+    /// The time of the next periodic delivery.
     var deadline: UInt64? { nextTick }
 
     // MARK: Events
 
-    /// Takes in what is durable by now, and then those who came.
+    /// Applies all durable changes, then adds newcomers; returns the new results.
     package mutating func look(adding newcomers: [Newcomer] = []) -> [Delivery] {
         let old = parameters
         parameters = queries.parameters
         let reader = queries.reader(parameters)
         note(old.values, reader)
         let changes = queries.documents.takeFeed(through: reader.snapshot.log.commit)
-        // Not one list behind the other: each copy counts the references of all deliveries.
+        // Appended only if there are newcomers, because a copy retains all deliveries again.
         var deliveries = take(changes, reader)
         if !newcomers.isEmpty { deliveries += add(newcomers, reader) }
         return deliveries
@@ -100,7 +100,7 @@ package struct ObserverSchedule {
         return results(new, reader, always: true)
     }
 
-    /// Takes in what was set since: statements may mean something else, and have to be run again.
+    /// Applies changed parameters: statements whose meaning depends on them must run again.
     private mutating func note(_ old: SystemParameters, _ reader: SnapshotReader) {
         let new = parameters.values
         if new.systemRefreshMilliseconds != old.systemRefreshMilliseconds { nextTick = nil }
@@ -115,7 +115,7 @@ package struct ObserverSchedule {
         changed = Array(lives.values)
     }
 
-    /// Forgets observers.
+    /// Removes observers.
     package mutating func remove(_ numbers: [UInt64]) {
         for number in numbers {
             guard let live = lives.removeValue(forKey: number) else { continue }
@@ -127,7 +127,7 @@ package struct ObserverSchedule {
         if systemLives.isEmpty { nextTick = nil }
     }
 
-    /// Takes in what commits have changed up to the state of a reader; returns what came of it.
+    /// Applies changes up to the snapshot of a reader; returns the new results.
     private mutating func take(
         _ changes: [CommitFeed.Change], _ reader: SnapshotReader
     ) -> [Delivery] {
@@ -137,7 +137,7 @@ package struct ObserverSchedule {
             live.isListed = true
             concerned.append(live)
         }
-        // Most changes of a commit are in one collection.
+        // The last lookup is reused, because most changes of a commit are in one collection.
         var (collection, watchers): (UInt16?, ObserverIndex.Watchers?)
         for change in changes {
             let number = change.key.bytes.span.withUnsafeBytes {
@@ -170,7 +170,7 @@ package struct ObserverSchedule {
     ) {
         let id = change.key.bytes[StoreKey.documentPrefixLength...]
         guard watchers.mayCare(for: id) else { return }
-        // Not the whole schedule: a closure would copy it for each of those concerned.
+        // Captured one by one: capturing `self` would copy the schedule for each affected result.
         let (queries, parameters) = (queries, parameters)
         let isReadable = reader.withImages(of: change) { (images) throws(Malformed) in
             try watchers.forEachCandidate(images, id: id, reader.names) { live in
@@ -182,7 +182,7 @@ package struct ObserverSchedule {
                 if isConcerned { list(live) }
             }
         }
-        // Nobody knows whom a damaged document concerns: all who may be run again, and hear of it.
+        // A damaged document may affect any result: all statements run again and report the damage.
         guard !isReadable else { return }
         for live in lives.values {
             live.isStale = true
@@ -190,8 +190,9 @@ package struct ObserverSchedule {
         }
     }
 
-    /// Where compaction has taken files away, rows that lie in them are read again: bytes that are
-    /// held would keep the room on the disk.
+    /// Marks results stale whose rows lie in files that compaction has removed.
+    ///
+    /// As long as their bytes are retained, the files occupy space on the disk.
     private mutating func noteFiles(_ reader: SnapshotReader, _ list: (LiveResult) -> Void) {
         let new = reader.snapshot.log.segments
         defer { table = new }
@@ -202,7 +203,7 @@ package struct ObserverSchedule {
         }
     }
 
-    /// The results of those who are told from time to time, if it is time.
+    /// Returns the periodic results of system collections, if they are due.
     mutating func tick(_ now: UInt64, _ reader: () -> SnapshotReader) -> [Delivery] {
         guard !systemLives.isEmpty else { return [] }
         guard let due = nextTick, due <= now else {

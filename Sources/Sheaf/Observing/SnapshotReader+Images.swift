@@ -3,10 +3,9 @@ import SheafDocument
 import SheafQuery
 
 extension SnapshotReader {
-    /// Shows how a document was before a change, and how it is in this state; false where it is damaged,
-    /// or `body` says so.
+    /// Passes a document before a change and in this snapshot to `body`; returns false on damage.
     ///
-    /// The bytes of what was are valid during the call.
+    /// The images are valid during the call only. An error thrown by `body` counts as damage.
     func withImages(
         of change: CommitFeed.Change, _ body: (DocumentImages) throws(Malformed) -> Void
     ) -> Bool {
@@ -18,7 +17,7 @@ extension SnapshotReader {
                 isReadable = show(change, document, body)
             }
         } catch {
-            // The error comes again to those who run their statement again.
+            // The statements that run again report the error.
             return false
         }
         return isShown ? isReadable : show(change, nil, body)

@@ -1,8 +1,8 @@
-/// Notices when the threads that call observers have not moved for a while.
+/// The detector of calling threads that make no progress.
 ///
-/// Commits that come meanwhile wake who asks, and must not put that off.
+/// Commits published meanwhile wake the waiting thread, and must not postpone the detection.
 package struct Standstill {
-    /// Threads that have not moved for so long are stuck.
+    /// The time without progress after which threads are stuck.
     package static let nanoseconds: UInt64 = 5_000_000
 
     private var progress: UInt64?
@@ -10,7 +10,7 @@ package struct Standstill {
 
     package init() {}
 
-    /// When the threads are stuck, if they do not move until then; none where there is nothing to do.
+    /// Returns when the threads are stuck unless they make progress; nil if `progress` is nil.
     package mutating func deadline(_ progress: UInt64?, at now: UInt64) -> UInt64? {
         if progress != self.progress {
             self.progress = progress
@@ -19,7 +19,7 @@ package struct Standstill {
         return progress.map { _ in since + Self.nanoseconds }
     }
 
-    /// Whether they are stuck now; true once, and again after as long.
+    /// Whether the threads are stuck; if so, the period starts again.
     package mutating func isReached(at now: UInt64) -> Bool {
         guard progress != nil, now >= since + Self.nanoseconds else { return false }
         since = now

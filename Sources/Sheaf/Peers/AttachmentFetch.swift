@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A file on its way here, for as long as it is neither here nor cancelled.
+/// A fetch of an attachment from other peers, until it completes, fails or is canceled.
 ///
 ///     for await event in try peer.fetchAttachment(token) {
 ///         switch event {
@@ -10,29 +10,29 @@ import Synchronization
 ///         }
 ///     }
 ///
-/// It waits while nobody is connected who has the file, or can get it, and goes on when somebody is. What
-/// has come stays, also when the peer is closed, and is not asked for again.
+/// The fetch waits until a connected peer has the attachment or can fetch it. Received chunks are
+/// kept, even after the peer is closed, and are not requested again.
 public final class AttachmentFetch: AsyncSequence, Sendable {
-    /// What becomes of it; the last one is `completed` or `failed`.
+    /// An event of a fetch; the last one is `completed` or `failed`.
     public enum Event: Sendable {
-        /// So many bytes are here. Where nobody looks for a while, some of these are left out.
+        /// Number of bytes received; a slow consumer misses some of these events.
         case progress(downloaded: Int, total: Int)
-        /// All of it is here, and has its right hash.
+        /// The attachment is complete and its hash is correct.
         case completed(Attachment)
-        /// It cannot be kept here, or is not what the token says.
+        /// The attachment cannot be stored, or does not match the token.
         case failed(StoreError)
     }
 
     public typealias AsyncIterator = AsyncStream<Event>.AsyncIterator
 
-    /// What was asked for.
+    /// The token of the attachment.
     public let token: AttachmentToken
     private let events: AsyncStream<Event>
     private let continuation: AsyncStream<Event>.Continuation
     private let onEvent: (@Sendable (Event) -> Void)?
     private weak let board: FetchBoard?
 
-    /// How many events wait for somebody who looks at them; older ones go.
+    /// Maximum number of buffered events; older ones are dropped.
     private static let mostWaiting = 64
 
     init(
@@ -48,12 +48,12 @@ public final class AttachmentFetch: AsyncSequence, Sendable {
 
     deinit { continuation.finish() }
 
-    /// The events, of which each goes to one iterator.
+    /// Returns an iterator over the events; each event goes to one iterator.
     public func makeAsyncIterator() -> AsyncIterator { events.makeAsyncIterator() }
 
-    /// Does not want the file any more.
+    /// Cancels the fetch.
     ///
-    /// An event may be on its way. Further calls do nothing.
+    /// An event may still be delivered after this call. Further calls have no effect.
     public func cancel() {
         board?.remove(self)
         continuation.finish()
@@ -70,16 +70,18 @@ public final class AttachmentFetch: AsyncSequence, Sendable {
 }
 
 extension Peer {
-    /// Fetches the file that a token names from those who have it, or can get it.
+    /// Fetches the attachment of a token from peers that have it or can fetch it.
     ///
-    /// It is complete at once where the file is here already. The fetch lasts until then, or until it
-    /// is cancelled, or the peer is closed.
+    /// The fetch completes immediately if the attachment is stored locally. Otherwise it runs until
+    /// the attachment is complete, the fetch is canceled or the peer is closed.
     @discardableResult
     public func fetchAttachment(_ token: AttachmentToken) throws -> AttachmentFetch {
         try fetches.add(token, nil)
     }
 
-    /// The same, with events for a function, which is called by one thread at a time and must not wait.
+    /// Fetches an attachment and passes its events to `onEvent`.
+    ///
+    /// `onEvent` is called by one thread at a time and must not block.
     @discardableResult
     public func fetchAttachment(
         _ token: AttachmentToken, onEvent: @escaping @Sendable (AttachmentFetch.Event) -> Void
@@ -87,6 +89,6 @@ extension Peer {
         try fetches.add(token, onEvent)
     }
 
-    /// All files that are on their way here, in the order in which they were asked for.
+    /// The running fetches, in the order in which they were started.
     public var attachmentFetches: [AttachmentFetch] { fetches.all }
 }

@@ -1,16 +1,18 @@
 import SheafSync
 
-/// Attachments that this peer received from one peer with limited rights, and keeps for other peers.
+/// Attachments received from one peer with limited rights and kept for other peers.
 struct BroughtAttachments {
     private var lengths: [AttachmentID: Int] = [:]
     /// Attachments counted with their full length.
     private var whole: Set<AttachmentID> = []
     /// Number of bytes counted for all attachments.
     private(set) var length = 0
-    /// Time of the last removal of attachments that are no longer stored.
+    /// Time of the last removal of deleted attachments.
     var reviewedAt: UInt64?
 
-    /// Number of bytes counted for each attachment besides its own, which limits the number of attachments.
+    /// Number of bytes counted for each attachment in addition to its own.
+    ///
+    /// It limits the number of attachments.
     private static let overhead = 16 << 10
 
     /// Returns the number of bytes counted if `length` bytes of an attachment were added.
@@ -19,14 +21,14 @@ struct BroughtAttachments {
         return length + added + (lengths[id] == nil ? Self.overhead : 0)
     }
 
-    /// Counts bytes of an attachment, unless all of it counts.
+    /// Counts bytes of an attachment, unless its full length is counted already.
     mutating func add(_ added: Int, of id: AttachmentID) {
         guard !whole.contains(id) else { return }
         length = length(adding: added, of: id)
         lengths[id, default: Self.overhead] += added
     }
 
-    /// Counts an attachment with its full length from now on.
+    /// Counts an attachment with its full length.
     mutating func begin(_ id: AttachmentID, length: Int) {
         remove(id)
         add(length, of: id)
@@ -38,7 +40,7 @@ struct BroughtAttachments {
         whole.remove(id)
     }
 
-    /// Removes the attachments that are no longer stored.
+    /// Removes all attachments that are not in `here`.
     mutating func keepOnly(_ here: Set<AttachmentID>) {
         lengths = lengths.filter { here.contains($0.key) }
         whole.formIntersection(here)

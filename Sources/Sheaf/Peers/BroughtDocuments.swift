@@ -1,18 +1,19 @@
 package import SheafSync
 
-/// The last documents received from a peer and written: the peer may learn of their deletion.
+/// The last documents received from a peer and written.
 ///
-/// They are kept in memory, by the key of the peer: the site in its hello proves nothing.
+/// The peer may learn of their deletion. They are kept in memory by the key of the peer, since the
+/// site in its hello is not authenticated.
 package struct BroughtDocuments: Sendable {
     /// The number of the last arrival of each document.
     private var arrivals: [DocumentAddress: UInt64] = [:]
-    /// All arrivals with their numbers, oldest first from `first` on; only the last one of a document counts.
+    /// All arrivals from index `first` on, oldest first; only the last one of a document counts.
     private var order: [(address: DocumentAddress, arrival: UInt64)] = []
     private var first = 0
     private var arrivalCount: UInt64 = 0
     private var length = 0
 
-    /// Maximum number of documents of one peer, and of the bytes of their addresses.
+    /// Maximum number of documents of one peer, and of bytes of their addresses.
     package static let most = 4_096
     package static let mostBytes = 1 << 20
 
@@ -30,7 +31,7 @@ package struct BroughtDocuments: Sendable {
         while arrivals.count > Self.most || length > Self.mostBytes {
             removeFirst()
         }
-        // At least half of these are of documents that came again or were removed.
+        // At least half of these belong to documents that were received again or removed.
         guard order.count > 2 * Self.most else { return }
         order = order[first...].filter { arrivals[$0.address] == $0.arrival }
         first = 0
@@ -39,7 +40,7 @@ package struct BroughtDocuments: Sendable {
     private mutating func removeFirst() {
         let (address, arrival) = order[first]
         first += 1
-        // The document may have come again since.
+        // The document may have been received again since.
         guard arrivals[address] == arrival else { return }
         arrivals[address] = nil
         length -= address.memoryLength

@@ -1,23 +1,23 @@
 import SheafDocument
 import SheafSync
 
-/// Documents that one side of a connection has set aside, since they are stamped too far ahead of its clock.
+/// The documents that one side of a connection has quarantined: stamped too far ahead of its clock.
 package struct SetAsideSummary: Sendable, Equatable {
     package let count: UInt64
-    /// How far the latest of them was ahead when this was reported.
+    /// Distance between the latest stamp and the clock at the time of the report.
     package let aheadMilliseconds: UInt64
 }
 
-/// What people read about the clock of a peer: in the log, in the status, and in explanations.
+/// The state of a peer's clock, as shown in the log, the status and explanations.
 package struct ClockReport: Sendable, Equatable {
-    /// The clock of the peer less the clock here when it connected; about, since the message was under way.
+    /// The clock of the peer minus the local clock on connection, not corrected for latency.
     package internal(set) var offsetMilliseconds: Int64?
-    /// Documents of the peer that are set aside here.
+    /// Documents of the peer that are quarantined locally.
     package internal(set) var setAside: SetAsideSummary?
-    /// Documents from here that the peer has set aside.
+    /// Documents sent from here that the peer has quarantined.
     package internal(set) var setAsideThere: SetAsideSummary?
 
-    /// Offsets from this on are worth a warning.
+    /// Smallest offset that causes a warning, in milliseconds.
     package static let remarkableOffset: Int64 = 60_000
 
     /// Whether the clocks differ enough for a warning.
@@ -40,31 +40,31 @@ package struct ClockReport: Sendable, Equatable {
         return faults
     }
 
-    /// A sentence for each thing that is wrong; none where nothing is.
+    /// One sentence for each fault; empty without faults.
     package var sentences: [String] {
         var sentences: [String] = []
         if isRemarkable, let offset = offsetMilliseconds {
             sentences.append(
                 "its clock is about \(Self.text(offset.magnitude)) "
-                    + (offset > 0 ? "ahead of" : "behind") + " the clock here")
+                    + (offset > 0 ? "ahead of" : "behind") + " the local clock")
         }
         if let setAside {
             sentences.append(
-                "\(Self.documents(setAside.count)) of it "
-                    + (setAside.count == 1 ? "is" : "are") + " set aside here, stamped up to "
-                    + "\(Self.text(setAside.aheadMilliseconds)) ahead of the clock here; "
+                "\(Self.documents(setAside.count)) from it "
+                    + (setAside.count == 1 ? "is" : "are") + " quarantined here, stamped up to "
+                    + "\(Self.text(setAside.aheadMilliseconds)) ahead of the local clock; "
                     + Self.remedy)
         }
         if let setAsideThere {
             sentences.append(
-                "it has set aside \(Self.documents(setAsideThere.count)) from here, stamped up to "
-                    + "\(Self.text(setAsideThere.aheadMilliseconds)) ahead of its clock; "
-                    + Self.remedy)
+                "it has quarantined \(Self.documents(setAsideThere.count)) from here, "
+                    + "stamped up to \(Self.text(setAsideThere.aheadMilliseconds)) "
+                    + "ahead of its clock; " + Self.remedy)
         }
         return sentences
     }
 
-    /// The report as the row of a system collection has it.
+    /// The report as an object in a row of a system collection.
     var object: Value {
         func count(_ summary: SetAsideSummary?) -> Value {
             .integer(Int64(clamping: summary?.count ?? 0))
@@ -78,13 +78,13 @@ package struct ClockReport: Sendable, Equatable {
     }
 
     private static let remedy =
-        "set the wrong clock, and run 'sheaf clock PATH --repair' on the store that wrote them"
+        "correct the wrong clock, then run 'sheaf clock PATH --repair' on the store that wrote them"
 
     private static func documents(_ count: UInt64) -> String {
         count == 1 ? "1 document" : "\(count) documents"
     }
 
-    /// A length of time for people, in the largest unit of which there are at least two.
+    /// Returns a readable duration, in the largest unit of which it has at least two.
     package static func text(_ milliseconds: UInt64) -> String {
         let units: [(name: String, length: UInt64)] = [
             ("years", 31_557_600_000), ("days", 86_400_000), ("hours", 3_600_000),
@@ -97,8 +97,9 @@ package struct ClockReport: Sendable, Equatable {
     }
 }
 
-/// Schedule of the warnings about clocks: one for each peer, one for each new kind of fault, and repetitions at
-/// growing intervals.
+/// The schedule of clock warnings.
+///
+/// Each new kind of fault of a peer causes a warning, which is repeated at growing intervals.
 struct ClockWarnings {
     private struct Peer {
         var at: UInt64
@@ -110,10 +111,10 @@ struct ClockWarnings {
 
     private static let firstWait: UInt64 = 60_000_000_000
     private static let mostWait: UInt64 = 86_400_000_000_000
-    /// Maximum number of peers that are remembered.
+    /// Maximum number of peers in the schedule.
     private static let most = 1_024
 
-    /// Whether it is time to warn of the faults of a peer; if so, the next time comes later.
+    /// Whether a warning for a peer is due; if it is, schedules the next one.
     mutating func isDue(
         _ key: [UInt8], _ faults: ClockReport.Faults, at now: UInt64
     ) -> Bool {

@@ -1,20 +1,20 @@
 import SheafStorage
 import SheafSync
 
-/// Documents of which another side has sent an older state than there is here, and that it has not asked for
-/// as they are now: it is told of them, or it would keep what is out of date.
+/// Documents that one peer sent in an older state than the local one.
 ///
-/// Nothing else says that it lacks them: its cursor is behind their last change, and they match no more. So
-/// they are kept until it has acknowledged them, also over connections that break.
+/// Read repair sends their current state. Neither the cursor of the peer nor its subscription shows
+/// that it lacks that state, so the documents are kept across connections until the peer
+/// acknowledges them.
 struct Corrections {
-    /// What is to be sent, or was sent and not acknowledged.
+    /// The documents that are not acknowledged yet.
     private(set) var documents: Set<DocumentAddress> = []
-    /// What was sent with which commit.
+    /// The documents sent, with the commit of their batch.
     private var sent: [(commit: CommitID, documents: Set<DocumentAddress>)] = []
 
     mutating func insert(_ address: DocumentAddress) {
         documents.insert(address)
-        // What was sent before may have been older.
+        // A state sent earlier may be outdated, so its acknowledgment does not count.
         for index in sent.indices { sent[index].documents.remove(address) }
     }
 
@@ -28,24 +28,24 @@ struct Corrections {
         sent.removeFirst(count)
     }
 
-    /// What was sent on a connection that is over, or for another subscription, may not have come.
+    /// Discards the sent batches: after a new connection or subscription they may be lost.
     mutating func beginAnew() { sent = [] }
 }
 
-/// What is to be corrected on all other sides, by the keys of peers.
+/// The documents that need read repair, by the keys of the peers.
 struct CorrectionTable {
     private struct Entry {
         var corrections = Corrections()
-        /// When something was added last, as the table counts.
+        /// Value of `changeCount` when a document was added last.
         var changedAt: UInt64 = 0
     }
 
     private var entries: [[UInt8]: Entry] = [:]
     private var changeCount: UInt64 = 0
-    /// So many documents are kept for all peers together; with more, somebody has to compare.
+    /// Maximum number of documents of all peers; beyond it a peer reconciles.
     private let most: Int
     private(set) var count = 0
-    /// Corrections were forgotten: who goes on from this commit, or one before it, may lack some.
+    /// The commit up to which a resuming peer may lack repairs; nil if none were discarded.
     private(set) var forgottenThrough: CommitID?
 
     static let most = 1 << 16
@@ -54,7 +54,7 @@ struct CorrectionTable {
         self.most = most
     }
 
-    /// What a peer has to be told.
+    /// Returns the documents that a peer needs.
     func documents(for key: [UInt8]) -> Set<DocumentAddress> {
         entries[key]?.corrections.documents ?? []
     }
@@ -82,7 +82,7 @@ struct CorrectionTable {
     private mutating func change(_ key: [UInt8], _ body: (inout Corrections) -> Void) {
         guard var corrections = entries[key]?.corrections else { return }
         count -= corrections.documents.count
-        // Changed where it is, and not in a copy.
+        // The table's reference is released first, so that `body` does not copy the set.
         entries[key]?.corrections = Corrections()
         body(&corrections)
         count += corrections.documents.count
@@ -93,9 +93,10 @@ struct CorrectionTable {
         }
     }
 
-    /// Forgets what some peers have to be told, where that is too much in all; returns which.
+    /// Removes the documents of peers until the maximum is met; returns the keys of these peers.
     ///
-    /// Those go first who are not connected, and of these who was there longest ago; then whoever needs most.
+    /// Disconnected peers go first, the least recently changed before others, then the peers with
+    /// the most documents.
     mutating func forgetExcess(
         connected: Set<[UInt8]>, newest commit: CommitID
     ) -> [[UInt8]] {

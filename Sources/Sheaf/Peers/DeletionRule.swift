@@ -4,16 +4,17 @@ import SheafSync
 
 /// The rule that decides which deletions a peer with limited rights may learn of.
 ///
-/// A tombstone has no fields that the read rule could use. So a peer may learn of a deletion if the read rule needs
-/// only `_id`, if the peer has sent the document, or if the log still has a state that the peer could read. The
-/// sites in the vector of the tombstone do not count: a peer can name the site of another store in its hello.
+/// A tombstone has no fields for the read rule. A peer may learn of a deletion if the read rule
+/// needs only `_id`, if the peer has sent the document, or if the log contains a former state that
+/// the peer could read. The sites in the tombstone's vector do not count: a hello can name the site
+/// of another store.
 struct DeletionRule {
     let readable: SubscriptionMatcher
     /// The part of the read rule that `_id` alone decides.
     let readableByID: SubscriptionMatcher
     var brought: BroughtDocuments
 
-    /// Maximum number of former states of a deleted document that are read to decide whether the peer could read it.
+    /// Maximum number of former states of a deleted document that are checked.
     private static let mostStatesRead = 32
 
     /// Whether the peer may learn that a document was deleted.

@@ -1,19 +1,20 @@
-/// A peer that lost its connection or was refused by this one, or an address that cannot be reached, with the reason.
+/// A peer without a connection, or an unreachable address, with the reason.
 public struct DisconnectedPeer: Sendable, Hashable {
-    /// The key of the peer; nil if no peer was met at the address.
+    /// The key of the peer; nil if no peer was ever connected at the address.
     public let key: PeerKey?
-    /// The address of its last connection, or the one that cannot be reached.
+    /// The address of its last connection, or the unreachable address.
     public let address: String
-    /// What one side said as it closed the connection, or what the transport says.
+    /// The close reason of one side, or the error of the transport.
     public let reason: String
-    /// Time of the last disconnection or refusal, or of the first failed attempt, in milliseconds since 1970.
+    /// Time of the disconnection, refusal or first failed attempt, in milliseconds since 1970.
     public let sinceMilliseconds: Int64
 }
 
 extension SyncHost {
-    /// Returns the peers that were met and have no connection, and addresses without a known peer.
+    /// Returns the known peers without a connection, and unreachable addresses of unknown peers.
     ///
-    /// A peer whose address cannot be reached any more has the reason for that, if it is the later one.
+    /// If an attempt to reach a peer failed after its connection ended, the reason is that of the
+    /// attempt.
     package func disconnectedPeers(
         unreachable addresses: [UnreachableAddress]
     ) -> [DisconnectedPeer] {

@@ -1,11 +1,12 @@
 import SheafSync
 
-/// What some documents add up to: two peers with the same checksum of a query have the same documents that
-/// match it, in the same versions.
+/// A checksum of documents and their versions.
+///
+/// Two peers with equal checksums of a query have the same matching documents in the same versions.
 public struct DocumentChecksum: Hashable, Sendable {
-    /// How many documents there are.
+    /// Number of documents.
     public let count: Int
-    /// 128 bits.
+    /// 128-bit sum of the versions.
     private let sum: VersionSum
 
     init(_ list: VersionList) {

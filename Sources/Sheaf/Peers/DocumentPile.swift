@@ -3,67 +3,67 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// A document that a peer has sent, checked and in the numbers of this store; it lives as long as the call that
-/// is given it.
+/// A received document, validated and with the field-name numbers of this store.
+///
+/// It is valid only during the call that receives it.
 struct PiledDocument {
     let collection: String
-    /// Whether the one before it is of another collection, or there is none.
+    /// Whether it is the first document, or the preceding one is in another collection.
     let beginsCollection: Bool
     let id: UnsafeRawBufferPointer
     let marks: DocumentPile.Marks
     let bytes: UnsafeRawBufferPointer
-    /// The same for who keeps them.
+    /// The contents of `bytes` as a slice that may outlive the call.
     let contents: ArraySlice<UInt8>
-    /// The ids of attachments whose tokens the sender calls unproven.
+    /// The ids of attachments whose tokens the sender reports as unproven.
     let unproven: [[UInt8]]
 
     var address: DocumentAddress { DocumentAddress(collection: collection, id: Array(id)) }
 }
 
-/// Documents of a step until all of it is there: one behind the other as bytes, in memory as long as they are
-/// few, and then in a file.
+/// The documents of an incomplete batch, held in memory or, if there are many, in a file.
 ///
-/// What a peer sends may take hours to come, and may never be whole.
+/// A batch may take hours to arrive and may never be complete.
 struct DocumentPile: Sendable {
-    /// What is known of a document.
+    /// Properties of a document.
     struct Marks: OptionSet {
         let rawValue: UInt8
 
-        /// Only what was touched.
+        /// Whether the document contains only the touched fields.
         static let isPartial = Marks(rawValue: 1)
-        /// It may spell names that have no number.
+        /// Whether the document may spell names that have no number.
         static let maySpellNames = Marks(rawValue: 2)
-        /// There are tokens of attachments in it.
+        /// Whether the document contains attachment tokens.
         static let hasTokens = Marks(rawValue: 4)
-        /// It is of the collection of the document before it in its block.
+        /// Whether the preceding document in the block has the same collection.
         fileprivate static let staysInCollection = Marks(rawValue: 8)
         /// Whether some of the tokens are unproven.
         static let hasUnproven = Marks(rawValue: 16)
     }
 
-    /// About so long is a block, which is read by itself.
+    /// Length at which a block is complete; each block is read independently.
     private static let blockLength = 1 << 20
 
     private(set) var count = 0
-    /// The first blocks, which are in a file.
+    /// The first blocks, once they are moved to disk.
     private var file: StagingFile?
-    /// Those behind them.
+    /// The blocks after those in the file.
     private var blocks: [[UInt8]] = []
-    /// The last one.
+    /// The last block.
     private var writer = ByteWriter()
     private var collection: String?
 
     var isEmpty: Bool { count == 0 }
 
-    /// How much memory they take.
+    /// Number of bytes held in memory.
     private(set) var lengthInMemory = 0
 
-    /// Puts a document on top.
+    /// Appends a document.
     mutating func add(
         _ collection: String, id: [UInt8], _ marks: Marks, _ bytes: UnsafeRawBufferPointer,
         unproven: [[UInt8]] = []
     ) {
-        // Only where a block is begun behind others: most piles are small.
+        // The first block grows on demand, since most buffers are small.
         if writer.count == 0, count > 0 {
             writer = ByteWriter(capacity: Self.blockLength + (Self.blockLength >> 3))
         }
@@ -93,11 +93,11 @@ struct DocumentPile: Sendable {
         guard writer.count > 0 else { return }
         blocks.append(writer.bytes)
         writer = ByteWriter()
-        // Each block can be read without those before it.
+        // Each block begins with its collection, so that it can be read independently.
         collection = nil
     }
 
-    /// Moves all to a file.
+    /// Moves all blocks to a file.
     mutating func moveToDisk(_ store: StoreEngine) throws(StorageError) {
         endBlock()
         let file: StagingFile
@@ -112,7 +112,7 @@ struct DocumentPile: Sendable {
         lengthInMemory = 0
     }
 
-    /// All of them, in the order in which they came.
+    /// Calls `body` with each document, in the order of insertion.
     func forEach(
         _ body: (PiledDocument) throws(EngineError) -> Void
     ) throws(EngineError) {
@@ -159,7 +159,7 @@ extension PiledDocument {
             throw .invalid("a first document without its collection", at: start)
         }
         id = try reader.readLengthPrefixed(limit: SyncLimits.idLength)
-        // What has spelled names is longer here than it was on the way.
+        // No limit: spelled names can make the document longer than it was on the wire.
         bytes = try reader.readLengthPrefixed(limit: .max)
         contents = block[reader.offset - bytes.count..<reader.offset]
         var unproven: [[UInt8]] = []

@@ -3,18 +3,18 @@ import SheafDocument
 import SheafStorage
 package import SheafSync
 
-/// What peers are sent of a state.
+/// The parts of a snapshot that replication compares and sends.
 extension DocumentSnapshot {
-    /// All documents that match, and their versions.
+    /// Returns the matching documents and their versions.
     ///
-    /// Rankings are those of this state, where somebody has them already.
+    /// `rankings` are those of this snapshot; if nil, they are computed.
     func versions(
         matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil
     ) throws(EngineError) -> VersionList {
         try versions(matching: matcher, rankings) { (_, _, _) throws(EngineError) in true }
     }
 
-    /// All documents that match, and may be shown, and their versions: what two peers compare.
+    /// Returns the matching documents that pass `isShown`, and their versions.
     func versions(
         matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil,
         where isShown: (StoredDocument, [UInt8], DocumentAddress) throws(EngineError) -> Bool
@@ -28,19 +28,19 @@ extension DocumentSnapshot {
         return listing.list
     }
 
-    /// The newest commit that has touched a document; nil where none is known.
+    /// Returns the newest commit that changed a document; nil if none is known.
     func newestCommit(of key: [UInt8]) throws(EngineError) -> CommitID? {
         var history = key.span.withUnsafeBytes { log.history(of: $0) }
         return try onStorage { () throws(StorageError) in try history.next()?.commit }
     }
 
-    /// Whether the addresses of one collection come before those of another.
+    /// Whether the addresses of collection `left` precede those of collection `right`.
     static func addressesPrecede(_ left: String, _ right: String) -> Bool {
         DocumentAddress(collection: left, id: []).bytes
             .lexicographicallyPrecedes(DocumentAddress(collection: right, id: []).bytes)
     }
 
-    /// The keys of all documents that match.
+    /// Returns the keys of the matching documents.
     func keys(
         matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil
     ) throws(EngineError) -> [[UInt8]] {
@@ -57,10 +57,10 @@ extension DocumentSnapshot {
         return try matcher.rankings(in: self, where: nil)
     }
 
-    /// Visits the documents that match until `body` returns false; returns whether it has reached the end.
+    /// Visits the matching documents until `body` returns false; returns whether all were visited.
     ///
-    /// `position` is the key from which to start, and, where the visit stops or evaluation pauses, the key of
-    /// the document that comes next.
+    /// `position` is the key at which to start. If the visit stops or the evaluation pauses, it is
+    /// the key at which to continue.
     func forEachMatch(
         _ matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings, in collection: String,
         from position: inout [UInt8]?,
@@ -80,7 +80,7 @@ extension DocumentSnapshot {
             }
             return true
         }
-        var isWhole = true
+        var isComplete = true
         try forEachDocument(of: collection, from: first) { (key, document) throws(EngineError) in
             position = key
             try matcher.visit()
@@ -89,13 +89,13 @@ extension DocumentSnapshot {
                     || (!ranked.isEmpty
                         && ranked.contains(Array(key[StoreKey.documentPrefixLength...])))
             else { return true }
-            isWhole = try body(key, document)
-            return isWhole
+            isComplete = try body(key, document)
+            return isComplete
         }
-        return isWhole
+        return isComplete
     }
 
-    /// Visits the documents of a collection in the order of their keys, until `body` returns false.
+    /// Visits the documents of a collection in key order, until `body` returns false.
     func forEachDocument(
         of collection: String, from first: [UInt8] = [],
         _ body: ([UInt8], StoredDocument) throws(EngineError) -> Bool
@@ -103,16 +103,16 @@ extension DocumentSnapshot {
         guard let number = directory.number(ofCollection: collection) else { return }
         let range = StoreKey.documents(of: number).intersection(KeyRange(from: first))
         try log.forEachPlaces(in: range, .ascending) {
-            (places) throws(EngineError) in
-            for place in places {
+            (pointers) throws(EngineError) in
+            for pointer in pointers {
                 let operations = try onStorage { () throws(StorageError) in
-                    try log.operations(at: place)
+                    try log.operations(at: pointer)
                 }
                 guard let newest = operations.first else { continue }
                 let key = Array(newest.operation.key)
-                var shown = shadows[key]
-                if shown == nil { shown = try document(of: operations, key) }
-                guard let document = shown else { continue }
+                var visible = shadows[key]
+                if visible == nil { visible = try document(of: operations, key) }
+                guard let document = visible else { continue }
                 guard try body(key, document) else { return false }
             }
             return true
@@ -127,15 +127,15 @@ extension DocumentSnapshot {
         }
     }
 
-    // MARK: What is sent
+    // MARK: Documents to send
 
-    /// The key of a document that a peer has named; none where nobody has written to its collection.
+    /// Returns the key of an address; nil if the collection does not exist.
     func key(of address: DocumentAddress) -> [UInt8]? {
         guard let number = directory.number(ofCollection: address.collection) else { return nil }
         return StoreKey.document(collection: number, id: address.id).bytes
     }
 
-    /// The collection and the id of a document.
+    /// Returns the address of a key; nil if it is not the key of a document.
     func address(of key: [UInt8]) -> DocumentAddress? {
         guard
             let number = key.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) }),
@@ -145,7 +145,7 @@ extension DocumentSnapshot {
             collection: name, id: Array(key[StoreKey.documentPrefixLength...]))
     }
 
-    /// All of a document, in the numbers of the store.
+    /// Returns a document in full, with the field-name numbers of the store.
     func whole(
         _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress
     ) -> ShippedDocument {
@@ -153,15 +153,16 @@ extension DocumentSnapshot {
             collection: address.collection, id: address.id, .state, document.bytes)
     }
 
-    /// What was touched of a document, in the numbers of the store.
+    /// Returns the touched fields of a document, with the field-name numbers of the store.
     private func delta(
         _ bytes: [UInt8], _ key: [UInt8], _ address: DocumentAddress
     ) -> ShippedDocument {
         ShippedDocument(collection: address.collection, id: address.id, .delta, bytes)
     }
 
-    /// What has changed in a document since a commit that the peer has; all of it where that is not known,
-    /// or it is asked for; nothing where it was taken away.
+    /// Returns the changes of a document since `commit`; nil if it is unchanged or removed.
+    ///
+    /// Returns the document in full if requested, or if the changes are unknown.
     func changes(
         of key: [UInt8], _ address: DocumentAddress, since commit: CommitID, isWhole: Bool
     ) throws(EngineError) -> ShippedDocument? {
@@ -174,8 +175,9 @@ extension DocumentSnapshot {
         }
     }
 
-    /// The commits behind one that have written a document before the last one did, the newest first; none
-    /// where these are more than so many.
+    /// Returns the commits of a document after `commit` except the last one, the newest first.
+    ///
+    /// Returns nil if there are more than `most`.
     func commits(
         of key: [UInt8], since commit: CommitID, most: Int
     ) throws(EngineError) -> [CommitID]? {
@@ -193,15 +195,16 @@ extension DocumentSnapshot {
         return found
     }
 
-    /// A document as it was after a commit that has written it, and what that commit has touched of it.
+    /// The state of a document after a commit, and the fields that the commit touched.
     struct Written {
         let document: StoredDocument
-        /// None where the whole document was touched.
+        /// The touched fields; nil if the complete document was touched.
         fileprivate let touched: [UInt8]?
     }
 
-    /// What one commit has made of a document; nothing where it was taken away, and where that is not
-    /// known any more, since compaction has folded it away.
+    /// Returns the document written by one commit; nil if it was removed or is unknown.
+    ///
+    /// It is unknown if compaction has discarded the operation.
     func written(
         _ key: [UInt8], by commit: CommitID
     ) throws(EngineError) -> (isKnown: Bool, Written?) {
@@ -243,7 +246,7 @@ extension DocumentSnapshot {
         }
     }
 
-    /// What one commit has touched of a document; all of it where that is asked for.
+    /// Returns the fields that one commit touched, or the document in full if requested.
     func shipped(
         _ written: Written, _ key: [UInt8], _ address: DocumentAddress, isWhole: Bool
     ) throws(EngineError) -> ShippedDocument {
@@ -255,7 +258,7 @@ extension DocumentSnapshot {
 }
 
 extension DocumentSnapshot {
-    /// All documents that match, as everybody has them who has seen the same.
+    /// Returns the matching documents in an encoding that does not depend on the store.
     package func spelledContents(
         matching matcher: SubscriptionMatcher
     ) throws(EngineError) -> [DocumentAddress: [UInt8]] {
@@ -273,14 +276,15 @@ extension DocumentSnapshot {
 }
 
 extension EncodedDocument {
-    /// Returns the document with all names spelled and without a base: the bytes depend on what it is, and not
-    /// on the store that has it.
+    /// Returns the document with all names spelled and without a base.
+    ///
+    /// The bytes depend only on the document, not on the store that contains it.
     func spelled(_ names: NameTable) throws(Malformed) -> [UInt8] {
         let plain = try settingBase(nil)
         let spelled = try plain.span.withUnsafeBytes { (bytes) throws(Malformed) in
             try EncodedDocument(bytes).renamed(from: names, to: NameTable())
         }
-        // A join copies what it finds as it is spelled: joined with itself, all are spelled alike.
+        // A join with itself normalizes the encoding.
         return try spelled.span.withUnsafeBytes { (bytes) throws(Malformed) in
             let document = try EncodedDocument(bytes)
             do throws(JoinError) {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Who waits for which file.
+/// The running attachment fetches of a peer.
 final class FetchBoard: Sendable {
     private struct State: Sendable {
         var fetches: [AttachmentFetch] = []
@@ -15,7 +15,7 @@ final class FetchBoard: Sendable {
         self.attachments = attachments
     }
 
-    /// Names who fetches.
+    /// Sets the function that posts events to the replication thread.
     func connect(_ post: @escaping @Sendable (PeerLoop.Event) -> Void) {
         state.withLock { $0.post = post }
     }
@@ -26,8 +26,9 @@ final class FetchBoard: Sendable {
         _ token: AttachmentToken, _ onEvent: (@Sendable (AttachmentFetch.Event) -> Void)?
     ) throws(StoreError) -> AttachmentFetch {
         let fetch = AttachmentFetch(token, self, onEvent)
-        // Under the lock, so that the loop hears of wishes in their order. It is told of each: what it
-        // knows is said again.
+        // Posted under the lock to keep the order of events. Every fetch posts one, also for an
+        // attachment that is already being fetched, so that the fetch receives the current
+        // progress.
         let isOpen = state.withLock { state in
             guard !state.isClosed else { return false }
             state.fetches.append(fetch)
@@ -49,21 +50,21 @@ final class FetchBoard: Sendable {
         }
     }
 
-    /// Tells those who wait for a file what became of it.
-    func note(_ id: AttachmentID, _ news: SyncHost.FetchNews) {
-        let concerned = state.withLock { state in
-            let concerned = state.fetches.filter { $0.token.id == id }
-            if case .progress = news { return concerned }
+    /// Passes an update of an attachment to all fetches of it; ends them unless it is progress.
+    func note(_ id: AttachmentID, _ update: SyncHost.FetchNews) {
+        let affected = state.withLock { state in
+            let affected = state.fetches.filter { $0.token.id == id }
+            if case .progress = update { return affected }
             state.fetches.removeAll { $0.token.id == id }
-            return concerned
+            return affected
         }
-        for fetch in concerned { fetch.note(event(news, fetch.token)) }
+        for fetch in affected { fetch.note(event(update, fetch.token)) }
     }
 
     private func event(
-        _ news: SyncHost.FetchNews, _ token: AttachmentToken
+        _ update: SyncHost.FetchNews, _ token: AttachmentToken
     ) -> AttachmentFetch.Event {
-        switch news {
+        switch update {
         case .progress(let received, let length):
             return .progress(downloaded: received, total: length)
         case .failed(let error): return .failed(StoreError(attachments: error))
@@ -72,14 +73,14 @@ final class FetchBoard: Sendable {
                 return .failed(
                     StoreError(
                         .argument,
-                        "the token says that the attachment \(token.id) has \(token.length) bytes, "
-                            + "and it has \(length)"))
+                        "wrong length in the token of attachment \(token.id): "
+                            + "\(token.length) bytes instead of \(length)"))
             }
             return .completed(Attachment(token, in: attachments))
         }
     }
 
-    /// Ends all fetches; what has come by then stays.
+    /// Ends all fetches; received chunks are kept.
     func close() {
         let ended = state.withLock { state in
             state.isClosed = true

@@ -1,12 +1,12 @@
 import SheafDocument
 import SheafSync
 
-/// Documents changed since the last step that was sent to a peer with limited rights.
+/// Documents changed since the last batch sent to a peer with limited rights.
 ///
-/// A document is listed once, by its key, regardless of the number of its changes. Its former states are kept until
-/// the queries are evaluated on them.
+/// Each document has one entry in `changed`, regardless of the number of its changes. Former states
+/// are kept until the queries are evaluated on them.
 struct LimitedChanges {
-    /// A document that matches a query, or has matched one since the last step.
+    /// A document that matches a query, or has matched one since the last batch.
     struct Change {
         /// Whether the peer may have a former state of the document.
         var hasMatched = false
@@ -21,8 +21,9 @@ struct LimitedChanges {
         /// The former state of the document; nil if the peer may not read it.
         let before: StoredDocument?
         let isTheirs: Bool
-        /// Number of bytes of `before` with all names spelled: numbers of names depend on documents that the
-        /// peer may not read.
+        /// Length of `before` with all names spelled.
+        ///
+        /// The length with numbered names would depend on documents that the peer may not read.
         let beforeLength: Int
 
         fileprivate var length: Int { LimitedChanges.length(of: key) + beforeLength }
@@ -74,6 +75,6 @@ struct LimitedChanges {
         return taken
     }
 
-    /// Number of bytes counted for a document besides its former state.
+    /// Returns the number of bytes counted for a document without its former state.
     private static func length(of key: [UInt8]) -> Int { key.count + 64 }
 }

@@ -1,28 +1,29 @@
 import SheafStorage
 import SheafSync
 
-/// The state of a peer with limited rights, kept over all its connections.
+/// The state of a peer with limited rights, kept across its connections.
 struct LimitedPeer {
-    /// Number of the last step that was sent to it.
+    /// Number of the last batch sent to the peer.
     ///
-    /// Steps have numbers of their own: those of commits count documents that the peer may not read.
+    /// Commit numbers would also count commits that the peer may not read.
     var stepCount: UInt64 = 0
-    /// Documents of which it has sent an older state and has not acknowledged the newer one.
+    /// Documents sent by the peer in an older state and not yet acknowledged in the newer one.
     private(set) var corrections: Set<DocumentAddress> = []
     /// Documents received from the peer and written.
     var brought = BroughtDocuments()
-    /// Documents of which the peer sent an older state before its subscription was accepted; the read rule is
-    /// evaluated on them later.
+    /// Documents that the peer sent in an older state before its subscription was accepted.
+    ///
+    /// The read rule is evaluated on them later.
     private(set) var unjudged: Set<DocumentAddress> = []
     /// Attachments received from the peer and kept for other peers.
     var attachments = BroughtAttachments()
     /// Writes of the peer to documents that it may not read.
     var shadows = ShadowTable()
 
-    /// Maximum number of corrections of one peer; beyond it the peer compares.
+    /// Maximum number of read repairs of one peer; beyond it the peer reconciles.
     static let mostCorrections = 4_096
 
-    /// Adds a correction; beyond the maximum, removes all of them and returns false.
+    /// Adds a read repair; beyond the maximum, removes all of them and returns false.
     mutating func correct(_ address: DocumentAddress) -> Bool {
         corrections.insert(address)
         guard corrections.count > Self.mostCorrections else { return true }
@@ -30,14 +31,15 @@ struct LimitedPeer {
         return false
     }
 
-    /// Adds a document of which the peer has sent an older state; beyond the maximum, removes all of them, since the
-    /// peer compares when it subscribes.
+    /// Adds a document that the peer sent in an older state.
+    ///
+    /// Beyond the maximum, removes all of them, since the peer reconciles when it subscribes.
     mutating func judgeLater(_ address: DocumentAddress) {
         unjudged.insert(address)
         if unjudged.count > Self.mostCorrections { unjudged = [] }
     }
 
-    /// Removes and returns the documents on which the read rule was not evaluated yet.
+    /// Removes and returns the documents on which the read rule is not evaluated yet.
     mutating func takeUnjudged() -> Set<DocumentAddress> {
         defer { unjudged = [] }
         return unjudged
@@ -50,23 +52,23 @@ struct LimitedPeer {
 
 /// The sending state of a connection whose peer has limited rights.
 struct LimitedTelling {
-    /// A step that was not acknowledged.
+    /// An unacknowledged batch.
     struct Step {
         let number: UInt64
-        /// The commit whose state the peer has once it acknowledges the step.
+        /// The commit whose state the peer has once it acknowledges the batch.
         let commit: CommitID
         let corrections: Set<DocumentAddress>
     }
 
-    /// A document of which the peer has sent an older state.
+    /// A document that the peer sent in an older state.
     struct Correction {
-        /// The commit here that must be durable before the correction is sent.
+        /// The local commit that must be durable before the repair is sent.
         let here: CommitID
         let address: DocumentAddress
         let before: StoredDocument?
     }
 
-    /// A step whose documents are being chosen.
+    /// A batch whose documents are being selected.
     struct Draft {
         let changed: [[UInt8]: LimitedChanges.Change]
         /// Number of bytes counted for `changed`.
@@ -75,39 +77,41 @@ struct LimitedTelling {
         var advance: RankingAdvance?
         var hasAdvanced = false
         var entered: Set<[UInt8]> = []
-        /// Keys of the changed documents, in order, and the number of them already decided.
+        /// Keys of the changed documents, in order; those before `next` are decided.
         var keys: [[UInt8]]
         var next = 0
         var found: [[UInt8]] = []
         var outgoing: SyncHost.Outgoing
     }
 
-    /// Documents changed since the last step.
+    /// Documents changed since the last batch.
     var changes = LimitedChanges()
-    /// Whether the next turn evaluates the queries on further changes or corrections.
+    /// Whether the next time slice evaluates the queries on further changes or repairs.
     var isJudging = false
-    /// Documents that are sent whether they match or not.
+    /// Documents sent regardless of whether they match.
     var named: Set<DocumentAddress> = []
-    /// Corrections to send when a commit here is durable, unless the document matched before.
+    /// Repairs to send when their commits are durable, unless the document matched before.
     var corrections: [Correction] = []
     var draft: Draft?
-    /// The documents of a part that is not complete.
+    /// The documents of the part being filled.
     private var part: [ShippedDocument] = []
     private(set) var partLength = 0
-    /// Hashes of the versions in which documents were corrected: a peer whose writes are refused would send the
-    /// same again with each correction.
+    /// Hashes of the versions sent by read repair.
+    ///
+    /// A version is not repaired twice: a peer whose write is refused sends it again after each
+    /// repair.
     var corrected: [DocumentAddress: UInt64] = [:]
     var steps: [Step] = []
 
-    /// Whether nothing waits to be sent.
+    /// Whether nothing is pending.
     var isIdle: Bool {
         changes.isEmpty && named.isEmpty && corrections.isEmpty && draft == nil
     }
 
-    /// Number of bytes counted for the changed documents that wait to be sent.
+    /// Number of bytes counted for the pending changed documents.
     var changeLength: Int { changes.length + (draft?.length ?? 0) }
 
-    /// Discards the changes: the two sides compare instead.
+    /// Discards the changes, after which the two sides must reconcile.
     mutating func forgetChanges() {
         (changes, draft) = (LimitedChanges(), nil)
     }
@@ -123,26 +127,26 @@ struct LimitedTelling {
     }
 }
 
-/// The states that a peer has sent of documents hidden from it: answers to the peer treat these states as the
-/// documents.
+/// States that a peer has sent of documents hidden from it.
 ///
-/// They are in memory only. A peer that has more of them than are kept, or that comes after an opening, sees
-/// when it compares that they were not taken.
+/// Responses to the peer treat these states as the documents. They are kept in memory only: after a
+/// reopening or beyond the maximum, reconciliation shows the peer that its writes were not
+/// accepted.
 struct ShadowTable: Sendable {
     private(set) var documents: [DocumentAddress: [UInt8]] = [:]
-    /// Whether the stored documents are hidden, with the positions of their newest operations.
+    /// Results of the read rule, with the log positions for which they hold.
     private var hidden: [DocumentAddress: (position: LogPosition, isHidden: Bool)] = [:]
     private var order: [DocumentAddress] = []
     private var length = 0
 
-    /// Maximum number of documents of one peer, and of their bytes.
+    /// Maximum number of documents of one peer, and of bytes of their states and addresses.
     static let most = 256
     static let mostBytes = 1 << 20
 
-    /// Sets or removes the state that a peer has sent of a document; removes the oldest ones beyond the maximum.
+    /// Sets or removes the state of a document; removes the oldest states beyond the maximum.
     mutating func set(_ address: DocumentAddress, _ bytes: [UInt8]?) {
         remove(address)
-        // One that is too long would remove all others, and then itself.
+        // An oversized state would remove all others and then itself.
         guard let bytes, address.memoryLength + bytes.count <= Self.mostBytes else { return }
         documents[address] = bytes
         order.append(address)
@@ -152,14 +156,13 @@ struct ShadowTable: Sendable {
         }
     }
 
-    /// Whether a document with its newest operation at a position is hidden; nil if the read rule was not evaluated
-    /// on that state.
+    /// Whether a document with its newest operation at `position` is hidden; nil if not evaluated.
     func isHidden(_ address: DocumentAddress, at position: LogPosition) -> Bool? {
         guard let known = hidden[address], known.position == position else { return nil }
         return known.isHidden
     }
 
-    /// Records whether a document is hidden.
+    /// Records whether a document with its newest operation at `position` is hidden.
     mutating func note(_ address: DocumentAddress, isHidden: Bool, at position: LogPosition) {
         guard documents[address] != nil else { return }
         hidden[address] = (position, isHidden)

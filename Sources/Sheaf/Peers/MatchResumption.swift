@@ -1,21 +1,20 @@
 import SheafBytes
 import SheafDocument
 
-/// How far the queries of a subscription are evaluated on one document, after a turn of the loop has ended in
-/// between.
+/// The progress of evaluating the queries of a subscription on one document, across time slices.
 ///
-/// One document may be evaluated in several states, as it was and as it is: each has an entry. Entries exist
-/// only from the first interruption on, so that a document that takes one turn costs no checksum.
+/// Each evaluated state of the document, former or current, has an entry. Entries are made only
+/// after the first interruption, so that a document evaluated in one time slice costs no checksum.
 struct MatchResumption {
-    /// What is known of one state.
+    /// The progress of one state.
     enum Progress {
-        /// The queries before this one do not match.
+        /// No query before `term` matches.
         case next(term: Int)
         case done(Bool)
     }
 
     let key: [UInt8]
-    /// By the checksums of the states.
+    /// The progress of each state, by the checksum of the state.
     private var states: [UInt64: Progress] = [:]
 
     init(_ key: [UInt8]) {

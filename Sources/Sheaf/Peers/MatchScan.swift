@@ -3,12 +3,12 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// A visit of all documents of a snapshot that match a subscription, which can pause after any of them.
+/// A resumable scan of the documents of a snapshot that match a subscription.
 struct MatchScan {
     let snapshot: DocumentSnapshot
-    /// The collections that are left, beginning with the current one.
+    /// The remaining collections, beginning with the current one.
     private var collections: ArraySlice<String>
-    /// The key to go on with in the current collection.
+    /// The key at which to continue in the current collection.
     private var position: [UInt8]?
 
     init(_ snapshot: DocumentSnapshot, _ collections: [String]) {
@@ -16,13 +16,13 @@ struct MatchScan {
         self.collections = collections[...]
     }
 
-    /// Creates a scan in the order of addresses, in which versions are listed.
+    /// Creates a scan in address order, the order of version lists.
     init(versionsIn snapshot: DocumentSnapshot, _ matcher: SubscriptionMatcher) {
         self.init(
             snapshot, matcher.collections.sorted(by: DocumentSnapshot.addressesPrecede))
     }
 
-    /// Visits the documents that are left; after `EngineError.paused` it is called again.
+    /// Visits the remaining documents; must be called again after `EngineError.paused`.
     mutating func run(
         _ matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings,
         _ body: ([UInt8], StoredDocument, String) throws(EngineError) -> Void
@@ -39,18 +39,18 @@ struct MatchScan {
     }
 }
 
-/// A visit of all documents of some collections, which can pause before any of them.
+/// A resumable scan of all documents of some collections.
 struct DocumentScan {
-    /// The collections that are left, beginning with the current one.
+    /// The remaining collections, beginning with the current one.
     private var collections: ArraySlice<String>
-    /// The key to go on with in the current collection.
+    /// The key at which to continue in the current collection.
     private var position: [UInt8]?
 
     init(_ collections: [String] = []) {
         self.collections = collections[...]
     }
 
-    /// Visits the documents that are left; after `EngineError.paused` it is called again.
+    /// Visits the remaining documents; must be called again after `EngineError.paused`.
     mutating func run(
         _ snapshot: DocumentSnapshot,
         _ body: ([UInt8], StoredDocument, String) throws(EngineError) -> Void
@@ -68,14 +68,14 @@ struct DocumentScan {
     }
 }
 
-/// A list of documents and their versions that grows while a scan visits them.
+/// A builder of the version list of the documents that a scan visits.
 struct VersionListing {
     private(set) var list = VersionList()
-    /// The collection of the last document, and the first bytes of its addresses.
+    /// The address of the last document without its id; `prefix` is its encoding.
     private var address = DocumentAddress(collection: "", id: [])
     private var prefix: [UInt8] = []
 
-    /// Adds a document, unless it is hidden.
+    /// Adds a document, unless `isShown` returns false for it.
     mutating func add(
         _ document: StoredDocument, _ key: [UInt8], _ collection: String,
         where isShown: SubscriptionRankings.Filter

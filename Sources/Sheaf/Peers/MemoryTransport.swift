@@ -1,7 +1,6 @@
 import Synchronization
 
-/// Peers of one process that reach each other without a network: for tests, and for programs with several
-/// stores.
+/// An in-process network of peers, for tests and for programs with several stores.
 ///
 ///     let network = MemoryNetwork()
 ///     let configuration = PeerConfiguration(
@@ -20,24 +19,24 @@ public final class MemoryNetwork: Sendable {
     private struct State: Sendable {
         var hosts: [PeerKey: any PeerTransportHost] = [:]
         var open: [Pair: MemoryWire] = [:]
-        /// Those who cannot reach each other, or can, where others cannot.
+        /// The disconnected pairs if `connectsAll`, otherwise the connected ones.
         var exceptions: Set<Pair> = []
     }
 
     private let connectsAll: Bool
     private let state = Mutex(State())
 
-    /// A network in which everybody reaches everybody, or nobody before `connect`.
+    /// Creates a network that connects all peers, or only pairs passed to `connect(_:_:)`.
     public init(connectsAll: Bool = true) {
         self.connectsAll = connectsAll
     }
 
-    /// The way of one peer into the network.
+    /// Returns the transport of one peer.
     public func transport(for key: PeerKey) -> any PeerTransport {
         MemoryTransport(self, key)
     }
 
-    /// Lets two peers reach each other.
+    /// Connects two peers, immediately or as soon as both are started.
     public func connect(_ one: PeerKey, _ other: PeerKey) {
         state.withLock { state in
             _ =
@@ -48,7 +47,7 @@ public final class MemoryNetwork: Sendable {
         open(one, other)
     }
 
-    /// Keeps two peers apart, and ends the connection between them.
+    /// Ends the connection between two peers and prevents new ones.
     public func disconnect(_ one: PeerKey, _ other: PeerKey) {
         let wire = state.withLock { state in
             _ =
@@ -57,7 +56,7 @@ public final class MemoryNetwork: Sendable {
                 : state.exceptions.remove(Pair(one, other))
             return state.open.removeValue(forKey: Pair(one, other))
         }
-        wire?.cut("the peers were kept apart")
+        wire?.cut("the peers were disconnected")
     }
 
     fileprivate func add(_ key: PeerKey, _ host: any PeerTransportHost) {
@@ -115,13 +114,13 @@ private final class MemoryTransport: PeerTransport {
     }
 }
 
-/// A connection between two peers of a process.
+/// A connection between two peers of one process.
 private final class MemoryWire: Sendable {
     private struct End: Sendable {
         var link: (any PeerLink)?
-        /// What came before somebody listened.
+        /// Messages to be delivered.
         var early: [[UInt8]] = []
-        /// Whether somebody is being told: others leave their bytes for him, so that they stay in order.
+        /// Whether a thread is delivering or `begin` is running; other threads only append.
         var isTelling = true
     }
 
@@ -169,19 +168,19 @@ private final class MemoryWire: Sendable {
 
     private func deliver(to end: Int, _ link: any PeerLink) {
         while true {
-            let pieces = state.withLock { state in
+            let messages = state.withLock { state in
                 defer { state.ends[end].early = [] }
                 if state.ends[end].early.isEmpty { state.ends[end].isTelling = false }
                 return state.ends[end].early
             }
-            guard !pieces.isEmpty else { return }
-            for piece in pieces { piece.span.withUnsafeBytes { link.received($0) } }
+            guard !messages.isEmpty else { return }
+            for message in messages { message.span.withUnsafeBytes { link.received($0) } }
         }
     }
 
     func cut(_ reason: String) { cut([reason, reason]) }
 
-    /// Ends the connection, with the reasons for both ends.
+    /// Ends the connection, with one reason for each end.
     func cut(_ reasons: [String]) {
         let links: [(any PeerLink)?] = state.withLock { state in
             guard state.isOpen else { return [] }

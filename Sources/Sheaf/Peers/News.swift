@@ -1,7 +1,7 @@
 import SheafDocument
 import SheafStorage
 
-/// What commits have changed lately, commit by commit, and the newest durable state.
+/// The recent changes of durable commits, and the newest durable snapshot.
 struct News {
     struct Commit {
         let number: CommitID
@@ -9,21 +9,21 @@ struct News {
     }
 
     private(set) var snapshot: DocumentSnapshot
-    /// Commits in their order, each that changed documents, from behind `start` on.
+    /// The commits after `start` that changed documents, in order.
     private(set) var commits: [Commit] = []
-    /// All that changed behind this commit is in `commits`.
+    /// The commit after which `commits` is complete.
     private(set) var start: CommitID
-    /// What was taken in since anybody looked.
+    /// The commits added by the last update.
     var fresh: ArraySlice<Commit> { commits[freshStart...] }
     private var freshStart = 0
-    /// The state before what was taken in last, where that is not all in `fresh`.
+    /// The snapshot before the last update if the change feed omitted commits, otherwise nil.
     private(set) var stateBefore: DocumentSnapshot?
-    /// Commits, and where the log ended behind them.
+    /// Sampled commits and the ends of the log after them.
     private var ends: [(commit: CommitID, end: LogPosition)] = []
-    /// The last commit that has let go of what was left of deleted documents.
+    /// The last commit that collected tombstones.
     private(set) var reapedThrough: CommitID = 0
 
-    /// Who is so far behind is told what changed without each commit.
+    /// Maximum number of commits retained; a peer that lags further gets one catch-up batch.
     private static let most = 1_024
     private static let mostChanges = 1 << 16
     private static let mostEnds = 1 << 12
@@ -34,16 +34,16 @@ struct News {
         ends = [(snapshot.log.commit, snapshot.log.end)]
     }
 
-    /// Takes in what has become durable.
+    /// Adds the commits that have become durable, and advances the snapshot.
     mutating func update(_ engine: DocumentEngine) {
         let before = snapshot
         snapshot = engine.snapshot()
         let commit = snapshot.log.commit
         freshStart = commits.count
         var group: [CommitFeed.Change] = []
-        let (changes, untold) = engine.takePeerFeed(through: commit)
-        if let untold {
-            start = max(start, untold)
+        let (changes, omitted) = engine.takePeerFeed(through: commit)
+        if let omitted {
+            start = max(start, omitted)
             stateBefore = before
         }
         for change in changes {
@@ -61,21 +61,21 @@ struct News {
         }
     }
 
-    /// Commits from behind one on; nothing where they are not all known by themselves.
+    /// Returns the commits after `commit`; nil if some of them are not retained.
     func commits(after commit: CommitID) -> ArraySlice<Commit>? {
         guard commit >= start else { return nil }
         return commits[(commits.firstIndex { $0.number > commit } ?? commits.endIndex)...]
     }
 
-    /// Where in the log everything lies that was written behind a commit, and perhaps more.
+    /// Returns a log position at or before all operations of the commits after `commit`.
     func end(of commit: CommitID) -> LogPosition {
         ends.last { $0.commit <= commit }?.end ?? .none
     }
 
-    /// Notes that tombstones were taken away.
+    /// Records that a commit collected tombstones.
     mutating func noteReaping(at commit: CommitID) { reapedThrough = max(reapedThrough, commit) }
 
-    /// Forgets commits that nobody has to be told of any more.
+    /// Removes the commits up to `commit`, or all if nil, and the oldest ones beyond the maximum.
     mutating func forget(before commit: CommitID?) {
         var count = commits.prefix { $0.number <= commit ?? snapshot.log.commit }.count
         var changes = commits.dropFirst(count).reduce(0) { $0 + $1.changes.count }

@@ -3,21 +3,21 @@ import SheafStorage
 import SheafSync
 import Synchronization
 
-/// A store, and what it shares with others.
+/// A store that replicates with other peers.
 ///
 ///     let peer = try await Peer.open(at: "cars.sheaf", configuration: configuration)
 ///     try await peer.sync.registerSubscription("SELECT * FROM cars WHERE color = 'red'")
 ///     try peer.sync.start()
 ///     try await peer.store.execute("INSERT INTO cars DOCUMENTS (:car)", ["car": car])
 ///
-/// Nothing is sent that nobody has asked for: each peer says with subscriptions what it wants, gets it from
-/// all it is connected with, and passes on what it has to others who want it.
+/// Replication follows subscriptions: a peer receives the documents it subscribes to from all
+/// connected peers, and forwards its documents to peers that subscribe to them.
 public final class Peer: Sendable {
-    /// The documents.
+    /// The store of the documents.
     public let store: Store
-    /// What is wanted of others.
+    /// The subscriptions, and the replication progress of other peers.
     public let sync: PeerSync
-    /// Who is there.
+    /// The reachable peers and the connections between them.
     public let presence: Presence
     let fetches: FetchBoard
     private let loop: PeerLoop
@@ -43,22 +43,22 @@ public final class Peer: Sendable {
         try loop.start(identity)
     }
 
-    /// Opens the store in the directory at `path`, or makes one where there is none.
+    /// Opens the store in the directory at `path`, or creates one if there is none.
     ///
-    /// Nothing is sent or asked for before `sync.start()`.
+    /// The peer does not connect before `sync.start()`.
     public static nonisolated(nonsending) func open(
         at path: String, configuration: PeerConfiguration
     ) async throws -> Peer {
         guard !configuration.store.isReadOnly else {
             throw StoreError(
-                .readOnly, "a peer writes what others send, so its store cannot be read-only",
-                hint: "open a Store to read it alone")
+                .readOnly, "a peer writes received documents, so its store cannot be read-only",
+                hint: "open a Store for read-only access")
         }
         let store = try await Store.open(at: path, options: configuration.store)
         return try await make(store, configuration)
     }
 
-    /// Makes a peer whose store is in memory, and gone when it is closed.
+    /// Creates a peer with an in-memory store, discarded on close.
     public static nonisolated(nonsending) func inMemory(
         configuration: PeerConfiguration
     ) async throws -> Peer {
@@ -76,13 +76,14 @@ public final class Peer: Sendable {
         }
     }
 
-    /// By what others know this peer.
+    /// The key that identifies this peer.
     public var key: PeerKey { presence.key }
 
     /// Ends all connections, waits for pending transactions, and closes the store.
     ///
-    /// A peer that is released without it loses nothing: its connections and threads end, and its directory
-    /// can be opened again a moment after the last reference to the peer and its store is gone.
+    /// A peer released without `close()` loses no data: its connections and threads end. Its
+    /// directory can be opened again shortly after the last reference to the peer and its store is
+    /// released.
     public nonisolated(nonsending) func close() async throws {
         sync.shutDown()
         fetches.close()
@@ -95,12 +96,13 @@ public final class Peer: Sendable {
         sync.shutDown()
         fetches.close()
         presence.close()
-        // Not waited for: the last reference may be released on that thread, or where waiting is forbidden.
+        // Does not wait: the last reference may be released on the replication thread itself, or on
+        // a thread that must not block.
         loop.beginStopping()
     }
 }
 
-/// Hands what transports bring to the loop.
+/// The host of the transports: it passes connections and bytes to the replication thread.
 final class PeerLinks: PeerTransportHost {
     private let loop: PeerLoop
     private let presence: Presence
@@ -149,7 +151,7 @@ final class PeerLinks: PeerTransportHost {
             loop.post(.received(number, Array(bytes)))
         }
 
-        // The session counts what it may send by itself.
+        // The session limits its own sending by credit.
         func drained() {}
 
         func closed(_ reason: String) {

@@ -1,24 +1,24 @@
 import SheafBytes
 
-/// How a peer is opened.
+/// The options of a peer.
 public struct PeerConfiguration: Sendable {
-    /// What tells the database from all others: only peers of one database talk to each other.
+    /// The name of the database; only peers with equal names replicate with each other.
     ///
-    /// Any text: a random one is hard to guess, but it is no secret, and protects nothing by itself.
+    /// Any text is allowed. The name is not a secret, even if it is hard to guess.
     public var databaseID: String
-    /// By what others know this peer; the same as its transports have.
+    /// The key that identifies this peer; it must be the key that its transports use.
     public var key: PeerKey
-    /// What people call the device.
+    /// The readable name of the device.
     public var deviceName: String
-    /// Whether others should see this peer as a server.
+    /// Whether this peer presents itself as a server.
     public var isServer: Bool
-    /// What carries bytes to other peers.
+    /// The transports that connect this peer with others.
     public var transports: [any PeerTransport]
-    /// How the store is opened.
+    /// The options of the store.
     public var store: StoreOptions
-    /// Maximum number of bytes of attachments that this peer keeps for others from each peer with limited rights.
+    /// Maximum number of bytes of attachments kept for other peers, per sender with limited rights.
     ///
-    /// Attachments that this peer fetches for itself do not count.
+    /// Attachments that this peer fetches for its own use do not count.
     public var attachmentQuota: Int
 
     public init(
@@ -35,10 +35,10 @@ public struct PeerConfiguration: Sendable {
         self.attachmentQuota = attachmentQuota
     }
 
-    /// The database id as transports have it: 16 bytes, which are a hash of the text.
+    /// The database id for transports: a 16-byte hash of the text.
     public var databaseBytes: [UInt8] { Self.databaseBytes(of: databaseID) }
 
-    /// The same of any text.
+    /// Returns the 16-byte hash of a database id.
     public static func databaseBytes(of databaseID: String) -> [UInt8] {
         let hash = databaseHash(of: databaseID)
         return (0..<8).map { UInt8(truncatingIfNeeded: hash.low >> UInt64(8 * $0)) }

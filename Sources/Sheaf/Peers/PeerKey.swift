@@ -1,18 +1,18 @@
-/// By what a peer is known: the public half of its pair of keys.
+/// The public key that identifies a peer.
 public struct PeerKey: Hashable, Sendable {
-    /// 32 bytes.
+    /// The 32 bytes of the key.
     public let bytes: [UInt8]
 
-    /// How many bytes a key has.
+    /// Number of bytes of a key.
     public static let length = 32
 
-    /// A key of these bytes; none where they are not 32.
+    /// Creates a key; returns nil unless there are 32 bytes.
     public init?(_ bytes: [UInt8]) {
         guard bytes.count == Self.length else { return nil }
         self.bytes = bytes
     }
 
-    /// Reads what `description` gives: `pk:` and 64 hexadecimal digits.
+    /// Parses the format of `description`: `pk:` and 64 lowercase hexadecimal digits.
     public init?(_ text: String) {
         guard text.hasPrefix("pk:") else { return nil }
         let digits = text.utf8.dropFirst(3).map { Self.digit($0) }
@@ -29,7 +29,7 @@ public struct PeerKey: Hashable, Sendable {
         }
     }
 
-    /// A key that nobody else has, for peers whose transport does not need a real one.
+    /// Returns a random key, for peers whose transports do not authenticate keys.
     public static func random() -> PeerKey {
         var bytes: [UInt8] = []
         for _ in 0..<length { bytes.append(UInt8.random(in: 0 ... .max)) }

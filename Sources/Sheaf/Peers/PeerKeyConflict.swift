@@ -2,18 +2,19 @@ import SheafBytes
 import SheafDocument
 package import SheafSync
 
-/// Another peer that has the key of this one, as it describes itself.
+/// Another peer that uses the key of this one, as it describes itself.
 ///
-/// Others take the two for one peer, and know only one of them at a time. It mostly comes of a copy: of a device, of
-/// its files, or of a program that was started twice with one key. Each of them has to get a key of its own.
+/// Other peers treat the two as one peer, and see only one of them at a time. The usual cause is a
+/// copied device, copied files, or a program started twice with one key. Each peer needs a unique
+/// key.
 public struct PeerKeyConflict: Sendable, Hashable {
-    /// The key that both have.
+    /// The key of both peers.
     public let key: PeerKey
-    /// What people call the other device.
+    /// The readable name of the other device.
     public let deviceName: String
-    /// The system that it runs on; none where it has not said.
+    /// The operating system of the other peer, or nil if it has not reported one.
     public let operatingSystem: String?
-    /// The peers that it is connected with.
+    /// The neighbors of the other peer.
     public let neighbors: [PeerKey]
 
     package init(_ record: PeerRecord) {
@@ -27,14 +28,14 @@ public struct PeerKeyConflict: Sendable, Hashable {
 
 extension PeerKeyConflict: CustomStringConvertible {
     public var description: String {
-        // As JSON, since a peer chooses its device name.
-        var place =
+        // Quoted as JSON, since the other peer chooses its device name.
+        var device =
             deviceName.isEmpty ? "a device without a name" : Value.string(deviceName.shortened).json
-        if let operatingSystem { place += " (\(operatingSystem.shortened))" }
+        if let operatingSystem { device += " (\(operatingSystem.shortened))" }
         if let neighbor = neighbors.first {
-            place += ", to \(neighbor)"
-            if neighbors.count > 1 { place += " and \(neighbors.count - 1) more" }
+            device += ", to \(neighbor)"
+            if neighbors.count > 1 { device += " and \(neighbors.count - 1) more" }
         }
-        return "another peer with this key, \(key), is connected from \(place)"
+        return "another peer with this key, \(key), is connected from \(device)"
     }
 }

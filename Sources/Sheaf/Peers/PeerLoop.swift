@@ -5,28 +5,28 @@ import SheafStorage
 import SheafSync
 import Synchronization
 
-/// The thread of a peer: it tells the host what happens, and does what the host wants done.
+/// The thread that runs the replicator: it passes events to it and performs its effects.
 ///
-/// Others only leave word with it, so nobody waits for a peer, be he a writer or a transport.
+/// Other threads only post events, so no writer or transport waits for it.
 final class PeerLoop: Sendable {
     enum Event: Sendable {
         case connected(UInt64, any PeerConnection)
         case received(UInt64, [UInt8])
         case closed(UInt64, reason: String)
-        /// A connection was refused on this side.
+        /// This peer has refused a connection.
         case denied(PeerIdentity, String)
-        /// The list of addresses that cannot be reached has changed.
+        /// The set of unreachable addresses has changed.
         case unreachableChanged
         case written(WriteJob.Outcome)
-        /// It is the peer's turn to write.
+        /// The write gate has admitted the job.
         case entered(WriteJob)
         case subscribed([SubscriptionQuery])
         case fetch(AttachmentID)
         case cancelFetch(AttachmentID)
         case stopConnections
-        /// The peer says this of itself to others from now on.
+        /// The name or the metadata that this peer publishes has changed.
         case presented(name: String, metadata: [UInt8])
-        /// Somebody wants to know something; there is no host where the peer has stopped.
+        /// A closure to call with the replicator, or with nil after the peer has stopped.
         case asked(@Sendable (SyncHost?) -> Void)
     }
 
@@ -34,10 +34,10 @@ final class PeerLoop: Sendable {
         var events: [Event] = []
         var hasPublished = false
         var isStopping = false
-        /// Nobody looks into it any more.
+        /// Whether the thread has ended and events are refused.
         var isOver = false
 
-        /// Appends an event; of subscriptions only the newest list counts.
+        /// Appends an event; a subscription replaces another one directly before it.
         mutating func append(_ event: Event) {
             if case .subscribed = event, case .subscribed? = events.last { events.removeLast() }
             events.append(event)
@@ -45,7 +45,7 @@ final class PeerLoop: Sendable {
 
         var isEmpty: Bool { isEmptyBut(0) }
 
-        /// Whether there is nothing to be done but so many events.
+        /// Whether at most `count` events, and no other work, are pending.
         func isEmptyBut(_ count: Int) -> Bool {
             events.count <= count && !hasPublished && !isStopping
         }
@@ -61,7 +61,7 @@ final class PeerLoop: Sendable {
     private let lengths: SyncHost.Lengths
     private let evaluationStop = EvaluationStop()
     private let jobs = Atomic<UInt64>(0)
-    /// Jobs with more documents are not done on the thread of whoever wrote before.
+    /// Maximum number of documents in a job that runs on the previous writer's thread.
     private static let mostServed = 64
 
     init(
@@ -82,21 +82,22 @@ final class PeerLoop: Sendable {
             self.thread.withLock { $0 = thread }
         } catch {
             throw StoreError(
-                .failed, "the system has no room for a thread (error \(error.code))",
-                hint: "end some threads, and try again")
+                .failed, "cannot start a thread: system error \(error.code)",
+                hint: "end some threads and try again")
         }
-        // The inbox, and not the loop: the log's thread must not be the last to release a store.
+        // The closure captures only the inbox: the log's thread must not be the last to release a
+        // store.
         let inbox = inbox
         store.queries.documents.store.onPublishingToPeers { Self.notePublished(to: inbox) }
     }
 
-    /// Ends all conversations, and the thread; returns when the thread has ended.
+    /// Ends all connections and the thread; returns when the thread has ended.
     func stop() {
         beginStopping()
         thread.withLock { $0 }?.join()
     }
 
-    /// Ends all conversations, and the thread, which releases the store; waits for neither.
+    /// Begins to end all connections and the thread, which then releases the store.
     func beginStopping() {
         store.queries.documents.store.onPublishingToPeers(nil)
         evaluationStop.set()
@@ -116,7 +117,7 @@ final class PeerLoop: Sendable {
     private func refuse(_ event: Event) {
         switch event {
         case .asked(let answer): answer(nil)
-        // The turn to write came after the end: the next writer has it.
+        // The gate admitted the job after the thread had ended; leaving it admits the next writer.
         case .entered: store.leave()
         default: break
         }
@@ -193,7 +194,7 @@ final class PeerLoop: Sendable {
         case .stopConnections: host.stop()
         case .presented(let name, let metadata): host.present(name: name, metadata: metadata)
         case .asked(let answer):
-            // Who has just written asks about that.
+            // The caller may have committed before; the answer must include that commit.
             host.notePublished()
             answer(host)
         }
@@ -209,7 +210,7 @@ final class PeerLoop: Sendable {
         for effect in host.takeEffects() {
             switch effect {
             case .send(let number, let bytes): connections[number]?.send(bytes)
-            // `ended` follows, with the side that has closed the connection.
+            // `ended` follows, and names the side that closed the connection.
             case .close: break
             case .ended(let number, let reason):
                 guard let connection = connections.removeValue(forKey: number) else { continue }
@@ -248,7 +249,7 @@ final class PeerLoop: Sendable {
         for (peer, writes) in Dictionary(grouping: refused, by: \.peer) {
             guard let first = writes.first else { continue }
             store.queries.log?.write(
-                .warning, "a peer does not take documents that were written here",
+                .warning, "a peer refuses documents that were written here",
                 [
                     "peer": peer.description, "documents": "\(writes.count)",
                     "collection": first.collection.shortened,
@@ -266,11 +267,12 @@ final class PeerLoop: Sendable {
 
     // MARK: Writing
 
-    /// Writes when it is the peer's turn.
+    /// Runs a job as soon as the write gate admits it.
     private func enter(_ job: WriteJob) {
         if store.gate.withLock({ $0.enter() }) { return write(job) }
         let number = store.numbers.add(1, ordering: .relaxed).newValue
-        // Retains the loop until its turn comes, so that the turn is passed on even after a stop.
+        // Retains this object until the gate admits the job, so that the gate is left even after a
+        // stop.
         let wake: @Sendable (WriteGate.Outcome) -> Void = { [self] outcome in
             if case .entered = outcome { post(.entered(job)) }
         }
@@ -289,7 +291,7 @@ final class PeerLoop: Sendable {
         let commit = run(job)
         store.leave()
         guard let commit, let log = try? store.log else { return }
-        // Where nobody waits for this thread, it may wait for the disk.
+        // With no other work pending, the thread may block until the disk has synced.
         if inbox.withLock({ $0.isEmptyBut(1) }) {
             log.makeDurable(commit)
         } else {
@@ -297,15 +299,17 @@ final class PeerLoop: Sendable {
         }
     }
 
-    /// Writes on the thread of whoever wrote before.
+    /// Runs a job on the thread of the previous writer.
     private func serve(_ job: WriteJob) {
         guard let commit = run(job), let log = try? store.log else { return }
         log.whenDurable(commit) { _ in }
     }
 
-    /// Says what was written; somebody has to make it durable, and when that is done, it is published.
+    /// Runs a job, posts its outcome, and returns its last commit.
+    ///
+    /// The caller must make the commit durable, which also publishes it.
     private func run(_ job: WriteJob) -> CommitID? {
-        // What is not acknowledged is sent again to a peer that is opened again.
+        // Skipping the job is safe: unacknowledged documents are sent again after a restart.
         guard !evaluationStop.isSet, let log = try? store.log else { return nil }
         let outcome = job.run(store.queries) { batch throws(StorageError) in
             try log.append(batch)

@@ -1,14 +1,14 @@
 package import SheafDocument
 import SheafStorage
 
-/// For tools that show people what a peer does; the calls keep the thread while they wait for the peer.
+/// Diagnostics for tools; the calls block until the replication thread responds.
 extension PeerSync {
-    /// How far all peers are that were met since the store was opened.
+    /// Returns the progress of all peers connected since the store was opened.
     package func surveys() throws -> [PeerSurvey] {
         try ask { $0.surveys() }
     }
 
-    /// What became of a document on its way to a peer; nothing where that peer was never met.
+    /// Explains whether and why a document reached a peer; returns nil for an unknown peer.
     package func explanation(
         of collection: String, _ id: Value, for peer: PeerKey
     ) throws -> SyncExplanation? {
@@ -18,10 +18,10 @@ extension PeerSync {
         return try result.get()
     }
 
-    /// The newest commit that is durable.
+    /// The newest durable commit.
     package var newestCommit: UInt64 { store.queries.snapshot().log.commit }
 
-    /// Asks the peer, and waits for the answer.
+    /// Runs a request on the replication thread and blocks until it returns.
     func ask<Answer: Sendable>(
         _ question: @escaping @Sendable (SyncHost) -> Answer
     ) throws -> Answer {

@@ -1,15 +1,15 @@
 import SheafDocument
 
-/// Waiting for commits to reach other peers, and the writes that these refuse.
+/// Waiting for commits to reach other peers, and the writes that peers refuse.
 extension PeerSync {
-    /// Waits until a commit of this peer, or all of it that `peer` wants, is on the disk of `peer`.
+    /// Waits until `peer` has made its subscribed part of a local commit durable.
     ///
-    ///     let result = try await peer.store.execute("UPDATE orders SET status = 'shipped' WHERE ..")
+    ///     let result = try await peer.store.execute("UPDATE orders SET isShipped = true WHERE ..")
     ///     if let commit = result.commitID { try await peer.sync.wait(for: commit, on: server) }
     ///
     /// If the peer has not subscribed since it connected, this waits until it does.
     ///
-    /// Throws a ``RefusedWrite`` where the peer does not take a document of the commit for want of rights.
+    /// Throws a ``RefusedWrite`` if the peer refuses a document of the commit for lack of rights.
     public nonisolated(nonsending) func wait(for commit: Int64, on peer: PeerKey) async throws {
         switch try await board.wait(for: UInt64(clamping: commit), on: peer.bytes) {
         case .reached: return
@@ -17,42 +17,40 @@ extension PeerSync {
         case .refusedUnnamed(let count):
             throw StoreError(
                 .limit,
-                "the peer \(peer) has refused \(count) documents more than are recorded, and some of them may be "
-                    + "of commit \(commit)",
-                hint: "revert the writes in system:refused_writes, or have the rights changed")
+                "the peer \(peer) has refused \(count) documents beyond the maximum recorded; "
+                    + "some of them may belong to commit \(commit)",
+                hint: "revert the writes in system:refused_writes, or extend this peer's rights")
         case .ended: throw StoreError.closed
         }
     }
 
     // MARK: Refused writes
 
-    /// Documents written here that other peers are known to refuse for want of rights.
+    /// The local writes that other peers refuse for lack of rights.
     ///
-    /// The same as `system:refused_writes`. After a restart it is complete once the peers have
-    /// connected again.
+    /// These are the rows of `system:refused_writes`. After a restart the list is complete once all
+    /// peers have connected again.
     public var refusedWrites: [RefusedWrite] { board.refusedWrites }
 
-    /// Calls `listener` with refused writes: first those already known, then new ones.
+    /// Calls `listener` with refused writes: first the known ones, then new ones.
     ///
-    /// The listener must return soon. The log of the store has refused writes as well, as warnings.
+    /// The listener must return quickly. Refused writes are also logged as warnings.
     public func onRefusedWrites(_ listener: (@Sendable ([RefusedWrite]) -> Void)?) {
         board.onRefusedWrites(listener)
     }
 
-    /// Removes a refused document here, so that a subscription brings it as the other peers have
-    /// it.
+    /// Removes the local copy of a refused document, which a subscription then restores.
     ///
     /// See ``revert(_:)-([RefusedWrite])``.
     public nonisolated(nonsending) func revert(_ write: RefusedWrite) async throws {
         try await revert([write])
     }
 
-    /// Removes refused documents here in one transaction, so that subscriptions bring them as the
-    /// other peers have them.
+    /// Removes the local copies of refused documents in one transaction.
     ///
-    /// Local writes to them that no other peer has taken are lost. A document that no other peer
-    /// has, or that no subscription wants, is gone here. Writes that are not refused any more are
-    /// skipped.
+    /// Subscriptions then restore the states of other peers. Local writes that no other peer has
+    /// accepted are lost. A document that no other peer has, or no subscription matches, is not
+    /// restored. Writes that are not currently refused are skipped.
     public nonisolated(nonsending) func revert(_ writes: [RefusedWrite]) async throws {
         let known = Set(board.refusedWrites.map(RefusedDocument.init))
         let documents = Set(writes.map(RefusedDocument.init)).intersection(known)
@@ -61,7 +59,7 @@ extension PeerSync {
     }
 }
 
-/// The document of a refused write, whatever peer refused it.
+/// The document of a refused write, regardless of the peer that refused it.
 private struct RefusedDocument: Hashable {
     let collection: String
     let id: Value

@@ -1,7 +1,7 @@
 package import SheafQuery
 import Synchronization
 
-/// What a peer wants of others, and how far they have what it wrote.
+/// The subscriptions of a peer, and the replication progress of other peers.
 public final class PeerSync: Sendable {
     private struct State: Sendable {
         var subscriptions: [Subscription] = []
@@ -32,7 +32,7 @@ public final class PeerSync: Sendable {
         board.noteTransports(transports.map { String(describing: type(of: $0)) })
     }
 
-    /// Begins to look for other peers and to talk to them.
+    /// Starts the transports, which connect to other peers.
     public func start() throws {
         let begins = state.withLock { state in
             guard !state.isShutDown else { return false }
@@ -56,7 +56,7 @@ public final class PeerSync: Sendable {
         }
     }
 
-    /// Ends all connections; subscriptions stay, and go on with the next start.
+    /// Stops the transports and ends all connections; subscriptions resume with the next start.
     public func stop() {
         let ends = state.withLock { state in
             defer { state.isActive = false }
@@ -70,7 +70,7 @@ public final class PeerSync: Sendable {
         board.noteSyncing(false)
     }
 
-    /// Whether the peer looks for others, and talks to them.
+    /// Whether the transports are started.
     public var isActive: Bool { state.withLock(\.isActive) }
 
     func shutDown() {
@@ -79,14 +79,14 @@ public final class PeerSync: Sendable {
         board.close()
     }
 
-    /// Wants documents of others from now on: those that are there, and what becomes of them.
+    /// Subscribes to the documents of other peers that match a query.
     ///
     ///     let red = try peer.sync.registerSubscription(
     ///         "SELECT * FROM cars WHERE color = :color", ["color": "red"])
     ///
-    /// The query is `SELECT * FROM` a collection, with or without `WHERE`; and with `ORDER BY` and `LIMIT`
-    /// where `dql_restrict_subscriptions` is false. The subscription lasts until it is cancelled, or the peer is
-    /// closed; what has come by then stays.
+    /// The query is `SELECT * FROM` a collection, with an optional `WHERE`; `ORDER BY` and `LIMIT`
+    /// are allowed if `dql_restrict_subscriptions` is false. The subscription lasts until it is
+    /// canceled or the peer is closed; received documents are kept.
     @discardableResult
     public func registerSubscription(
         _ query: Query, _ arguments: QueryArguments = QueryArguments()
@@ -105,7 +105,7 @@ public final class PeerSync: Sendable {
         return subscription
     }
 
-    /// All that are wanted, in the order in which they came.
+    /// The active subscriptions, in the order of their registration.
     public var subscriptions: [Subscription] { state.withLock(\.subscriptions) }
 
     func remove(_ subscription: Subscription) -> Bool {
@@ -120,12 +120,12 @@ public final class PeerSync: Sendable {
         }
     }
 
-    /// Under the lock, so that the loop hears of changes in their order.
+    /// Posts the subscriptions to the replication thread, under the lock to keep their order.
     private func tell(_ state: borrowing State) {
         loop.post(.subscribed(state.subscriptions.map(\.checked)))
     }
 
-    /// What the documents of a query add up to here: peers that agree have the same.
+    /// Returns a checksum of the local documents that match a query, to compare with other peers.
     ///
     ///     let mine = try peer.sync.checksum(of: "SELECT * FROM cars")
     public func checksum(
@@ -135,12 +135,12 @@ public final class PeerSync: Sendable {
         return try checksum(of: [checked])
     }
 
-    /// The same for all that a subscription wants.
+    /// Returns a checksum of the local documents that match a subscription.
     public func checksum(of subscription: Subscription) throws -> DocumentChecksum {
         try checksum(of: [subscription.checked])
     }
 
-    /// The same, for a caller that can end the evaluation from another thread.
+    /// Returns a checksum of a subscription's local documents; `stop` cancels the evaluation.
     package func checksum(
         of subscription: Subscription, until stop: EvaluationStop
     ) throws -> DocumentChecksum {
@@ -170,11 +170,11 @@ public final class PeerSync: Sendable {
     }
 }
 
-/// Documents that a peer wants of others, for as long as it is not cancelled.
+/// A registered query; matching documents are replicated to this peer until it is canceled.
 public final class Subscription: Sendable {
     let checked: SubscriptionQuery
     private let number: UInt64
-    /// Peers know their subscriptions, and not the other way round.
+    /// The owner, which holds the subscription; weak to avoid a cycle.
     private weak let sync: PeerSync?
 
     init(_ checked: SubscriptionQuery, number: UInt64, sync: PeerSync) {
@@ -186,12 +186,12 @@ public final class Subscription: Sendable {
     /// The text of the query.
     public var query: String { checked.statement.text }
 
-    /// Ends the subscription; further calls do nothing.
+    /// Ends the subscription; further calls have no effect.
     public func cancel() {
         _ = sync?.remove(self)
     }
 
-    /// Whether it was ended.
+    /// Whether the subscription is canceled, or its peer is released.
     public var isCancelled: Bool {
         !(sync?.subscriptions.contains { $0 === self } ?? false)
     }

@@ -1,12 +1,12 @@
 import SheafSync
 
-/// The proof of one peer that it possesses an attachment: it sends the hashes of all chunks, and all chunks.
+/// A check that a peer possesses an attachment: the peer must send all chunk hashes and all chunks.
 ///
-/// Nothing of what is asked depends on whether the attachment is here.
+/// The requests do not depend on whether the attachment is stored locally.
 struct PossessionCheck {
     enum Outcome {
         case goesOn
-        /// All hashes were received and make the id; they may be used for the attachment here.
+        /// All hashes were received and match the id; the local attachment may use them.
         case listed(ChunkList)
         case proven
         case failed
@@ -21,7 +21,7 @@ struct PossessionCheck {
     let id: AttachmentID
     private var length: Int?
     private var phase = Phase.offered
-    /// Number of the next part to be asked for, of hashes or of chunks.
+    /// Number of the next part to request, of hashes or of chunks.
     private var next = 0
 
     init(_ id: AttachmentID) {
@@ -48,7 +48,7 @@ struct PossessionCheck {
         return length == 0 ? finishList([]) : .goesOn
     }
 
-    /// Returns the next part to be asked for; nil while all parts are on their way.
+    /// Returns the next part to request; nil if all parts are requested.
     mutating func nextPart() -> AttachmentPart? {
         let (kind, count): (AttachmentPart.Kind, Int)
         switch phase {
@@ -65,16 +65,16 @@ struct PossessionCheck {
         return AttachmentPart(id: id.bytes, kind, next - 1)
     }
 
-    /// Handles a received part, which other requests may have asked for.
+    /// Handles a received part, which another request may have caused.
     mutating func take(_ part: AttachmentPart, _ bytes: [UInt8]?) -> Outcome {
         guard let bytes else { return .failed }
         switch (phase, part.kind) {
         case (.listing(let hashes), .hashes):
             guard part.number * SyncLimits.partLength == hashes.count else { return .goesOn }
             let all = hashes + bytes
-            let whole = 32 * ChunkList.count(ofLength: length ?? 0)
-            guard all.count < whole else { return finishList(all) }
-            // Each part but the last one is full.
+            let complete = 32 * ChunkList.count(ofLength: length ?? 0)
+            guard all.count < complete else { return finishList(all) }
+            // Each part except the last one is full.
             guard bytes.count == SyncLimits.partLength else { return .failed }
             phase = .listing(hashes: all)
             return .goesOn
@@ -82,7 +82,7 @@ struct PossessionCheck {
             guard bytes.span.withUnsafeBytes({ list.matches($0, at: part.number) }) else {
                 return .failed
             }
-            // The set is changed in place.
+            // The phase releases its reference first, so that the set is changed in place.
             phase = .offered
             received.insert(part.number)
             phase = .receiving(list, received)

@@ -2,29 +2,32 @@ import SheafBytes
 import SheafDocument
 import SheafSync
 
-/// What a peer has sent to be written all at once, checked and in the numbers of this store.
+/// A batch received from a peer and validated, to be written in one commit.
+///
+/// Its documents have the field-name numbers of this store.
 struct PreparedStep: Sendable {
     let generation: UInt64
     let documents: DocumentPile
-    /// The state of the other side that this side has then.
+    /// The commit of the peer whose state this store has once the batch is applied.
     let commit: UInt64
-    /// Who wrote it first, and when; none where that is several.
+    /// The stamp of the original write; nil if the batch contains several writes.
     let stamp: Stamp?
-    /// The key of the sender, where its rights are limited: the tokens that it brings are unproven.
+    /// The key of a sender with limited rights, whose tokens are unproven; otherwise nil.
     let bringer: [UInt8]?
-    /// Random number of the connection on which the step was received.
+    /// Random number of the connection on which the batch was received.
     let connection: UInt64
-    /// Periods without writes of the site of the peer, as the peer had reported them before the step.
+    /// Periods without writes of the site of the peer, as reported before the batch.
     let pauses: [WritePause]
-    /// Whether it is only the beginning of what belongs to that commit.
+    /// Whether further batches belong to the same commit.
     let isCut: Bool
-    /// How many bytes came for it, for which there is credit when it was applied.
+    /// Number of bytes received, credited to the sender when the batch is applied.
     let length: Int
 }
 
 extension SyncHost {
-    /// Checks what came, and makes it what it is to be here; so nothing of that is left to be done while
-    /// others wait to write.
+    /// Validates the received documents and translates their field names.
+    ///
+    /// Doing so before the transaction keeps the writer lock short.
     func prepare(
         _ step: ShippedStep, on link: Link, onto pile: inout DocumentPile
     ) throws(EngineError) {
@@ -43,21 +46,23 @@ extension SyncHost {
     private func prepare(
         _ shipped: ShippedDocument, on link: Link, onto pile: inout DocumentPile
     ) throws(Malformed) {
-        // An id that is spelled in two ways would be two documents on one side, and one on another.
+        // Two encodings of one id would be two documents on one side and one document on the other.
         guard try DocumentID.isKey(shipped.id) else {
-            throw .invalid("an id that is not spelled as keys are", at: 0)
+            throw .invalid("a document id that is not canonically encoded", at: 0)
         }
         let outcome = try shipped.bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
             let document = try EncodedDocument(bytes)
             guard document.isPartial == (shipped.form == .delta) else {
-                throw .invalid("a document of another form than it was said to have", at: 0)
+                throw .invalid("a document whose form differs from the declared form", at: 0)
             }
             guard !document.isRemnant else {
-                throw .invalid("a document that neither is nor was deleted", at: 0)
+                throw .invalid("a remnant of an evicted document", at: 0)
             }
             return try translated(document, on: link)
         }
-        guard let bytes = outcome.bytes else { throw .invalid("a name without a number", at: 0) }
+        guard let bytes = outcome.bytes else {
+            throw .invalid("a field name without a number", at: 0)
+        }
         var marks: DocumentPile.Marks = shipped.form == .delta ? .isPartial : []
         if case .patched = outcome {} else { marks.insert(.maySpellNames) }
         let names = link.heard.target
@@ -70,10 +75,10 @@ extension SyncHost {
         }
     }
 
-    /// The document in the numbers of the store.
+    /// Translates a document to the field-name numbers of this store.
     ///
-    /// What has a number elsewhere was met there often enough to get one here; but from a side that may not
-    /// write everything, nothing is believed before it is written.
+    /// A name with a number at the sender is frequent there, so it gets a number here. A peer with
+    /// limited rights cannot cause this before its document is accepted.
     private func translated(
         _ document: EncodedDocument, on link: Link
     ) throws(Malformed) -> NameTranslation.Outcome {

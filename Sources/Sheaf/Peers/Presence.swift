@@ -2,17 +2,17 @@ public import SheafDocument
 import SheafSync
 import Synchronization
 
-/// Who is there: the neighbors, and whoever can be reached over them.
+/// The peers that are reachable, directly or through other peers.
 ///
 ///     try peer.presence.setMetadata(["role": "waiter"])
 ///     peer.presence.observe { graph in
 ///         for peer in graph.remotePeers { print(peer.deviceName, peer.metadata) }
 ///     }
 ///
-/// Peers that are connected tell each other of all that they can reach, whatever they subscribe to. While sync is
-/// stopped there is nobody.
+/// Connected peers exchange the peers that they can reach, independently of subscriptions. While
+/// sync is stopped, no peer is reachable.
 public final class Presence: Sendable {
-    /// A peer that there is a connection to.
+    /// A directly connected peer.
     public struct RemotePeer: Sendable, Hashable {
         public let key: PeerKey
         public let deviceName: String
@@ -23,13 +23,13 @@ public final class Presence: Sendable {
         var handler: (@Sendable (PeerIdentity) -> Bool)?
         var name: String
         var metadata = Object()
-        /// The same as JSON.
+        /// The JSON encoding of `metadata`.
         var metadataBytes: [UInt8] = []
     }
 
-    /// By what others know this peer.
+    /// The key that identifies this peer.
     public let key: PeerKey
-    /// What others see this peer called.
+    /// The readable name of this peer's device.
     public var deviceName: String { state.withLock(\.name) }
     private let board: SyncBoard
     private let presences: PresenceBoard
@@ -37,7 +37,7 @@ public final class Presence: Sendable {
     private let unreachable: UnreachableAddresses
     private let state: Mutex<State>
 
-    /// How many bytes of JSON the metadata of a peer may have.
+    /// Maximum number of JSON bytes of the metadata of a peer.
     public static let metadataLimit = PresenceLimits.metadataLength
 
     init(
@@ -52,7 +52,7 @@ public final class Presence: Sendable {
         self.board = board
     }
 
-    /// The peers that there are connections to.
+    /// The directly connected peers.
     public var connectedPeers: [RemotePeer] {
         board.connected.map { key, status in
             RemotePeer(
@@ -60,16 +60,16 @@ public final class Presence: Sendable {
         }
     }
 
-    /// The addresses that transports have tried to reach without success, with the reasons; the log has them as warnings.
+    /// The addresses that transports cannot reach, with the reasons; also logged as warnings.
     public var unreachableAddresses: [UnreachableAddress] { unreachable.all }
 
-    /// The peers that this one was connected with or cannot reach, with the reasons; observers get them with the graph.
+    /// Peers without a connection and unreachable addresses, with the reasons; part of `graph`.
     public var disconnectedPeers: [DisconnectedPeer] { graph.disconnectedPeers }
 
-    /// All peers that can be reached, and how they are connected.
+    /// The reachable peers and their connections.
     public var graph: PresenceGraph { presences.graph }
 
-    /// Tells `onChange` who is there, at once and after each change, one call at a time.
+    /// Calls `onChange` with the current graph and after each change, one call at a time.
     @discardableResult
     public func observe(
         onChange: @escaping @Sendable (PresenceGraph) -> Void
@@ -79,21 +79,22 @@ public final class Presence: Sendable {
         return observer
     }
 
-    /// Who is there, one graph after the other as it changes.
+    /// Returns an asynchronous sequence of graphs, one for each change.
     public func observe() -> PresenceObservation {
         let observer = PresenceObserver(presences, nil)
         presences.add(observer)
         return PresenceObservation(observer)
     }
 
-    // MARK: What this peer says of itself
+    // MARK: Description of this peer
 
-    /// What this peer says of itself to all others.
+    /// The metadata that this peer presents to all others.
     public var metadata: Object { state.withLock(\.metadata) }
 
-    /// Says something else of this peer to all others: a role, the name of a user, whatever is no secret.
+    /// Sets the metadata that this peer presents to all others, such as a role or a user name.
     ///
-    /// It has at most 4,096 bytes as JSON, and is what JSON can say. It is kept as long as the peer is open.
+    /// The metadata must be representable as JSON of at most 4,096 bytes. It must not contain
+    /// secrets, and is lost when the peer is closed.
     public func setMetadata(_ metadata: Object) throws {
         let bytes = Array(Value.object(metadata).json.utf8)
         guard bytes.count <= Self.metadataLimit else {
@@ -101,12 +102,12 @@ public final class Presence: Sendable {
                 .limit,
                 "the metadata of a peer has \(bytes.count) bytes as JSON; "
                     + "\(Self.metadataLimit) are allowed",
-                hint: "put what is longer into a document, and its id into the metadata")
+                hint: "store long values in a document, and its id in the metadata")
         }
         guard (try? Value(jsonBytes: bytes)) == .object(metadata) else {
             throw StoreError(
-                .argument, "the metadata of a peer has something that JSON cannot say",
-                hint: "write bytes as a text, and no numbers that are not finite")
+                .argument, "the metadata of a peer contains a value that JSON cannot represent",
+                hint: "encode bytes as text, and use finite numbers")
         }
         state.withLock { state in
             state.metadata = metadata
@@ -115,7 +116,7 @@ public final class Presence: Sendable {
         }
     }
 
-    /// Calls this peer something else from now on; what is longer than 256 bytes is cut.
+    /// Sets the device name, truncated to 256 bytes.
     public func setDeviceName(_ name: String) {
         state.withLock { state in
             state.name = name
@@ -123,7 +124,7 @@ public final class Presence: Sendable {
         }
     }
 
-    /// Under the lock, so that the loop hears of changes in their order.
+    /// Posts the description to the replication thread, under the lock to keep the order.
     private func tell(_ state: borrowing State) {
         loop.post(.presented(name: state.name, metadata: state.metadataBytes))
     }
@@ -132,25 +133,27 @@ public final class Presence: Sendable {
         presences.close()
     }
 
-    // MARK: Who may come
+    // MARK: Connections
 
-    /// Asks `handler` of each connection whether to take it; it must return soon.
+    /// Sets the handler that decides whether to accept a connection; it must return quickly.
     ///
-    /// Without one, all are taken that the transport takes.
+    /// Without a handler, all connections accepted by the transport are accepted.
     public func onConnectionRequest(_ handler: (@Sendable (PeerIdentity) -> Bool)?) {
         state.withLock { $0.handler = handler }
     }
 
-    /// Calls `listener` with what happens to connections: where transports listen, which connections begin, which are
-    /// refused, which end, and which addresses cannot be reached, with the reasons.
+    /// Sets the listener for the events of transports and connections.
+    ///
+    /// They report listening addresses, begun, refused and ended connections, and unreachable
+    /// addresses.
     public func onTransportEvent(_ listener: (@Sendable (PeerTransportEvent) -> Void)?) {
         presences.onTransportEvent(listener)
     }
 
-    /// Tells `listener` of another peer that has the key of this one: all the others take the two for one.
+    /// Sets the listener for other peers that use the key of this one.
     ///
-    /// It is told once, and again every ten minutes for as long as both are there. Like all that is known of
-    /// peers that are no neighbors it is hearsay; the log of the store has it as well, as an error.
+    /// It is called once, and every ten minutes while both peers are reachable. Reports about peers
+    /// other than neighbors are not authenticated. The conflict is also logged as an error.
     public func onKeyConflict(_ listener: (@Sendable (PeerKeyConflict) -> Void)?) {
         presences.listen(listener)
     }

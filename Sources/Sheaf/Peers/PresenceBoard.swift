@@ -1,22 +1,22 @@
 import SheafSync
 import Synchronization
 
-/// The newest graph of the mesh, and those who want to hear of it.
+/// The newest presence graph, with its observers and listeners.
 final class PresenceBoard: Sendable {
     private struct State: Sendable {
         var graph: PresenceGraph
         var observers: [PresenceObserver] = []
         var isClosed = false
-        /// Called with the events of transports and connections.
+        /// The listener for the events of transports and connections.
         var onTransportEvent: (@Sendable (PeerTransportEvent) -> Void)?
-        /// Who hears of other peers with the key of this one, and what there was to hear last.
+        /// The listener for key conflicts, and the last conflict.
         var listener: (@Sendable (PeerKeyConflict) -> Void)?
         var conflict: PeerKeyConflict?
     }
 
     private let state: Mutex<State>
 
-    /// A mesh of one peer.
+    /// Creates a board whose graph contains the local peer only.
     init(_ identity: SyncHost.Identity) {
         let record = PeerRecord(
             key: identity.peerKey, version: PeerRecord.Version(opening: 0, salt: 0, count: 0),
@@ -26,7 +26,7 @@ final class PresenceBoard: Sendable {
 
     var graph: PresenceGraph { state.withLock(\.graph) }
 
-    /// Takes in what a host knows.
+    /// Replaces the graph and notifies observers if it has changed.
     func update(_ records: [PeerRecord], disconnected: [DisconnectedPeer]) {
         let graph = PresenceGraph(records, disconnected: disconnected)
         let observers: [PresenceObserver] = state.withLock { state in
@@ -47,7 +47,7 @@ final class PresenceBoard: Sendable {
         state.withLock(\.onTransportEvent)?(event)
     }
 
-    /// Takes in that another peer has the key of this one.
+    /// Records a key conflict and calls the listener.
     func note(_ conflict: PeerKeyConflict) {
         let listener = state.withLock { state in
             state.conflict = conflict
@@ -56,7 +56,7 @@ final class PresenceBoard: Sendable {
         listener?(conflict)
     }
 
-    /// Has somebody hear of other peers with the key of this one, also of one that was met before.
+    /// Sets the listener for key conflicts, and calls it with the last one, if any.
     func listen(_ listener: (@Sendable (PeerKeyConflict) -> Void)?) {
         let conflict = state.withLock { state in
             state.listener = listener
@@ -65,7 +65,7 @@ final class PresenceBoard: Sendable {
         if let conflict { listener?(conflict) }
     }
 
-    /// Has an observer hear of the graph, now and whenever it changes.
+    /// Adds an observer, which gets the current graph first.
     func add(_ observer: PresenceObserver) {
         let graph: PresenceGraph? = state.withLock { state in
             guard !state.isClosed else { return nil }
@@ -73,7 +73,7 @@ final class PresenceBoard: Sendable {
             return state.graph
         }
         guard let graph else { return observer.end() }
-        // A newer one may have come in between.
+        // A concurrent update may have delivered a newer graph already.
         observer.put(graph, unlessThereIsOne: true)
     }
 

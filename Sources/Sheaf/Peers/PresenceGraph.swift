@@ -1,25 +1,25 @@
 public import SheafDocument
 package import SheafSync
 
-/// All peers of the mesh that can be reached, directly or over others, and how they are connected.
+/// The reachable peers, direct and indirect, and the connections between them.
 ///
-/// What is told of peers that are no neighbors comes from others, unsigned: it is of use for showing people
-/// who is there, and nothing to give rights for. Neighbors speak for themselves, each over a connection
-/// whose other end the transport has proven.
+/// The descriptions of neighbors come from the neighbors themselves, over connections authenticated
+/// by the transport. All others are relayed and unsigned: use them for display only, never to grant
+/// rights.
 public struct PresenceGraph: Sendable, Hashable {
-    /// This peer.
+    /// The local peer.
     public let localPeer: PresencePeer
-    /// All others, the nearest first.
+    /// All other reachable peers, the nearest first.
     public let remotePeers: [PresencePeer]
     /// Peers without a connection to this one, with the reasons; other peers may still reach them.
     public let disconnectedPeers: [DisconnectedPeer]
 
-    /// A peer of it.
+    /// The local or remote peer with a key.
     public subscript(key: PeerKey) -> PresencePeer? {
         key == localPeer.key ? localPeer : remotePeers.first { $0.key == key }
     }
 
-    /// All connections, each once.
+    /// All connections, without duplicates.
     public var connections: [PresenceConnection] {
         var seen: Set<PresenceConnection> = []
         return ([localPeer] + remotePeers).flatMap(\.connections).filter {
@@ -28,25 +28,25 @@ public struct PresenceGraph: Sendable, Hashable {
     }
 }
 
-/// A peer of the mesh, as it describes itself.
+/// A reachable peer, as it describes itself.
 public struct PresencePeer: Sendable, Hashable {
-    /// By what it is known.
+    /// The key that identifies the peer.
     public let key: PeerKey
-    /// What people call the device.
+    /// The readable name of the device.
     public let deviceName: String
-    /// Whether it calls itself a server.
+    /// Whether the peer presents itself as a server.
     public let isServer: Bool
-    /// The system that it runs on; none where it has not said.
+    /// The operating system, or nil if the peer has not reported one.
     public let operatingSystem: String?
-    /// Its version of Sheaf; none where it has not said.
+    /// The version of Sheaf, or nil if the peer has not reported one.
     public let sheafVersion: String?
-    /// Over how many connections it is reached: 0 is this peer, 1 a neighbor.
+    /// Number of connections on the shortest path: 0 for the local peer, 1 for a neighbor.
     public let distance: Int
-    /// Its connections with others, which both ends know of.
+    /// The connections of the peer that both ends report.
     public let connections: [PresenceConnection]
     private let metadataBytes: [UInt8]
 
-    /// What its user has said of it, with `Presence.setMetadata(_:)`.
+    /// The metadata that the peer has set with `Presence.setMetadata(_:)`.
     public var metadata: Object {
         guard case .object(let object)? = try? Value(jsonBytes: metadataBytes) else {
             return Object()
@@ -57,46 +57,46 @@ public struct PresencePeer: Sendable, Hashable {
 
 /// A connection between two peers.
 public struct PresenceConnection: Sendable, Hashable {
-    /// The lesser one of both keys, byte by byte.
+    /// The lesser key in bytewise order.
     public let peer1: PeerKey
-    /// The greater one of both keys.
+    /// The greater key in bytewise order.
     public let peer2: PeerKey
-    /// What it goes over.
+    /// The kind of transport.
     public let kind: PeerConnectionKind
 
-    /// Tells it from all others of the mesh: both keys, and what it goes over.
+    /// The unique id of the connection in the graph, composed of both keys and the kind.
     public var id: String { "\(peer1)<->\(peer2):\(kind)" }
 
-    /// The other end, seen from a peer.
+    /// Returns the peer at the other end than `key`.
     public func other(than key: PeerKey) -> PeerKey { key == peer1 ? peer2 : peer1 }
 }
 
 extension PresenceGraph {
-    /// The graph that records make; the first is of this peer, and nearer ones stand before farther ones.
+    /// Creates a graph from records in order of distance, beginning with the local peer.
     package init(_ records: [PeerRecord], disconnected: [DisconnectedPeer] = []) {
-        precondition(!records.isEmpty, "A peer knows itself.")
-        let places = Dictionary(
+        precondition(!records.isEmpty, "The first record is that of the local peer.")
+        let indices = Dictionary(
             records.enumerated().map { ($0.element.key, $0.offset) }, uniquingKeysWith: min)
         var connections = records.map { _ in [PresenceConnection]() }
         var distances = records.map { _ in 0 }
-        for (place, record) in records.enumerated() {
+        for (index, record) in records.enumerated() {
             for neighbor in record.neighbors {
-                guard let other = places[neighbor.key],
+                guard let other = indices[neighbor.key],
                     let kind = records[other].kind(ofConnectionWith: record.key)
                 else { continue }
-                if other > place, distances[other] == 0 { distances[other] = distances[place] + 1 }
+                if other > index, distances[other] == 0 { distances[other] = distances[index] + 1 }
                 let isLess = record.key.lexicographicallyPrecedes(neighbor.key)
-                // Where the two do not agree what it is, it is what the lesser one says.
+                // If the ends report different kinds, the kind reported by the lesser key applies.
                 let (low, high) = isLess ? (record.key, neighbor.key) : (neighbor.key, record.key)
-                connections[place].append(
+                connections[index].append(
                     PresenceConnection(
                         peer1: PeerKey(unchecked: low), peer2: PeerKey(unchecked: high),
                         kind: PeerConnectionKind(rawValue: isLess ? neighbor.kind : kind) ?? .other)
                 )
             }
         }
-        let peers = records.indices.map { place in
-            PresencePeer(records[place], distance: distances[place], connections[place])
+        let peers = records.indices.map { index in
+            PresencePeer(records[index], distance: distances[index], connections[index])
         }
         disconnectedPeers = disconnected
         localPeer = peers[0]

@@ -1,23 +1,23 @@
 import Synchronization
 
-/// Somebody who is told who is there, and what becomes of that.
+/// The registration of a callback or a sequence for changes of the presence graph.
 ///
-/// Who is slower than the mesh gets the newest graph, and not those between. An observer that nobody holds goes
-/// on until it is cancelled, or the peer is closed.
+/// A slow observer gets the newest graph and misses those in between. The observer stays
+/// registered, even if not retained, until it is canceled or the peer is closed.
 public final class PresenceObserver: Sendable {
     private struct State: Sendable {
         var newest: PresenceGraph?
-        /// Whether anything was ever put.
+        /// Whether a graph was put or the delivery has ended.
         var hasBegun = false
-        /// Whether a task calls, or is about to.
+        /// Whether a task is calling `onChange`, or is about to.
         var isCalling = false
         var isCancelled = false
-        /// Who waits for the next graph of a sequence.
+        /// The continuation of a sequence that waits for the next graph.
         var waiter: (@Sendable (PresenceGraph?) -> Void)?
     }
 
     private let state = Mutex(State())
-    /// None where an asynchronous sequence asks for each graph.
+    /// The callback; nil if an asynchronous sequence consumes the graphs.
     private let onChange: (@Sendable (PresenceGraph) -> Void)?
     private weak let board: PresenceBoard?
 
@@ -26,18 +26,18 @@ public final class PresenceObserver: Sendable {
         self.onChange = onChange
     }
 
-    /// Whether nothing more will be delivered.
+    /// Whether the delivery has ended.
     public var isCancelled: Bool { state.withLock(\.isCancelled) }
 
-    /// Stops the delivery: no call begins after this has returned.
+    /// Stops the delivery: no callback begins after this returns.
     ///
-    /// It waits for nobody, so a call that has begun by then goes on. Further calls do nothing.
+    /// It does not wait for a running callback. Further calls have no effect.
     public func cancel() {
         end()
         board?.remove(self)
     }
 
-    /// Ends the delivery.
+    /// Ends the delivery without removing the observer from the board.
     func end() {
         let waiter = state.withLock { state in
             defer { state = State(hasBegun: true, isCancelled: true) }
@@ -46,7 +46,7 @@ public final class PresenceObserver: Sendable {
         waiter?(nil)
     }
 
-    /// Takes a graph in.
+    /// Delivers a graph, or stores it until the consumer is ready.
     func put(_ graph: PresenceGraph, unlessThereIsOne isFirst: Bool = false) {
         let (waiter, isToCall) = state.withLock { state in
             guard !state.isCancelled, !(isFirst && state.hasBegun) else {
@@ -66,7 +66,7 @@ public final class PresenceObserver: Sendable {
         if isToCall { Task { call() } }
     }
 
-    /// Calls the callback until there is nothing newer.
+    /// Calls the callback until there is no newer graph.
     private func call() {
         while let graph = next() { onChange?(graph) }
     }
@@ -79,8 +79,9 @@ public final class PresenceObserver: Sendable {
         }
     }
 
-    /// Calls `waiter` with the newest graph, or the next one; with none when there will be none, and for
-    /// whoever comes while somebody else waits.
+    /// Calls `waiter` with the newest graph, or with the next one once there is one.
+    ///
+    /// Calls it with nil when the delivery has ended, or if another consumer is waiting.
     fileprivate func take(_ waiter: @escaping @Sendable (PresenceGraph?) -> Void) {
         let graph: PresenceGraph?? = state.withLock { state in
             if let newest = state.newest {
@@ -95,24 +96,24 @@ public final class PresenceObserver: Sendable {
     }
 }
 
-/// Who is there, one graph after the other as it changes.
+/// An asynchronous sequence of presence graphs, one for each change.
 ///
 ///     for await graph in peer.presence.observe() {
 ///         show(graph.remotePeers.map(\.deviceName))
 ///     }
 ///
-/// The first is the graph as it is. Who takes longer than the next change gets the newest one. The sequence ends
-/// when the peer is closed or the observer is cancelled; and the observer is cancelled with the task, or when
-/// nobody holds the sequence any more. One loop at a time goes over it.
+/// The first element is the current graph; a slow consumer misses all but the newest one. The
+/// sequence ends when the peer is closed or the observer is canceled. Canceling the task or
+/// releasing the sequence cancels the observer. Only one task at a time may iterate.
 public struct PresenceObservation: AsyncSequence, Sendable {
     public typealias Element = PresenceGraph
     public typealias Failure = Never
 
-    /// Cancelling it ends the sequence.
+    /// The observer; canceling it ends the sequence.
     public let observer: PresenceObserver
     private let end: End
 
-    /// Cancels the observer when the last copy goes.
+    /// A token that cancels the observer when the last copy of the sequence is released.
     private final class End: Sendable {
         let observer: PresenceObserver
 
@@ -132,7 +133,7 @@ public struct PresenceObservation: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(observer, end) }
 
-    /// Waits for one graph after the other.
+    /// The iterator of a presence observation.
     public struct Iterator: AsyncIteratorProtocol {
         private let observer: PresenceObserver
         private let end: any AnyObject & Sendable

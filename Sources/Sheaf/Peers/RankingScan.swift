@@ -5,26 +5,26 @@ import SheafStorage
 /// The progress of a scan that ranks the documents of a collection.
 struct RankingWalk {
     var ranking: Ranking
-    /// The key of the document to go on with.
+    /// The key of the document at which to continue.
     var position: [UInt8]?
 }
 
-/// Ranks the documents of all queries with a LIMIT, and can pause after any document.
+/// A resumable scan that ranks the documents of all queries with a LIMIT.
 struct RankingScan {
     let snapshot: DocumentSnapshot
     private let factor: Int
-    /// Of the queries that are done.
+    /// The rankings of the completed queries.
     private(set) var rankings = SubscriptionRankings()
-    /// The query to go on with, of all that were subscribed to.
+    /// The index in `SubscriptionMatcher.subscribed` of the query at which to continue.
     private var number = 0
     private var walk: RankingWalk?
 
-    /// Creates a scan that keeps `factor` times as many documents as a LIMIT has.
+    /// Creates a scan that keeps `factor` times as many documents as each LIMIT.
     init(_ snapshot: DocumentSnapshot, widenedBy factor: Int = 1) {
         (self.snapshot, self.factor) = (snapshot, factor)
     }
 
-    /// Ranks what is left; after `EngineError.paused` it is called again.
+    /// Ranks the remaining documents; must be called again after `EngineError.paused`.
     mutating func run(
         _ matcher: SubscriptionMatcher, _ filter: SubscriptionRankings.Filter?
     ) throws(EngineError) {
@@ -45,23 +45,23 @@ struct RankingScan {
     }
 }
 
-/// Moves rankings to a newer state, and can pause after any document.
+/// A resumable update of rankings to a newer snapshot.
 struct RankingAdvance {
-    /// What is done of one query.
+    /// The progress of one query.
     private enum Phase {
-        /// The documents that differ are ranked, from this one on.
+        /// The changed documents are ranked, beginning with `next`.
         case changes(next: Int)
-        /// All documents are ranked anew.
+        /// All documents are ranked again.
         case all(RankingWalk?)
-        /// The documents that are not among the first any more, from this one on.
+        /// The documents that left the ranking are processed, beginning with `next`.
         case departures([[UInt8]], next: Int)
     }
 
     let snapshot: DocumentSnapshot
-    /// The keys of the documents that differ; nil where these are not known.
+    /// The keys of the changed documents; nil if unknown.
     private let changed: [[UInt8]]?
     private let old: SubscriptionRankings
-    /// The rankings of the newer state, once `run` has returned.
+    /// The rankings of the newer snapshot, once `run` has returned.
     private(set) var rankings: SubscriptionRankings
     private var index = 0
     private var phase = Phase.changes(next: 0)
@@ -71,7 +71,7 @@ struct RankingAdvance {
         (self.snapshot, self.changed) = (snapshot, changed)
     }
 
-    /// Moves what is left; after `EngineError.paused` it is called again.
+    /// Updates the remaining rankings; must be called again after `EngineError.paused`.
     mutating func run(
         _ matcher: SubscriptionMatcher, _ filter: SubscriptionRankings.Filter?
     ) throws(EngineError) {
@@ -85,7 +85,7 @@ struct RankingAdvance {
         }
     }
 
-    /// Moves one query, phase by phase.
+    /// Updates the ranking of one query, phase by phase.
     private mutating func advance(
         _ matcher: SubscriptionMatcher, _ filter: SubscriptionRankings.Filter?,
         _ collection: UInt16
@@ -117,7 +117,7 @@ struct RankingAdvance {
         }
     }
 
-    /// Ranks the documents that differ; false where all have to be ranked.
+    /// Ranks the changed documents; returns false if all documents must be ranked.
     private mutating func takeChanges(
         from first: Int, _ matcher: SubscriptionMatcher, _ filter: SubscriptionRankings.Filter?,
         _ collection: UInt16
@@ -135,15 +135,16 @@ struct RankingAdvance {
         return true
     }
 
-    /// The documents that were among the first and are not any more, in an order that does not vary.
+    /// The ids of the documents that left the ranking, in ascending order.
     private var departed: [[UInt8]] {
         let before = old.terms[index].ranking
         return rankings.terms[index].ranking.left.filter { before.contains($0) }
             .sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    /// Lowers the floor to the documents that have left and still match: they are sent once more, and then
-    /// the other side may have them as they were.
+    /// Lowers the floor to the first document that left the ranking and still matches.
+    ///
+    /// These documents are sent once more; afterwards the peer may have outdated states of them.
     private mutating func noteDepartures(
         _ ids: [[UInt8]], from first: Int, _ matcher: SubscriptionMatcher,
         _ filter: SubscriptionRankings.Filter?, _ collection: UInt16
@@ -154,7 +155,7 @@ struct RankingAdvance {
             let key = StoreKey.document(collection: collection, id: ids[number]).bytes
             let row: Ranking.Row?
             if let filter, try !isVisible(key, to: filter) {
-                // The other side keeps the document as it was when it knew of it.
+                // The peer keeps the last state that it could read.
                 row = before.row(of: ids[number])
             } else {
                 row = try matcher.rank(key, rankings.terms[index].number, in: snapshot, nil)
@@ -165,7 +166,7 @@ struct RankingAdvance {
         }
     }
 
-    /// Whether a filter lets the other side know a document as it is.
+    /// Whether a filter lets the peer read the current state of a document.
     private func isVisible(
         _ key: [UInt8], to filter: SubscriptionRankings.Filter
     ) throws(EngineError) -> Bool {

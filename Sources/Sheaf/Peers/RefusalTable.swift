@@ -2,24 +2,25 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// Local documents that other peers refuse for want of rights, by the keys of the peers.
+/// Local documents that other peers refuse for lack of rights, by the keys of the peers.
 ///
-/// An entry goes when the peer acknowledges a later state of the document without refusing it, and when the document
-/// is taken away here. It is kept in memory alone: after a restart the two sides compare, the document is sent
-/// again, and refused again.
+/// An entry is removed when the peer acknowledges a later state of the document without refusing
+/// it, or when the document is evicted locally. The table is kept in memory only: after a restart
+/// the two sides reconcile, and the document is sent and refused again.
 struct RefusalTable {
-    /// One document.
+    /// A refused document.
     struct Entry {
-        /// The commits here that the peer lacks of it, ascending.
+        /// The local commits of the document that the peer lacks, ascending.
         fileprivate(set) var commits: [CommitID] = []
         fileprivate(set) var reason: RefusedWrite.Reason
         fileprivate var milliseconds: UInt64
-        /// The commit whose acknowledgement shows that the peer has taken the document; nil until
-        /// the document is sent again.
+        /// The commit whose acknowledgment shows that the peer has accepted the document.
+        ///
+        /// It is nil until the document is sent again.
         fileprivate var takenWith: CommitID?
     }
 
-    /// The documents of one peer.
+    /// The refused documents of one peer.
     private struct Documents {
         var entries: [DocumentAddress: Entry] = [:]
         var omitted: UInt64 = 0
@@ -29,7 +30,7 @@ struct RefusalTable {
         var isEmpty: Bool { entries.isEmpty && omitted == 0 }
     }
 
-    /// Maximum number of documents of one peer, of all peers together, and of the bytes of their addresses.
+    /// Limits on the documents of one peer, the documents of all peers, and the bytes of addresses.
     static let mostOfPeer = 1_024
     private static let most = 8_192
     private static let mostBytes = 4 << 20
@@ -37,12 +38,12 @@ struct RefusalTable {
     private var peers: [[UInt8]: Documents] = [:]
     private var count = 0
     private var byteCount = 0
-    /// The peers of which something has changed, and what is new of them.
+    /// The peers whose refusals have changed, with the newly refused documents.
     private var changed: [[UInt8]: Set<DocumentAddress>] = [:]
 
     var isEmpty: Bool { peers.isEmpty }
 
-    /// Whether a peer refuses a document as it was written here.
+    /// Whether a peer refuses the local state of a document.
     func has(_ address: DocumentAddress, of key: [UInt8]) -> Bool {
         peers[key]?.entries[address] != nil
     }
@@ -57,7 +58,7 @@ struct RefusalTable {
 
     // MARK: Refused documents
 
-    /// Records a document that a peer refuses, with the commits here that the peer lacks of it.
+    /// Records a refused document, with the local commits of it that the peer lacks.
     mutating func add(
         _ address: DocumentAddress, _ commits: [CommitID], _ reason: RefusedWrite.Reason,
         of key: [UInt8], milliseconds: UInt64
@@ -65,7 +66,7 @@ struct RefusalTable {
         var documents = peers[key] ?? Documents()
         if var entry = documents.entries[address] {
             let isKnown = commits.allSatisfy(entry.commits.contains)
-            // A peer also refuses what it asks for, and the own grant does not let this side send.
+            // The reason `ownGrant` is kept, since the peer itself also refuses such a document.
             let isOld = isKnown && (entry.reason == reason || entry.reason == .ownGrant)
             entry.takenWith = nil
             if !isOld { entry.reason = reason }
@@ -89,7 +90,7 @@ struct RefusalTable {
         peers[key] = documents
     }
 
-    /// Counts documents that a peer refuses, and for which the table has no room.
+    /// Counts refused documents beyond the maximum of the table.
     mutating func omit(_ count: UInt64, through commit: CommitID, of key: [UInt8]) {
         guard count > 0 else { return }
         var documents = peers[key] ?? Documents()
@@ -103,16 +104,17 @@ struct RefusalTable {
 
     // MARK: Accepted documents
 
-    /// Records that a document is sent again, with the step of `commit`.
+    /// Records that a document is sent again, with the batch of `commit`.
     mutating func noteSent(_ address: DocumentAddress, with commit: CommitID, to key: [UInt8]) {
         guard peers[key]?.entries[address] != nil else { return }
         peers[key]?.entries[address]?.takenWith = commit
     }
 
-    /// Notes that a peer has compared all that it wants: what it does not take it refuses again before it acknowledges
-    /// this commit.
+    /// Records that a peer has reconciled its complete subscription with `commit`.
     ///
-    /// That says nothing of documents that the own grant forbids, which are not sent.
+    /// Before it acknowledges the commit it refuses again each document that it does not accept.
+    /// This does not apply to documents that this peer's own grant forbids, since they are not
+    /// sent.
     mutating func noteCompared(
         with commit: CommitID, by key: [UInt8], except unsendable: Set<DocumentAddress>
     ) {
@@ -123,7 +125,7 @@ struct RefusalTable {
         peers[key]?.omittedTakenWith = commit
     }
 
-    /// Notes that acknowledgements belong to another subscription from now on.
+    /// Discards the expected acknowledgments of a peer: it has a new subscription.
     mutating func beginAnew(_ key: [UInt8]) {
         guard let documents = peers[key] else { return }
         for (address, entry) in documents.entries where entry.takenWith != nil {
@@ -132,7 +134,7 @@ struct RefusalTable {
         peers[key]?.omittedTakenWith = nil
     }
 
-    /// Removes the documents that a peer has taken since.
+    /// Removes the documents that a peer has accepted by acknowledging `commit`.
     mutating func noteAcknowledged(_ commit: CommitID, by key: [UInt8]) {
         guard let documents = peers[key] else { return }
         for (address, entry) in documents.entries {
@@ -153,7 +155,7 @@ struct RefusalTable {
         changed[key, default: []].remove(address)
     }
 
-    /// Removes the entries of a document for all peers, since it was removed here.
+    /// Removes the entries of a document for all peers.
     mutating func remove(_ address: DocumentAddress) {
         for key in Array(peers.keys) { remove(address, of: key) }
     }
@@ -166,7 +168,7 @@ struct RefusalTable {
         changed[key, default: []].formUnion([])
     }
 
-    /// Forgets peers that are not remembered any more.
+    /// Removes the entries of all peers that are not in `known`.
     mutating func forget(but known: Set<[UInt8]>) {
         for key in Array(peers.keys) where !known.contains(key) {
             for address in addresses(of: key) { remove(address, of: key) }
@@ -186,7 +188,7 @@ struct RefusalTable {
         }
     }
 
-    /// Returns all refusals of a peer, in the order of the addresses.
+    /// Returns all refusals of a peer, in address order.
     func refusals(of key: [UInt8]) -> PeerRefusals {
         guard let documents = peers[key] else { return PeerRefusals() }
         return PeerRefusals(
@@ -194,7 +196,7 @@ struct RefusalTable {
             omitted: documents.omitted, omittedThrough: documents.omittedThrough)
     }
 
-    /// Returns the refusal of one document; nil where there is none.
+    /// Returns the refusal of one document, or nil.
     func write(_ address: DocumentAddress, of key: [UInt8]) -> RefusedWrite? {
         guard let entry = peers[key]?.entries[address],
             let id = try? DocumentID.id(of: address.id)
@@ -207,7 +209,7 @@ struct RefusalTable {
 }
 
 extension RefusalTable.Entry {
-    /// Adds commits; of more than there is room for, the first and the newest stay.
+    /// Adds commits; beyond the maximum, keeps the first and the newest ones.
     fileprivate mutating func merge(_ others: [CommitID]) {
         let all = Set(commits).union(others).sorted()
         commits =

@@ -2,9 +2,10 @@ import SheafBytes
 public import SheafDocument
 import SheafSync
 
-/// A document that a peer refuses as it was written here, for want of rights.
+/// A local write that a peer refuses for lack of rights.
 ///
-/// ``PeerSync/wait(for:on:)`` throws it. The document stays as it is here until it is reverted or written anew:
+/// ``PeerSync/wait(for:on:)`` throws it. The local document is unchanged until it is reverted or
+/// overwritten:
 ///
 ///     do {
 ///         try await peer.sync.wait(for: commit, on: server)
@@ -13,11 +14,11 @@ import SheafSync
 ///         try await peer.sync.revert(refused)
 ///     }
 public struct RefusedWrite: Error, Sendable, Hashable {
-    /// The rule that forbids a write; new ones may come with new versions.
+    /// The rule that forbids a write; later versions may add cases.
     public enum Reason: String, Sendable, Hashable {
-        /// The rules of the peer forbid the document as it is here.
+        /// The rules of the peer forbid the local state of the document.
         case document
-        /// The rules of the peer forbid changes of the document that is there.
+        /// The rules of the peer forbid changes to its state of the document.
         case original
         /// The grant of this peer forbids the document, so it is not sent.
         case ownGrant
@@ -28,18 +29,18 @@ public struct RefusedWrite: Error, Sendable, Hashable {
     /// The peer that refuses the document.
     public let peer: PeerKey
     public let reason: Reason
-    /// The numbers of the commits here that the peer lacks of the document, ascending.
+    /// The local commits of the document that the peer lacks, ascending.
     ///
-    /// Of more than sixteen these are the first and the newest. After a restart they can include commits that the
-    /// peer has.
+    /// If there are more than sixteen, these are the first and the newest ones. After a restart
+    /// they can include commits that the peer has.
     public let commitIDs: [Int64]
-    /// When this peer learned of it, in milliseconds since 1970.
+    /// Time at which this peer received the refusal, in milliseconds since 1970.
     public let milliseconds: Int64
 
-    /// Maximum number of commits that are kept of one document.
+    /// Maximum number of commits kept for one document.
     static let mostCommits = 16
 
-    /// Whether the peer lacks the part of a commit that is in the document.
+    /// Whether the peer lacks the changes of `commit` to the document.
     package func concerns(_ commit: UInt64) -> Bool {
         let commit = Int64(clamping: commit)
         guard commitIDs.count >= Self.mostCommits, let first = commitIDs.first,
@@ -52,16 +53,16 @@ public struct RefusedWrite: Error, Sendable, Hashable {
 extension RefusedWrite: CustomStringConvertible {
     public var description: String {
         let name = "\(Value.string(collection).json.shortened) \(documentID.json.shortened)"
-        return "the peer \(peer) does not take the document \(name): \(reason)"
+        return "the peer \(peer) refuses the document \(name): \(reason)"
     }
 }
 
 extension RefusedWrite.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .document: "its rules do not let this peer write the document as it is here"
-        case .original: "its rules do not let this peer change the document that is there"
-        case .ownGrant: "the grant of this peer does not let it write the document there"
+        case .document: "its rules do not allow this peer to write the local state of the document"
+        case .original: "its rules do not allow this peer to change its state of the document"
+        case .ownGrant: "the grant of this peer does not allow it to write the document there"
         }
     }
 }
@@ -76,7 +77,7 @@ extension RefusedWrite.Reason {
 }
 
 extension RefusedWrite {
-    /// The row of `system:refused_writes`.
+    /// The row in `system:refused_writes`.
     var row: Object {
         let address = "\(peer)/\(Value.string(collection).json)/\(documentID.json)"
         return [
@@ -89,10 +90,10 @@ extension RefusedWrite {
     }
 }
 
-/// The writes that one peer refused.
+/// The local writes that one peer refuses.
 package struct PeerRefusals: Sendable {
     package var writes: [RefusedWrite] = []
-    /// Number of documents that there was no room for, and the newest commit that has one of them.
+    /// Number of refused documents beyond the maximum; `omittedThrough` is their newest commit.
     package var omitted: UInt64 = 0
     var omittedThrough: UInt64 = 0
 

@@ -1,69 +1,69 @@
 import SheafDocument
 import SheafSync
 
-/// Documents of peers that were not written, since they are stamped too far ahead of the clock here.
+/// Quarantined documents: not written, since they are stamped too far ahead of the local clock.
 ///
-/// Their bytes are not kept: the addresses are, with the time from which on a document may be taken. It is asked
-/// for again then. Of more documents than there is room for, only the earliest time is kept, and all is
-/// compared at that time.
+/// The table contains the address and the time of each document, but not its bytes. When the local
+/// clock accepts the time, the document is requested again. Of the documents beyond the maximum
+/// only the earliest time is kept, at which the two sides reconcile.
 struct SetAsideTable {
-    /// One document.
+    /// A quarantined document.
     struct Entry {
-        /// The latest time of its dots.
+        /// The latest time of the document's dots.
         var time: HybridTime
-        /// When it is asked for again before its time, since it was written from elsewhere; nil where it is not.
+        /// Time of an early retry, set when another peer's state was written; otherwise nil.
         var retryAt: UInt64?
-        /// How long that is put off the next time.
+        /// Delay of the retry after the next failure.
         var retryNanoseconds = SetAsideTable.firstRetryNanoseconds
     }
 
-    /// The documents of one peer.
+    /// The quarantined documents of one peer.
     struct Documents {
         fileprivate(set) var entries: [DocumentAddress: Entry] = [:]
-        /// Number of documents that there was no room for, and the earliest time of them.
+        /// Number of documents beyond the maximum, and their earliest time.
         fileprivate(set) var omitted: (count: Int, earliest: HybridTime)?
-        /// When all may be compared for those.
+        /// Earliest time of a reconciliation for the omitted documents.
         fileprivate var comparableAt: UInt64 = 0
-        /// The latest time of all that were set aside since there were none.
+        /// The latest time of all documents quarantined since the quarantine was last empty.
         fileprivate(set) var latest = HybridTime.initial
 
         var count: Int { entries.count + (omitted?.count ?? 0) }
         var isEmpty: Bool { count == 0 }
     }
 
-    /// Maximum number of documents of all peers together, and of the bytes of their addresses.
+    /// Maximum number of documents of all peers, and of bytes of their addresses.
     static let most = 4_096
     private static let mostBytes = 1 << 20
-    /// Maximum number of documents, and of bytes of their addresses, that are asked for at once.
+    /// Maximum number of documents, and of bytes of their addresses, in one request.
     private static let mostAsked = 512
     private static let mostAskedBytes = 128 << 10
     fileprivate static let firstRetryNanoseconds: UInt64 = 30_000_000_000
     private static let mostRetryNanoseconds: UInt64 = 3_600_000_000_000
-    /// All is compared for documents without room no more often than this.
+    /// Minimum interval between reconciliations for omitted documents.
     private static let compareNanoseconds: UInt64 = 60_000_000_000
-    /// The clock on the wall may be set at any time, so it is read this often.
+    /// Maximum interval between checks, since the wall clock may be set at any time.
     private static let checkNanoseconds: UInt64 = 30_000_000_000
 
     private var peers: [[UInt8]: Documents] = [:]
     private var count = 0
     private var byteCount = 0
-    /// When documents are looked through next; nil where there are none.
+    /// Time of the next check; nil if no documents are quarantined.
     private(set) var checkAt: UInt64?
 
     subscript(key: [UInt8]) -> Documents? { peers[key] }
 
     var isEmpty: Bool { peers.isEmpty }
 
-    /// The addresses of the documents of all peers.
+    /// The addresses of the quarantined documents of all peers.
     var addresses: Set<DocumentAddress> {
         guard count > 0 else { return [] }
         return peers.values.reduce(into: []) { $0.formUnion($1.entries.keys) }
     }
 
-    /// The peers that have documents here.
+    /// The keys of the peers with quarantined documents, in order.
     var keys: [[UInt8]] { peers.keys.sorted { $0.lexicographicallyPrecedes($1) } }
 
-    /// Notes a document of a peer that was not written.
+    /// Quarantines a document of a peer.
     mutating func add(
         _ address: DocumentAddress, _ time: HybridTime, of key: [UInt8], at now: UInt64
     ) {
@@ -88,7 +88,7 @@ struct SetAsideTable {
         peers[key] = documents
     }
 
-    /// Notes documents that there was no room for on their way here.
+    /// Counts documents of a peer that a write job omitted beyond its maximum.
     mutating func omit(_ count: Int, _ earliest: HybridTime, of key: [UInt8], at now: UInt64) {
         guard count > 0 else { return }
         checkAt = checkAt.map { min($0, now) } ?? now
@@ -98,10 +98,10 @@ struct SetAsideTable {
         peers[key] = documents
     }
 
-    /// Notes a document that a peer has sent and that is here now.
+    /// Removes a document that was written, and schedules retries of it at other peers.
     mutating func settle(_ address: DocumentAddress, of key: [UInt8], at now: UInt64) {
         remove(address, of: key)
-        // Others may have it as it is now, and may not send it for that.
+        // Another peer with this state does not send it unasked, so its entry is retried.
         for other in peers.keys where peers[other]?.entries[address] != nil {
             peers[other]?.entries[address]?.retryAt = now + Self.firstRetryNanoseconds
         }
@@ -117,7 +117,7 @@ struct SetAsideTable {
         if peers.isEmpty { checkAt = nil }
     }
 
-    /// Forgets the documents of a peer that there was no room for: all are compared.
+    /// Resets the number of omitted documents of a peer, since reconciliation finds them.
     mutating func removeOmitted(of key: [UInt8]) {
         guard var documents = peers[key] else { return }
         documents.omitted = nil
@@ -125,18 +125,18 @@ struct SetAsideTable {
         if peers.isEmpty { checkAt = nil }
     }
 
-    /// Forgets a peer, with which all has to be compared again.
+    /// Removes all documents of a peer.
     mutating func remove(peer key: [UInt8]) {
         for address in peers[key]?.entries.keys ?? [:].keys { remove(address, of: key) }
         removeOmitted(of: key)
     }
 
-    /// Has documents looked through with the next event.
+    /// Schedules a check with the next event.
     mutating func scheduleCheck(at now: UInt64) {
         if !peers.isEmpty { checkAt = now }
     }
 
-    /// Notes that documents were looked through, and when that is due again.
+    /// Schedules the next check, at the wall time `earliest` or after the maximum interval.
     mutating func scheduleCheck(after earliest: UInt64?, wall: UInt64, at now: UInt64) {
         guard !peers.isEmpty else { return checkAt = nil }
         var wait = Self.checkNanoseconds
@@ -148,7 +148,7 @@ struct SetAsideTable {
         checkAt = now + wait
     }
 
-    /// The documents of a peer that may be taken by now, as many as are asked for at once, in order.
+    /// Returns the documents of a peer that may be requested again, in order, up to the maximum.
     func due(
         of key: [UInt8], _ clock: SetAsideClock
     ) -> (addresses: [DocumentAddress], comparesAll: Bool) {
@@ -170,7 +170,7 @@ struct SetAsideTable {
         return (Array(fitting), comparesAll)
     }
 
-    /// The earliest time on the wall at which a document may be taken that may not be taken yet.
+    /// Returns the earliest wall time at which a further document becomes acceptable.
     func earliest(_ clock: SetAsideClock) -> UInt64? {
         var earliest: UInt64?
         for documents in peers.values {
@@ -193,22 +193,22 @@ extension SetAsideTable.Documents {
     }
 }
 
-/// The clocks by which documents that were set aside may be taken.
+/// The wall clock and the monotonic clock at one moment, to decide which documents are acceptable.
 struct SetAsideClock {
     let wall: UInt64
     let now: UInt64
     static let leniency = HybridClock.defaultLeniencyMilliseconds
 
-    /// Whether a document of this time may be taken.
+    /// Whether a document with this time is acceptable.
     func accepts(_ time: HybridTime) -> Bool { acceptableFrom(time) <= wall }
 
-    /// The time on the wall from which on a document of this time may be taken.
+    /// Returns the wall time from which a document with this time is acceptable.
     func acceptableFrom(_ time: HybridTime) -> UInt64 {
         time.milliseconds - min(time.milliseconds, Self.leniency)
     }
 }
 
 extension DocumentAddress {
-    /// About how many bytes it takes.
+    /// Approximate number of bytes of the address in memory.
     var memoryLength: Int { collection.utf8.count + id.count + 64 }
 }

@@ -4,14 +4,14 @@ import SheafQuery
 import SheafStorage
 import SheafSync
 
-/// Says which documents match what somebody has subscribed to.
+/// An evaluator of the queries of a subscription on documents.
 ///
-/// One thread at a time may use it.
+/// Only one thread at a time may use it.
 package final class SubscriptionMatcher {
     private final class Term {
         let query: SubscriptionQuery
         var watched: WatchedSelect?
-        /// What it costs to evaluate the query on 64 bytes of a document: by the length of its text.
+        /// Cost of evaluation on 64 bytes of a document, derived from the length of the query.
         let weight: Int
 
         init(_ query: SubscriptionQuery) {
@@ -20,18 +20,18 @@ package final class SubscriptionMatcher {
         }
     }
 
-    /// What happens where a query cannot be evaluated on a document.
+    /// The handling of errors in the evaluation of a query on a document.
     enum ErrorPolicy {
         case throwing
-        /// The document does not match; an error is thrown only if the document is damaged or the peer stops.
+        /// The document does not match; only damaged documents and cancellation throw an error.
         case mismatching
-        /// The same, but a query that exceeds a limit throws an error.
+        /// As `mismatching`, but exceeding a limit also throws an error.
         case mismatchingWithinLimits
 
         fileprivate func throwsError(_ reason: QueryError.Reason) -> Bool {
             switch self {
             case .throwing: true
-            // A rule whose evaluation the end of the peer has cancelled says nothing of the document.
+            // A canceled evaluation has no result.
             case .mismatching: reason == .damaged || reason == .cancelled
             case .mismatchingWithinLimits:
                 reason == .damaged || reason == .cancelled || reason == .limit
@@ -39,32 +39,32 @@ package final class SubscriptionMatcher {
         }
     }
 
-    /// What was subscribed to, in that order, without what other queries cover.
+    /// The queries in order of subscription, without those that other queries cover.
     let subscribed: [SubscriptionQuery]
-    /// Whether a query has a LIMIT, so that one document does not tell whether it belongs to it.
+    /// Whether a query has a LIMIT, so that its result depends on more than one document.
     let isRanked: Bool
     private let ranked: Set<[UInt8]>
     private let queries: QueryEngine
-    /// What counts the cost of evaluation; none where it may cost anything.
+    /// The meter of the evaluation cost; nil if the cost is not limited.
     let meter: EvaluationMeter?
-    /// Whether the lengths of documents and queries count, besides the arguments and results of functions.
+    /// Whether document and query lengths count, in addition to function arguments and results.
     private let chargesLength: Bool
     private let errorPolicy: ErrorPolicy
-    /// Whether the log has such an error of the rule.
+    /// Whether an error of the rule was logged.
     private var hasLoggedError = false
-    /// What decides, before a query is evaluated on a document, whether the other side may read it.
+    /// The filter that decides, before queries are evaluated, whether the peer may read a document.
     ///
-    /// Otherwise the cost of a query would depend on documents that the other side may not read.
+    /// Otherwise the cost of a query would depend on documents that the peer may not read.
     private let filter: SubscriptionRankings.Filter?
-    /// The document whose evaluation was interrupted last.
+    /// The progress of the evaluation that was interrupted last.
     private var resumption: MatchResumption?
-    /// The last collection that was asked about, and what asks plainly for it: mostly it is the same again.
+    /// The last requested collection, which is mostly requested again, and its terms without LIMIT.
     private var last: (collection: String, terms: [Term]?) = ("", nil)
-    /// One for each query.
+    /// One term for each query.
     private let terms: [Term]
-    /// Those that each document tells of by itself, by the bytes of the names of their collections.
+    /// The terms without LIMIT, by the UTF-8 bytes of their collections.
     private var plain: [[UInt8]: [Term]] = [:]
-    /// The collections that are asked for, each once.
+    /// The collections of the queries, without duplicates.
     let collections: [String]
     private let names: Set<[UInt8]>
 
@@ -72,17 +72,17 @@ package final class SubscriptionMatcher {
         self.init(queries, engine, meter: nil, where: nil)
     }
 
-    /// Creates a matcher whose evaluations may cost anything, until `stop` ends them.
+    /// Creates a matcher without a cost limit; `stop` cancels its evaluations.
     convenience init(
         _ queries: [SubscriptionQuery], _ engine: QueryEngine, stop: EvaluationStop?
     ) {
         self.init(queries, engine, meter: .unlimited(stop: stop), where: nil)
     }
 
-    /// Creates a matcher for what a peer may read or write of stored documents.
+    /// Creates a matcher for a rule that decides which stored documents a peer may read or write.
     ///
-    /// An error would show the peer something of a document that it may not read. Without a meter its evaluations may
-    /// cost anything, until `stop` ends them.
+    /// Errors count as mismatches, since they would reveal something about unreadable documents.
+    /// Without a meter the cost is not limited; `stop` cancels the evaluations.
     convenience init(
         rule: [SubscriptionQuery], _ engine: QueryEngine, meter: EvaluationMeter? = nil,
         stop: EvaluationStop?
@@ -120,10 +120,10 @@ package final class SubscriptionMatcher {
 
     func asks(for collection: String) -> Bool { names.contains(Array(collection.utf8)) }
 
-    /// Whether documents of a collection are asked for that tell by themselves that they are.
+    /// Whether a query without LIMIT selects from a collection.
     func asksPlainly(for collection: String) -> Bool { plainTerms(of: collection) != nil }
 
-    /// Whether some of the documents of a collection are asked for by ORDER BY and LIMIT.
+    /// Whether a query with LIMIT selects from a collection.
     func hasLimit(in collection: String) -> Bool {
         isRanked && ranked.contains(Array(collection.utf8))
     }
@@ -135,7 +135,7 @@ package final class SubscriptionMatcher {
         return last.terms
     }
 
-    /// Whether a document, as it is or was, matches one of the queries without LIMIT.
+    /// Whether a state of a document matches one of the queries without LIMIT.
     func matches(
         _ document: EncodedDocument, id: UnsafeRawBufferPointer, in collection: String,
         nameCount: Int, of transaction: DocumentTransaction? = nil
@@ -143,7 +143,7 @@ package final class SubscriptionMatcher {
         guard let terms = plainTerms(of: collection) else { return false }
         let fields = try Self.fields(of: document)
         guard let fields else { return false }
-        // Such a query is the only one of its collection.
+        // A query that matches all documents covers all others of its collection.
         if terms.count == 1, terms[0].query.takesAll { return true }
         let scanned = ScannedDocument(fields, id: id, place: 0, isLasting: false)
         var next = 0
@@ -168,10 +168,10 @@ package final class SubscriptionMatcher {
         return matches
     }
 
-    /// Stands for `EngineError.paused` where only query errors can be thrown.
-    private static let pause = QueryError(.failed, "the evaluation continues later")
+    /// The error that represents `EngineError.paused` where only query errors can be thrown.
+    private static let pause = QueryError(.failed, "the evaluation is paused")
 
-    /// Counts the visit of a document; throws where the turn of the loop is over, or the peer stops.
+    /// Counts the visit of a document; throws if the time slice is over or the peer stops.
     func visit() throws(EngineError) {
         guard let meter else { return }
         guard !meter.isTurnOver else { throw .paused }
@@ -192,7 +192,7 @@ package final class SubscriptionMatcher {
         }
     }
 
-    /// What a query asks of documents; anew where names have a number now that had none.
+    /// Returns the compiled query; compiles it again if the name dictionary has grown.
     private func watched(
         _ term: Term, _ nameCount: Int, _ transaction: DocumentTransaction?
     ) throws(QueryError) -> WatchedSelect? {
@@ -204,7 +204,7 @@ package final class SubscriptionMatcher {
         return watched
     }
 
-    /// Whether a document that is stored matches; nothing does not.
+    /// Whether a stored document matches one of the queries without LIMIT; false for nil.
     func matches(
         _ document: StoredDocument?, key: [UInt8], in collection: String, _ names: NameTable,
         of transaction: DocumentTransaction? = nil
@@ -216,7 +216,8 @@ package final class SubscriptionMatcher {
             guard try filter(document, key, address) else { return false }
         }
         if let resumption, resumption.key != key {
-            // A document that has no turn left must not discard the progress of the one that used it.
+            // A document whose time slice is over must not discard the progress of the interrupted
+            // one.
             guard meter?.isTurnOver != true else { throw .paused }
             self.resumption = nil
         }
@@ -235,17 +236,17 @@ package final class SubscriptionMatcher {
         }
     }
 
-    /// Writes the first error of a rule to the log, since no peer is sent it.
+    /// Logs the first error of a rule, since it is not sent to the peer.
     private func logError(_ error: QueryError) {
         guard !hasLoggedError else { return }
         hasLoggedError = true
         queries.log?.write(
             .warning,
-            "a rule cannot be evaluated on a document, and so does not permit to read or write it",
+            "a rule cannot be evaluated on a document and denies access to it",
             ["reason": error.message])
     }
 
-    /// What a document that is stored is ranked by in one of the queries; none where it does not match.
+    /// Returns the row of a stored document in the ranking of a query; nil if it does not match.
     func rank(
         _ document: StoredDocument, key: [UInt8], inQuery number: Int, _ names: NameTable
     ) throws(EngineError) -> Ranking.Row? {
@@ -258,7 +259,7 @@ package final class SubscriptionMatcher {
         }
     }
 
-    /// The directions in which one of the queries sorts.
+    /// Whether each ORDER BY term of a query is descending.
     func isDescending(_ number: Int, _ names: NameTable) throws(EngineError) -> [Bool] {
         do throws(QueryError) {
             return try watched(terms[number], names.count, nil)?.isDescending ?? []
@@ -292,15 +293,14 @@ package final class SubscriptionMatcher {
         }
     }
 
-    /// A run of one of the queries on a state.
+    /// Returns a run of a query on a snapshot.
     func run(_ query: SubscriptionQuery, on snapshot: DocumentSnapshot) -> QueryRun {
         queries.subscriptionRun(query.statement, query.arguments, on: snapshot, meter)
     }
 }
 
 extension QueryEngine {
-    /// A run on what a transaction has by now, or on the newest durable state; it may go on as long as the
-    /// subscription does.
+    /// Returns an untimed run on the state of a transaction or the newest durable snapshot.
     fileprivate func subscriptionRun(
         _ statement: Statement, _ arguments: ArgumentValues, in transaction: DocumentTransaction?,
         _ meter: EvaluationMeter?

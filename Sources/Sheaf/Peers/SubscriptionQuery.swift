@@ -3,38 +3,36 @@ import SheafDocument
 package import SheafQuery
 package import SheafSync
 
-/// A query that somebody subscribes to, checked and with its arguments.
+/// A validated query of a subscription, with its arguments.
 package struct SubscriptionQuery: Sendable {
     package let statement: Statement
     let arguments: ArgumentValues
     let collection: String
-    /// How many documents of its order it has; none where it has all that match.
+    /// Maximum number of documents selected; nil without LIMIT.
     let limit: Int?
     /// Whether all documents of the collection match.
     let takesAll: Bool
     /// Whether `_id` alone decides whether a document matches.
     let isDecidedByID: Bool
-    /// The query as it is sent.
+    /// The query as sent to other peers.
     package let wire: SubscribedQuery
 
-    /// Takes a statement that a peer can be asked for; refuses all others, and names the part that is
-    /// too much.
+    /// Creates a query from a statement; throws an error that names the unsupported part, if any.
     ///
-    /// Its strictness is fixed here and travels in its text, so that both peers mean the same documents
-    /// whatever their `dql_strict_mode`.
-    ///
-    /// With `isRestricted`, ORDER BY and LIMIT are rejected (`dql_restrict_subscriptions`).
+    /// The strictness becomes part of the sent text, so that both peers select the same documents
+    /// regardless of their `dql_strict_mode`. With `isRestricted`, ORDER BY and LIMIT are rejected
+    /// (`dql_restrict_subscriptions`).
     package init(
         _ statement: Statement, _ arguments: ArgumentValues, _ queries: QueryEngine,
         isRestricted: Bool = false, isStrict: Bool = false
     ) throws(QueryError) {
         let statement = try statement.fixed(isStrict: isStrict)
         guard case .select(let select) = statement.body else {
-            throw Self.refusal("a subscription is a SELECT, and this is none", statement)
+            throw Self.refusal("a subscription must be a SELECT statement", statement)
         }
         if let part = Self.excess(of: select, isRestricted: isRestricted) {
             throw Self.refusal(
-                "a subscription is SELECT * FROM a collection, with or without WHERE; \(part)",
+                "a subscription must be SELECT * FROM a collection with an optional WHERE; \(part)",
                 statement)
         }
         self.statement = statement
@@ -48,10 +46,10 @@ package struct SubscriptionQuery: Sendable {
                 watched.limit == nil && Self.reads(select.condition, onlyField: "_id")
         case .system:
             throw Self.refusal(
-                "\(collection) is made by the system of each peer, and is not synced", statement)
+                "\(collection) is a system collection, which is not replicated", statement)
         case .collections:
             throw Self.refusal(
-                "what a subscription asks for cannot depend on the time; pass a time as an argument",
+                "a subscription cannot depend on the current time; pass a time as an argument",
                 statement)
         }
         wire = try Self.wire(statement, arguments)
@@ -59,7 +57,9 @@ package struct SubscriptionQuery: Sendable {
         try tally.add(self)
     }
 
-    /// Decodes a query that another peer subscribes to, under the `dql_restrict_subscriptions` of this one.
+    /// Decodes a query that another peer subscribes to.
+    ///
+    /// `isRestricted` is the local value of `dql_restrict_subscriptions`.
     package init(
         _ query: SubscribedQuery, _ queries: QueryEngine, isRestricted: Bool
     ) throws(QueryError) {
@@ -78,7 +78,7 @@ package struct SubscriptionQuery: Sendable {
             statement, ArgumentValues(arguments), queries, isRestricted: isRestricted)
     }
 
-    /// Whether a condition reads no other field of a document.
+    /// Whether a condition reads no field except `name`.
     private static func reads(_ condition: Expression?, onlyField name: String) -> Bool {
         var isOnly = true
         try? condition?.forEachPath { (path, _) throws(QueryError) in
@@ -101,20 +101,20 @@ package struct SubscriptionQuery: Sendable {
         }
     }
 
-    /// What a SELECT has that a subscription cannot have.
+    /// Describes the first part of a SELECT that a subscription cannot contain.
     private static func excess(of select: Select, isRestricted: Bool) -> String? {
-        if select.isDistinct { return "DISTINCT is too much" }
+        if select.isDistinct { return "DISTINCT is not allowed" }
         guard select.columns.count == 1, case .all(nil, _) = select.columns[0] else {
-            return "it gives whole documents, so there is nothing to choose between SELECT and FROM"
+            return "it selects complete documents, so the select list must be *"
         }
-        if !select.joins.isEmpty { return "JOIN is too much" }
-        if select.source.ids != nil { return "USE IDS is too much; ask for _id IN (..) in WHERE" }
-        if !select.groups.isEmpty { return "GROUP BY is too much" }
-        if select.having != nil { return "HAVING is too much" }
-        let hint = "is too much, unless dql_restrict_subscriptions is false"
+        if !select.joins.isEmpty { return "JOIN is not allowed" }
+        if select.source.ids != nil { return "USE IDS is not allowed; use _id IN (..) in WHERE" }
+        if !select.groups.isEmpty { return "GROUP BY is not allowed" }
+        if select.having != nil { return "HAVING is not allowed" }
+        let hint = "is not allowed unless dql_restrict_subscriptions is false"
         if isRestricted, !select.ordering.terms.isEmpty { return "ORDER BY \(hint)" }
         if isRestricted, select.ordering.limit != nil { return "LIMIT \(hint)" }
-        if select.ordering.offset != nil { return "OFFSET is too much" }
+        if select.ordering.offset != nil { return "OFFSET is not allowed" }
         return nil
     }
 

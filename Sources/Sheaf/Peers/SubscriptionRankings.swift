@@ -4,26 +4,26 @@ import SheafQuery
 import SheafStorage
 import SheafSync
 
-/// Which documents the queries of a subscription with ORDER BY and LIMIT have, in one state.
+/// The results of a subscription's queries with ORDER BY and LIMIT, in one snapshot.
 struct SubscriptionRankings {
-    /// One query, and its documents.
+    /// A query and its ranking.
     struct Term {
         let query: SubscriptionQuery
-        /// Which one it is of all that were subscribed to.
+        /// The index of the query in `SubscriptionMatcher.subscribed`.
         let number: Int
         var ranking: Ranking
-        /// The first of the documents that the other side may have and is not told of any more.
+        /// The first document that the peer may have in an outdated state; nil if there is none.
         ///
-        /// What comes behind it may be something else there. None where there is no such document.
+        /// Any document ranked after it may be outdated at the peer.
         var floor: Ranking.Row?
     }
 
-    /// Whether the other side may know a document; what it may not know has no rank.
+    /// A predicate for the documents that the peer may read; only these are ranked.
     typealias Filter = (StoredDocument, [UInt8], DocumentAddress) throws(EngineError) -> Bool
 
     var terms: [Term] = []
 
-    /// All documents, each where it comes first.
+    /// The documents of all rankings, in the order of the queries.
     var addresses: [DocumentAddress] {
         terms.flatMap { term in
             term.ranking.rows.map {
@@ -32,17 +32,17 @@ struct SubscriptionRankings {
         }
     }
 
-    /// Whether no query has more documents that match than its LIMIT lets in.
+    /// Whether every ranking contains all matching documents of its query.
     var areAll: Bool { terms.allSatisfy { !$0.ranking.isFull } }
 
-    /// The documents of a collection, by their ids as keys have them.
+    /// Returns the encoded ids of the ranked documents of a collection.
     func ids(in collection: String) -> Set<[UInt8]> {
         var ids: Set<[UInt8]> = []
         forEach(in: collection) { $0.rows.forEach { ids.insert($0.id) } }
         return ids
     }
 
-    /// Whether a document is among them, and whether it was when changes were forgotten.
+    /// Whether a document is ranked, and whether it was before the recorded changes.
     func contains(_ key: [UInt8], in collection: String) -> (now: Bool, before: Bool) {
         let id = Array(key[StoreKey.documentPrefixLength...])
         var found = (now: false, before: false)
@@ -53,7 +53,7 @@ struct SubscriptionRankings {
         return found
     }
 
-    /// The keys of documents that came in since changes were forgotten.
+    /// Returns the keys of the documents that entered a ranking in the recorded changes, in order.
     func entered(_ directory: Directory) -> [[UInt8]] {
         var keys: Set<[UInt8]> = []
         for term in terms {
@@ -77,12 +77,11 @@ struct SubscriptionRankings {
         }
     }
 
-    /// Whether the other side cannot have documents that it would take for some of these, since they were
-    /// better when it was sent them last.
+    /// Whether no outdated document at the peer can rank before one of these.
     var areSure: Bool {
         terms.allSatisfy { term in
             guard let floor = term.floor else { return true }
-            // All that match are here, and there were more once.
+            // The ranking is below its LIMIT, so the peer would also select an outdated document.
             guard term.ranking.isFull else { return false }
             guard let last = term.ranking.rows.last else { return true }
             return !term.ranking.precedes(floor, last)
@@ -93,7 +92,8 @@ struct SubscriptionRankings {
 extension SubscriptionMatcher {
     /// Returns the first documents of each query with a LIMIT, `factor` times as many as the LIMIT.
     ///
-    /// With a filter, only documents that pass it are ranked: a rank among others would tell of them.
+    /// With a filter, only documents that pass it are ranked: a rank among all would reveal hidden
+    /// ones.
     func rankings(
         in snapshot: DocumentSnapshot, widenedBy factor: Int = 1,
         where filter: SubscriptionRankings.Filter?
@@ -103,8 +103,9 @@ extension SubscriptionMatcher {
         return scan.rankings
     }
 
-    /// Returns the first documents of one query; after `EngineError.paused` it is called again with `walk` as
-    /// it was left.
+    /// Returns the first documents of one query.
+    ///
+    /// After `EngineError.paused` it must be called again with the same `walk`.
     func ranking(
         of query: SubscriptionQuery, _ number: Int, in snapshot: DocumentSnapshot, limit: Int,
         _ filter: SubscriptionRankings.Filter?, _ walk: inout RankingWalk?
@@ -123,7 +124,8 @@ extension SubscriptionMatcher {
             (key, document) throws(EngineError) in
             walk?.position = key
             try visit()
-            // The filter decides first: the time that a condition takes would tell of the document, too.
+            // The filter is evaluated first: the time of the condition would reveal hidden
+            // documents.
             let id = Array(key[StoreKey.documentPrefixLength...])
             if let filter {
                 let address = DocumentAddress(collection: collection, id: id)
@@ -140,8 +142,9 @@ extension SubscriptionMatcher {
         return walk?.ranking ?? Ranking(isDescending: [], limit: limit)
     }
 
-    /// Returns the first documents of a query by a statement, which uses an index where there is one; nil where
-    /// that costs too much to be done without an interruption.
+    /// Returns the first documents of a query by running it as a statement, which can use an index.
+    ///
+    /// Returns nil if that exceeds the cost of one time slice.
     private func indexedRanking(
         of query: SubscriptionQuery, in snapshot: DocumentSnapshot, limit: Int
     ) throws(EngineError) -> Ranking? {
@@ -150,7 +153,7 @@ extension SubscriptionMatcher {
         do throws(QueryError) {
             let run = run(query, on: snapshot)
             guard case .select(let watched, _) = try run.watch() else {
-                throw QueryError(.meaning, "a subscription that depends on the time")
+                throw QueryError(.meaning, "a subscription depends on the current time")
             }
             return try Ranking(watched, run, limit: limit)
         } catch {
@@ -159,7 +162,7 @@ extension SubscriptionMatcher {
         }
     }
 
-    /// Returns what a document is ranked by; nil where it does not match, or a filter hides it.
+    /// Returns the row of a document; nil if it does not match or does not pass the filter.
     func rank(
         _ key: [UInt8], _ number: Int, in snapshot: DocumentSnapshot,
         _ filter: SubscriptionRankings.Filter?

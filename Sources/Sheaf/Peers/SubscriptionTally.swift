@@ -1,9 +1,9 @@
 package import SheafQuery
 import SheafSync
 
-/// The different queries that a peer subscribes to, counted against the limits of a subscription.
+/// The distinct queries of a peer, counted against the limits of a subscription.
 package struct SubscriptionTally: Sendable {
-    /// How often each query is subscribed to.
+    /// Number of subscriptions of each query.
     private var counts: [SubscribedQuery: Int] = [:]
     private var length = 0
     private var ranked = 0
@@ -33,13 +33,13 @@ package struct SubscriptionTally: Sendable {
         let newRanked = ranked + min(query.limit ?? 0, limit + 1)
         guard newRanked <= limit else {
             throw QueryError(
-                .limit, "the LIMITs of subscriptions are more than \(limit) documents together")
+                .limit, "the LIMITs of all subscriptions exceed \(limit) documents in total")
         }
         counts[wire] = 1
         (length, ranked) = (newLength, newRanked)
     }
 
-    /// Removes one occurrence of a query that was added.
+    /// Removes one occurrence of a query.
     package mutating func remove(_ query: SubscriptionQuery) {
         let wire = query.wire
         guard let count = counts[wire] else { return }
@@ -66,22 +66,21 @@ package struct SubscriptionTally: Sendable {
         }
     }
 
-    private static func excess(_ what: String, _ limit: Int, _ hint: String) -> QueryError {
-        QueryError(.limit, "\(what); \(limit) are allowed", hint: hint)
+    private static func excess(_ finding: String, _ limit: Int, _ hint: String) -> QueryError {
+        QueryError(.limit, "\(finding); \(limit) are allowed", hint: hint)
     }
 }
 
 extension SubscriptionQuery {
-    /// Returns the queries without duplicates, and without those that `SELECT * FROM` their collection
-    /// covers.
+    /// Returns the queries without duplicates and without those that another query covers.
     static func effective(_ queries: [SubscriptionQuery]) -> [SubscriptionQuery] {
-        var whole: Set<[UInt8]> = []
-        for query in queries where query.takesAll { whole.insert(Array(query.collection.utf8)) }
-        var (seen, seenWhole): (Set<SubscribedQuery>, Set<[UInt8]>) = ([], [])
+        var complete: Set<[UInt8]> = []
+        for query in queries where query.takesAll { complete.insert(Array(query.collection.utf8)) }
+        var (seen, seenComplete): (Set<SubscribedQuery>, Set<[UInt8]>) = ([], [])
         return queries.filter { query in
             let name = Array(query.collection.utf8)
-            guard whole.contains(name) else { return seen.insert(query.wire).inserted }
-            return query.takesAll && seenWhole.insert(name).inserted
+            guard complete.contains(name) else { return seen.insert(query.wire).inserted }
+            return query.takesAll && seenComplete.insert(name).inserted
         }
     }
 }

@@ -2,12 +2,12 @@ import SheafDocument
 import SheafStorage
 import Synchronization
 
-/// What is known of other peers, for whoever asks: `system:data_sync_info`, and those who wait for a commit.
+/// The replication status of other peers, for system collections and for waiting callers.
 package final class SyncBoard: Sendable {
-    /// One peer, as others see it.
+    /// The status of one peer.
     struct Row: Sendable {
         var status = SyncHost.Status()
-        /// When something new came last, in milliseconds since 1970.
+        /// Time of the last update received, in milliseconds since 1970.
         var updatedAt: UInt64?
     }
 
@@ -18,26 +18,26 @@ package final class SyncBoard: Sendable {
         let end: @Sendable (WaitEnd) -> Void
     }
 
-    /// How waiting for a commit ends.
+    /// The result of waiting for a commit.
     enum WaitEnd: Sendable {
         case reached
         case refused(RefusedWrite)
-        /// Documents were refused that are not recorded by name; some may be of the commit.
+        /// Unrecorded documents were refused, some of which may belong to the commit.
         case refusedUnnamed(UInt64)
-        /// The peer was closed, or the task cancelled.
+        /// The peer was closed or the task canceled.
         case ended
     }
 
     fileprivate struct State: Sendable {
         var rows: [[UInt8]: Row] = [:]
-        /// The writes of this peer that others refuse, by the keys of the peers.
+        /// The local writes that other peers refuse, by the keys of the peers.
         var refusals: [[UInt8]: PeerRefusals] = [:]
         var onRefusedWrites: (@Sendable ([RefusedWrite]) -> Void)?
         var isSyncing = false
-        /// The types of the transports of the peer.
+        /// The names of the types of the transports.
         var transports: [String] = []
         var waiters: [Waiter] = []
-        /// Those who gave up before they began to wait.
+        /// Numbers of the waiters canceled before they were added.
         var cancelled: Set<UInt64> = []
         var count: UInt64 = 0
         var isClosed = false
@@ -47,7 +47,7 @@ package final class SyncBoard: Sendable {
 
     package init() {}
 
-    /// Whether there are connections at all.
+    /// Records whether the transports are started.
     func noteSyncing(_ isSyncing: Bool) {
         state.withLock { $0.isSyncing = isSyncing }
     }
@@ -68,7 +68,7 @@ package final class SyncBoard: Sendable {
         }
     }
 
-    /// Takes in what a host knows.
+    /// Updates the status and the refusals of peers, and completes waiters.
     func update(
         _ statuses: [[UInt8]: SyncHost.Status], _ refusals: [[UInt8]: PeerRefusals],
         at milliseconds: UInt64
@@ -112,14 +112,14 @@ package final class SyncBoard: Sendable {
     /// The rows of `system:refused_writes`.
     var refusedRows: [Object] { refusedWrites.map(\.row) }
 
-    /// Sets the listener for refused writes, and calls it with those already known.
+    /// Sets the listener for refused writes, and calls it with the known ones.
     func onRefusedWrites(_ listener: (@Sendable ([RefusedWrite]) -> Void)?) {
         state.withLock { $0.onRefusedWrites = listener }
         let known = refusedWrites
         if !known.isEmpty { listener?(known) }
     }
 
-    /// Calls the listener with writes that were refused.
+    /// Calls the listener with newly refused writes.
     func announce(_ writes: [RefusedWrite]) {
         state.withLock(\.onRefusedWrites)?(writes)
     }
@@ -154,7 +154,7 @@ package final class SyncBoard: Sendable {
         }
     }
 
-    /// Those who are connected now, and what they call themselves.
+    /// The status of the connected peers, in the order of their keys.
     var connected: [(key: [UInt8], status: SyncHost.Status)] {
         state.withLock { state in
             state.rows.filter(\.value.status.isConnected)
@@ -163,7 +163,7 @@ package final class SyncBoard: Sendable {
         }
     }
 
-    /// Waits until a peer has a commit or has refused some of it, or until this peer is closed.
+    /// Waits until a peer has a commit or has refused part of it, or this peer is closed.
     nonisolated(nonsending) func wait(
         for commit: UInt64, on key: [UInt8]
     ) async throws -> WaitEnd {
@@ -199,7 +199,7 @@ package final class SyncBoard: Sendable {
         return end
     }
 
-    /// Lets go of all who wait.
+    /// Ends all waiting, and marks all peers as disconnected.
     func close() {
         let waiters = state.withLock { state in
             state.isClosed = true
@@ -214,7 +214,7 @@ package final class SyncBoard: Sendable {
 }
 
 extension SyncBoard.State {
-    /// Returns the newest commit of which a peer has documents, up to the first that it has refused.
+    /// Returns the newest commit delivered to a peer, before the first refused one.
     fileprivate func delivered(to key: [UInt8]) -> UInt64 {
         let delivered = rows[key]?.status.deliveredUpTo ?? 0
         guard let refusals = refusals[key] else { return delivered }
@@ -223,7 +223,7 @@ extension SyncBoard.State {
         return min(delivered, UInt64(clamping: max(refused, 1) - 1))
     }
 
-    /// Returns how waiting for a commit ends now; nil where it goes on.
+    /// Returns the result of waiting for a commit; nil if it is not decided yet.
     fileprivate func end(for commit: UInt64, on key: [UInt8]) -> SyncBoard.WaitEnd? {
         if let refusals = refusals[key] {
             if let write = refusals.writes.first(where: { $0.concerns(commit) }) {

@@ -4,37 +4,38 @@ import SheafQuery
 import SheafStorage
 import SheafSync
 
-/// Where the same comes from several sides, all but one announce it: whoever lacks what was announced for a
-/// while asks for it, and has it sent by that side from then on.
+/// Announcements, which avoid that several peers send the same documents.
 ///
-/// So connections that bring things first become a tree, and the others stand by.
+/// All but one of these peers only announce their documents. A peer that still lacks announced
+/// documents after a timeout subscribes again, and receives documents on that connection from then
+/// on. So the connections that deliver first form a spanning tree, and the others are spares.
 extension SyncHost {
-    /// What was announced and is not here yet.
+    /// Received announcements whose documents are not all stored here.
     struct Announced {
         var messages: [Announce] = []
-        /// The commits here that have what was sent between them, by the commits there.
+        /// Local commits of batches received after an announcement, by their remote commits.
         var written: [UInt64: CommitID] = [:]
-        /// When it is asked for.
+        /// The time at which the announced documents are requested.
         var deadline: UInt64?
-        /// About how much memory they take, since the first of them came.
+        /// Approximate size in memory of the announcements since the list was last empty.
         var length = 0
-        /// Whether the other side announces.
+        /// Whether the peer announces its commits instead of sending them.
         var isAnnouncing = false
     }
 
-    /// So long others may take to bring what was announced.
+    /// Time that other peers have to deliver announced documents, in nanoseconds.
     static let patience: UInt64 = 300_000_000
-    /// More bytes of what was announced are not kept.
+    /// Maximum number of bytes of announcements kept; beyond it their documents are requested.
     private static let mostKept = 8 << 20
-    /// More documents are sent without a word before.
+    /// Maximum number of documents in an announcement; more are sent without one.
     private static let mostAnnounced = 256
 
-    // MARK: What comes
+    // MARK: Received announcements
 
     func announced(_ message: Announce, on link: Link) {
-        // Whether a document is here that was announced could be told by when that is acknowledged.
+        // The time of the acknowledgment would reveal whether an announced document is stored here.
         guard !link.isLimited else {
-            return fail(link, .protocolBroken, "an announcement that was not asked for")
+            return fail(link, .protocolBroken, "unrequested announcement")
         }
         guard message.generation == link.asking.generation else { return }
         link.asking.announced.messages.append(message)
@@ -42,14 +43,14 @@ extension SyncHost {
             link.asking.announced.deadline = now + Self.patience
         }
         link.asking.announced.length += message.entries.reduce(64) { $0 + $1.length }
-        // Whoever is announced so much asks for it at once, and keeps none of it.
+        // Beyond the limit, the documents are requested and the announcements discarded.
         guard link.asking.announced.length < Self.mostKept else { return ask(link) }
         correct(known(in: message), on: link)
         checkAnnounced(link)
         tell(link)
     }
 
-    /// What was announced as it was before something that is known here.
+    /// Returns the announced documents that lack writes of the local state.
     private func known(in message: Announce) -> [WriteJob.Known] {
         let snapshot = news.snapshot
         return message.entries.compactMap { entry in
@@ -62,10 +63,10 @@ extension SyncHost {
         }
     }
 
-    /// Acknowledges what was announced and has come from elsewhere.
+    /// Acknowledges announcements whose documents are durable here, received from other peers.
     func checkAnnounced(_ link: Link) {
         guard !link.asking.announced.messages.isEmpty else { return }
-        // What was sent before comes first.
+        // Batches received earlier are acknowledged first.
         guard !link.asking.isWriting, link.asking.waiting.isEmpty, link.asking.written.isEmpty
         else {
             return
@@ -77,7 +78,7 @@ extension SyncHost {
         let count = come.count
         guard let commit = come.last?.commit else { return }
         link.asking.announced.written = link.asking.announced.written.filter { $0.key > commit }
-        // Something newer may have come before it.
+        // The local state may be newer than the announced one.
         for message in come { correct(known(in: message), on: link) }
         link.asking.announced.messages.removeFirst(count)
         if link.asking.announced.messages.isEmpty { link.asking.announced.length = 0 }
@@ -87,7 +88,7 @@ extension SyncHost {
         link.session.acknowledge(commit: commit, of: link.asking.generation)
     }
 
-    /// Whether all that was announced has been seen by what is durable here.
+    /// Whether the durable local documents cover all that was announced.
     private func isHere(_ message: Announce) -> Bool {
         let snapshot = news.snapshot
         return message.entries.allSatisfy { entry in
@@ -99,44 +100,44 @@ extension SyncHost {
         }
     }
 
-    /// Notes a step that was sent behind what was announced: it says nothing before that is here.
+    /// Records a written batch that followed announcements; it is acknowledged after them.
     func noteWrittenBehindAnnounced(_ commit: UInt64, here: CommitID, on link: Link) {
         link.asking.announced.messages.append(
             Announce(generation: link.asking.generation, commit: commit, []))
         link.asking.announced.written[commit] = here
     }
 
-    /// Asks for what was announced a while ago, and is not here.
+    /// Subscribes again if announced documents were not delivered in time.
     func checkPatience(_ link: Link) {
         guard let deadline = link.asking.announced.deadline, deadline <= now,
             !link.asking.isWriting
         else { return }
-        // One side at a time: what comes from it may be all that is missing, and if all were asked, all would
-        // bring everything twice from then on.
+        // Only one connection is subscribed again: its peer may send all that is missing. If all of
+        // them were, each peer would send every document from then on.
         for other in links.values where other.asking.announced.deadline != nil {
             other.asking.announced.deadline = now + Self.patience
         }
-        // Connections of the tree go both ways.
+        // Connections of the spanning tree send in both directions.
         link.telling?.isAnnouncing = false
-        // With a new generation, so that nothing of the old one is taken for what was asked for.
+        // A new generation excludes messages of the old one.
         ask(link)
     }
 
-    /// Notes that the other side has what this one brings from elsewhere: so it is not needed here, either.
+    /// Switches the connection to announcements, since the peer has another source.
     ///
-    /// Connections over which both sides send form a tree, whoever writes. If one of them went only one way,
-    /// what others write would come too late, or twice.
+    /// Connections that send must form a tree for every writer. If one sent in a single direction
+    /// only, documents of other writers would arrive late or twice.
     func announceFromNowOn(on link: Link) {
         guard !link.isLimited else { return }
         link.telling?.isAnnouncing = true
         noteRepetition(on: link)
     }
 
-    /// Notes that a connection brings what others have brought before.
+    /// Requests announcements from a peer whose documents had arrived from another one before.
     func noteRepetition(on link: Link) {
         guard !link.isLimited else { return }
         let hasOthers = links.values.contains { other in
-            // A peer with limited rights does not bring all that is written.
+            // A peer with limited rights does not send all documents.
             other !== link && other.session.isOpen && other.asking.generation > 0
                 && !other.asking.announced.isAnnouncing && !other.isLimited
         }
@@ -144,9 +145,9 @@ extension SyncHost {
         link.asking.announced.isAnnouncing = link.session.announceOnly()
     }
 
-    // MARK: What is announced
+    // MARK: Sent announcements
 
-    /// Announces what changed since the last step; false where that is too much.
+    /// Announces the changes since the last batch; returns false if they must be sent instead.
     func announce(on link: Link) throws(EngineError) -> Bool {
         guard let telling = link.telling, telling.isAnnouncing, !telling.isBehind,
             !telling.matcher.isRanked, telling.whole.isEmpty,

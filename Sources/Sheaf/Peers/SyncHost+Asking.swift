@@ -4,78 +4,81 @@ package import SheafQuery
 import SheafStorage
 import SheafSync
 
-/// What this peer wants of others.
+/// The receiver: the subscription of this peer, and the documents received for it.
 extension SyncHost {
-    /// What this peer subscribes to.
+    /// The subscription of this peer, and its cursors at remote peers.
     struct Wishes {
         var queries: [SubscriptionQuery] = []
-        /// The same as they are sent.
+        /// The queries in their wire form.
         var wire: [SubscribedQuery] = []
         var matcher: SubscriptionMatcher?
-        /// Counts what makes what was said of cursors before untrue: subscriptions that are wider, and
-        /// documents that were taken away here.
+        /// Version of the subscription; cursors of other epochs are invalid.
+        ///
+        /// It increases when the subscription is widened and when documents are evicted.
         var epoch: UInt64 = 0
-        /// Number of those increments that evictions caused.
+        /// Number of epoch increments caused by evictions.
         var evictionCount: UInt64 = 0
-        /// How far this peer has what others have, by their keys.
+        /// Replication cursors with the epochs of their validity, by peer key.
         var cursors: [[UInt8]: (cursor: Cursor, epoch: UInt64)] = [:]
     }
 
-    /// What is asked on one connection.
+    /// The receiver's state of one connection.
     struct Asking {
         var generation: UInt64 = 0
         var epoch: UInt64 = 0
-        /// What came of a step whose rest is still to come.
+        /// Documents of the partially received batch.
         var staged = DocumentPile()
         var stagedStamp: Stamp?
-        /// Steps that wait until those before them are written.
+        /// Received batches that wait until earlier ones are written.
         var waiting: [PreparedStep] = []
         var isWriting = false
-        /// How much memory those take that are being written.
+        /// Size in memory of the batches being written.
         var writingLength = 0
-        /// What is durable here is to be acknowledged: their commit, and the one here.
+        /// Remote and local commits of written batches that are not acknowledged yet.
         var written: [(commit: UInt64, here: CommitID)] = []
-        /// All that the other side has told up to this commit of its is here.
+        /// The remote commit up to which all documents were received.
         var reached: UInt64 = 0
-        /// Whether the other side has told, since it was asked, all that it had then.
+        /// Whether all documents that matched at the time of the subscription were received.
         var hasCaughtUp = false
         var announced = Announced()
-        /// What is to be looked at again when a comparison is done.
+        /// The check of queries with LIMIT that follows a reconciliation.
         var rankCheck: RankCheck?
-        /// When it is the turn of what is to be asked.
+        /// The subscription that the rate limiter delays.
         var due: Due?
-        /// How many times as many documents are compared as queries with LIMIT have.
+        /// Factor by which a reconciliation exceeds the LIMIT of queries.
         var rankFactor = 1
-        /// What is needed whole before anything else of the other side can be written.
+        /// Documents that must be received complete before other documents can be written.
         var missing: Set<DocumentAddress> = []
-        /// Documents that were set aside and are asked for again.
+        /// Quarantined documents that were requested again.
         var askedAgain: Set<DocumentAddress> = []
-        /// Whether all is compared for those that there was no room for.
+        /// Whether a reconciliation covers quarantined documents that were not recorded.
         var comparesSetAside = false
-        /// Whether a check of the set aside documents was skipped on this connection.
+        /// Whether a check of the quarantined documents was skipped on this connection.
         var missesCheck = false
-        /// How many set aside documents the other side was told of.
+        /// Number of quarantined documents last reported to the peer.
         var reportedSetAside: UInt64 = 0
-        /// What the other side wanted when documents were compared last that the own grant may forbid.
+        /// The peer's queries at the last review of documents that this peer may not send.
         var reviewed: Set<SubscribedQuery> = []
-        /// The commit of the list that was compared last.
+        /// The local commit of the version list that was last reconciled.
         var listed = CommitID.max
-        /// Whether refusals of documents were reported to the other side.
+        /// Whether a refusal was reported to the peer.
         var hasReported = false
-        /// Documents that differ and that the own grant does not let this side send, with the commits that wrote them.
+        /// Differing documents that this peer may not send, with the commits that wrote them.
         var disputed: [DocumentAddress: [CommitID]] = [:]
-        /// Those of them that the other side has not sent, the first one last, until its queries are evaluated on them.
+        /// Disputed documents that the peer has not sent, last one first; its queries decide on
+        /// them.
         var unsettled: [(key: DocumentAddress, value: [CommitID])] = []
-        /// Documents of which the other side has sent a state that lacks a write of this store; each with the local
-        /// commit that must be durable before the document is reviewed.
+        /// Documents that the peer sent without a write of this store.
+        ///
+        /// The value is the local commit that must be durable before the document is reviewed.
         var lacking: [DocumentAddress: CommitID] = [:]
     }
 
-    /// Subscribes to something else from now on.
+    /// Replaces the subscription of this peer.
     package func subscribe(_ queries: [SubscriptionQuery]) throws(QueryError) {
         var tally = SubscriptionTally()
         for query in queries { try tally.add(query) }
-        // What another query covers is not sent: it would cost the other side, and bring nothing.
+        // A query that another one covers would cost the remote peer time without a benefit.
         let queries = SubscriptionQuery.effective(queries)
         let wire = queries.map(\.wire)
         guard wire != wishes.wire else { return }
@@ -88,18 +91,18 @@ extension SyncHost {
         for link in allLinks where link.session.isOpen { ask(link) }
     }
 
-    /// Documents were taken away here: where they match, they are wanted again.
+    /// Requests evicted documents again that match the subscription.
     func noteEvictions() {
         var isConcerned = false
         var evicted: [Evicted] = []
         for commit in news.fresh {
-            // Also where it has come again since: that may be an older state, or a new one.
+            // Documents that were received again are included: their states may be older or newer.
             for change in commit.changes where change.isTakenAway {
                 guard let before = change.before else { continue }
                 if !refusals.isEmpty, let address = news.snapshot.address(of: change.key.bytes) {
                     refusals.remove(address)
                 }
-                // What was deleted here, and is forgotten, others may still have.
+                // Other peers may still have a document whose tombstone was collected here.
                 if before.isTombstone { news.noteReaping(at: commit.number) }
                 if let address = news.snapshot.address(of: change.key.bytes),
                     wishes.matcher?.asks(for: address.collection) ?? false
@@ -116,20 +119,20 @@ extension SyncHost {
         for link in allLinks where link.session.isOpen && concern(evicted, link) { ask(link) }
     }
 
-    /// Asks for what this peer subscribes to: now, or when it is its turn.
+    /// Subscribes at the remote peer, immediately or when the rate limiter permits it.
     func ask(_ link: Link, whole: [DocumentAddress] = []) {
         guard link.session.isOpen else { return }
-        // Who wants nothing, and wanted nothing, need not say so.
+        // An empty subscription is sent only if it replaces another one.
         guard !wishes.queries.isEmpty || link.asking.generation > 0 else { return }
         link.asking.generation += 1
-        // A peer with limited rights is asked for other documents only by what it may read.
+        // A peer with limited rights must not observe evictions of documents that it may not read.
         let epoch = link.isLimited ? wishes.epoch &- wishes.evictionCount : wishes.epoch
         if link.asking.epoch != epoch { link.asking.rankFactor = 1 }
         link.asking.epoch = epoch
-        // What is not written any more has been paid for all the same.
+        // The credit of discarded batches is granted again, too.
         link.session.grant(link.asking.waiting.reduce(0) { $0 + $1.length })
         link.asking.waiting = []
-        // What came for an older subscription says nothing of this one; its first step says it anew.
+        // Batches of an older subscription do not define the position in this one.
         link.asking.written = []
         (link.asking.staged, link.asking.stagedStamp) = (DocumentPile(), nil)
         link.asking.announced = Announced()
@@ -142,13 +145,13 @@ extension SyncHost {
 
     func sendSubscription(_ link: Link, whole: [DocumentAddress]) {
         guard let hello = link.session.remote, link.session.isOpen else { return }
-        // What is kept to this peer is not wanted of others.
+        // Collections that are not shared are not requested.
         let shared = wishes.queries.filter { scopes.isShared($0.collection) }.map(\.wire)
         var cursor: Cursor?
         if let known = wishes.cursors[hello.peerKey], known.epoch == wishes.epoch,
             known.cursor.log == hello.log, !link.isLimited
         {
-            // What cannot be named in one frame is found by comparing.
+            // Documents whose addresses do not fit in one frame are found by reconciliation.
             if Subscribe.fits(whole: whole) { cursor = known.cursor }
         }
         link.asking.reached = cursor?.commit ?? 0
@@ -163,12 +166,13 @@ extension SyncHost {
     func listOwn(_ link: Link, _ generation: UInt64) {
         guard generation == link.asking.generation, var matcher = wishes.matcher else { return }
         askAgainForAllSetAside(link)
-        // A restart can come within a step.
+        // A restart can occur within a batch.
         (link.asking.staged, link.asking.stagedStamp) = (DocumentPile(), nil)
-        // Until it is done, what was known of the other side is not enough.
+        // The former cursor is invalid until the reconciliation is done.
         if let key = link.session.remote?.peerKey { wishes.cursors[key] = nil }
         let snapshot = shown(news.snapshot, to: link)
-        // An error on a document that a limited peer may not read would end the connection.
+        // Without the filter, an error on a document that the peer may not read would end the
+        // connection.
         if link.isLimited {
             matcher = SubscriptionMatcher(
                 wishes.queries, queries, meter: .unlimited(stop: evaluationStop),
@@ -186,7 +190,7 @@ extension SyncHost {
         }
     }
 
-    /// Has a step written, behind those that came before it, once all of it is there.
+    /// Queues a batch for writing once all its parts have been received.
     func apply(_ step: ShippedStep, from link: Link) {
         guard step.generation == link.asking.generation else {
             link.session.grant(step.length)
@@ -203,8 +207,8 @@ extension SyncHost {
         }
         guard !step.isContinued else { return }
         if link.asking.staged.isEmpty, link.asking.waiting.isEmpty, !link.asking.isWriting {
-            // What says nothing but how far the other side is needs nobody to write it; but what came over a
-            // connection before this one may have to reach the disk yet.
+            // An empty batch needs no write, but documents of an earlier connection may not be
+            // durable yet.
             return noteWritten(
                 .nothing(step, on: link.number, behind: queries.documents.store.lastCommit))
         }
@@ -214,14 +218,14 @@ extension SyncHost {
                 stamp: link.asking.stagedStamp,
                 bringer: link.writable == nil ? nil : link.session.remote?.peerKey,
                 connection: link.drawn,
-                // A forgotten write that the pauses detect would reveal a hidden document.
+                // A forgotten write detected by the pauses would reveal a hidden document.
                 pauses: link.readable == nil ? link.pauses : [],
                 isCut: step.isCut, length: step.length))
         (link.asking.staged, link.asking.stagedStamp) = (DocumentPile(), nil)
         write(link)
     }
 
-    /// Moves what came to the disk where it would take too much memory with what comes.
+    /// Moves the partially received batch to disk if the memory limit would be exceeded.
     private func makeRoom(for coming: Int, on link: Link) throws(EngineError) {
         let waiting = link.asking.waiting.reduce(link.asking.writingLength) {
             $0 + $1.documents.lengthInMemory
@@ -257,7 +261,7 @@ extension SyncHost {
         link.asking.waiting = []
     }
 
-    /// Takes in what became of a job.
+    /// Processes the outcome of a write job.
     package func noteWritten(_ outcome: WriteJob.Outcome) {
         outcome.chargeBudget()
         noteUnmoved(outcome)
@@ -267,7 +271,7 @@ extension SyncHost {
             reportNewSite()
         }
         guard !outcome.isOfProof else { return noteProven(outcome) }
-        // Also where the connection has ended meanwhile: the documents are written.
+        // The documents are written even if the connection has ended.
         noteBrought(outcome)
         guard let link = links[outcome.link] else { return }
         (link.asking.isWriting, link.asking.writingLength) = (false, 0)
@@ -299,7 +303,8 @@ extension SyncHost {
         noteLacking(outcome, on: link)
         if let error = outcome.error { return fail(link, error) }
         if isCurrent, !outcome.gaps.isEmpty {
-            // What was sent whole before would be a delta again, and not fit.
+            // All missing documents are requested together; the earlier ones would arrive as deltas
+            // again.
             link.asking.missing.formUnion(outcome.gaps)
             return ask(link, whole: link.asking.missing.sorted(by: <))
         }
@@ -310,7 +315,7 @@ extension SyncHost {
         handle(link)
     }
 
-    /// Notes that all is here that the other side has told up to a commit of its.
+    /// Advances the replication cursor to `commit`.
     func noteReached(_ commit: UInt64, on link: Link) {
         link.asking.reached = commit
         guard let hello = link.session.remote, link.asking.epoch == wishes.epoch, !link.isLimited
@@ -318,30 +323,32 @@ extension SyncHost {
         wishes.cursors[hello.peerKey] = (Cursor(log: hello.log, commit: commit), wishes.epoch)
     }
 
-    /// Ends a connection because a step cannot be written; a limited peer is sent no lengths and no values, which may
-    /// be those of stored documents.
+    /// Ends a connection because a batch cannot be written.
+    ///
+    /// The text for a peer with limited rights has no lengths and no values: these may be of stored
+    /// documents.
     private func fail(_ link: Link, _ error: EngineError) {
         if link.isLimited {
             queries.log?.write(
-                .warning, "a step of a peer with limited rights cannot be written: \(error)")
+                .warning, "cannot write a batch of a peer with limited rights: \(error)")
         }
         func text(_ short: String) -> String { link.isLimited ? short : "\(error)" }
         switch error {
         case .received, .id, .invalidCollection:
-            fail(link, .protocolBroken, text("a step has a document that is not valid"))
-        case .clock: fail(link, .refused, text("a step has a time that is not valid"))
-        case .limit: fail(link, .limit, text("a step, or a document of it, is too long"))
+            fail(link, .protocolBroken, text("a batch contains an invalid document"))
+        case .clock: fail(link, .refused, text("a batch contains an invalid time"))
+        case .limit: fail(link, .limit, text("a batch, or a document in it, is too long"))
         case .evaluation(let error) where error.reason == .cancelled:
             fail(link, .done, "the peer stops")
         case .evaluation(let error) where error.reason == .limit:
             fail(
                 link, .limit,
-                "the rule for what this peer may write cannot be evaluated: \(error.message)")
+                "the write rule of this peer cannot be evaluated: \(error.message)")
         default: fail(link, .failed, "the store cannot write")
         }
     }
 
-    /// Acknowledges what is durable.
+    /// Acknowledges the batches that are durable.
     func acknowledge(_ link: Link) {
         let durable = news.snapshot.log.commit
         let count = link.asking.written.prefix { $0.here <= durable }.count
@@ -355,6 +362,6 @@ extension SyncHost {
 }
 
 extension SyncHost.Link {
-    /// Whether documents differ for which this side can decide whether the other side refuses them.
+    /// Whether disputed documents can be checked against the queries of the peer.
     var hasUnsettled: Bool { telling != nil && !asking.unsettled.isEmpty }
 }

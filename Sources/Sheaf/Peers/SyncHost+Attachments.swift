@@ -1,111 +1,111 @@
 import SheafSync
 
-/// Files that are wanted of others, be it here, or by a peer that this one asks on for.
+/// Attachments that are requested from other peers, for this peer or on behalf of others.
 ///
-/// A wish says how far it may go. Each peer tells each neighbor the farthest wish that it has from anybody
-/// else, less one: so wishes go around in no circle for long, and end when the one who began them does not
-/// want the file any more. No wish needs a name for that.
+/// A request has a hop limit. Each peer forwards to each neighbor the highest limit received from
+/// the other neighbors, minus one. So requests need no IDs, do not circulate for long, and end when
+/// their originator cancels them.
 extension SyncHost {
-    /// What is known of all files that are wanted here.
+    /// The state of all attachment fetches.
     struct Files {
         var wanted: [AttachmentID: WantedFile] = [:]
-        /// The same, in the order in which they came.
+        /// The wanted attachments in the order of their requests.
         var order: [AttachmentID] = []
-        /// Whether sessions may have something to say.
+        /// Whether sessions may have new effects.
         var isStirred = false
-        /// Who was served last.
+        /// Number of the connection that was served last.
         var servedLink: UInt64 = 0
-        /// When it was noted last that files that come are wanted.
+        /// The time at which the wanted attachments were last marked as in use.
         var touchedAt: UInt64 = 0
-        /// Attachments with unproven tokens that were fetched for this peer, here or not.
+        /// Attachments fetched for this peer whose tokens may be unproven, stored here or not.
         var wantedHere: Set<AttachmentID> = []
-        /// When unproven tokens are looked up, and when that was done last.
+        /// The times of the next and the last check of unproven tokens.
         var tokenCheckAt: UInt64?
         var tokensCheckedAt: UInt64 = 0
-        /// Files that nobody here wants, and others do.
+        /// Number of attachments that are fetched only for other peers.
         var relayedCount: Int { wanted.values.count { !$0.isOwn } }
 
-        /// So many files are fetched for others at a time.
+        /// Maximum number of attachments fetched for other peers at a time.
         static let mostRelayed = 64
-        /// Who has not sent a part for so long is not waited for any more.
+        /// Time without a received part after which other peers are asked, in nanoseconds.
         static let stallNanoseconds: UInt64 = 20_000_000_000
-        /// So often it is looked whether files may be read by those who seek them.
+        /// Minimum time between two checks of read access or of tokens, in nanoseconds.
         static let checkNanoseconds: UInt64 = 1_000_000_000
         static let touchNanoseconds: UInt64 = 60_000_000_000
     }
 
-    /// A file that is wanted.
+    /// An attachment that is being fetched.
     struct WantedFile {
         enum Phase {
-            /// Nobody has told the hashes yet.
+            /// The chunk hashes have not been requested.
             case seeking
-            /// Somebody tells them.
+            /// One peer sends the chunk hashes.
             case listing(link: UInt64, length: Int, hashes: [UInt8], asked: Int)
             case loading(IncomingAttachment)
         }
 
         var isOwn = false
         var phase = Phase.seeking
-        /// The first chunk that was not asked for.
+        /// The first chunk that was not requested yet.
         var next = 0
-        /// Chunks before that which have to be asked for once more.
+        /// Earlier chunks that must be requested again.
         var again: [Int] = []
-        /// The keys of those who have told something that is not true of this file.
+        /// Keys of peers that have sent wrong data of the attachment.
         var liars: Set<[UInt8]> = []
     }
 
-    /// What two peers have said to each other about files.
+    /// The attachment state of one connection.
     struct FileTalk {
-        /// A wish of the other side.
+        /// An attachment request of the remote peer.
         struct Wish {
             var hops: Int
-            /// Whether the other side may have the file.
+            /// Whether the peer may read the attachment.
             var mayRead = false
         }
 
         var sought: [AttachmentID: Wish] = [:]
-        /// Which files were offered to the other side, which may ask for them from then on.
+        /// Attachments that were offered to the peer, which may then request their parts.
         var granted: Set<AttachmentID> = []
-        /// The file of which it has asked last.
+        /// The attachment that was last read for the peer.
         var reading: AttachmentFile?
-        /// What this side has said that it seeks, and how far.
+        /// Hop limits of the requests that were sent to the peer.
         var told: [AttachmentID: Int] = [:]
-        /// What the other side has offered, and how long it says that is.
+        /// Lengths of the attachments that the peer has offered.
         var offered: [AttachmentID: Int] = [:]
-        /// What was asked for, in this order.
+        /// Parts requested from the peer, in the order of the requests.
         var asked: [AttachmentPart] = []
-        /// When the first of that was asked for, or something came.
+        /// The time at which the oldest request was sent or the last part was received.
         var heardAt: UInt64 = 0
-        /// Whether others were asked for what it was asked for, since nothing came.
+        /// Whether the peer timed out and other peers were asked for its parts.
         var isStalled = false
-        /// When it is looked again whether the other side may have what it seeks.
+        /// The times of the next and the last check of which attachments the peer may read.
         var checkAt: UInt64?
         var checkedAt: UInt64 = 0
-        /// The proofs of possession that the other side gives, in their order.
+        /// Proofs of possession by the peer, in order.
         var checks: [PossessionCheck] = []
-        /// What it has proved to possess, or may read by a proven token.
+        /// Attachments that the peer was proven to possess, or may read by a proven token.
         var possessed: Set<AttachmentID> = []
-        /// What it has failed to prove over this connection.
+        /// Attachments whose proof has failed on this connection.
         var failedChecks: Set<AttachmentID> = []
-        /// Tokens of which the other side was asked whether they are proven, and those of which it has asked.
+        /// Tokens whose proofs were requested from the peer, and those requested by the peer.
         var proofsAsked: Set<TokenAddress> = []
         var proofsOwed: [TokenAddress: OwedProof] = [:]
-        /// Whether the next turn checks further tokens of `proofsOwed`.
+        /// Whether the next iteration checks further tokens of `proofsOwed`.
         var isCheckingProofs = false
-        /// Wanted attachments that are named by a document the other side may read.
+        /// Wanted attachments that a document names which the peer may read.
         var known: Set<AttachmentID> = []
     }
 
-    /// What became of a file that is wanted here.
+    /// The progress of an attachment fetch.
     package enum FetchNews: Sendable {
         case progress(received: Int, length: Int)
         case whole(length: Int)
         case failed(AttachmentError)
     }
 
-    // MARK: Wishes
+    // MARK: Requests
 
-    /// Wants a file from now on, until it is here.
+    /// Starts to fetch an attachment for this peer.
     package func fetch(_ id: AttachmentID, at now: UInt64) {
         self.now = now
         noteWantedHere(id)
@@ -113,7 +113,7 @@ extension SyncHost {
         settleFiles()
     }
 
-    /// Does not want a file any more; what came of it stays for a while.
+    /// Stops fetching an attachment for this peer; received chunks are kept for a while.
     package func cancelFetch(_ id: AttachmentID) {
         guard files.wanted[id]?.isOwn ?? false else { return }
         files.wanted[id]?.isOwn = false
@@ -137,7 +137,7 @@ extension SyncHost {
         tellWish(id)
     }
 
-    /// Goes on with what there is of a file.
+    /// Starts or continues a fetch from its stored state.
     func begin(
         _ id: AttachmentID, with state: AttachmentStore.FetchState
     ) throws(AttachmentError) {
@@ -155,7 +155,7 @@ extension SyncHost {
         }
     }
 
-    /// Says how much of a file is here.
+    /// Reports the progress of a fetch for this peer.
     func report(_ id: AttachmentID) {
         guard let file = files.wanted[id], file.isOwn, case .loading(let incoming) = file.phase
         else { return }
@@ -164,10 +164,10 @@ extension SyncHost {
                 id, .progress(received: incoming.receivedLength, length: incoming.length)))
     }
 
-    /// Fetches a file for others, or ends that, as their wishes are now.
+    /// Starts or stops fetching an attachment for other peers, according to their requests.
     func review(_ id: AttachmentID) {
         let isRelayed = links.values.contains { link in
-            // The last peer that a wish reaches asks nobody.
+            // A request with one hop left is not forwarded.
             guard let wish = link.files.sought[id] else { return false }
             return wish.mayRead && wish.hops > 1
         }
@@ -180,19 +180,19 @@ extension SyncHost {
 
     private func forgetFile(_ id: AttachmentID) {
         guard let file = files.wanted.removeValue(forKey: id) else { return }
-        // What has come by then need not come again.
+        // Chunks received so far are kept for a later fetch.
         if case .loading(let incoming) = file.phase { _ = try? incoming.settle() }
         removeIfEmpty(id)
         files.order.removeAll { $0 == id }
         for link in links.values { link.files.known.remove(id) }
         tellWish(id)
-        // There may be room for other wishes.
+        // Other requests may be within the limit.
         if files.order.count >= SyncLimits.soughtAttachments {
             for link in allLinks { tellWantedFiles(link) }
         }
     }
 
-    /// All of a file is here: those who seek it hear of that.
+    /// Ends a successful fetch and offers the attachment to the peers that request it.
     func completeFile(_ id: AttachmentID) throws(AttachmentError) {
         guard let list = try attachments?.chunkList(of: id) else { throw .missing(id) }
         let isOwn = files.wanted[id]?.isOwn ?? false
@@ -207,13 +207,13 @@ extension SyncHost {
         if isOwn { emit(.fetched(id, .failed(error))) }
     }
 
-    /// Tells all others how far the wish for a file goes, where that has changed.
+    /// Sends the hop limit of a request to each peer for which it has changed.
     func tellWish(_ id: AttachmentID) {
         checkTokensSoon()
         for link in allLinks { tellWish(id, to: link) }
     }
 
-    /// Tells one peer of all files that are wanted.
+    /// Sends the requests for all wanted attachments to one peer.
     func tellWantedFiles(_ link: Link) {
         for id in files.order { tellWish(id, to: link) }
     }
@@ -225,17 +225,17 @@ extension SyncHost {
         guard hops != told else { return }
         guard told > 0 || link.files.told.count < SyncLimits.soughtAttachments else { return }
         link.files.told[id] = hops > 0 ? hops : nil
-        // The other side forgets that it has offered it, too.
+        // The remote peer forgets its offer, too.
         if hops == 0 { link.files.offered[id] = nil }
         link.session.seek(Seek(id: id.bytes, hops: hops))
         files.isStirred = true
     }
 
     private func hops(of id: AttachmentID, to link: Link) -> Int {
-        // A proof is asked for in the same way, whether or not the attachment is wanted.
+        // A proof is requested in the same way whether or not the attachment is wanted.
         guard link.files.check(of: id) == nil else { return SyncLimits.hops }
         guard let file = files.wanted[id] else { return 0 }
-        // What a peer with limited rights may not know of is not sought of it.
+        // An attachment that must be hidden from the peer is not requested from it.
         guard !isLimited(link) || link.files.known.contains(id) else {
             checkSoon(link)
             return 0
@@ -252,7 +252,7 @@ extension SyncHost {
 
     // MARK: Time
 
-    /// Does what there is to do about files, a part at a time.
+    /// Performs the attachment work that is due; serves at most one part.
     func tickFiles() {
         guard attachments != nil else { return }
         checkTokens()
@@ -268,7 +268,7 @@ extension SyncHost {
         settleFiles()
     }
 
-    /// When time matters next for files.
+    /// The time at which attachment work is due next; nil if none is.
     var filesDeadline: UInt64? {
         if links.values.contains(where: { $0.session.nextServed != nil }) { return now }
         var deadlines = links.values.compactMap(\.files.checkAt)
@@ -280,7 +280,7 @@ extension SyncHost {
         return deadlines.min()
     }
 
-    /// Sends what was said to sessions, and does what comes of that, until there is nothing more.
+    /// Requests parts and handles the effects of sessions until there are none.
     func settleFiles() {
         askForParts()
         while files.isStirred {
@@ -290,7 +290,7 @@ extension SyncHost {
         }
     }
 
-    /// New commits may name files that others seek, and files may have come otherwise.
+    /// Checks all requests after a commit, which may name or complete attachments.
     func checkFiles() {
         guard let attachments else { return }
         checkTokensSoon()
@@ -308,14 +308,14 @@ extension SyncHost {
         }
     }
 
-    /// Makes durable what has come of files, so that it need not come again.
+    /// Makes the received chunks durable, so that they are not fetched again.
     func settleParts() {
         for file in files.wanted.values {
             if case .loading(let incoming) = file.phase { _ = try? incoming.settle() }
         }
     }
 
-    /// A connection is no more.
+    /// Cancels the requests of a connection that has ended.
     func noteLost(_ link: Link) {
         for part in link.files.asked { askAgain(part, of: link) }
         link.files.asked = []

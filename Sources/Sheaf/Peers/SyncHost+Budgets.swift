@@ -3,19 +3,19 @@ import SheafDocument
 import SheafQuery
 import SheafSync
 
-/// What the queries of other peers may cost this one.
+/// Evaluation budgets, which limit the cost of peers' queries.
 ///
-/// Each peer has a budget for the evaluation of its queries, which fills up as time passes. A peer that uses
-/// up more is disconnected: so one peer cannot occupy the thread that serves all of them.
+/// The budget of a peer is refilled as time passes. A peer that exceeds it is disconnected, so no
+/// peer can occupy the thread that serves all of them.
 extension SyncHost {
-    /// The budget of one peer.
+    /// The evaluation budget of one peer.
     struct Budget {
         let meter: EvaluationMeter
-        /// When it was filled up last.
+        /// The time at which the budget was last refilled.
         var filledAt: UInt64
     }
 
-    /// Units that a peer can use up at once, and those added each second.
+    /// Maximum number of units in a budget, and number added per second.
     private struct Rate {
         let maximum: Int
         let perSecond: Int
@@ -29,10 +29,10 @@ extension SyncHost {
         }
     }
 
-    /// More budgets are not kept, but those that are not full.
+    /// Maximum number of budgets; beyond it those that are at least half full are discarded.
     private static let mostBudgets = 1_024
 
-    /// Returns the meter of the other side; a new connection does not fill it up.
+    /// Returns the evaluation meter of the peer; a new connection does not refill it.
     func meter(of link: Link) -> EvaluationMeter {
         let rate = Rate(isRestricted: link.rights != nil)
         guard let key = link.session.remote?.peerKey else {
@@ -50,7 +50,7 @@ extension SyncHost {
     /// Returns the units left in the budget of a peer; nil if the budget is full.
     package func evaluationUnits(of key: [UInt8]) -> Int? { budgets[key]?.meter.units }
 
-    /// Adds what a peer may use up since the last time.
+    /// Refills the budget of the peer for the time since the last refill.
     func fillBudget(of link: Link) {
         guard let key = link.session.remote?.peerKey, let budget = budgets[key] else { return }
         let rate = Rate(isRestricted: link.rights != nil)
@@ -62,19 +62,19 @@ extension SyncHost {
         budgets[key]?.filledAt = now
     }
 
-    /// Ends a connection because of a query that the other side subscribes to, and quotes its beginning.
+    /// Ends a connection because of an invalid query, and quotes the start of the query.
     func fail(_ link: Link, rejecting text: String, because error: QueryError) {
         guard error.reason != .limit else { return fail(link, .limit, error.message) }
         fail(link, .refused, "\(error.message) (in the subscription \(text.shortened))")
     }
 
-    /// Ends a connection because what the other side subscribes to cannot be read, or costs too much.
+    /// Ends a connection because its subscription cannot be evaluated or costs too much.
     func failTelling(_ link: Link, _ error: EngineError) {
         guard link.telling?.matcher.meter?.isExhausted != true else {
             return fail(
                 link, .limit,
-                "the queries of the subscription cost more than a peer may use up "
-                    + "(evaluation budget)")
+                "the queries of the subscription exceed the evaluation budget "
+                    + "of a peer")
         }
         switch error {
         case .evaluation(let error) where error.reason == .cancelled:
@@ -87,17 +87,18 @@ extension SyncHost {
         }
     }
 
-    /// Ends a connection because documents cannot be read; the text names no document and no file, of which the other
-    /// side may not know.
+    /// Ends a connection because documents cannot be read.
+    ///
+    /// The text names no document and no file, since the peer may not know of them.
     func failReading(_ link: Link, _ error: EngineError) {
-        queries.log?.write(.error, "documents cannot be read for a peer: \(error)")
+        queries.log?.write(.error, "cannot read documents for a peer: \(error)")
         let text =
             switch error {
             case .damaged: "the store cannot be read: a document is damaged"
             case .evaluation(let error) where error.reason == .damaged:
                 "the store cannot be read: a document is damaged"
-            case .evaluation: "a subscription of this side cannot be evaluated"
-            default: "the store cannot be read: a file failed"
+            case .evaluation: "a subscription of this peer cannot be evaluated"
+            default: "the store cannot be read: an I/O error occurred"
             }
         fail(link, .failed, text)
     }

@@ -2,25 +2,26 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// Steps from what one side has to the newest state of the other one.
+/// Catch-up batches, which contain all changes from a cursor to the newest state.
 extension SyncHost {
-    /// A step from a cursor to a newer state, before it is sent.
+    /// A catch-up batch before it is sent.
     struct CatchUp {
         let snapshot: DocumentSnapshot
-        /// The documents that differ.
+        /// Keys of the documents that differ.
         var keys: [[UInt8]]
-        /// The documents that differ and that the other side has not changed itself; nil where this is not known.
+        /// Keys changed by commits that the peer did not send; nil if this is not known.
         var told: Set<[UInt8]>?
-        /// The rankings on which the step is based, where there are any.
+        /// The rankings to advance; nil if the subscription has none.
         var advance: RankingAdvance?
     }
 
-    /// Sends all that has changed since the last step in one; false where the two have to compare first.
+    /// Begins a batch of all changes since the last one; returns false if the peers must reconcile.
     func beginCatchingUp(_ link: Link, _ telling: Telling) throws(EngineError) -> Bool {
         var step = telling.catchingUp ?? catchUp(link, telling)
         link.telling?.catchingUp = nil
         let snapshot = step.snapshot
-        // Who may not see everything hears of what was taken away where it is known that it could see it.
+        // A restricted peer is sent a deletion only if it could read a former state, which needs
+        // the history.
         if isRestricted(link), telling.sent < snapshot.log.foldedThrough {
             restart(link)
             return false
@@ -31,7 +32,7 @@ extension SyncHost {
         }
         var keys = step.keys
         let known = Set(keys)
-        // In an order that does not depend on chance.
+        // The keys are sorted so that runs are deterministic.
         keys += telling.whole.compactMap { snapshot.key(of: $0) }
             .filter { !known.contains($0) }.sorted { $0.lexicographicallyPrecedes($1) }
         link.telling?.outgoing = Outgoing(
@@ -73,7 +74,7 @@ extension SyncHost {
         return step
     }
 
-    /// What is sent of one document of a long step; nothing where it does not concern the other side.
+    /// Returns a document as a long batch sends it; nil if it is not sent.
     func shipped(
         _ key: [UInt8], _ outgoing: Outgoing, _ telling: Telling, _ link: Link
     ) throws(EngineError) -> ShippedDocument? {
@@ -88,7 +89,7 @@ extension SyncHost {
         let isNamed = outgoing.whole.contains(address)
         guard let since = outgoing.since, !isNamed else {
             guard isShared(address.collection, on: link) else { return nil }
-            // Who names a tombstone has the document, or had it.
+            // A peer that names a tombstone has, or had, the document.
             if !document.isTombstone {
                 guard try maySend(link, document, before: nil, key, address, snapshot) else {
                     return nil
@@ -111,12 +112,12 @@ extension SyncHost {
             isWhole: !past.isBase || isRefused(address, on: link))
     }
 
-    /// What the other side may have of a document.
+    /// The last state of a document that the peer may have.
     private struct Past {
-        /// The last state that it may have.
+        /// That state; nil if there is none or it is not known.
         var state: StoredDocument?
         var hasMatched = false
-        /// Whether that is the state from which on everything is told.
+        /// Whether `state` is the state at the cursor, to which a delta applies.
         var isBase = false
     }
 
@@ -126,7 +127,7 @@ extension SyncHost {
     ) throws(EngineError) -> Past {
         let (snapshot, matcher) = (outgoing.snapshot, telling.matcher)
         let wasRanked = outgoing.rankings?.contains(key, in: address.collection).before == true
-        // Where it is not known, it may have matched.
+        // Without the history, a match is assumed.
         let unknown = Past(
             hasMatched: matcher.asksPlainly(for: address.collection) || wasRanked)
         guard let base = try snapshot.document(key, asOf: since) else { return unknown }
@@ -136,8 +137,8 @@ extension SyncHost {
         if hadBase, try maySee(base, key, address, snapshot, link) {
             return Past(state: base, hasMatched: true, isBase: true)
         }
-        // It may have come since, and gone again, and be there all the same: the other side may have written
-        // it, or have it from somebody else.
+        // The document may have matched only after the cursor: the peer may have written it, or
+        // received it from another peer.
         guard since >= snapshot.log.foldedThrough,
             let commits = try snapshot.commits(
                 of: key, since: since, most: isRestricted(link) ? .max : Self.mostLookedAt)
@@ -155,7 +156,7 @@ extension SyncHost {
         return Past(state: base, hasMatched: hadBase)
     }
 
-    /// Whether the other side could be sent a document as it was.
+    /// Whether the peer may be sent a former state of a document.
     private func maySee(
         _ document: StoredDocument?, _ key: [UInt8], _ address: DocumentAddress,
         _ snapshot: DocumentSnapshot, _ link: Link
@@ -164,6 +165,6 @@ extension SyncHost {
         return try maySend(link, document, before: nil, key, address, snapshot)
     }
 
-    /// With more states of a document in between nobody looks at each of them.
+    /// Maximum number of former states examined for a peer without restrictions.
     private static let mostLookedAt = 32
 }

@@ -1,10 +1,10 @@
 package import SheafSync
 
-/// Why a connection ended, for the log, the status of sync and `explain-sync`.
+/// The reason why a connection ended, for the log, the sync status and `explain-sync`.
 package enum CloseReason: Sendable, Equatable {
-    /// One side said why.
+    /// One side closed the connection with a close message.
     case ended(Farewell, isRemote: Bool)
-    /// The transport lost it, and says why.
+    /// The transport lost the connection, for the given reason.
     case lost(String)
 }
 
@@ -20,10 +20,10 @@ extension CloseReason: CustomStringConvertible {
 }
 
 extension SyncHost {
-    /// A connection that lasted so long ends a row of short ones.
+    /// Minimum duration of a connection that is not counted as short, in nanoseconds.
     private static let steadyNanoseconds: UInt64 = 60_000_000_000
 
-    /// Removes a connection that has ended, and records why.
+    /// Removes a connection that has ended, and records the reason.
     package func disconnect(
         _ number: UInt64, _ reason: CloseReason = .lost("the connection was lost")
     ) {
@@ -35,7 +35,7 @@ extension SyncHost {
         noteLost(link)
     }
 
-    /// Ends all conversations.
+    /// Ends all connections.
     package func stop() {
         settleParts()
         for link in allLinks {
@@ -44,36 +44,38 @@ extension SyncHost {
         }
     }
 
-    /// Ends a conversation because of something that went wrong here.
+    /// Ends a connection with a close message.
     func fail(_ link: Link, _ code: Farewell.Code, _ reason: String) {
         link.session.end(Farewell(code, reason))
         handle(link)
     }
 
-    /// Records that a peer was refused on this side, as if its connection had ended with that reason.
+    /// Records that this peer refused another one, as if a connection had ended for that reason.
     package func deny(_ key: [UInt8], at address: String, because reason: String) {
         let isThere = links.values.contains { $0.session.remote?.peerKey == key }
-        // The connection that is permitted goes on.
+        // A permitted connection to the peer remains open.
         guard !isThere else { return }
         let farewell = Farewell(.refused, reason)
         _ = noteEnded(key, address, .ended(farewell, isRemote: false), afterShortTime: true)
     }
 
-    /// Records why a connection ended, and writes it to the log: the first time in a row of short
-    /// connections, and each time that their number has doubled.
+    /// Records and logs why a connection ended.
+    ///
+    /// Of consecutive short connections, the first is logged, and again each time their number
+    /// doubles.
     private func note(disconnected link: Link, _ reason: CloseReason) {
         guard let key = link.session.remote?.peerKey ?? link.expectedKey else {
             return writeToLog(reason, nil, 1)
         }
         let isStillThere = links.values.contains { $0.session.remote?.peerKey == key }
-        // The other connection of the two goes on.
+        // Another connection to the peer remains open.
         guard !isStillThere else { return }
         let isSteady = now >= link.connectedAt + Self.steadyNanoseconds
         let count = noteEnded(key, link.address, reason, afterShortTime: !isSteady)
         if count & (count - 1) == 0 { writeToLog(reason, key, count) }
     }
 
-    /// Sets the status of a peer without a connection; returns the number of short connections in a row.
+    /// Sets the status of a disconnected peer; returns its number of consecutive short connections.
     private func noteEnded(
         _ key: [UInt8], _ address: String, _ reason: CloseReason, afterShortTime isShort: Bool
     ) -> UInt64 {
@@ -92,7 +94,7 @@ extension SyncHost {
 
     private func writeToLog(_ reason: CloseReason, _ key: [UInt8]?, _ count: UInt64) {
         var level = StoreLog.Level.warning
-        // A single `done` is normal; a row of short connections that end with it is not.
+        // A single `done` is normal; consecutive short connections that end with it are not.
         if case .ended(let farewell, _) = reason, farewell.code == .done, count < 2 {
             level = .info
         }

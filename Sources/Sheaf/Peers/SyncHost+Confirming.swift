@@ -3,9 +3,9 @@ import SheafQuery
 import SheafStorage
 import SheafSync
 
-/// Tokens that another peer has called unproven: it confirms them once they are proven there.
+/// Confirmation of unproven attachment tokens by peers at which they are proven.
 extension SyncHost {
-    /// Asks the trusted peers whether a token that is unproven here is proven there.
+    /// Requests confirmations of a token from all peers that may write everything.
     func askForProof(of id: AttachmentID, in document: DocumentAddress, but asker: Link? = nil) {
         let token = TokenAddress(attachment: id.bytes, document: document)
         for link in allLinks where link !== asker && !isLimited(link) {
@@ -18,9 +18,9 @@ extension SyncHost {
         }
     }
 
-    /// A token that the other side has requested a proof for, and that is not confirmed yet.
+    /// A token whose confirmation the peer has requested and not received.
     struct OwedProof {
-        /// The version of the document, and whether it contains the token proven.
+        /// The position of the document in the log, and whether the token is proven in it.
         struct State: Equatable {
             let position: LogPosition
             let isProven: Bool
@@ -32,13 +32,13 @@ extension SyncHost {
         var isPassedOn = false
     }
 
-    /// Handles the question of another peer whether a token is proven here.
+    /// Handles a peer's request to confirm a token.
     func proofAsked(_ token: TokenAddress, on link: Link) {
         link.files.proofsOwed[token] = OwedProof()
         answerProofs(on: link)
     }
 
-    /// Confirms tokens that are proven by now, until the turn of the loop is over.
+    /// Confirms requested tokens that are proven, until the evaluation slice is used up.
     func answerProofs(on link: Link) {
         link.files.isCheckingProofs = false
         guard !link.files.proofsOwed.isEmpty, link.session.isOpen else { return }
@@ -54,7 +54,9 @@ extension SyncHost {
         }
     }
 
-    /// Confirms a token if it is proven; reads its document only if it has changed, or the token was proven, since.
+    /// Confirms a token if it is proven.
+    ///
+    /// The document is read only if it has changed, or the token was proven, since the last check.
     private func answerProof(
         of token: TokenAddress, in snapshot: DocumentSnapshot, on link: Link
     ) {
@@ -73,7 +75,8 @@ extension SyncHost {
         let mayKnow = try? maySend(
             link, document, before: nil, key, token.document, snapshot)
         guard mayKnow == true else { return }
-        // Only documents that the other side may read are charged: the cost of others must not be visible to it.
+        // Only documents that the peer may read are charged: the cost of other documents must not
+        // show.
         meter(of: link).use(units)
         guard !meter(of: link).isExhausted else {
             return fail(
@@ -90,7 +93,7 @@ extension SyncHost {
         }
     }
 
-    /// Handles the confirmation of another peer that a token is proven there.
+    /// Handles a peer's confirmation of a token, which marks the token as proven.
     func confirmed(_ token: TokenAddress, on link: Link) {
         guard link.files.proofsAsked.remove(token) != nil, !isLimited(link),
             let hello = link.session.remote

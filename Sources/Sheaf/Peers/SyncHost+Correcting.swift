@@ -3,18 +3,18 @@ import SheafStorage
 import SheafSync
 
 extension SyncHost {
-    /// How many documents are kept that other sides have to be told of.
+    /// Number of documents kept for read repair, for all peers together.
     package var correctionCount: Int { corrections.count }
 
-    /// Sends whole what the other side has sent an older state of, unless it matched before: then it was
-    /// sent, or will be.
+    /// Sends newer documents to a peer that sent older states of them.
     ///
-    /// They are known behind a commit here: before that is durable there is only what is older.
+    /// If the older state matched the queries of the peer, the document is sent without a repair.
+    /// Repairs that depend on commit `here` wait until it is durable.
     func correct(_ known: [WriteJob.Known], behind here: CommitID? = nil, on link: Link) {
         guard let key = link.session.remote?.peerKey else { return }
         guard !link.isLimited else { return correctLimited(known, behind: here, on: link) }
         guard let matcher = link.telling?.matcher else {
-            // Where it has to wait for its turn, it is not known what it wants.
+            // The queries are not known before the subscription is active.
             guard paces.hasSubscribed(key) else { return }
             for document in known { corrections.insert(document.address, for: key) }
             return forgetExcessCorrections()
@@ -22,7 +22,8 @@ extension SyncHost {
         let snapshot = news.snapshot
         for document in known where matcher.asks(for: document.address.collection) {
             guard let documentKey = snapshot.key(of: document.address) else { continue }
-            // Without a result, because the turn of the loop is over, it is sent once too often.
+            // Without a result, because the slice is used up, the document is sent although it need
+            // not be.
             let hasMatched = try? matcher.matches(
                 document.before, key: documentKey, in: document.address.collection, snapshot.names)
             if hasMatched != true {
@@ -37,7 +38,7 @@ extension SyncHost {
         forgetExcessCorrections()
     }
 
-    /// Has those sent that are durable by now.
+    /// Queues the read repairs whose commits have become durable.
     func correctDurable(_ link: Link) {
         guard let later = link.telling?.wholeLater, !later.isEmpty else { return }
         let durable = news.snapshot.log.commit
@@ -45,7 +46,7 @@ extension SyncHost {
         link.telling?.wholeLater.removeAll { $0.here <= durable }
     }
 
-    /// Who has too much to be told compares instead: now, or when it comes again with a cursor.
+    /// Discards read repairs beyond the limit; the affected peers reconcile instead.
     private func forgetExcessCorrections() {
         let connected = Set(links.values.compactMap { $0.session.remote?.peerKey })
         let forgotten = corrections.forgetExcess(
@@ -59,7 +60,7 @@ extension SyncHost {
         }
     }
 
-    /// What is to be corrected for a side that has subscribed anew.
+    /// Returns the read repairs that a new subscription of the peer must deliver.
     func outstandingCorrections(of link: Link) -> Set<DocumentAddress> {
         guard let key = link.session.remote?.peerKey, let matcher = link.telling?.matcher else {
             return []
@@ -68,7 +69,7 @@ extension SyncHost {
         return corrections.documents(for: key).filter { matcher.asks(for: $0.collection) }
     }
 
-    /// Notes which acknowledgement says that the corrections of a step have come.
+    /// Records which acknowledgment completes the read repairs of a batch.
     func noteSent(_ outgoing: Outgoing, on link: Link) {
         guard !link.isLimited else { return noteSentToLimited(outgoing, on: link) }
         guard !outgoing.whole.isEmpty, let key = link.session.remote?.peerKey else { return }

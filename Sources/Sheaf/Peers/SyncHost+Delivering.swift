@@ -1,8 +1,8 @@
 import SheafStorage
 
-/// The newest commit of which another peer has documents.
+/// Tracking of the newest local commit of which a peer has stored documents.
 extension SyncHost {
-    /// The document of a step or a list that was written last.
+    /// The most recently written document of a batch or of a version list.
     struct NewestDocument {
         private var place: Place?
 
@@ -13,7 +13,7 @@ extension SyncHost {
             place = found
         }
 
-        /// Returns the commit that wrote it; nil where there is no document.
+        /// Returns the commit that wrote the document; nil if there is no document.
         func commit(in snapshot: DocumentSnapshot) throws(EngineError) -> CommitID? {
             guard let place else { return nil }
             return try onStorage { () throws(StorageError) in
@@ -22,18 +22,18 @@ extension SyncHost {
         }
     }
 
-    /// Documents that were sent, or that the other side has already.
+    /// Documents that were sent to the peer, or that it already has.
     struct Delivery {
-        /// The commit whose acknowledgement shows that they are durable there.
+        /// The commit whose acknowledgment confirms that the peer has stored the documents.
         let step: CommitID
-        /// The newest commit that has written one of them.
+        /// The newest commit that wrote one of the documents.
         var commit: CommitID
     }
 
-    /// Maximum number of deliveries that wait for their acknowledgements; of more, the last ones are one.
+    /// Maximum number of unacknowledged deliveries; the last one absorbs further ones.
     private static let mostDeliveries = 1_024
 
-    /// Records that the other side has documents once it acknowledges `step`.
+    /// Records that the peer will have documents of `commit` once it acknowledges `step`.
     func noteDelivery(of commit: CommitID, with step: CommitID, on link: Link) {
         guard let count = link.telling?.deliveries.count else { return }
         let delivery = Delivery(step: step, commit: commit)
@@ -44,14 +44,14 @@ extension SyncHost {
         }
     }
 
-    /// Notes that a long step was sent.
+    /// Records the delivery of a long batch.
     func noteDelivery(of outgoing: Outgoing, on link: Link) throws(EngineError) {
         let step = outgoing.snapshot.log.commit
         guard let commit = try outgoing.newest.commit(in: outgoing.snapshot) else { return }
         noteDelivery(of: commit, with: outgoing.isRepeated ? step + 1 : step, on: link)
     }
 
-    /// Returns the newest commit of which the other side has documents now that it has acknowledged one.
+    /// Removes the acknowledged deliveries, and returns the newest commit of their documents.
     func takeDelivered(_ commit: CommitID, on link: Link) -> CommitID? {
         guard let deliveries = link.telling?.deliveries else { return nil }
         let count = deliveries.prefix { $0.step <= commit }.count

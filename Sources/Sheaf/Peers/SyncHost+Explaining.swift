@@ -3,69 +3,68 @@ import SheafQuery
 import SheafStorage
 import SheafSync
 
-/// How far one other peer is.
+/// The replication status of one remote peer.
 package struct PeerSurvey: Sendable {
     package let key: PeerKey
     package let name: String
     package let isServer: Bool
     package let isConnected: Bool
-    /// Why the last connection ended; nil while none has.
+    /// The reason why the last connection ended; nil if none has ended.
     package let lastCloseReason: String?
-    /// It has everything that it subscribed to, up to this commit of ours.
+    /// The local commit up to which the peer has all documents of its subscription.
     package let syncedUpTo: UInt64?
-    /// The queries that it has subscribed to; none where it has said nothing yet.
+    /// The queries that the peer subscribes to; nil if it has not subscribed.
     package let wants: [String]?
-    /// Whether all is here that it had for us when it was asked, or nothing was asked of it.
+    /// Whether all documents requested from the peer have been received and are durable.
     package let isTaken: Bool
-    /// Whether it has all that it wants of us.
+    /// Whether the peer has all documents of its subscription.
     package let isGiven: Bool
-    /// What is known of its clock.
+    /// Clock deviations of the peer, and the documents quarantined for them.
     package let clock: ClockReport
-    /// Documents written here that the peer refuses.
+    /// Local documents that the peer refuses.
     package let refused: [RefusedWrite]
 }
 
-/// What became of one document on its way to one peer.
+/// The replication status of one document at one peer.
 package struct SyncExplanation: Sendable {
     package enum Presence: String, Sendable {
         case missing, deleted, present
     }
 
     package let presence: Presence
-    /// The newest commit here that has touched the document.
+    /// The newest local commit that changed the document.
     package let commit: UInt64?
     package let isConnected: Bool
-    /// Why the last connection ended; nil while none has.
+    /// The reason why the last connection ended; nil if none has ended.
     package let lastCloseReason: String?
-    /// The queries of the other side that match the document as it is now.
+    /// The queries of the peer that match the current document.
     package let matching: [String]
-    /// How many queries the other side has subscribed to; none where it has said nothing yet.
+    /// Number of queries that the peer subscribes to; nil if it has not subscribed.
     package let queryCount: Int?
-    /// The scope of the collection, and whether that lets it go to this peer.
+    /// The scope of the collection, and whether it includes the peer.
     package let scope: String
     package let isShared: Bool
-    /// Whether the rules of the other side let it see the document.
+    /// Whether the rights of the peer permit it to read the document.
     package let mayRead: Bool
-    /// Whether the rules of this side let it write the document there.
+    /// Whether the rights of this peer permit it to send the document.
     package let maySend: Bool
-    /// The other side was sent all that it may have, up to this commit.
+    /// The local commit up to which documents were sent to the peer.
     package let sentUpTo: UInt64?
-    /// The other side has all that it may have, up to this commit.
+    /// The local commit up to which the peer has all documents of its subscription.
     package let acknowledgedUpTo: UInt64?
-    /// What is wrong with the clocks of the two sides.
+    /// Clock deviations of the peer, and the documents quarantined for them.
     package let clock: ClockReport
-    /// The time of the document there, in milliseconds since 1970, for which it is set aside here; nil where it
-    /// is not.
+    /// Time of the peer's version that is quarantined here, in milliseconds since 1970, or nil.
     package let setAsideUntil: UInt64?
-    /// How far the latest dot of the document is ahead of the clock here, in milliseconds; nil where it is not.
+    /// Milliseconds by which the latest dot of the document is ahead of the local clock, or nil.
     package let aheadMilliseconds: UInt64?
-    /// The refusal of the document as it was written here; nil where the peer does not refuse it.
+    /// The peer's refusal of the local version; nil if there is none.
     package let refused: RefusedWrite?
 }
 
-/// What people ask who wonder where a document is.
+/// Reports on the replication of peers and documents, for `explain-sync`.
 extension SyncHost {
-    /// All peers that were met since the store was opened, in the order of their keys.
+    /// Returns the status of all peers since the store was opened, ordered by key.
     package func surveys() -> [PeerSurvey] {
         statuses.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { key, status in
             let link = openLink(to: key)
@@ -94,13 +93,13 @@ extension SyncHost {
     private func isGiven(_ link: Link) -> Bool {
         let key = link.session.remote?.peerKey ?? []
         guard link.delayed == nil, statuses[key]?.clock.setAsideThere == nil else { return false }
-        // Who subscribes to nothing acknowledges nothing.
+        // A peer that subscribes to nothing sends no acknowledgments.
         guard let telling = link.telling, !telling.matcher.subscribed.isEmpty else { return true }
         return telling.isStreaming && telling.outgoing == nil && telling.whole.isEmpty
             && telling.acknowledged >= news.snapshot.log.commit
     }
 
-    /// What became of a document on its way to a peer; nothing where that peer was never met.
+    /// Returns the replication status of a document at a peer; nil if the peer is unknown.
     package func explanation(
         of collection: String, _ id: Value, for peer: PeerKey
     ) throws -> SyncExplanation? {
@@ -118,7 +117,7 @@ extension SyncHost {
         let isDeleted = document?.isTombstone ?? false
         let link = openLink(to: peer.bytes)
         func matches(_ matcher: SubscriptionMatcher?) throws -> Bool {
-            // Nothing of a document that was deleted can be seen or hidden.
+            // A deleted document has no content on which a rule could be evaluated.
             guard let matcher, let key, !isDeleted else { return true }
             do throws(EngineError) {
                 return try matcher.matches(document, key: key, in: collection, snapshot.names)
@@ -127,7 +126,7 @@ extension SyncHost {
             }
         }
         var matching: [String] = []
-        // The caller waits for the evaluation, and so do all connections.
+        // The evaluation is limited, since it blocks the caller and all connections.
         let meter = EvaluationMeter(
             SyncLimits.evaluationUnitsOnDocument, stop: evaluationStop)
         if document != nil, !isDeleted {
@@ -155,7 +154,7 @@ extension SyncHost {
             refused: refusedWrite(of: collection, id, by: peer.bytes))
     }
 
-    /// Whether a document is among those that queries with LIMIT have.
+    /// Whether a document is in the result of a query with LIMIT.
     private func ranks(
         _ key: [UInt8], _ matcher: SubscriptionMatcher, in snapshot: DocumentSnapshot,
         for link: Link?

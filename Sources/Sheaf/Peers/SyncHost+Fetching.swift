@@ -1,11 +1,11 @@
 import SheafSync
 
-/// Where the parts of a file come from.
+/// Transfer of attachment parts from other peers.
 extension SyncHost {
-    /// Hashes of so many chunks are one part.
+    /// Number of chunk hashes in one part.
     static let hashesPerPart = SyncLimits.partLength / 32
 
-    /// Takes in that somebody has a file.
+    /// Handles a peer's offer of an attachment.
     func offered(_ message: Offer, on link: Link) {
         if let id = AttachmentID(bytes: message.id) {
             offeredProof(id, length: message.length, on: link)
@@ -16,7 +16,7 @@ extension SyncHost {
         link.files.offered[id] = message.length
     }
 
-    /// Asks each peer for as many parts as it may be asked for at a time.
+    /// Requests as many parts from each peer as its fetch window permits.
     func askForParts() {
         for link in allLinks where !link.files.isStalled {
             while link.session.fetchRoom > 0, let part = nextPart(from: link) {
@@ -31,7 +31,7 @@ extension SyncHost {
     private func nextPart(from link: Link) -> AttachmentPart? {
         if let part = nextProofPart(from: link) { return part }
         for id in files.order {
-            // A proof brings all of it.
+            // A proof of possession transfers the complete attachment.
             guard let length = link.files.offered[id], link.files.check(of: id) == nil else {
                 continue
             }
@@ -64,7 +64,7 @@ extension SyncHost {
         }
     }
 
-    /// The next chunk that is not here, and that nobody was asked for.
+    /// Returns the next chunk that is neither stored nor requested; nil if there is none.
     private func nextChunk(of id: AttachmentID, _ incoming: IncomingAttachment) -> Int? {
         while let chunk = files.wanted[id]?.again.popLast() {
             if !incoming.contains(chunk) { return chunk }
@@ -76,7 +76,7 @@ extension SyncHost {
         return nil
     }
 
-    /// Takes in a part, or that there is none.
+    /// Handles a received part; `bytes` is nil if the peer does not have it.
     func fetched(_ part: AttachmentPart, _ bytes: [UInt8]?, on link: Link) {
         if link.files.asked.first == part { link.files.asked.removeFirst() }
         link.files.heardAt = now
@@ -95,7 +95,7 @@ extension SyncHost {
             guard all.count < 32 * count else {
                 return beginFile(id, length: length, hashes: all, from: link)
             }
-            // Each part but the last one is full.
+            // Every part except the last one must be full.
             guard bytes.count == SyncLimits.partLength else { return distrust(link, id) }
             files.wanted[id]?.phase = .listing(
                 link: link.number, length: length, hashes: all, asked: asked)
@@ -141,14 +141,14 @@ extension SyncHost {
             distrust(link, id)
             files.wanted[id]?.again.append(part.number)
         } catch .missing {
-            // Somebody has removed what came so far.
+            // The received chunks were removed from the store.
             files.wanted[id]?.phase = .seeking
         } catch {
             failFile(id, error)
         }
     }
 
-    /// Asks somebody for nothing more of a file about which he has not told the truth.
+    /// Stops fetching an attachment from a peer that sent wrong data of it.
     private func distrust(_ link: Link, _ id: AttachmentID) {
         link.files.offered[id] = nil
         if let key = link.session.remote?.peerKey { files.wanted[id]?.liars.insert(key) }
@@ -157,7 +157,7 @@ extension SyncHost {
         }
     }
 
-    /// Has a part come from elsewhere.
+    /// Queues a part that the peer did not send, so that another peer is asked for it.
     func askAgain(_ part: AttachmentPart, of link: Link) {
         guard let id = AttachmentID(bytes: part.id) else { return }
         switch (part.kind, files.wanted[id]?.phase) {
@@ -168,7 +168,7 @@ extension SyncHost {
         files.isStirred = true
     }
 
-    /// Asks others for what somebody has been asked for long ago, and does not send.
+    /// Requests the parts of a stalled peer from other peers that offer the attachment.
     func checkStall(_ link: Link) {
         guard link.session.isOpen, !link.files.asked.isEmpty,
             link.files.heardAt + Files.stallNanoseconds <= now

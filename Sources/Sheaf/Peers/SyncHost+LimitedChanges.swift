@@ -3,18 +3,18 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// Collects changed documents for peers with limited rights, and evaluates the queries of the peers on them.
+/// Changed documents for peers with limited rights, and the evaluation of their queries.
 extension SyncHost {
-    /// A document changed since the last publication, or a shadow that the peer has changed.
+    /// A document that changed since the last publication, or a shadow that the peer changed.
     struct FreshChange {
         let key: [UInt8]
         let before: StoredDocument?
         var commit: News.Commit?
-        /// The commit of the peer that changed its shadow of a hidden document.
+        /// The remote commit that changed the peer's shadow of a hidden document.
         var shadowCommit: UInt64?
     }
 
-    /// Records changed readable documents for each connection to a peer with limited rights.
+    /// Collects changed documents for all connections to peers with limited rights.
     func collectChangesForLimitedPeers() {
         let limited = allLinks.filter { $0.isLimited && $0.telling != nil }
         guard !limited.isEmpty else { return }
@@ -55,7 +55,7 @@ extension SyncHost {
         return found
     }
 
-    /// Whether `fresh` contains every commit that wrote a document since a state.
+    /// Whether `fresh` contains every commit that wrote a document since a snapshot.
     private func areAll(
         _ fresh: Set<CommitID>, commitsOf key: [UInt8], since before: DocumentSnapshot
     ) throws(EngineError) -> Bool {
@@ -68,8 +68,7 @@ extension SyncHost {
         return fresh.contains(newest) && others.allSatisfy(fresh.contains)
     }
 
-    /// Records changed readable documents for a connection; the queries of the peer are evaluated on
-    /// them later.
+    /// Collects the changed documents that the peer may read; its queries are evaluated later.
     func collect(_ changes: [FreshChange], for link: Link) throws(EngineError) {
         guard let telling = link.telling, let isReadable = readFilter(link),
             telling.isStreaming || telling.compared != nil || telling.preparation != nil
@@ -89,7 +88,8 @@ extension SyncHost {
             if let document = before, try !isReadable(document, change.key, address) {
                 before = nil
             }
-            // The peer sees its shadow of a hidden document, which only its own writes change.
+            // The peer sees its shadow of a hidden document, and only its own writes change the
+            // shadow.
             if before == nil, isShadowed, change.shadowCommit == nil { continue }
             if before == nil {
                 guard let document = try snapshot.document(change.key),
@@ -109,7 +109,7 @@ extension SyncHost {
         link.telling?.limited.isJudging = isLeft
     }
 
-    /// Discards the changes that wait for a peer because there are too many; the two sides compare instead.
+    /// Discards the queued changes of a peer, which are too many; the peers reconcile instead.
     private func forgetChanges(of link: Link) {
         link.telling?.limited.forgetChanges()
         if link.telling?.isStreaming == true {
@@ -119,9 +119,10 @@ extension SyncHost {
         }
     }
 
-    /// Evaluates the queries of a peer on changed documents, until the turn of the loop is over.
+    /// Evaluates the queries of a peer on changed documents, until the slice is used up.
     ///
-    /// This does not wait for credit, since the former states of the documents are kept until then.
+    /// Evaluation does not wait for credit: until it is done, former states of the documents are
+    /// kept.
     func judgeChanges(_ link: Link) {
         guard let telling = link.telling, telling.limited.isJudging, link.session.isOpen else {
             return
@@ -137,7 +138,7 @@ extension SyncHost {
         }
     }
 
-    /// Evaluates the queries on changed documents; throws `EngineError.paused` if the turn is over before the last one.
+    /// Evaluates queries on changed documents; throws `.paused` if the slice is used up.
     func judgeIncoming(
         _ matcher: SubscriptionMatcher, _ link: Link
     ) throws(EngineError) {
@@ -163,7 +164,7 @@ extension SyncHost {
         {
             entry.hasMatched = true
         }
-        // With LIMIT, any state between two steps may have been in the result.
+        // With a LIMIT, any state between two batches may have been in the result.
         if hasLimit, known != nil, change.before != nil { entry.hasMatched = true }
         if !entry.hasMatched, !hasLimit {
             let matches = try matcher.matches(
@@ -177,7 +178,7 @@ extension SyncHost {
 }
 
 extension StoredDocument {
-    /// Returns the number of bytes of the state with all field names spelled out.
+    /// Returns the length of the document in bytes with all field names spelled out.
     func spelledLength(_ key: [UInt8], _ names: NameTable) throws(EngineError) -> Int {
         try onDocument(key) { () throws(Malformed) in
             try read { bytes throws(Malformed) in

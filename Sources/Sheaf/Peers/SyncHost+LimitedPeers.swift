@@ -2,17 +2,17 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// Steps for peers with limited rights.
+/// Batches for peers with limited rights.
 ///
-/// Every byte that such a peer receives depends on documents that it may read, and on nothing else: steps have
-/// numbers of their own, there is none where nothing changed that the peer may read, and documents are whole,
-/// in the order of their addresses and with names numbered by the connection.
+/// The bytes sent to such a peer depend only on documents that it may read. So batches have numbers
+/// of their own, no batch is sent without a change that the peer may read, and documents are
+/// complete, in the order of their addresses, with names numbered by the connection.
 extension SyncHost {
     // MARK: Subscriptions
 
-    /// Begins to answer a subscription; where it has a cursor, the two compare.
+    /// Starts a subscription; if it has a cursor, the peers reconcile.
     ///
-    /// The decision whether a cursor is recent enough would depend on how much was written since.
+    /// A check of the cursor's age would reveal how many commits were written since.
     func beginLimited(_ link: Link, _ request: Subscribe) {
         link.telling?.sent = news.snapshot.log.commit
         if let key = link.session.remote?.peerKey, let matcher = link.telling?.matcher {
@@ -27,17 +27,18 @@ extension SyncHost {
         if request.cursor != nil { link.session.restart() }
     }
 
-    /// Answers a subscription whose turn has come, and has the two sides compare again: earlier
-    /// changes were not recorded.
+    /// Answers the pending requests of a delayed subscription and begins a new reconciliation.
+    ///
+    /// It is needed because changes during the delay were not recorded.
     func answerDelayed(_ delayed: Delayed, of link: Link) {
         if delayed.asked != nil { listMatches(link, in: news.snapshot) }
         guard delayed.asked != nil || delayed.wanted != nil else { return }
-        // How soon others were answered must not show.
+        // The actual delay depends on other peers, so only `isEarly` may decide.
         if delayed.isEarly { link.telling?.isListOutdated = true }
         if let (documents, _) = delayed.wanted { wanted(link, documents, in: news.snapshot) }
     }
 
-    /// Returns the number of the next step; nil if steps have the numbers of commits.
+    /// Returns the number of the next batch; nil if batches are numbered by commits.
     func nextStepNumber(_ link: Link) -> UInt64? {
         guard link.isLimited, let key = link.session.remote?.peerKey else { return nil }
         if let reserved = link.reservedStep {
@@ -48,10 +49,11 @@ extension SyncHost {
         return stepCount(of: link)
     }
 
-    /// Reserves and returns a number for the next step if its state is one from before the call.
+    /// Reserves and returns a number for the next batch, if its snapshot precedes this call.
     ///
-    /// Documents that were compared can be evicted here before they are sent. With a number above the one in the
-    /// subscription, the step would say that they are still here, and the peer would not send them back.
+    /// Reconciled documents can be evicted here before they are sent. If the number of their batch
+    /// were above that of the subscription, the peer would assume that they are still stored here,
+    /// and not send them back.
     func reserveStepNumber(_ link: Link) -> UInt64 {
         guard let key = link.session.remote?.peerKey else { return 0 }
         limitedPeers[key, default: LimitedPeer()].stepCount += 1
@@ -59,22 +61,24 @@ extension SyncHost {
         return stepCount(of: link)
     }
 
-    /// Returns the newest state as the other side may see it, for a step to come.
+    /// Returns the newest snapshot as the peer may see it, and discards the reserved number.
     func takeStepSnapshot(_ newest: DocumentSnapshot, _ link: Link) -> DocumentSnapshot {
-        // Also without a commit since the subscription: that may be one that the peer may not read.
+        // The number is discarded even if no commit followed, since the peer may not be able to
+        // read that commit.
         link.reservedStep = nil
         return shown(newest, to: link)
     }
 
-    /// Number of the last step that the peer was sent.
+    /// Returns the number of the last batch that was sent to the peer.
     func stepCount(of link: Link) -> UInt64 {
         link.session.remote.flatMap { limitedPeers[$0.peerKey]?.stepCount } ?? 0
     }
 
-    // MARK: Steps
+    // MARK: Batches
 
-    /// Sends what is new, or has it sent with the next tick where the peer has limited rights: when something is written or
-    /// published depends on more than it may read.
+    /// Sends new changes; for a peer with limited rights, schedules them for the next tick.
+    ///
+    /// The time of a commit or its publication depends on documents that such a peer may not read.
     func tellWhatIsNew(_ link: Link) {
         guard link.isLimited else { return tell(link) }
         guard let telling = link.telling, telling.isStreaming else { return }
@@ -86,8 +90,7 @@ extension SyncHost {
         }
     }
 
-    /// Begins a step with all that has changed since the last one; false where nothing has that the peer may
-    /// read, or the two have to compare.
+    /// Begins a batch of new changes; returns false if there are none or the peers must reconcile.
     func beginLimitedStep(_ link: Link) throws(EngineError) -> Bool {
         guard let matcher = link.telling?.matcher else { return false }
         if link.telling?.limited.draft == nil {
@@ -114,7 +117,7 @@ extension SyncHost {
         return true
     }
 
-    /// Begins to choose the documents of a step; false where nothing has changed.
+    /// Begins to select the documents of a batch; returns false if nothing has changed.
     private func beginDraft(_ link: Link) -> Bool {
         guard let telling = link.telling,
             !telling.limited.changes.changed.isEmpty
@@ -136,7 +139,7 @@ extension SyncHost {
         return true
     }
 
-    /// Advances the rankings of a draft; returns false where the two sides must compare.
+    /// Advances the rankings of a draft; returns false if the peers must reconcile.
     private func advance(
         _ draft: inout LimitedTelling.Draft, _ matcher: SubscriptionMatcher, _ link: Link
     ) throws(EngineError) -> Bool {
@@ -154,7 +157,7 @@ extension SyncHost {
         return true
     }
 
-    /// Chooses the documents of a step, as far as this turn of the loop goes.
+    /// Selects the documents of a batch; throws `.paused` if the slice is used up.
     private func choose(
         _ draft: inout LimitedTelling.Draft, _ matcher: SubscriptionMatcher, _ link: Link
     ) throws(EngineError) {
@@ -180,13 +183,13 @@ extension SyncHost {
         }
     }
 
-    /// Sorts keys by the addresses of their documents: numbers of collections depend on all collections.
+    /// Sorts keys by document address, since collection numbers depend on hidden collections.
     private func inOrder(_ keys: [[UInt8]], _ snapshot: DocumentSnapshot) -> [[UInt8]] {
         keys.compactMap { key in snapshot.address(of: key).map { (key, $0) } }
             .sorted { $0.1 < $1.1 }.map(\.0)
     }
 
-    /// Whether the peer is sent a document that has changed.
+    /// Whether a changed document must be sent to the peer.
     private func concerns(
         _ key: [UInt8], hasMatched: Bool, _ outgoing: inout Outgoing, _ link: Link
     ) throws(EngineError) -> Bool {
@@ -201,12 +204,12 @@ extension SyncHost {
                 document, key: key, in: address.collection, snapshot.names)
             guard matches else { return false }
         }
-        // The peer could read the document that was deleted.
+        // The peer could read the document before its deletion.
         if hasMatched, document.isTombstone { outgoing.knownDeletions.insert(key) }
         return try maySend(document, key, address, outgoing, toLimited: link)
     }
 
-    /// Whether a peer with limited rights may be sent a document, or that it was deleted.
+    /// Whether a document, or its deletion, may be sent to a peer with limited rights.
     func maySend(
         _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
         _ outgoing: Outgoing, toLimited link: Link
@@ -219,9 +222,9 @@ extension SyncHost {
         return try mayKnowDeletion(key, address, outgoing.snapshot, link)
     }
 
-    // MARK: What has come
+    // MARK: Acknowledgments
 
-    /// Records a step that was sent.
+    /// Records a sent batch until it is acknowledged.
     func noteSentToLimited(_ outgoing: Outgoing, on link: Link) {
         guard let number = outgoing.number else { return }
         link.telling?.limited.steps.append(
@@ -230,7 +233,7 @@ extension SyncHost {
                 corrections: outgoing.whole))
     }
 
-    /// Handles the acknowledgement of the steps of a limited peer up to `number`.
+    /// Handles the acknowledgment of all batches up to `number`.
     func acknowledgedByLimited(_ link: Link, _ number: UInt64) {
         guard let limited = link.telling?.limited, let key = link.session.remote?.peerKey else {
             return
@@ -239,7 +242,7 @@ extension SyncHost {
         let count = done.count
         guard let last = done.last else { return }
         link.telling?.limited.steps.removeFirst(count)
-        // A document that was corrected again is not settled yet.
+        // A document that has a newer repair is not settled yet.
         let again = limited.named.union(limited.corrections.map(\.address))
             .union(limited.draft?.named ?? [])
         for step in done {
@@ -252,7 +255,7 @@ extension SyncHost {
         noteSyncedIfIdle(link)
     }
 
-    /// Returns the commit whose state a step has that was not acknowledged; nil where there is no such step.
+    /// Returns the commit of an unacknowledged batch's snapshot; nil if there is no such batch.
     func commit(ofStep number: UInt64, _ link: Link) -> CommitID? {
         guard let telling = link.telling else { return nil }
         if let outgoing = telling.outgoing, outgoing.number == number {
@@ -262,14 +265,14 @@ extension SyncHost {
         return telling.limited.steps.first { $0.number == number }?.commit
     }
 
-    /// Notes that a peer has everything where nothing is left that it would be sent.
+    /// Records that the peer is in sync, if nothing is left to be sent to it.
     func noteSyncedIfIdle(_ link: Link) {
         guard link.isLimited, let telling = link.telling, telling.isStreaming,
             telling.outgoing == nil, telling.limited.steps.isEmpty, telling.limited.isIdle
         else { return }
         let newest = news.snapshot.log.commit
         link.telling?.acknowledged = newest
-        // This includes documents sent again with the number after that of the state.
+        // Batches that repeat documents have the number that follows the commit.
         noteTaken(through: newest + 1, on: link)
         noteSynced(through: newest, link)
     }

@@ -1,25 +1,25 @@
 import SheafSync
 
-/// How often peers subscribe anew: each time costs the other side a look through what is asked for.
+/// Rate limits for subscriptions, each of which costs the peer a scan of its documents.
 ///
-/// Both sides count alike. Who asks waits until it may, so nobody has to be kept waiting; who does not wait is
-/// kept waiting, and let go of where that does not help.
+/// Both sides count in the same way. A subscriber delays itself until its limit permits the
+/// subscription. A peer that does not is delayed by the other side, and finally disconnected.
 extension SyncHost {
-    /// When it is whose turn, by the keys of peers: who connects anew has no more turns for that.
+    /// The rate limiters for both directions by peer key, which outlive connections.
     struct Paces {
         fileprivate var asking: [[UInt8]: Pace] = [:]
         fileprivate var telling: [[UInt8]: Pace] = [:]
 
-        /// Whether a peer has subscribed to something, perhaps over another connection.
+        /// Whether a peer has subscribed, on this or another connection.
         func hasSubscribed(_ key: [UInt8]) -> Bool { telling[key] != nil }
     }
 
-    /// Turns of one peer: some at once, and then one after the other.
+    /// A rate limiter, which permits a burst and then one subscription per interval.
     struct Pace {
-        /// When all turns that were taken will be over.
+        /// The end of the intervals of all permitted subscriptions.
         private var end: UInt64 = 0
 
-        /// Takes one more, and says when it comes.
+        /// Consumes an interval, and returns when the subscription is permitted.
         mutating func take(at now: UInt64) -> UInt64 {
             let length = SyncLimits.subscriptionNanoseconds
             let atOnce = UInt64(SyncLimits.subscriptionsAtOnce) * length
@@ -31,26 +31,27 @@ extension SyncHost {
         func isOver(at now: UInt64) -> Bool { end <= now }
     }
 
-    /// What a peer has subscribed to before it was its turn.
+    /// A received subscription until it is active.
     struct Delayed {
         let request: Subscribe
         let turn: UInt64
-        /// What is parsed of it, when its turn has come.
+        /// The part of its queries that is parsed.
         var reading = SubscriptionReading()
-        // What it has said since, and what there was then: of what comes and goes before its turn it would not hear.
+        // Requests received since, with the snapshot of that time: otherwise the peer would miss a
+        // document that is added and deleted before the answer.
         var asked: DocumentSnapshot?
         var wanted: (documents: Want.Documents, snapshot: DocumentSnapshot)?
-        /// Whether it came before its turn.
+        /// Whether the subscription was received before the limit permitted it.
         var isEarly = false
     }
 
-    /// That this side is to subscribe when it is its turn.
+    /// A subscription of this peer that the rate limiter delays.
     struct Due {
         let turn: UInt64
         var whole: [DocumentAddress]
     }
 
-    /// More peers are forgotten once they have waited.
+    /// Maximum number of rate limiters; beyond it idle ones are discarded.
     private static let mostPaces = 1_024
 
     private func take(
@@ -61,9 +62,9 @@ extension SyncHost {
         return paces[key, default: Pace()].take(at: now)
     }
 
-    // MARK: What this peer wants
+    // MARK: Subscriptions of this peer
 
-    /// Subscribes, or notes that it has to be done later; until then nothing of before counts.
+    /// Subscribes now or when the limit permits it; until then, received batches are ignored.
     func subscribe(_ link: Link, whole: [DocumentAddress]) {
         if link.asking.due != nil {
             link.asking.due?.whole += whole
@@ -74,18 +75,18 @@ extension SyncHost {
         link.asking.due = Due(turn: turn, whole: whole)
     }
 
-    // MARK: What others want
+    // MARK: Subscriptions of remote peers
 
-    /// Takes in a subscription, and begins with it where its turn has come.
+    /// Handles a received subscription, and starts it if the limit permits.
     func subscribed(_ link: Link, _ request: Subscribe) {
         let turn = take(&paces.telling, link)
-        // What was told before has come to its end.
+        // A new subscription ends the previous one.
         link.telling = nil
         let patience =
             UInt64(SyncLimits.delayedSubscriptions) * SyncLimits.subscriptionNanoseconds
         if turn > now + patience {
             link.delayed = nil
-            fail(link, .limit, "it was subscribed anew too often")
+            fail(link, .limit, "too many subscriptions in a short time")
         } else {
             link.delayed = Delayed(request: request, turn: turn, isEarly: turn > now)
             begin(link)

@@ -3,42 +3,43 @@ import SheafQuery
 import SheafStorage
 import SheafSync
 
-/// Evaluation for another peer before it is answered, turn by turn.
+/// Evaluation of queries before a peer is answered, in slices.
 ///
-/// Evaluation for all peers shares one slice in each turn of the loop. Where the slice is over, a peer waits for
-/// a later turn, and those after it have theirs first.
+/// The evaluation for all peers shares one slice per iteration of the replication thread. When the
+/// slice is used up, a peer continues in a later iteration, after the peers that follow it.
 extension SyncHost {
-    /// A subscription that is parsed, query by query.
+    /// The parsed queries of a subscription.
     struct SubscriptionReading {
         var queries: [SubscriptionQuery] = []
         var tally = SubscriptionTally()
     }
 
-    /// What is computed of a state before the other side is answered.
+    /// The evaluation of one snapshot before the peer is answered.
     struct Preparation {
         enum Purpose {
-            /// The list with which the two compare.
+            /// The version list for a reconciliation.
             case list(VersionListing)
-            /// The documents that are sent, where they have a rank.
+            /// The documents to send; `keys` lists them if the subscription has a LIMIT.
             case want(Want.Documents, keys: [[UInt8]])
         }
 
         let snapshot: DocumentSnapshot
         var purpose: Purpose
-        /// Ranks documents first, unless that is done.
+        /// The scan that ranks documents; nil when it is done.
         var ranking: RankingScan?
         var scan: MatchScan
-        /// Visits the documents that the own grant may not let this side send.
+        /// The scan for wanted documents that this peer may not send.
         var unsendable: DocumentScan
     }
 
-    // MARK: Turns
+    // MARK: Slices
 
-    /// Continues the work left from former turns until the slice is over, beginning after the
-    /// connection that the last slice ended with.
+    /// Continues unfinished work until the slice is used up.
+    ///
+    /// It starts after the connection on which the last slice was used up.
     func continueTelling() {
         slice.refill()
-        // Mostly nothing is left.
+        // In most iterations there is no unfinished work.
         guard links.values.contains(where: { $0.isUnfinished || $0.delayed != nil }) else { return }
         let links = allLinks
         let first = links.firstIndex { $0.number > slicedLink } ?? 0
@@ -57,14 +58,13 @@ extension SyncHost {
 
     // MARK: Subscriptions
 
-    /// Goes on with a subscription whose turn has come: parses what is left of it, and answers what was asked
-    /// meanwhile.
+    /// Activates a permitted subscription: parses its queries, then answers pending requests.
     func begin(_ link: Link) {
         guard let delayed = link.delayed, delayed.turn <= now, link.session.isOpen else { return }
         let request = delayed.request
         guard let queries = read(link, delayed) else { return }
         link.delayed = nil
-        // A peer that subscribes again is missing something: from then on both sides send.
+        // A peer that subscribes again lacks documents, so both sides send from then on.
         link.asking.announced.isAnnouncing = false
         link.telling = Telling(
             generation: request.generation,
@@ -81,7 +81,7 @@ extension SyncHost {
         if let (documents, snapshot) = delayed.wanted { wanted(link, documents, in: snapshot) }
     }
 
-    /// Parses the queries of a subscription; nil where that goes on later, or has ended the connection.
+    /// Parses the queries of a subscription; returns nil if that is incomplete or has failed.
     private func read(_ link: Link, _ delayed: Delayed) -> [SubscriptionQuery]? {
         let (request, meter) = (delayed.request, meter(of: link))
         let isRestricted = queries.parameters.values.restrictsSubscriptions
@@ -97,7 +97,7 @@ extension SyncHost {
                 }
                 let query = request.queries[reading.queries.count]
                 text = query.text
-                // Parsing and planning are paid for, too.
+                // Parsing and planning are charged, too.
                 meter.begin(limit: SyncLimits.evaluationUnitsOnDocument)
                 try meter.charge(32 * query.length)
                 let parsed = try SubscriptionQuery(
@@ -118,7 +118,7 @@ extension SyncHost {
             cursor.commit >= news.reapedThrough,
             corrections.forgottenThrough.map({ cursor.commit > $0 }) ?? true,
             isTold(upTo: cursor, link),
-            // What was among the first then is not known any more.
+            // Rankings at the cursor are not recorded, so the peers must reconcile.
             link.telling?.matcher.isRanked == false
         else {
             link.session.restart()
@@ -132,7 +132,7 @@ extension SyncHost {
         tell(link)
     }
 
-    // MARK: Comparing
+    // MARK: Reconciliation
 
     func listMatches(_ link: Link, in snapshot: DocumentSnapshot) {
         link.delayed?.asked = snapshot
@@ -154,7 +154,8 @@ extension SyncHost {
         }
         link.delayed?.wanted = (documents, newest)
         guard let telling = link.telling else { return }
-        // A list that was asked for is done: the session refuses what overtakes the answer.
+        // A requested list is complete here: the session refuses a `want` before the end of the
+        // list.
         let compared = telling.compared
         let snapshot = compared ?? takeStepSnapshot(newest, link)
         if compared == nil { link.telling?.limited.forgetChanges() }
@@ -168,12 +169,12 @@ extension SyncHost {
         prepare(link)
     }
 
-    /// Begins to send a part of what the other side wants, in the state that is compared.
+    /// Begins to send a part of the wanted documents, from the reconciled snapshot.
     private func sendWantedPart(of addresses: [DocumentAddress], on link: Link) {
         guard let telling = link.telling, let snapshot = telling.compared else {
-            return fail(link, .protocolBroken, "a part is wanted without a comparison")
+            return fail(link, .protocolBroken, "a part was requested without a reconciliation")
         }
-        // Of documents in a part, refusals can come before the last step is sent.
+        // Documents of a part can be refused before the last batch is sent.
         if telling.parts == nil { noteComparedRefusals(telling.sent, snapshot, on: link) }
         let number = telling.parts?.number ?? nextStepNumber(link)
         link.telling?.parts = (snapshot.log.commit, number)
@@ -183,12 +184,12 @@ extension SyncHost {
         tell(link)
     }
 
-    /// Goes on with what is computed before the other side is answered.
+    /// Continues an evaluation; when it is done, the peer is answered.
     func prepare(_ link: Link) {
         guard link.session.isOpen, let matcher = link.telling?.matcher,
             var work = link.telling?.preparation
         else { return }
-        // It is changed where it is.
+        // Moved out of the struct, so that changes do not copy it.
         link.telling?.preparation = nil
         fillBudget(of: link)
         do throws(EngineError) {
@@ -244,7 +245,7 @@ extension SyncHost {
         try noteUnsendable(in: snapshot, &work.unsendable, on: link)
     }
 
-    /// Begins to send what the other side wants, in the state that was compared.
+    /// Begins to send the wanted documents, from the reconciled snapshot.
     private func begin(
         _ link: Link, sending documents: Want.Documents, _ ranked: [[UInt8]],
         _ snapshot: DocumentSnapshot
@@ -274,7 +275,7 @@ extension SyncHost {
 }
 
 extension SyncHost.Outgoing.Documents {
-    /// Named documents: a step has each of them once, also where a peer names it twice.
+    /// Creates a list of named documents without duplicates.
     fileprivate init(_ addresses: [DocumentAddress], in snapshot: DocumentSnapshot) {
         var named: Set<[UInt8]> = []
         let keys = addresses.compactMap { snapshot.key(of: $0) }

@@ -1,12 +1,12 @@
 import SheafStorage
 package import SheafSync
 
-/// What peers tell each other of the mesh.
+/// Gossip about the peers and connections of the mesh.
 extension SyncHost {
-    /// Who can be reached over any number of connections, the nearest first; this peer is the first of all.
+    /// All reachable peers, the nearest first; this peer precedes all others.
     package var reachablePeers: [PeerRecord] { mesh.reachable }
 
-    /// Says something else of this peer from now on.
+    /// Changes the name and the metadata that this peer publishes.
     package func present(name: String? = nil, metadata: [UInt8]) {
         if let name { identity.name = name }
         var portrait = Self.portrait(of: identity)
@@ -14,7 +14,7 @@ extension SyncHost {
         mesh.present(portrait, at: now)
     }
 
-    /// Has sessions say what the mesh wants said.
+    /// Performs the actions of the link-state database.
     func settlePresence() {
         for action in mesh.takeActions(at: now) {
             switch action {
@@ -32,14 +32,14 @@ extension SyncHost {
         }
     }
 
-    /// What is known of a mesh before anybody is met.
+    /// Returns the link-state database of a peer without connections.
     static func lonelyMesh(_ identity: Identity, _ queries: QueryEngine, salt: UInt64) -> MeshMap {
         MeshMap(
             identity.peerKey, portrait(of: identity),
             opening: queries.documents.store.options.clock.wallMilliseconds(), salt: salt)
     }
 
-    /// What a peer says of itself.
+    /// Returns the record that a peer publishes.
     static func portrait(of identity: Identity) -> PeerRecord.Portrait {
         PeerRecord.Portrait(
             isServer: identity.isServer, name: identity.name,

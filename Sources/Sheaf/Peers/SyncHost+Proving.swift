@@ -1,16 +1,16 @@
 import SheafStorage
 import SheafSync
 
-/// Proofs of possession: a peer with limited rights that has brought a token sends the whole attachment, and
-/// the token counts from then on.
+/// Proofs of possession, which make the attachment tokens of limited peers valid.
 ///
-/// A proof is requested once any peer wants the attachment, in the same way whether it is here or
-/// not: so the peer does not learn from that which attachments there are.
+/// A peer that sent a document with a token proves possession by sending the complete attachment.
+/// The proof is requested once any peer wants the attachment, whether or not it is stored here, so
+/// the peer does not learn which attachments are.
 extension SyncHost {
-    /// Whether the other side of a connection may not write everything, and its tokens need a proof.
+    /// Whether the peer may write only some documents, so that its tokens need proofs.
     func isLimited(_ link: Link) -> Bool { link.writable != nil }
 
-    /// Schedules a lookup of the unproven tokens of wanted attachments, once a second at most.
+    /// Schedules a check of the unproven tokens of wanted attachments, at most once per second.
     func checkTokensSoon() {
         guard attachments != nil, files.tokenCheckAt == nil,
             queries.documents.mayHaveUnprovenTokens
@@ -18,7 +18,7 @@ extension SyncHost {
         files.tokenCheckAt = max(now, files.tokensCheckedAt &+ Files.checkNanoseconds)
     }
 
-    /// Asks for the proofs of tokens whose attachments are wanted here, or by others.
+    /// Requests proofs for the unproven tokens of attachments that any peer wants.
     func checkTokens() {
         guard let time = files.tokenCheckAt, time <= now else { return }
         (files.tokenCheckAt, files.tokensCheckedAt) = (nil, now)
@@ -44,14 +44,16 @@ extension SyncHost {
                     beginCheck(of: id, on: link)
                 }
             } catch {
-                // An unreadable entry proves nothing; it is read again with the next commit.
+                // An unreadable entry proves nothing; it is read again after the next commit.
                 return
             }
         }
     }
 
-    /// Notes that an attachment is fetched for this peer: as long as it has unproven tokens, their proofs
-    /// are asked for, also where the attachment is here.
+    /// Records that this peer fetches an attachment.
+    ///
+    /// While the attachment has unproven tokens, their proofs are requested even if it is stored
+    /// here.
     func noteWantedHere(_ id: AttachmentID) {
         guard files.wantedHere.count < SyncLimits.soughtAttachments else { return }
         files.wantedHere.insert(id)
@@ -66,17 +68,17 @@ extension SyncHost {
             link.files.checks.append(PossessionCheck(id))
             tellWish(id)
         }
-        // The peer may read another document by now that names the attachment.
+        // The peer may be able to read another document that names the attachment.
         checkSoon(link)
     }
 
-    /// Handles a peer's offer of an attachment that it has to prove to possess.
+    /// Handles an offer of an attachment whose possession the peer must prove.
     func offeredProof(_ id: AttachmentID, length: Int, on link: Link) {
         guard let index = link.files.check(of: id) else { return }
         note(link.files.checks[index].offer(length: length), of: id, on: link)
     }
 
-    /// Returns the next part to be asked for as a proof: of one attachment after the other.
+    /// Returns the next part to request as a proof, for one attachment at a time.
     func nextProofPart(from link: Link) -> AttachmentPart? {
         let underway = link.files.checks.firstIndex(where: \.isUnderway)
         guard let index = underway ?? link.files.checks.firstIndex(where: \.isOffered) else {
@@ -98,15 +100,15 @@ extension SyncHost {
         note(outcome, of: id, on: link)
     }
 
-    /// Keeps a chunk that came as a proof, where the attachment is not here.
+    /// Keeps a chunk that was received as a proof, unless it is stored here.
     private func keep(_ bytes: [UInt8], _ chunk: Int, of id: AttachmentID, from link: Link) {
-        // A wanted attachment receives the chunk like any other.
+        // The chunk of a wanted attachment is stored like any other.
         guard files.wanted[id] == nil, let incoming = (try? attachments?.incoming(id)) ?? nil,
             !incoming.contains(chunk), mayKeep(bytes.count, of: id, from: link)
         else { return }
         let outcome = bytes.span.withUnsafeBytes { try? incoming.put($0, at: chunk) }
         if outcome != nil { noteKept(bytes.count, of: id, from: link) }
-        // Without room for it, it is a proof all the same.
+        // The proof is valid even if there is no room for the chunk.
         if outcome == .whole { try? completeFile(id) }
     }
 
@@ -119,8 +121,7 @@ extension SyncHost {
             } else if let attachments, files.wanted[id] == nil,
                 mayKeep(list.length, of: id, from: link)
             {
-                // A peer that wants the attachment receives it after the proof: it need not come
-                // twice.
+                // The attachment is kept for peers that want it, which receive it after the proof.
                 _ = try? beginFetch(
                     id, length: list.length, hashes: list.hashes, from: link, in: attachments)
             }
@@ -133,7 +134,7 @@ extension SyncHost {
         }
     }
 
-    /// Marks the tokens of an attachment that a peer has brought as proven.
+    /// Marks the tokens of an attachment that the peer has sent as proven.
     func prove(_ id: AttachmentID, by link: Link) {
         if link.files.possessed.count < SyncLimits.soughtAttachments {
             link.files.possessed.insert(id)
@@ -163,12 +164,12 @@ extension SyncHost {
     func noteProven(_ outcome: WriteJob.Outcome) {
         guard let error = outcome.error else { return }
         queries.log?.write(
-            .warning, "a proof of an attachment cannot be written: \(error)")
+            .warning, "cannot write the proof of an attachment: \(error)")
     }
 }
 
 extension SyncHost.FileTalk {
-    /// The index of the proof that the other side gives for an attachment.
+    /// Returns the index of the peer's proof for an attachment; nil if there is none.
     func check(of id: AttachmentID) -> Int? {
         checks.firstIndex { $0.id == id }
     }

@@ -1,11 +1,12 @@
 import SheafSync
 
-/// Limits the bytes of attachments that this peer keeps for others from each peer with limited rights.
+/// Quotas of attachments kept for other peers, one for each peer with limited rights.
 ///
-/// Attachments that this peer fetches for itself do not count.
+/// Attachments that this peer fetches for itself are not counted.
 extension SyncHost {
-    /// Whether `length` more bytes of an attachment from the other side may be kept; logs when a quota is
-    /// reached.
+    /// Whether `length` more bytes of an attachment from the peer may be kept.
+    ///
+    /// Logs a warning when the quota is exceeded.
     func mayKeep(_ length: Int, of id: AttachmentID, from link: Link) -> Bool {
         guard isCounted(id, from: link), let key = link.session.remote?.peerKey else { return true }
         let quota = lengths.broughtAttachments
@@ -25,8 +26,8 @@ extension SyncHost {
         if statuses[key]?.attachmentQuotaReason == nil {
             queries.log?.write(
                 .warning,
-                "a peer with limited rights has used up its quota of attachments, and more of them are not fetched "
-                    + "for others",
+                "a peer with limited rights has reached its attachment quota; its further attachments are not fetched "
+                    + "for other peers",
                 [
                     "peer": PeerKey(unchecked: key).description, "kept": "\(brought.length)",
                     "quota": "\(quota)",
@@ -34,12 +35,12 @@ extension SyncHost {
         }
         change(link) {
             $0.attachmentQuotaReason =
-                "its attachments are not fetched for others: they exceed its quota of \(quota) bytes"
+                "its attachments are not fetched for other peers: they exceed its quota of \(quota) bytes"
         }
         return false
     }
 
-    /// Counts bytes of an attachment received from the other side of a connection.
+    /// Counts the bytes of an attachment that were received from the peer.
     func noteKept(_ length: Int, of id: AttachmentID, from link: Link) {
         guard isCounted(id, from: link), let key = link.session.remote?.peerKey else { return }
         limitedPeers[key, default: LimitedPeer()].attachments.add(length, of: id)
@@ -49,7 +50,7 @@ extension SyncHost {
         isLimited(link) && files.wanted[id]?.isOwn != true
     }
 
-    /// Stops fetching an attachment that exceeds the quota of a peer from that peer.
+    /// Stops fetching an attachment from a peer whose quota it exceeds.
     func decline(_ id: AttachmentID, from link: Link) {
         link.files.offered[id] = nil
         if case .listing(link.number, _, _, _)? = files.wanted[id]?.phase {
@@ -57,9 +58,9 @@ extension SyncHost {
         }
     }
 
-    /// Begins an attachment whose hashes came from the other side, and counts its full length if it was not here.
+    /// Begins to store an attachment with hashes from the peer, and counts its length if it is new.
     ///
-    /// Otherwise a peer that sends no chunk could begin any number of attachments.
+    /// Otherwise a peer that sends no chunks could begin any number of attachments.
     func beginFetch(
         _ id: AttachmentID, length: Int, hashes: [UInt8], from link: Link,
         in attachments: AttachmentStore
@@ -72,7 +73,7 @@ extension SyncHost {
         return state
     }
 
-    /// Removes an attachment of which no chunk has come, and which is no longer wanted.
+    /// Removes an attachment that is not wanted and of which no chunk was received.
     func removeIfEmpty(_ id: AttachmentID) {
         guard let attachments, files.wanted[id] == nil,
             let incoming = (try? attachments.incoming(id)) ?? nil, incoming.receivedLength == 0,

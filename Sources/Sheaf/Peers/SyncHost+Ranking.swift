@@ -2,26 +2,27 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// Queries with ORDER BY and LIMIT: which documents they have depends on all others.
+/// Queries with ORDER BY and LIMIT, whose results depend on all documents of a collection.
 extension SyncHost {
-    // MARK: What this peer wants
+    // MARK: Queries of this peer
 
-    /// What was compared, so that it can be told whether that was enough.
+    /// The record of a reconciliation, for a check of whether it compared enough documents.
     ///
-    /// Documents that lay behind the last one may come in where others went: of these nobody knows whether
-    /// they are as the other side has them. Then twice as many are compared.
+    /// A document below the LIMIT enters the result when another one leaves it. If such a document
+    /// was not compared with the remote version, the peers reconcile again with twice as many
+    /// documents.
     struct RankCheck {
-        /// What was there.
+        /// The local snapshot that was reconciled.
         let snapshot: DocumentSnapshot
-        /// What was in a list or came behind it.
+        /// Documents that were in the list or were received after it.
         var compared: Set<DocumentAddress>
-        /// Whether that was all that matches.
+        /// Whether the list contained all matching documents.
         let isAll: Bool
-        /// The first commit of the other side that came behind the comparison.
+        /// The remote commit of the first batch after the reconciliation.
         var commit: UInt64?
     }
 
-    /// What is compared of queries with LIMIT; none where there are no such queries.
+    /// Returns the ranked documents to reconcile; nil if no query has a LIMIT.
     func beginRankCheck(
         _ link: Link, _ matcher: SubscriptionMatcher, in snapshot: DocumentSnapshot
     ) throws(EngineError) -> SubscriptionRankings? {
@@ -34,7 +35,7 @@ extension SyncHost {
         return rankings
     }
 
-    /// Notes what has come since the comparison.
+    /// Records documents received since the reconciliation.
     func noteCompared(_ step: ShippedStep, on link: Link) {
         guard link.asking.rankCheck != nil else { return }
         for commit in step.commits {
@@ -46,7 +47,7 @@ extension SyncHost {
         if link.asking.rankCheck?.commit == nil { link.asking.rankCheck?.commit = step.commit }
     }
 
-    /// Looks, when what came of a comparison is durable, whether all is known of what is first now.
+    /// Checks whether a reconciliation covered the current results, once its batches are durable.
     func checkRanks(_ link: Link, through commit: UInt64) {
         guard let check = link.asking.rankCheck, let first = check.commit, first <= commit else {
             return
@@ -68,7 +69,7 @@ extension SyncHost {
         ask(link)
     }
 
-    /// Whether there is a document among the first ones that was there, and that nobody has compared.
+    /// Whether a result contains a formerly existing document that was not compared.
     private func hasUnknown(
         _ check: RankCheck, _ matcher: SubscriptionMatcher, on link: Link
     ) throws(EngineError) -> Bool {
@@ -84,9 +85,10 @@ extension SyncHost {
         return false
     }
 
-    /// Which documents have a rank for the other side; nil where all have.
+    /// Returns the filter for documents that are ranked for the peer; nil if all are.
     ///
-    /// `isOwn` where this side asks: its documents are named to the other one when the two compare.
+    /// With `isOwn`, this peer is the subscriber, which names its documents when the peers
+    /// reconcile.
     func rankFilter(
         _ link: Link, in snapshot: DocumentSnapshot, isOwn: Bool
     ) -> SubscriptionRankings.Filter? {
@@ -96,11 +98,12 @@ extension SyncHost {
         }
     }
 
-    // MARK: What others want
+    // MARK: Queries of remote peers
 
-    /// Moves on what was told of queries with LIMIT; false where the two have to compare.
+    /// Advances the rankings of a catch-up batch; returns false if the peers must reconcile.
     ///
-    /// Adds the keys of what comes in, and takes out those of what only the other side has changed.
+    /// Adds the keys of documents that enter a result, and removes those that only the peer has
+    /// changed.
     func advance(_ step: inout CatchUp, on link: Link) throws(EngineError) -> Bool {
         guard let matcher = link.telling?.matcher, matcher.isRanked else { return true }
         let filter = rankFilter(link, in: step.snapshot, isOwn: false)

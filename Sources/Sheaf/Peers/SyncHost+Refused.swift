@@ -3,14 +3,14 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// Documents of this peer that other peers refuse for want of rights.
+/// Local documents that other peers refuse for lack of write rights.
 extension SyncHost {
-    /// Operations of one document that are looked through for the commits that wrote it.
+    /// Maximum number of operations that are examined for one document.
     private static let mostOperations = 64
 
-    // MARK: Refusals of the other side
+    // MARK: Refusals by the peer
 
-    /// Handles a notice of documents of a step that the other side has refused.
+    /// Handles a notice of documents that the peer has refused.
     func noteRefused(_ notice: RefusedNotice, on link: Link) {
         guard let key = link.session.remote?.peerKey, let telling = link.telling else { return }
         let (count, isTooMuch) = notice.omitted.addingReportingOverflow(
@@ -19,7 +19,7 @@ extension SyncHost {
             telling.sent, telling.outgoing?.snapshot.log.commit ?? 0, telling.parts?.commit ?? 0)
         guard let commit = link.isLimited ? commit(ofStep: notice.commit, link) : notice.commit
         else { return }
-        // A peer cannot refuse what it was not sent.
+        // A peer can refuse only documents that it was sent.
         guard !isTooMuch, commit <= sent, count <= link.refusableCount else { return }
         link.refusableCount -= count
         refusals.omit(notice.omitted, through: commit, of: key)
@@ -34,8 +34,10 @@ extension SyncHost {
         }
     }
 
-    /// Returns the commits up to that of a notice that have written a document, or the last of them where the other side
-    /// has acknowledged them all; nil where there is none, or the document was taken away since.
+    /// Returns the commits of a refused document up to the commit of the notice.
+    ///
+    /// If the peer has acknowledged all of them, returns the last one. Returns nil if there are
+    /// none, or if the document was evicted since.
     private func refusedCommits(
         of address: DocumentAddress, _ commit: CommitID, after known: CommitID, on link: Link
     ) throws(EngineError) -> [CommitID]? {
@@ -66,15 +68,13 @@ extension SyncHost {
         return refusals.write(DocumentAddress(collection: collection, id: bytes), of: key)
     }
 
-    /// Whether the other side refuses a document as it was written here: it lacks the base of a
-    /// delta.
+    /// Whether the peer refuses the local version of a document, and so lacks the base of a delta.
     func isRefused(_ address: DocumentAddress, on link: Link) -> Bool {
         guard !refusals.isEmpty, let key = link.session.remote?.peerKey else { return false }
         return refusals.has(address, of: key)
     }
 
-    /// Notes that a document goes to the other side again, which takes it if it acknowledges the commit and does not refuse
-    /// it.
+    /// Records that a document is sent again; an acknowledgment without a refusal accepts it.
     func noteSentAgain(
         _ collection: String, _ id: ArraySlice<UInt8>, with commit: CommitID, on link: Link
     ) {
@@ -85,10 +85,9 @@ extension SyncHost {
             DocumentAddress(collection: collection, id: Array(id)), with: commit, to: key)
     }
 
-    // MARK: Documents that the own grant forbids
+    // MARK: Documents that this peer may not send
 
-    /// Notes the document of a change written here where the other side wants it and the own grant does not let this side
-    /// send it.
+    /// Records a changed local document that the peer wants and this peer may not send.
     func noteUnsendable(
         _ change: CommitFeed.Change, of commit: CommitID, _ snapshot: DocumentSnapshot,
         on link: Link
@@ -112,7 +111,7 @@ extension SyncHost {
         }
     }
 
-    /// Notes a document changed since a commit that the own grant does not let this side send.
+    /// Records a document that was changed after a commit and that this peer may not send.
     func noteUnsendable(
         _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
         since: CommitID, in snapshot: DocumentSnapshot, on link: Link
@@ -128,9 +127,9 @@ extension SyncHost {
         if !commits.isEmpty { noteUnsendable(address, commits, on: link) }
     }
 
-    /// Notes the documents written here last that the other side wants and the own grant does not let this one send.
+    /// Records documents last written here that the peer wants and this peer may not send.
     ///
-    /// Documents that this side subscribes to were compared, but for those written since.
+    /// Documents that this peer subscribes to were compared; of these, only later commits count.
     func noteUnsendable(
         in snapshot: DocumentSnapshot, _ scan: inout DocumentScan, on link: Link
     ) throws(EngineError) {
@@ -154,14 +153,16 @@ extension SyncHost {
         }
     }
 
-    /// Returns the commits that the other side has not acknowledged, or the last one if it has acknowledged all.
+    /// Returns the commits that the peer has not acknowledged, or else the last one.
     private func unacknowledged(_ commits: [CommitID], on link: Link) -> [CommitID] {
         let synced = statuses[link.session.remote?.peerKey ?? []]?.syncedUpTo ?? 0
         let newer = commits.drop { $0 <= synced }
         return Array(newer.isEmpty ? commits.suffix(1) : newer)
     }
 
-    /// Notes that the other side has compared what it wants with a state here, the last step before which had a commit.
+    /// Records that the peer has reconciled its subscription with a local snapshot.
+    ///
+    /// `sent` is the commit of the last batch before that snapshot.
     func noteComparedRefusals(
         _ sent: CommitID, _ snapshot: DocumentSnapshot, on link: Link
     ) {
@@ -179,17 +180,19 @@ extension SyncHost {
             with: sent < commit ? commit : commit + 1, by: key, except: unsendable)
     }
 
-    /// Compares what this side subscribes to once more where the other side has subscribed to something else since: of
-    /// documents that it wants now the own grant may forbid some.
+    /// Reconciles again if the peer has changed its subscription since the last review.
+    ///
+    /// The peer may want documents that this peer may not send.
     func reviewUnsendable(on link: Link) {
         guard link.sendable != nil, let key = link.session.remote?.peerKey,
             let telling = link.telling
         else { return }
-        // Once for each subscription: the other side may do the same, and the two would never end.
+        // Once per subscription of the peer: otherwise both peers could trigger each other without
+        // end.
         let wanted = Set(telling.matcher.subscribed.map(\.wire))
         guard wanted != link.asking.reviewed else { return }
         link.asking.reviewed = wanted
-        // A comparison that goes on covers it.
+        // A reconciliation that is in progress covers it.
         guard link.asking.hasCaughtUp || link.asking.reached > 0, !wishes.queries.isEmpty else {
             return
         }
@@ -197,8 +200,7 @@ extension SyncHost {
         ask(link)
     }
 
-    /// Keeps those of the documents that differ that the own grant does not let this side send, until what the other side
-    /// has of them is here.
+    /// Records differing documents that this peer may not send, until remote states are received.
     func noteDiffering(_ addresses: [DocumentAddress], on link: Link) {
         guard link.sendable != nil else { return }
         for address in addresses {
@@ -208,8 +210,7 @@ extension SyncHost {
         }
     }
 
-    /// Records documents of which the other side has sent a state that lacks a write of this store, for a review once
-    /// their join is durable.
+    /// Records documents that the peer sent without a local write, for a review once durable.
     func noteLacking(_ outcome: WriteJob.Outcome, on link: Link) {
         guard link.sendable != nil else { return }
         for document in outcome.known where document.lacksOwn {
@@ -218,10 +219,10 @@ extension SyncHost {
         reviewLacking(link)
     }
 
-    /// Checks documents of which the other side lacks writes, once their join is durable and the subscription of the other
-    /// side is known.
+    /// Reviews documents that lack local writes at the peer.
     ///
-    /// Until then each document is listed once, however often the other side sends it.
+    /// The merged document must be durable and the peer's subscription known. Until then a document
+    /// is listed once, however often the peer sends it.
     func reviewLacking(_ link: Link) {
         guard !link.asking.lacking.isEmpty, link.telling != nil, link.asking.unsettled.isEmpty
         else { return }
@@ -234,8 +235,7 @@ extension SyncHost {
         }
     }
 
-    /// Returns the local commits that wrote a document which the rights of this store do not permit it to send; nil if
-    /// there are none.
+    /// Returns the local commits of a document that this peer may not send; nil if it may.
     private func unsendableCommits(of address: DocumentAddress, on link: Link) -> [CommitID]? {
         let snapshot = news.snapshot
         guard isShared(address.collection, on: link), let sendable = link.sendable,
@@ -253,7 +253,7 @@ extension SyncHost {
         return unacknowledged(commits, on: link)
     }
 
-    /// Returns a document or, if the last of `commits` deleted it, its state before; nil if that is not known.
+    /// Returns a document or, if the last commit deleted it, its former state; nil if unknown.
     private func shown(
         _ document: StoredDocument, _ key: [UInt8], in commits: [CommitID],
         _ snapshot: DocumentSnapshot
@@ -264,7 +264,7 @@ extension SyncHost {
         return before.flatMap { $0.isTombstone ? nil : $0 }
     }
 
-    /// Notes documents that differ as refused where the other side has not sent all that is in them.
+    /// Settles the disputed documents whose content the peer has sent, and evaluates the others.
     func settleDisputed(_ outcome: WriteJob.Outcome, isComplete: Bool, on link: Link) {
         for address in outcome.covered { link.asking.disputed[address] = nil }
         if !outcome.covered.isEmpty {
@@ -274,15 +274,15 @@ extension SyncHost {
             for address in outcome.covered { refusals.remove(address, of: key) }
         }
         guard isComplete, !link.asking.disputed.isEmpty else { return }
-        // The first of them is the last here.
+        // Sorted in reverse, since documents are removed from the end.
         link.asking.unsettled += link.asking.disputed.sorted { $1.key < $0.key }
         link.asking.disputed = [:]
         settleDisputed(on: link)
     }
 
-    /// Goes on with documents that differ and that the other side has not sent, as far as the turn of the loop goes.
+    /// Evaluates the peer's queries on disputed documents, until the slice is used up.
     ///
-    /// They wait until the subscription of the other side is read, which decides whether it wants them.
+    /// The documents wait for the peer's subscription, which decides whether it wants them.
     func settleDisputed(on link: Link) {
         reviewLacking(link)
         guard link.session.isOpen, link.hasUnsettled else { return }
@@ -301,7 +301,7 @@ extension SyncHost {
             }
             link.asking.unsettled.removeLast()
         }
-        // Those that waited for these.
+        // Documents whose review had to wait for these are reviewed next.
         reviewLacking(link)
     }
 
@@ -333,7 +333,7 @@ extension SyncHost {
         return try readable.matches(document, key: key, in: address.collection, snapshot.names)
     }
 
-    /// What the other side wants, whether it may be sent it or not; evaluated at its expense.
+    /// Returns a matcher of the peer's queries that ignores rights and is charged to its budget.
     private func unfilteredMatcher(of link: Link) -> SubscriptionMatcher? {
         guard let telling = link.telling else { return nil }
         if let known = telling.unfiltered { return known }
@@ -343,15 +343,16 @@ extension SyncHost {
         return matcher
     }
 
-    /// Whether this store has written a document, as far as the document shows.
+    /// Whether the version vector of a document contains a write of this store.
     private func isWrittenHere(_ document: StoredDocument) -> Bool {
         let sites = queries.documents.ownSites
         let vector = document.read { bytes in try? EncodedDocument(bytes).vector() }
         return vector.map { vector in sites.contains { vector.time(of: $0) > .initial } } ?? false
     }
 
-    /// Returns the commits after one in which this store has written a document, ascending, as far as its history is
-    /// known.
+    /// Returns the commits after `commit` in which this store wrote a document, in ascending order.
+    ///
+    /// Commits that precede the available history are omitted.
     private func ownCommits(
         of key: [UInt8], after commit: CommitID, in snapshot: DocumentSnapshot
     ) throws(EngineError) -> [CommitID] {
@@ -370,7 +371,7 @@ extension SyncHost {
             }
             let isKnown = logged != nil || !history.isFoldedAway
             if let newer {
-                // Writes of a long or folded commit are detected only by the stamps of this store's sites.
+                // Writes of a long or folded commit are detected only by the stamps of local sites.
                 let isStamped = isKnown && zip(newer.times, times).contains { $0 > $1 }
                 let isOwn = try snapshot.isLocal(newer.operation) ?? isStamped
                 if isOwn { found.append(newer.operation.commit) }
@@ -385,8 +386,7 @@ extension SyncHost {
 }
 
 extension DocumentSnapshot {
-    /// Whether this store wrote an operation itself, under any site, and no peer sent it; nil if the log has no record
-    /// of that.
+    /// Whether this store wrote an operation itself; nil if the log does not show it.
     fileprivate func isLocal(_ logged: LoggedOperation) throws(EngineError) -> Bool? {
         let first = try onStorage { () throws(StorageError) in
             try log.firstOperation(ofCommitOf: logged)

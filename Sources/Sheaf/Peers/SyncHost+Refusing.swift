@@ -2,34 +2,34 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// Skips documents that other peers may not write on this one, and reports them to these peers.
+/// Documents that a peer may not write here, which are skipped and reported to the peer.
 ///
-/// A write that only a hidden document forbids is not reported as refused (`receiveHidden`).
+/// A write that only a hidden document forbids is not reported (`receiveHidden`).
 extension SyncHost {
-    /// Logs documents of the other side that were passed over, and reports them to it.
+    /// Logs the skipped documents of a peer, and reports them to it.
     func refuse(_ outcome: WriteJob.Outcome, from link: Link) {
         guard let first = outcome.refused.first, let key = link.session.remote?.peerKey else {
             return
         }
         let reported = outcome.refused.filter { isShared($0.address.collection, on: link) }
         queries.log?.write(
-            .warning, "a peer has sent documents that it may not write, and they were passed over",
+            .warning, "a peer has sent documents that it may not write; they were skipped",
             [
                 "peer": PeerKey(unchecked: key).description,
                 "documents": "\(outcome.refused.count)", "reported": "\(reported.count)",
             ].merging(first.address.logFields) { $1 })
-        // Of an older subscription all is sent again.
+        // All documents of an older subscription are sent again.
         guard outcome.generation == link.asking.generation else { return }
         report(reported, on: link)
     }
 
-    /// Has the two sides compare when they meet again, since the last notices may not have come.
+    /// Makes the peers reconcile at their next connection, since the last notices may be lost.
     func noteReportsLost(_ link: Link) {
         guard link.asking.hasReported, let key = link.session.remote?.peerKey else { return }
         wishes.cursors[key] = nil
     }
 
-    /// Sends the notices: the documents of one commit, and one reason, in each.
+    /// Sends the notices, each with the documents of one commit and one reason.
     private func report(_ refused: [WriteJob.Refused], on link: Link) {
         guard !refused.isEmpty else { return }
         link.asking.hasReported = true

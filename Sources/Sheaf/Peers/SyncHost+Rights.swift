@@ -4,19 +4,18 @@ import SheafQuery
 import SheafStorage
 import SheafSync
 
-/// What other peers may see.
+/// Authorization of remote peers, and the sharing scopes of collections.
 extension SyncHost {
-    /// What a peer may, and what this one may there.
+    /// The rights of a remote peer at this one, and the rights of this peer at the remote one.
     struct Standing {
         let rights: PeerRights?
         let ownRights: PeerRights?
         let isServer: Bool
-        /// The newest commit when that was something else.
+        /// The newest local commit when the rights last changed; nil if they never did.
         var changedThrough: CommitID?
     }
 
-    /// Takes in what a peer may now: where that is something else than before, no cursor says what the two have
-    /// of each other.
+    /// Records the rights of a peer; cursors from before a change of rights are invalid.
     func noteStanding(_ link: Link, _ hello: Hello) {
         var standing = Standing(
             rights: link.rights, ownRights: link.ownRights, isServer: hello.isServer)
@@ -33,15 +32,15 @@ extension SyncHost {
         standings[hello.peerKey] = standing
     }
 
-    /// More peers are not remembered, but those who are connected.
+    /// Maximum number of remembered peers; beyond it disconnected peers are forgotten.
     static let mostKnown = 4_096
 
-    /// How many peers are remembered.
+    /// Number of remembered peers.
     package var knownPeerCount: Int { max(statuses.count, standings.count) }
 
-    /// Forgets all who are not connected; they compare when they come again.
+    /// Forgets all disconnected peers, which reconcile when they connect again.
     ///
-    /// Who lets anybody in would remember for ever each who ever came.
+    /// Otherwise a store that accepts any peer would remember all that ever connected.
     private func forgetAbsentPeers() {
         let connected = Set(links.values.compactMap { $0.session.remote?.peerKey })
         forgetSetAside(but: connected)
@@ -59,7 +58,7 @@ extension SyncHost {
         forgetAbsentPeers()
     }
 
-    /// Whether what another side could be told up to a cursor of its own is all that it may be told of that.
+    /// Whether a cursor is newer than the last change of the scopes and of the peer's rights.
     func isTold(upTo cursor: Cursor, _ link: Link) -> Bool {
         let key = link.session.remote?.peerKey ?? []
         return [widenedThrough, standings[key]?.changedThrough].allSatisfy { last in
@@ -67,7 +66,7 @@ extension SyncHost {
         }
     }
 
-    /// Reads the rules for one side; false where the connection was ended, since they cannot be read.
+    /// Parses the rules of a peer; returns false if they are invalid and the connection was ended.
     func prepareRights(of link: Link) -> Bool {
         do throws(QueryError) {
             if let rights = link.rights {
@@ -85,7 +84,7 @@ extension SyncHost {
             }
             return true
         } catch {
-            fail(link, .refused, "the rules of this peer cannot be read: \(error.message)")
+            fail(link, .refused, "the rules for this peer are invalid: \(error.message)")
             return false
         }
     }
@@ -102,13 +101,13 @@ extension SyncHost {
         return found
     }
 
-    /// Whether the other side may see a document, and this one may send it.
+    /// Whether the peer may read a document and this peer may send it.
     func maySend(
         _ link: Link, _ document: StoredDocument, before: StoredDocument?, _ key: [UInt8],
         _ address: DocumentAddress, _ snapshot: DocumentSnapshot
     ) throws(EngineError) -> Bool {
         guard isShared(address.collection, on: link) else { return false }
-        // What is left of a deleted document has nothing in it: who saw the document may see that.
+        // A tombstone has no content: a peer that could read the former state may receive it.
         let shown = document.isTombstone ? before : document
         for matcher in [link.readable, link.sendable] {
             guard let matcher else { continue }
@@ -118,8 +117,7 @@ extension SyncHost {
         return true
     }
 
-    /// Returns what decides whether the other side may read a document, before its queries are evaluated on it;
-    /// nil where it may read everything.
+    /// Returns the filter that precedes the queries of the peer; nil if it may read everything.
     func readFilter(_ link: Link) -> SubscriptionRankings.Filter? {
         guard isRestricted(link) else { return nil }
         return { [unowned self, unowned link] (document, key, address) throws(EngineError) in
@@ -135,8 +133,9 @@ extension SyncHost {
         }
     }
 
-    /// What the other side may know of the documents that match, and `isOwn` where this side asks about
-    /// those that it has: their ids are told, too.
+    /// Returns the versions of matching documents that may be revealed to the peer.
+    ///
+    /// With `isOwn`, this peer is the subscriber, which also sends the IDs of its documents.
     func versions(
         matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings?,
         in snapshot: DocumentSnapshot, isOwn: Bool, on link: Link
@@ -150,7 +149,7 @@ extension SyncHost {
         }
     }
 
-    /// Whether the other side may know of a document; with `isOwn`, where this side asks for others.
+    /// Whether a document may be revealed to the peer; with `isOwn`, this peer is the subscriber.
     func isShown(
         _ link: Link, _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
         _ snapshot: DocumentSnapshot, isOwn: Bool
@@ -163,17 +162,17 @@ extension SyncHost {
         return try readable.matches(document, key: key, in: address.collection, snapshot.names)
     }
 
-    /// Whether there may be something here that the other side must not have.
+    /// Whether some documents may have to be withheld from the peer.
     func isRestricted(_ link: Link) -> Bool {
         link.readable != nil || link.sendable != nil || !scopes.isEmpty
     }
 
-    /// Whether a collection is shared with the other side.
+    /// Whether a collection is shared with the peer.
     func isShared(_ collection: String, on link: Link) -> Bool {
         scopes.allows(collection, toServer: link.session.remote?.isServer ?? false)
     }
 
-    /// Takes in with whom collections are shared now: who may see more than before is to compare anew.
+    /// Applies changed sharing scopes; peers reconcile collections that became visible to them.
     func noteScopes() {
         let new = queries.parameters.values.syncScopes
         guard new != scopes else { return }
@@ -181,7 +180,7 @@ extension SyncHost {
         scopes = new
         recheckReaders()
         if new.isWider(than: old) { widenedThrough = news.snapshot.log.commit }
-        // What was not asked for, or not named, is not behind any cursor.
+        // No cursor covers collections that were not requested or not shared.
         let asksWider = wishes.queries.contains { new.isWider(than: old, for: $0.collection) }
         if asksWider { wishes.epoch += 1 }
         for link in allLinks where link.session.isOpen {
@@ -207,7 +206,7 @@ extension SyncHost {
         }
     }
 
-    /// Has the other side compare what it has with what there is.
+    /// Makes the peer reconcile its subscription again.
     func restart(_ link: Link) {
         link.telling?.isStreaming = false
         link.telling?.outgoing = nil
@@ -220,7 +219,7 @@ extension SyncHost {
 }
 
 extension String {
-    /// With each backtick twice, as a name in backticks has it.
+    /// The text with each backtick doubled, for use in a name between backticks.
     fileprivate var replacingBackticks: String {
         String(flatMap { $0 == "`" ? [$0, $0] : [$0] })
     }

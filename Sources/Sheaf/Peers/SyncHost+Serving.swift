@@ -2,9 +2,9 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// What others may have of the files that are here.
+/// Attachments that are stored here and served to other peers.
 extension SyncHost {
-    /// Takes in that somebody wants a file, or does not any more.
+    /// Handles a peer's request for an attachment, or the cancellation of the request.
     func sought(_ message: Seek, on link: Link) {
         guard let attachments, let id = AttachmentID(bytes: message.id) else { return }
         defer { files.isStirred = true }
@@ -23,7 +23,7 @@ extension SyncHost {
         if (try? attachments.has(id)) ?? false { offer(id, to: link) } else { review(id) }
     }
 
-    /// Offers a file to somebody who seeks it, if it is here and he may have it.
+    /// Offers an attachment that a peer requests, if it is stored here and the peer may read it.
     func offer(_ id: AttachmentID, to link: Link) {
         guard link.session.isOpen, link.files.sought[id]?.mayRead ?? false,
             !link.files.granted.contains(id), (try? attachments?.has(id)) ?? false,
@@ -34,7 +34,7 @@ extension SyncHost {
         files.isStirred = true
     }
 
-    /// Answers one question, of one peer after the other: reading must not keep the rest waiting.
+    /// Serves one requested part in round-robin order; reading more would delay other work.
     func serveNextPart() {
         let waiting = allLinks.filter { $0.session.nextServed != nil }
         guard let link = waiting.first(where: { $0.number > files.servedLink }) ?? waiting.first,
@@ -67,15 +67,15 @@ extension SyncHost {
         }
     }
 
-    // MARK: Who may read what
+    // MARK: Read access
 
-    /// Has it looked which of the files that somebody seeks he may have.
+    /// Schedules a check of which requested attachments the peer may read.
     func checkSoon(_ link: Link) {
         guard link.files.checkAt == nil else { return }
         link.files.checkAt = max(now, link.files.checkedAt &+ Files.checkNanoseconds)
     }
 
-    /// Rules have changed: what somebody may have is looked up anew.
+    /// Revokes the read access to attachments after a change of rules, and determines it again.
     func recheckReaders() {
         for link in allLinks {
             let isRestricted = isRestricted(link)
@@ -90,7 +90,7 @@ extension SyncHost {
         for id in files.order { review(id) }
     }
 
-    /// Looks through documents for those that name files which somebody seeks; once a second at most.
+    /// Determines which requested attachments the peer may read, at most once per second.
     func checkReaders(_ link: Link) {
         guard let time = link.files.checkAt, time <= now, link.session.isOpen else { return }
         (link.files.checkAt, link.files.checkedAt) = (nil, now)
@@ -110,13 +110,13 @@ extension SyncHost {
                 review(id)
             }
         } catch {
-            // What cannot be read says nothing; with the next commit it is looked again.
+            // An unreadable document grants nothing; the check is repeated after the next commit.
             return
         }
         files.isStirred = true
     }
 
-    /// Asks other peers to confirm the tokens by which a peer could read the attachments.
+    /// Requests confirmations of the tokens by which the peer could read attachments.
     private func askForProofs(
         _ ids: Set<AttachmentID>, _ key: [UInt8], _ document: StoredDocument, for link: Link,
         _ snapshot: DocumentSnapshot
@@ -146,7 +146,8 @@ extension SyncHost {
             }
             return readable.count < wanted.count
         }
-        // Without rules for this peer, only what collections keep to themselves is kept from it.
+        // Without rules for the peer, only scopes restrict it, and they apply only to named
+        // attachments.
         if link.readable == nil, link.sendable == nil {
             readable.formUnion(wanted.subtracting(named))
         }

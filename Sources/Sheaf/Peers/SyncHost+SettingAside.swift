@@ -3,14 +3,14 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// Documents whose stamps are too far ahead of the clock here: they are set aside, and the rest goes on.
+/// Quarantine of received documents whose stamps are too far ahead of the local clock.
 extension SyncHost {
-    /// What the clock on the wall shows.
+    /// The wall-clock time in milliseconds since 1970.
     var wallMilliseconds: UInt64 { queries.options.clock.wallMilliseconds() }
 
     private var setAsideClock: SetAsideClock { SetAsideClock(wall: wallMilliseconds, now: now) }
 
-    /// When documents that were set aside are looked through; nil where no connected peer could send them.
+    /// The time of the next check of quarantined documents; nil if no connected peer sent any.
     var setAsideDeadline: UInt64? {
         guard let checkAt = setAside.checkAt,
             links.values.contains(where: { link in
@@ -21,9 +21,9 @@ extension SyncHost {
         return checkAt
     }
 
-    // MARK: What this peer sets aside
+    // MARK: Local quarantine
 
-    /// Takes in what was set aside of a job, and what is here now that was set aside before.
+    /// Records documents that a job has quarantined, or written after a quarantine.
     func noteSetAside(_ outcome: WriteJob.Outcome, isComplete: Bool, on link: Link) {
         guard !outcome.ahead.isEmpty || !setAside.isEmpty else { return }
         guard let key = link.session.remote?.peerKey,
@@ -39,7 +39,8 @@ extension SyncHost {
             setAside.omit(count, earliest, of: key, at: now)
         }
         if isComplete {
-            // What was asked for again and did not come is not there any more, or not for this peer.
+            // A document that was requested again and not received is deleted or withheld from this
+            // peer.
             for address in link.asking.askedAgain { setAside.remove(address, of: key) }
             if link.asking.comparesSetAside { setAside.removeOmitted(of: key) }
             if !link.asking.askedAgain.isEmpty || link.asking.missesCheck {
@@ -51,14 +52,14 @@ extension SyncHost {
         reportSetAside(link)
     }
 
-    /// Notes that a comparison asks for all that was set aside.
+    /// Records that a reconciliation requests all quarantined documents of the peer again.
     func askAgainForAllSetAside(_ link: Link) {
         guard let key = link.session.remote?.peerKey, let documents = setAside[key] else { return }
         link.asking.askedAgain.formUnion(documents.entries.keys)
         link.asking.comparesSetAside = documents.omitted != nil
     }
 
-    /// Asks again for what may be taken by now.
+    /// Requests quarantined documents whose times have become acceptable.
     func checkSetAside() {
         guard let checkAt = setAside.checkAt, checkAt <= now else { return }
         let clock = setAsideClock
@@ -66,7 +67,7 @@ extension SyncHost {
             guard let key = link.session.remote?.peerKey, link.session.isOpen,
                 setAside[key] != nil
             else { continue }
-            // An earlier request has to be answered first: the check is repeated then.
+            // A pending request must be answered first; the check is repeated then.
             guard link.asking.hasCaughtUp, !link.asking.isWriting,
                 link.asking.askedAgain.isEmpty, !link.asking.comparesSetAside
             else {
@@ -85,12 +86,12 @@ extension SyncHost {
         setAside.scheduleCheck(after: setAside.earliest(clock), wall: clock.wall, at: now)
     }
 
-    /// Forgets what was set aside of peers that are not remembered any more.
+    /// Discards the quarantine records of forgotten peers.
     func forgetSetAside(but known: Set<[UInt8]>) {
         for key in setAside.keys where !known.contains(key) { setAside.remove(peer: key) }
     }
 
-    /// Tells the other side, and people here, how much of it is set aside, where that has changed.
+    /// Reports a changed number of quarantined documents to the peer, the status and the log.
     func reportSetAside(_ link: Link) {
         guard let key = link.session.remote?.peerKey else { return }
         let wall = wallMilliseconds
@@ -112,9 +113,9 @@ extension SyncHost {
         warnOfClock(link)
     }
 
-    // MARK: What the other side sets aside
+    // MARK: Remote quarantine
 
-    /// Takes in how much from here the other side has set aside.
+    /// Handles a report about local documents that the peer has quarantined.
     func noteSetAside(_ notice: SetAsideNotice, on link: Link) {
         let ahead =
             notice.latestMilliseconds - min(notice.latestMilliseconds, notice.wallMilliseconds)
@@ -123,7 +124,7 @@ extension SyncHost {
                 notice.count == 0
                 ? nil : SetAsideSummary(count: notice.count, aheadMilliseconds: ahead)
         }
-        // What was acknowledged meanwhile counts when nothing is set aside any more.
+        // Acknowledgments received meanwhile are valid once nothing is quarantined.
         if notice.count == 0, let telling = link.telling, telling.acknowledged > 0 {
             noteSynced(through: telling.acknowledged, link)
         }
@@ -132,7 +133,7 @@ extension SyncHost {
 
     // MARK: Clocks
 
-    /// Holds the clock of the other side against the one here.
+    /// Compares the clock of the peer with the local one.
     func noteClock(of hello: Hello, on link: Link) {
         let wall = wallMilliseconds
         let offset =
@@ -141,7 +142,7 @@ extension SyncHost {
             : -Int64(clamping: wall - hello.wallMilliseconds)
         change(link) { status in
             status.clock.offsetMilliseconds = offset
-            // The other side says anew what it has set aside.
+            // The peer reports its quarantine again on each connection.
             status.clock.setAsideThere = nil
         }
         reportSetAside(link)
@@ -156,14 +157,14 @@ extension SyncHost {
 
     // MARK: Explanations
 
-    /// The time for which a document of a peer is set aside, in milliseconds since 1970.
+    /// Returns the time of a peer's quarantined document in milliseconds since 1970, or nil.
     func setAsideTime(of collection: String, _ id: Value, from key: [UInt8]) -> UInt64? {
         guard let bytes = try? DocumentID.key(of: id) else { return nil }
         let address = DocumentAddress(collection: collection, id: bytes)
         return setAside[key]?.entries[address]?.time.milliseconds
     }
 
-    /// How far the latest dot of a document is ahead of the clock here; nil where it is not.
+    /// Returns how far a document's latest dot is ahead of the local clock; nil if it is not.
     func aheadMilliseconds(of document: StoredDocument?) throws -> UInt64? {
         guard let document else { return nil }
         let wall = wallMilliseconds

@@ -3,11 +3,11 @@ import SheafQuery
 import SheafStorage
 import SheafSync
 
-/// Hidden, deleted and evicted documents, as far as a peer with limited rights may know of them.
+/// Hidden, deleted and evicted documents in the view of a peer with limited rights.
 extension SyncHost {
     // MARK: Hidden documents
 
-    /// Returns a state with the documents of a peer in the place of those that are hidden from it.
+    /// Returns a snapshot in which the peer's shadows replace documents that are hidden from it.
     func shown(_ snapshot: DocumentSnapshot, to link: Link) -> DocumentSnapshot {
         let documents = shadows(of: link).documents
         guard !documents.isEmpty, let peer = link.session.remote?.peerKey else { return snapshot }
@@ -22,8 +22,9 @@ extension SyncHost {
         return shown
     }
 
-    /// Whether a document that a peer has a shadow of is hidden from it; evaluates the read rule once on each
-    /// version of the document.
+    /// Whether a document with a shadow is hidden from the peer.
+    ///
+    /// The read rule is evaluated once per version of the document.
     private func isHidden(
         _ address: DocumentAddress, _ key: [UInt8], in snapshot: DocumentSnapshot,
         from link: Link, _ peer: [UInt8]
@@ -40,19 +41,20 @@ extension SyncHost {
             document.isRemnant
             ? true
             : try? readable.matches(document, key: key, in: address.collection, snapshot.names)
-        // An error is recorded, too: otherwise each turn would evaluate the same documents again, and make no progress.
+        // Errors are recorded, too: otherwise each iteration would evaluate the same documents
+        // again.
         let isHidden = isReadable == false
         limitedPeers[peer]?.shadows.note(address, isHidden: isHidden, at: place.position)
         return isHidden
     }
 
-    /// Writes of a peer to documents that are hidden from it.
+    /// Returns the peer's writes to documents that are hidden from it.
     func shadows(of link: Link) -> ShadowTable {
         guard link.isLimited, let key = link.session.remote?.peerKey else { return ShadowTable() }
         return limitedPeers[key]?.shadows ?? ShadowTable()
     }
 
-    /// Records the writes of a peer to hidden documents, and logs those that were dropped.
+    /// Records the peer's writes to hidden documents, and logs those that were dropped.
     func noteHidden(_ outcome: WriteJob.Outcome, from link: Link) {
         let documents = outcome.hidden
         guard let key = link.session.remote?.peerKey else { return }
@@ -62,7 +64,7 @@ extension SyncHost {
             limitedPeers[key, default: LimitedPeer()].shadows.set(
                 document.address, document.write.shadow)
         }
-        // What changes for the peer by that is what would change if they had been written.
+        // For the peer, the changes are the same as if the documents had been written.
         let changes = documents.compactMap { document in
             news.snapshot.key(of: document.address).map {
                 FreshChange(key: $0, before: document.write.before, shadowCommit: document.commit)
@@ -91,7 +93,7 @@ extension SyncHost {
         }
     }
 
-    /// Returns the rule that decides which deletions a peer with limited rights may learn of; nil for other peers.
+    /// Returns the rule for deletions that may be revealed to a limited peer; nil for other peers.
     func deletionRule(_ link: Link) -> DeletionRule? {
         guard let readable = link.readable, let readableByID = link.readableByID,
             let key = link.session.remote?.peerKey
@@ -106,22 +108,23 @@ extension SyncHost {
         _ key: [UInt8], _ address: DocumentAddress, _ snapshot: DocumentSnapshot, _ link: Link
     ) throws(EngineError) -> Bool {
         guard let rule = deletionRule(link) else { return true }
-        // The peer has deleted what it has written itself.
+        // The tombstone of a shadow was written by the peer.
         if snapshot.shadows[key] != nil { return true }
         return try rule.mayKnowDeletion(key, address, snapshot)
     }
 
     // MARK: Evicted documents
 
-    /// A document that was taken away here.
+    /// A document that was evicted here.
     struct Evicted {
         let key: [UInt8]
         let address: DocumentAddress
         let before: StoredDocument
     }
 
-    /// Whether a peer is asked again because documents were taken away here: one with limited rights only for
-    /// those that it may read.
+    /// Whether evictions require a new subscription at the peer.
+    ///
+    /// A peer with limited rights must not observe evictions of documents that it may not read.
     func concern(_ evicted: [Evicted], _ link: Link) -> Bool {
         guard link.isLimited else { return true }
         let snapshot = news.snapshot
@@ -135,17 +138,16 @@ extension SyncHost {
         }
     }
 
-    // MARK: Corrections
+    // MARK: Read repair
 
-    /// Queues the newer state of documents of which a peer has sent an older one, as far as it may
-    /// read them.
+    /// Queues read repairs of documents of which a limited peer has sent older states.
     ///
-    /// Documents are counted for each peer by itself, and those alone that it may read: so it cannot tell by a
-    /// comparison how many others there are.
+    /// Documents are counted per peer, and only those that the peer may read: otherwise a
+    /// reconciliation would reveal the number of other documents.
     func correctLimited(_ known: [WriteJob.Known], behind here: CommitID?, on link: Link) {
         guard let key = link.session.remote?.peerKey else { return }
         guard let matcher = link.telling?.matcher else {
-            // Where it has to wait for its turn, it is not known what it wants.
+            // The queries are not known before the subscription is active.
             guard paces.hasSubscribed(key) else { return }
             for document in known {
                 limitedPeers[key, default: LimitedPeer()].judgeLater(document.address)
@@ -161,7 +163,8 @@ extension SyncHost {
                 LimitedTelling.Correction(
                     here: here ?? 0, address: document.address, before: document.before))
         }
-        // A peer that gives no credit has none of them judged.
+        // The repairs of a peer that grants no credit are never evaluated, so their number is
+        // limited.
         guard addresses.count > LimitedPeer.mostCorrections else { return }
         link.telling?.limited.corrections = []
         if link.telling?.isStreaming == true {
@@ -171,7 +174,9 @@ extension SyncHost {
         }
     }
 
-    /// Has those corrected that are durable by now and did not match before, as far as this turn of the loop goes.
+    /// Queues durable read repairs of documents that did not match before.
+    ///
+    /// Throws `.paused` if the evaluation slice is used up.
     func judgeCorrections(_ matcher: SubscriptionMatcher, _ link: Link) throws(EngineError) {
         guard let all = link.telling?.limited.corrections, !all.isEmpty,
             let peer = link.session.remote?.peerKey
@@ -185,7 +190,7 @@ extension SyncHost {
             guard let key = snapshot.key(of: address) else { continue }
             do throws(EngineError) {
                 try matcher.visit()
-                // A document that matched was sent, or will be.
+                // A document that matched before is sent without a repair.
                 if try matcher.matches(
                     correction.before, key: key, in: address.collection, snapshot.names)
                 {
@@ -210,7 +215,7 @@ extension SyncHost {
         }
     }
 
-    /// Returns a hash of the version of a document that a peer may be sent; nil where it may not.
+    /// Returns a hash of a document's version; nil if the peer may not be sent the document.
     private func versionToCorrect(
         _ address: DocumentAddress, in snapshot: DocumentSnapshot, on link: Link
     ) -> UInt64? {

@@ -3,18 +3,17 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// Documents on their way out: long steps part by part, and all in the numbers that names have on the
-/// connection.
+/// Encoding of sent documents: long batches in parts, with the name numbers of the connection.
 extension SyncHost {
-    /// Sends some documents of a long step.
+    /// Sends the next part of a long batch.
     func sendPart(_ link: Link) throws(EngineError) {
         guard let outgoing = link.telling?.outgoing else { return }
         reportPauses(on: link)
-        // It is changed where it is.
+        // Moved out of the struct, so that changes do not copy it.
         link.telling?.outgoing = nil
         var rest = outgoing
         let isDone: Bool
-        // What was told until then is a step by itself, if there is more.
+        // Beyond the limit, the documents already sent become a separate batch.
         let unfinished = link.isLimited ? link.telling?.limited.partLength ?? 0 : 0
         let isCut = outgoing.length - unfinished > lengths.step
         let number = outgoing.number ?? outgoing.snapshot.log.commit
@@ -33,7 +32,7 @@ extension SyncHost {
             isDone = collections.isEmpty
         }
         if link.isLimited {
-            // The end of a turn of the loop depends on all peers; the end of a part must not.
+            // The end of an iteration depends on all peers; the end of a part must not.
             guard isDone || link.telling?.limited.partLength ?? 0 >= lengths.part else {
                 link.telling?.outgoing = rest
                 return
@@ -62,7 +61,7 @@ extension SyncHost {
         }
     }
 
-    /// Sends documents until there are enough for a part; returns the place of the next one.
+    /// Sends documents until a part is full; returns the index of the next one.
     private func send(
         _ keys: [[UInt8]], from first: Int, of outgoing: Outgoing, on link: Link,
         _ total: inout Int, _ newest: inout NewestDocument
@@ -78,7 +77,7 @@ extension SyncHost {
                 try telling.matcher.visit()
                 document = try shipped(keys[next], outgoing, telling, link)
             } catch {
-                // The rest follows in a later part.
+                // The remaining documents follow in a later part.
                 guard error == .paused else { throw error }
                 return next
             }
@@ -95,7 +94,7 @@ extension SyncHost {
         return next
     }
 
-    /// The same with all documents that match.
+    /// Sends matching documents of all collections until a part is full.
     private func sendMatches(
         _ collections: inout ArraySlice<String>, from first: inout [UInt8]?,
         of snapshot: DocumentSnapshot, on link: Link, _ total: inout Int,
@@ -104,7 +103,7 @@ extension SyncHost {
         guard let matcher = link.telling?.matcher else { return }
         let isFree = link.readable == nil && link.sendable == nil
         prepareNames(snapshot.names, on: link)
-        // A subscription with a LIMIT is sent by its keys.
+        // Subscriptions with a LIMIT are sent by keys instead.
         let rankings = SubscriptionRankings()
         let known = link.telling?.limited.partLength ?? 0
         var length = known
@@ -152,7 +151,7 @@ extension SyncHost {
         }
     }
 
-    /// Sends a commit by itself.
+    /// Sends one commit as a batch.
     func ship(
         _ documents: [ShippedDocument], of commit: CommitID, stamp: Stamp?, on link: Link
     ) throws(EngineError) {
@@ -165,7 +164,7 @@ extension SyncHost {
         link.session.endCommit()
     }
 
-    /// Adds a document that is in the numbers of the store; returns the length that it has on the connection.
+    /// Adds a document with the name numbers of the store; returns its length on the connection.
     private func add(
         _ document: ShippedDocument, _ snapshot: DocumentSnapshot, to link: Link
     ) throws(EngineError) -> Int {
@@ -186,10 +185,10 @@ extension SyncHost {
         return bytes.count
     }
 
-    /// Returns the ids of the attachments whose tokens are unproven in what is sent of a document, in their order.
+    /// Returns the IDs of attachments whose tokens in a sent document are unproven, sorted.
     ///
-    /// What is sent may be older than the snapshot. A token that the document does not have any more counts
-    /// as unproven: nothing is known of it.
+    /// The sent version may be older than the snapshot. A token that the snapshot's version does
+    /// not have counts as unproven.
     private func unprovenTokens(
         in bytes: UnsafeRawBufferPointer, of key: [UInt8], _ snapshot: DocumentSnapshot
     ) throws(EngineError) -> [[UInt8]] {
@@ -238,10 +237,11 @@ extension SyncHost {
         link.spoken.update(from: names, to: link.spoken.target)
     }
 
-    /// Returns a document as a peer with limited rights is sent it.
+    /// Returns a document in the encoding for a peer with limited rights.
     ///
-    /// Which names have numbers in the store depends on all documents. So the connection numbers the names of
-    /// what is sent on it: each with the second document that has it, since many come in one alone.
+    /// The name numbers of the store depend on all documents. So the connection numbers the names
+    /// of the documents sent on it; a name gets its number with the second document, since many
+    /// names occur only once.
     private func spokenToLimited(
         _ document: EncodedDocument, on link: Link
     ) throws(Malformed) -> [UInt8] {
@@ -265,7 +265,7 @@ extension SyncHost {
         }
     }
 
-    /// A document in the numbers of the connection, without what it was written on.
+    /// Returns a document with the name numbers of the connection, and without its base.
     private func spoken(
         _ document: EncodedDocument, on link: Link
     ) throws(Malformed) -> [UInt8] {

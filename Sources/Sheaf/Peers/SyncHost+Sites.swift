@@ -3,55 +3,55 @@ import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// Stores that were put back to an older state, and copies of stores that run at the same time.
+/// Stores that were restored to an older state, and copies of stores in use at the same time.
 extension SyncHost {
-    /// The openings in which the peers of one key were met.
+    /// The log IDs under which peers with one key have connected.
     struct Openings {
-        /// The opening that was met last.
+        /// The log ID of the last connection.
         var newest: XXH3.Hash128
-        /// Those before it, the last ones.
+        /// The most recent log IDs before it.
         var earlier: [XXH3.Hash128] = []
-        /// Whether an earlier one came back, which the opening of one peer never does.
+        /// Whether an earlier log ID reappeared, which shows that two peers have the key.
         var isContested = false
-        /// When that was last written to the log.
+        /// The time at which the conflict was last logged.
         var notedAt: UInt64?
     }
 
-    /// Time for which the connection to one of two peers with one key is left alone, in nanoseconds.
+    /// Minimum time before another peer with the same key replaces a connection, in nanoseconds.
     static let turn: UInt64 = 5_000_000_000
-    /// Time between two messages in the log about one key, in nanoseconds.
+    /// Minimum time between two log messages about one key, in nanoseconds.
     private static let noteInterval: UInt64 = 60_000_000_000
-    /// Maximum number of documents named in the log that could not be moved to another site.
+    /// Maximum number of logged documents that could not be moved to another site.
     private static let mostUnmovedNotes = 16
-    /// Number of earlier openings that are remembered for a key.
+    /// Maximum number of earlier log IDs that are remembered for a key.
     private static let mostEarlier = 4
     private static let contested = "another peer with the same key is connected"
 
-    /// Writes to the log that a peer knows writes of this store that the store has not.
+    /// Logs that a peer has writes of this store that the store itself lacks.
     func noteLackingOwnWrites(knownBy link: Link) {
         guard let key = link.session.remote?.peerKey else { return }
         queries.log?.write(
             .error,
-            "a peer knows writes of this store that are not in it: an older state was put in its place, or a "
-                + "copy of it is in use; it writes with another site from now on",
+            "a peer has writes of this store that the store lacks: an older state was restored, or a copy of the "
+                + "store is in use; the store changes its site",
             ["peer": PeerKey(unchecked: key).description])
     }
 
-    // MARK: Writes that a store does not have any more
+    // MARK: Forgotten writes
 
-    /// Writes to the log what kept writes of this store from being moved to another site.
+    /// Logs why writes of this store could not be moved to another site.
     func noteUnmoved(_ outcome: WriteJob.Outcome) {
         if outcome.isSeparation, let error = outcome.error {
             queries.log?.write(
                 .error,
-                "the store cannot go on as another site, and tries again when a peer reports a write that is not in it",
+                "the store cannot change its site; it tries again when a peer reports a write that the store lacks",
                 ["reason": "\(error)"])
         }
         for document in outcome.unmoved.prefix(Self.mostUnmovedNotes) {
             queries.log?.write(
                 .error,
-                "a document cannot be assigned to the new site of this store: writes to it that peers know, and that "
-                    + "are not in this store, are lost if it is sent; run sheaf verify, and copy what can be read to "
+                "a document cannot be assigned to the new site of this store: if it is sent, writes to it that peers "
+                    + "have and this store lacks are lost; run sheaf verify, and copy the readable part to "
                     + "another store with sheaf salvage",
                 [
                     "documents": "\(outcome.unmoved.count)", "reason": "\(document.reason)",
@@ -59,45 +59,45 @@ extension SyncHost {
         }
     }
 
-    /// Writes to the log which documents have kept writes that their store has forgotten, and which have not.
+    /// Logs the documents that have kept, or lost, writes that their store has forgotten.
     func note(_ forgotten: ForgottenWrites) {
         if let first = forgotten.kept.first {
             queries.log?.write(
                 .warning,
-                "documents have kept writes that the store which made them does not have any more: an older state was "
-                    + "put in its place, or a copy of it is in use",
+                "documents have kept writes that their store has lost: an older state of it was restored, "
+                    + "or a copy of it is in use",
                 first.logFields.merging(["documents": "\(forgotten.kept.count)"]) { $1 })
         }
         if let first = forgotten.removed.first {
             queries.log?.write(
                 .warning,
-                "additions to counters are lost: the store which made them does not have them any more, and has added "
+                "additions to counters are lost: their store has lost them and has added "
                     + "to the same counters since",
                 first.logFields.merging(["documents": "\(forgotten.removed.count)"]) { $1 })
         }
         if let first = forgotten.unkept.first, let address = first.address {
             queries.log?.write(
                 .error,
-                "a document has no room for writes that the store which made them does not have any more: they are lost, or "
-                    + "count twice",
+                "a document has no room for writes that their store has lost: they are missing, or "
+                    + "counted twice",
                 address.logFields.merging([
                     "documents": "\(forgotten.unkept.count)", "reason": "\(first.reason)",
                 ]) { $1 })
         }
     }
 
-    /// Has the other side go on as another site: this peer knows a write that it does not have.
+    /// Reports a write that the peer's store has forgotten, so that it changes its site.
     func reportForgotten(_ time: HybridTime, to link: Link) {
         link.session.report(ForgottenWrite(site: link.site, time: time))
         fail(
             link, .forgotten,
-            "this peer knows writes of that store that are not in it: an older state was put in its place, "
-                + "or a copy of it is in use")
+            "this peer has writes of that store that the store lacks: an older state was restored, "
+                + "or a copy of the store is in use")
     }
 
-    /// Has this store go on as another site, since it does not have all writes of its own.
+    /// Changes the site of this store, since a peer has a write that the store lacks.
     func noteForgotten(_ message: ForgottenWrite, on link: Link) {
-        // What cannot be true has no effect: a new site is drawn once for each opening at most.
+        // Implausible reports are ignored: the site changes at most once per opening of the store.
         guard message.site == queries.documents.site,
             let time = queries.documents.uniqueThrough(message.time)
         else { return }
@@ -109,10 +109,10 @@ extension SyncHost {
                     separation: (message.site, time))))
     }
 
-    /// Reports the site that writes were moved to, to all peers that know another site.
+    /// Reports the site to which writes were moved, to all peers that know another site.
     ///
-    /// After the report a peer no longer checks documents against the pauses of the old site, so it follows all
-    /// documents of states before the move.
+    /// After the report a peer does not check documents against the pauses of the old site, so the
+    /// report must follow all documents of earlier snapshots.
     func reportNewSite() {
         guard mayReportSite else { return }
         let report = queries.documents.siteReport(through: news.snapshot.log.commit)
@@ -129,7 +129,7 @@ extension SyncHost {
         }
     }
 
-    /// Whether documents of states before a commit are still sent to a peer, or will be.
+    /// Whether documents of snapshots before a commit remain to be sent to the peer.
     private func isTelling(before commit: CommitID, _ link: Link) -> Bool {
         let (telling, delayed) = (link.telling, link.delayed)
         let states = [
@@ -143,15 +143,15 @@ extension SyncHost {
         return telling.isStreaming && telling.sent < commit
     }
 
-    /// Notes the site that a peer has drawn, which has no pauses.
+    /// Records the new site of a peer, which has no pauses.
     ///
-    /// A peer can name the site of another one here, so the site decides nothing.
+    /// A peer can name the site of another store here, so no decision depends on it.
     func note(_ site: Site, of link: Link) {
         (link.hasNewSite, link.pauses, link.pausesVersion) = (true, [], nil)
         change(link) { $0.site = site }
     }
 
-    /// Notes the site of a peer; two stores that write with one site both go on as others.
+    /// Records the site of a peer; if another store writes with it, both must change their sites.
     func noteSite(_ hello: Hello, on link: Link) {
         (link.site, link.pauses) = (hello.site, hello.pauses)
         learn(SitePauses(site: hello.site, pauses: hello.pauses), from: link)
@@ -166,10 +166,10 @@ extension SyncHost {
         }
     }
 
-    /// Takes in the pauses of the site of a store.
+    /// Accepts reported pauses of a site.
     ///
-    /// False pauses make removed fields come back, so pauses are accepted only from a peer that may write everything; for
-    /// the check of its own steps, from any peer.
+    /// False pauses would restore removed fields, so they are accepted only from a peer that may
+    /// write everything. Pauses of the peer's own site are used to check its batches in any case.
     func learn(_ reported: SitePauses, from link: Link) {
         if reported.site == link.site, !link.hasNewSite { link.pauses = reported.pauses }
         guard link.writable == nil, queries.documents.learn(reported) != nil else { return }
@@ -177,16 +177,16 @@ extension SyncHost {
         link.toldPauses[reported.site] = reported.pauses
     }
 
-    /// Reports pauses that the other side may not know, before it is sent documents.
+    /// Reports pauses that the peer may lack, before it is sent documents.
     func reportPauses(on link: Link) {
         guard let (version, all) = queries.documents.pauses(since: link.pausesVersion) else {
             return
         }
         link.pausesVersion = version
-        // A peer can report further sites without end.
+        // Entries of other sites are dropped, since a peer can report any number of them.
         let sites = Set(all.map(\.site))
         link.toldPauses = link.toldPauses.filter { sites.contains($0.key) }
-        // A store that was put back twice does not know the pause of the first time.
+        // A store that was restored twice does not know the pause of the first time.
         for known in all where link.toldPauses[known.site] != known.pauses {
             guard known.site != link.site || known.pauses != link.pauses else { continue }
             link.toldPauses[known.site] = known.pauses
@@ -196,11 +196,10 @@ extension SyncHost {
 
     // MARK: Two peers with one key
 
-    /// Ends other connections to a peer that has greeted; false where the new connection was ended.
+    /// Ends other connections to a peer after its hello; returns false if the new one was ended.
     ///
-    /// Two connections to one peer would send everything twice: the older one goes. Where two peers have one
-    /// key, each would end the connection of the other one at once, and neither would get anywhere: they take
-    /// turns.
+    /// Two connections to one peer would send everything twice, so the older one is ended. Two
+    /// peers with one key would end the connections of each other immediately, so they take turns.
     func takeOver(_ link: Link, _ hello: Hello) -> Bool {
         let isContested = noteOpening(hello)
         link.greetedAt = now
@@ -218,7 +217,7 @@ extension SyncHost {
         return true
     }
 
-    /// Notes in which opening a peer was met; returns whether two peers have its key.
+    /// Records the log ID of a peer; returns whether two peers have its key.
     private func noteOpening(_ hello: Hello) -> Bool {
         guard var known = openings[hello.peerKey] else {
             if openings.count >= Self.mostKnown { openings = [:] }
@@ -234,7 +233,7 @@ extension SyncHost {
         return known.isContested
     }
 
-    /// Writes to the log that two peers have one key, on all three sides.
+    /// Logs that two peers have the same key, on all three peers involved.
     func noteContested(_ farewell: Farewell, on link: Link) {
         guard farewell.code == .sameKey, farewell.text == Self.contested,
             let key = link.session.remote?.peerKey
@@ -245,8 +244,8 @@ extension SyncHost {
         openings[key] = known
         queries.log?.write(
             .warning,
-            "two peers with one key are connected: one was copied from the other, or the same key is used twice; "
-                + "give each a key of its own",
+            "two peers with the same key are connected: one is a copy of the other, or the key is used twice; "
+                + "use a different key for each",
             ["peer": PeerKey(unchecked: key).description])
     }
 }

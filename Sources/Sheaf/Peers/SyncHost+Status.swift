@@ -2,35 +2,35 @@ package import SheafDocument
 import SheafStorage
 import SheafSync
 
-/// What is known of the peers that were met.
+/// The status of all peers that have connected.
 extension SyncHost {
-    /// What is known of one.
+    /// The status of one peer.
     package struct Status: Sendable, Equatable {
         package internal(set) var isConnected = false
         package internal(set) var isServer = false
         package internal(set) var name = ""
         package internal(set) var site = Site.initial
-        /// It has everything that it subscribed to, up to this commit of ours.
+        /// The local commit up to which the peer has all documents of its subscription.
         package internal(set) var syncedUpTo: UInt64?
-        /// The newest commit of ours of which it has documents, on its disk.
+        /// The newest local commit of which the peer has stored documents.
         package internal(set) var deliveredUpTo: UInt64?
-        /// Why the last connection ended; nil while none has.
+        /// The reason why the last connection ended; nil if none has ended.
         package internal(set) var lastCloseReason: String?
-        /// When it ended, in milliseconds since 1970.
+        /// The time at which the last connection ended, in milliseconds since 1970.
         package internal(set) var endedMilliseconds: UInt64 = 0
         /// The address of the newest connection.
         package internal(set) var address = ""
-        /// How many connections in a row ended soon after they began.
+        /// Number of consecutive connections that ended soon after they began.
         package internal(set) var shortConnections: UInt64 = 0
-        /// How often something new came.
+        /// Number of write jobs in which the peer delivered new changes.
         package internal(set) var updates = 0
-        /// Reason why attachments of the peer are not fetched for others; nil if they are.
+        /// The reason why the peer's attachments are not fetched for other peers; nil if they are.
         package internal(set) var attachmentQuotaReason: String?
-        /// What is known of its clock.
+        /// Clock deviations of the peer, and the documents quarantined for them.
         package internal(set) var clock = ClockReport()
     }
 
-    /// All peers that were met since the store was opened, by their keys.
+    /// The status of all peers since the store was opened, by peer key.
     package var allStatuses: [[UInt8]: Status] { statuses }
 
     func note(connected link: Link, _ hello: Hello) {
@@ -53,7 +53,7 @@ extension SyncHost {
 
     func acknowledged(_ link: Link, _ commit: UInt64) {
         guard !link.isLimited else { return acknowledgedByLimited(link, commit) }
-        // A peer cannot have what there is not.
+        // An acknowledged commit never exceeds the newest local one.
         let commit = min(commit, news.snapshot.log.commit)
         let known = link.telling?.acknowledged ?? 0
         link.telling?.acknowledged = max(known, commit)
@@ -62,8 +62,7 @@ extension SyncHost {
         noteSynced(through: commit, link)
     }
 
-    /// Records an acknowledgement: the peer has taken documents that it refused before, and has
-    /// those that were sent.
+    /// Records an acknowledgment, which confirms deliveries and accepts formerly refused documents.
     func noteTaken(through commit: UInt64, on link: Link) {
         let key = link.session.remote?.peerKey ?? []
         guard statuses[key]?.clock.setAsideThere == nil else { return }
@@ -72,10 +71,11 @@ extension SyncHost {
         change(link) { $0.deliveredUpTo = max($0.deliveredUpTo ?? 0, delivered) }
     }
 
-    /// Notes that a peer has everything that it subscribed to, up to a commit of ours.
+    /// Records that a peer has all documents of its subscription up to a local commit.
     func noteSynced(through commit: UInt64, _ link: Link) {
         change(link) { status in
-            // What it has set aside it does not have, and what that stands in may be any commit.
+            // The peer lacks documents that it has quarantined, and any commit may have written
+            // these.
             guard status.clock.setAsideThere == nil else { return }
             status.syncedUpTo = max(status.syncedUpTo ?? 0, commit)
         }

@@ -4,93 +4,95 @@ import SheafQuery
 import SheafStorage
 import SheafSync
 
-/// What others want of this peer.
+/// The sender: the subscriptions of remote peers, and the documents sent for them.
 extension SyncHost {
-    /// What is told on one connection.
+    /// The sender's state of one connection.
     struct Telling {
         let generation: UInt64
         let matcher: SubscriptionMatcher
-        /// The same without regard to rights; created when it is needed.
+        /// A matcher that ignores rights, created on first use.
         var unfiltered: SubscriptionMatcher?
-        /// The newest commit of the other side when it subscribed.
+        /// The newest remote commit at the time of the subscription.
         let theirCommit: UInt64
-        /// The other side has, or will have, all that matches up to this commit.
+        /// The local commit up to which all matching documents were sent or are being sent.
         var sent: CommitID = 0
         var acknowledged: CommitID = 0
-        /// Whether `sent` says something yet.
+        /// Whether `sent` is valid.
         var isStreaming = false
-        /// Whether commits are announced before they are sent.
+        /// Whether commits are announced instead of being sent.
         var isAnnouncing = false
-        /// The next step goes from a cursor to now, all at once.
+        /// Whether the next batch contains all changes since the cursor of the subscription.
         var isBehind = false
-        /// Documents that the other side needs whole in the next step.
+        /// Documents that the next batch must contain complete.
         var whole: Set<DocumentAddress> = []
-        /// The same when a commit here is durable: as they are now nobody can be sent them.
+        /// Documents to add to `whole` once a local commit is durable.
         var wholeLater: [(here: CommitID, address: DocumentAddress)] = []
-        /// The state whose list was told.
+        /// The snapshot of the version list that was sent.
         var compared: DocumentSnapshot?
-        /// Whether more may be told by now than that list has.
+        /// Whether documents may have become visible to the peer since that list.
         var isListOutdated = false
-        /// What queries with LIMIT have, in that state, or when the last step was begun.
+        /// Results of queries with LIMIT, in that snapshot or when the last batch began.
         var rankings: SubscriptionRankings?
-        /// What is computed before the other side is answered.
+        /// The evaluation that precedes the answer to the peer.
         var preparation: Preparation?
-        /// A step from a cursor to now whose rankings are not done yet.
+        /// A catch-up batch whose rankings are not complete.
         var catchingUp: CatchUp?
-        /// Commits whose documents are not all evaluated yet.
+        /// The evaluation of commits that are not sent yet.
         var judging = Judging()
-        /// A step of which some is sent.
+        /// A partially sent batch.
         var outgoing: Outgoing?
-        /// When the other side is told how far the log is, if nothing else is said before.
+        /// The time at which the replication position is sent, unless a batch is sent before.
         var echoDue: UInt64?
-        /// Whether there is room for more of it at once.
+        /// Whether sending continues in the next iteration.
         var goesOn = false
-        /// The state that is kept only for a peer with limited rights.
+        /// State that is needed only for a peer with limited rights.
         var limited = LimitedTelling()
-        /// The newest of the documents in the list that was compared, and in the parts of it that were sent.
+        /// The newest document of the reconciled list and of its parts that were sent.
         var newest = NewestDocument()
-        /// The commit, and the number, of parts that were sent before the last `want`.
+        /// The commit and number of the parts that were sent before the last `want`.
         var parts: (commit: CommitID, number: UInt64?)?
-        /// Documents that the other side has once it acknowledges their steps.
+        /// Deliveries that the peer has not acknowledged.
         var deliveries: [Delivery] = []
     }
 
-    /// A long step that is sent bit by bit.
+    /// A long batch that is sent in parts.
     struct Outgoing {
         let snapshot: DocumentSnapshot
         var documents: Documents
-        /// What changed since this commit is sent, and of those in `whole` everything.
+        /// The commit after which changes are sent; nil if all documents are sent complete.
         let since: CommitID?
         var whole: Set<DocumentAddress> = []
-        /// Whether a step before it had the same number: who has that one need not have this one.
+        /// Whether an earlier batch had the same number, so that an acknowledgment may be of that
+        /// one.
         var isRepeated = false
-        /// What queries with LIMIT have behind the step, and had before.
+        /// Results of queries with LIMIT after the batch, and before it.
         var rankings: SubscriptionRankings?
-        /// How many bytes of documents the step has by now.
+        /// Number of document bytes already sent in this batch.
         var length = 0
-        /// The number of a step for a peer with limited rights; nil where it is that of the commit.
+        /// The number of a batch for a peer with limited rights; nil for other peers.
         var number: UInt64?
-        /// Deleted documents that such a peer knows.
+        /// Keys of deleted documents that such a peer could read.
         var knownDeletions: Set<[UInt8]> = []
-        /// The newest of its documents, and of those that were compared.
+        /// The newest document of the batch and of the reconciled list.
         var newest = NewestDocument()
-        /// Whether it is a part of the wanted documents: then the other side continues to compare.
+        /// Whether the peer continues to reconcile after this batch, a part of the wanted
+        /// documents.
         var isPart = false
 
         enum Documents {
-            /// These, from one on.
+            /// The documents with these keys, starting at index `next`.
             case keys([[UInt8]], next: Int)
-            /// All that match, collection by collection, from a key on.
+            /// All matching documents by collection, starting at a key.
             case all(collections: ArraySlice<String>, from: [UInt8]?)
         }
     }
 
-    // MARK: What is sent
+    // MARK: Sending
 
-    /// Sends what there is to be sent, as long as there is room.
+    /// Sends pending documents while the peer has credit.
     ///
-    /// Of a long step it is one part: what has come from elsewhere meanwhile has its turn before the next one,
-    /// and who gets the part can begin with it.
+    /// Of a long batch it sends one part: events from other peers are handled before the next part,
+    /// and the receiver can begin to process the part.
     func tell(_ link: Link) {
         link.telling?.goesOn = false
         fillBudget(of: link)
@@ -121,7 +123,7 @@ extension SyncHost {
         reportNewSite()
     }
 
-    /// Begins the next step, or sends commits; false where there is nothing to be told.
+    /// Begins the next batch or sends commits; returns false if there is nothing to send.
     private func beginStep(_ link: Link) throws(EngineError) -> Bool {
         guard let telling = link.telling else { return false }
         let newest = news.snapshot.log.commit
@@ -137,7 +139,7 @@ extension SyncHost {
         return try beginCatchingUp(link, telling)
     }
 
-    /// Sends commits one by one; false where one of them cannot be told by itself any more.
+    /// Sends commits one by one; returns false if one of them cannot be sent separately.
     private func send(
         _ commits: ArraySlice<News.Commit>, on link: Link
     ) throws(EngineError) -> Bool {
@@ -147,7 +149,7 @@ extension SyncHost {
             guard link.session.hasRoom() else { return true }
             guard let documents = try shipped(commit, on: link) else { return false }
             if documents.isEmpty {
-                // The next commit may take the rest of this turn, and this one would be evaluated again.
+                // The next commit may use up the slice; this one would then be evaluated again.
                 link.telling?.judging.done[commit.number] = []
                 isEcho = isEcho && isTheirs(commit, link)
                 continue
@@ -159,8 +161,8 @@ extension SyncHost {
             link.telling?.echoDue = nil
             isEcho = true
         }
-        // The other side should know that it has everything, also where the last commits changed nothing
-        // that it wants; what came from it, it knows itself, and so that can wait for something to say.
+        // The peer must receive its position even if the last commits contain nothing for it. If
+        // they came from the peer, the position can wait for the next batch.
         if let sent = link.telling?.sent, sent < newest {
             link.telling?.sent = newest
             link.telling?.judging = Judging()
@@ -173,10 +175,10 @@ extension SyncHost {
         return true
     }
 
-    /// So long a peer may not know that what it wrote itself is all that there is.
+    /// Delay before a position is sent that only the peer's own commits advanced, in nanoseconds.
     private static let echoNanoseconds: UInt64 = 100_000_000
 
-    /// Says to which commit the other side has everything.
+    /// Sends the replication position, up to which the peer has everything.
     private func sayHowFar(_ link: Link) {
         guard let telling = link.telling else { return }
         link.telling?.echoDue = nil
@@ -188,17 +190,17 @@ extension SyncHost {
         }
     }
 
-    /// Has it said when it is due, unless something else says it before.
+    /// Schedules the replication position to be sent, unless a batch is sent before.
     func sayHowFarLater(_ link: Link) {
         guard link.telling?.echoDue == nil else { return }
         link.telling?.echoDue = now + Self.echoNanoseconds
     }
 
-    /// Says it where it is due.
+    /// Sends the replication position if it is due.
     func sayHowFarIfDue(_ link: Link) {
         guard let telling = link.telling, let due = telling.echoDue, due <= now else { return }
         link.telling?.echoDue = nil
-        // The end of a step says it, too.
+        // The end of a batch contains the position, too.
         guard telling.isStreaming, telling.outgoing == nil, link.session.isOpen else { return }
         sayHowFar(link)
         link.session.sendSegment()
@@ -219,10 +221,11 @@ extension SyncHost {
         return documents
     }
 
-    /// Whether a commit was received on this connection: then it is not sent back, unless the peer may have removed
-    /// its documents since.
+    /// Whether a commit was received on this connection, so that it is not sent back.
     ///
-    /// The site of the commit does not decide: a peer can name the site of another store in its hello.
+    /// Commits from before the subscription are excluded, since the peer may have removed their
+    /// documents. The site of the commit does not decide: a peer can name another store's site in
+    /// its hello.
     func isTheirs(_ commit: News.Commit, _ link: Link) -> Bool {
         guard let telling = link.telling, let change = commit.changes.first,
             let origin = change.origin
@@ -230,16 +233,16 @@ extension SyncHost {
         return change.connection == link.drawn && origin.commit > telling.theirCommit
     }
 
-    /// A document of a commit that the other side is told of.
+    /// A document of a commit that must be sent to the peer.
     struct Concerning {
         let key: [UInt8]
         let address: DocumentAddress
         let written: DocumentSnapshot.Written
-        /// Whether it matched before the commit, so that the other side has it.
+        /// Whether it matched before the commit, so that the peer has it.
         let hasMatched: Bool
     }
 
-    /// What a commit has changed that concerns the other side; nothing where that is not known any more.
+    /// Returns the documents of a commit that must be sent; nil if its changes are unknown.
     func concerning(
         _ commit: News.Commit, on link: Link
     ) throws(EngineError) -> [Concerning]? {
@@ -266,7 +269,7 @@ extension SyncHost {
         return judged.found
     }
 
-    /// Returns whether one change is known, and the document where it concerns the other side.
+    /// Returns whether a change is known, and its document if that must be sent.
     private func concerning(
         _ change: CommitFeed.Change, of commit: CommitID, _ snapshot: DocumentSnapshot,
         _ matcher: SubscriptionMatcher, _ link: Link
@@ -292,18 +295,18 @@ extension SyncHost {
         )
     }
 
-    /// What is evaluated of commits that are not sent yet.
+    /// The evaluation of commits that are not sent yet.
     struct Judging {
         struct Commit {
             let number: CommitID
             let snapshot: DocumentSnapshot
-            /// The first change that is left.
+            /// Index of the first change that is not evaluated.
             var next = 0
             var found: [Concerning] = []
         }
 
         var begun: Commit?
-        /// The commits that are done, where several are announced together or concern the other side in nothing.
+        /// Evaluated commits that are announced together, or of which nothing is sent.
         var done: [CommitID: [Concerning]] = [:]
     }
 }

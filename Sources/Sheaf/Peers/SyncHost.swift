@@ -4,13 +4,13 @@ package import SheafQuery
 import SheafStorage
 package import SheafSync
 
-/// What a peer does with all its connections: it asks for what its subscriptions want, and tells others
-/// what they want.
+/// The replicator: the state machine that exchanges documents with all connected peers.
 ///
-/// A machine beside the store that it reads: it has no thread and no socket, and is told of time. One
-/// thread at a time may use it. Somebody else writes for it (`WriteJob`), and tells it what came of that.
+/// It has no thread, socket or clock: the caller passes events and the time, and performs the
+/// returned effects. One thread at a time may use it. A `WriteJob` writes received documents; its
+/// outcome is an event.
 package final class SyncHost {
-    /// Who this peer is.
+    /// The identity of this peer.
     package struct Identity: Sendable {
         package let database: Hello.DatabaseID
         package let peerKey: [UInt8]
@@ -27,60 +27,62 @@ package final class SyncHost {
         }
     }
 
-    /// How much of a step there is at a time.
+    /// Size limits of the replicator.
     package struct Lengths: Sendable {
-        /// A part of a long step has about so many bytes.
+        /// Target number of bytes in one part of a long batch.
         package var part = SyncSession.segmentTarget
-        /// What came of steps that are not written yet, from one peer, takes about so many bytes of memory;
-        /// the rest is on the disk.
+        /// Number of bytes of unwritten batches kept in memory per peer; the rest is on disk.
         package var inMemory = 20 << 20
-        /// A step that has more bytes is cut: nobody should need so much memory to write it at once.
+        /// Number of bytes beyond which a batch is split, which bounds the memory for writing it.
         package var step = 256 << 20
 
-        /// Units of evaluation in one turn, for all other peers together.
+        /// Evaluation units per iteration of the replication thread, shared by all peers.
         package var evaluated = SyncLimits.evaluationUnitsPerTurn
 
-        /// How many documents that differ are asked for at once.
+        /// Maximum number of differing documents requested at a time.
         package var wanted = SyncLimits.wantedDocuments
 
-        /// Maximum number of changed documents that wait for a peer with limited rights, and of bytes
-        /// of their keys and former states; beyond either the peer compares.
+        /// Maximum number of changed documents queued for a peer with limited rights.
+        ///
+        /// Beyond it, or beyond `limitedChangeBytes` bytes of keys and former states, the peers
+        /// reconcile.
         package var limitedChanges = 1 << 16
         package var limitedChangeBytes = 16 << 20
 
-        /// Maximum number of bytes of attachments kept for others from each peer with limited rights.
+        /// Maximum number of attachment bytes kept for each peer with limited rights.
         package var broughtAttachments = 1 << 30
 
         package init() {}
     }
 
-    /// What somebody else has to do.
+    /// An action that the replication thread must perform.
     package enum Effect: Sendable {
         case send(link: UInt64, [UInt8])
-        /// To close a connection, once all before is sent.
+        /// Closes a connection once everything queued before has been sent.
         case close(link: UInt64, Farewell)
-        /// A connection has ended; the loop closes it if it is still open.
+        /// A connection has ended; the replication thread closes it if it is still open.
         case ended(link: UInt64, CloseReason)
         case write(WriteJob)
-        /// Something became of a file that was to be fetched.
+        /// The state of an attachment fetch has changed.
         case fetched(AttachmentID, FetchNews)
-        /// Something changed that `statuses` tells.
+        /// The result of `allStatuses` has changed.
         case statusChanged
         /// `reachablePeers` or `disconnectedPeers(unreachable:)` has changed.
         case presenceChanged
-        /// The clocks of this peer and another one differ, or documents are set aside for that; why.
+        /// The clock of a peer deviates, or documents are quarantined for it; the texts describe
+        /// why.
         case clockWarning(peer: [UInt8], [String])
-        /// Another peer has the key of this one, and says this of itself.
+        /// Another peer, which publishes this record, has the key of this one.
         case keyContested(PeerRecord)
-        /// The refusals of a peer have changed: all of them, and the new ones.
+        /// The refusals of a peer have changed: the complete set and the new ones.
         case refusalsChanged(peer: [UInt8], PeerRefusals, new: [RefusedWrite])
     }
 
     let queries: QueryEngine
     var identity: Identity
-    /// The files that documents name; none where they are nobody's concern.
+    /// The attachment store; nil if attachments are not replicated.
     let attachments: AttachmentStore?
-    /// What tells this opening of the log from all others.
+    /// Random ID of the log, drawn for each replicator; a cursor is valid for one ID.
     package let log: XXH3.Hash128
     private let random: () -> UInt64
     let lengths: Lengths
@@ -90,98 +92,98 @@ package final class SyncHost {
 
     /// The time of the last event.
     var now: UInt64 = 0
-    /// With whom collections are shared.
+    /// The sharing scopes of the collections.
     var scopes: SyncScopes
-    /// The newest commit when more was shared than before: who was told up to there may lack some of it.
+    /// The newest commit when the scopes were last widened; older cursors may lack documents.
     var widenedThrough: CommitID?
-    /// What peers may, by their keys, when they were met last.
+    /// The rights of peers at their last connection, by peer key.
     var standings: [[UInt8]: Standing] = [:]
 
-    /// What this peer subscribes to.
+    /// The subscription of this peer.
     var wishes = Wishes()
     var news: News
     var paces = Paces()
-    /// What the queries of peers may still cost, by their keys.
+    /// Evaluation budgets, by peer key.
     var budgets: [[UInt8]: Budget] = [:]
-    /// What ends the evaluation of queries when the peer stops.
+    /// Flag that cancels query evaluation when the peer stops.
     let evaluationStop: EvaluationStop
-    /// What the queries of all peers may cost in this turn.
+    /// Evaluation units left in this iteration for the queries of all peers.
     package let slice: EvaluationSlice
-    /// The connection that the last slice ended with.
+    /// Number of the connection on which the last slice was used up.
     var slicedLink: UInt64 = 0
     var files = Files()
     var corrections: CorrectionTable
-    /// The state of peers with limited rights, by their keys.
+    /// The state of peers with limited rights, by peer key.
     var limitedPeers: [[UInt8]: LimitedPeer] = [:]
-    /// What peers have sent and is stamped too far ahead of the clock here.
+    /// Received documents quarantined for stamps too far ahead of the local clock.
     var setAside = SetAsideTable()
     var clockWarnings = ClockWarnings()
-    /// Documents of this peer that others refuse.
+    /// Local documents that peers refuse.
     var refusals = RefusalTable()
     package internal(set) var statistics = SyncStatistics()
-    /// What is known of the mesh.
+    /// Peers and connections known through gossip.
     var mesh: MeshMap
-    /// The openings in which peers were met, by their keys.
+    /// Log IDs under which peers have connected, by peer key.
     var openings: [[UInt8]: Openings] = [:]
-    /// Whether some peers may still know the site that this store had before it moved its writes.
+    /// Whether some peers may still have the former site of this store.
     var mayReportSite = false
 
-    /// One connection.
+    /// The state of one connection.
     final class Link {
         let number: UInt64
-        /// Random number of the connection, sent in the hello of this side.
+        /// Random number of the connection, sent in the local hello.
         let drawn: UInt64
         let address: String
         let connectedAt: UInt64
-        /// The key that the transport has proven.
+        /// The peer key proven by the transport.
         let expectedKey: [UInt8]?
         var session: SyncSession
         let rights: PeerRights?
         let ownRights: PeerRights?
         let kind: PeerConnectionKind
-        /// When the other side said who it is.
+        /// The time at which the hello of the peer was received.
         var greetedAt: UInt64?
         var asking = Asking()
         var telling: Telling?
-        /// What the other side wants when it is its turn.
+        /// The received subscription that is not active yet.
         var delayed: Delayed?
         var files = FileTalk()
-        /// From the numbers that names have here to those they have on the connection.
+        /// Translation of local name numbers to those of the connection.
         var spoken = NameTranslation()
-        /// Names that documents sent to a peer with limited rights had once.
+        /// Names that occurred once in documents sent to a peer with limited rights.
         var metNames: Set<[UInt8]> = []
-        /// From the numbers that the other side has given to those they have here.
+        /// Translation of the peer's name numbers to local ones.
         var heard = NameTranslation()
-        /// What the other side may see; none where that is everything.
+        /// Matcher of the documents that the peer may read; nil if it may read all.
         var readable: SubscriptionMatcher?
-        /// The number of the next step if it has a state from before the last subscription.
+        /// Number reserved for the next batch if its snapshot precedes the last subscription.
         var reservedStep: UInt64?
-        /// Counts the units of evaluations of `readable`.
+        /// Meter of the evaluations of `readable`.
         let readMeter: EvaluationMeter
-        /// The same as queries, and the part of it that `_id` alone decides.
+        /// The read rule as queries, and a matcher of its part that depends on `_id` alone.
         var readRule: [SubscriptionQuery]?
         var readableByID: SubscriptionMatcher?
-        /// Number of documents sent, less those that the other side has refused.
+        /// Number of documents sent, minus those that the peer has refused.
         var refusableCount: UInt64 = 0
-        /// What this side may write on the other one.
+        /// Matcher of the documents that this peer may write remotely; nil if it may write all.
         var sendable: SubscriptionMatcher?
-        /// The site in the hello of the other side.
+        /// The site in the peer's hello.
         var site = Site.initial
-        /// Whether the other side has reported another site than that of its hello.
+        /// Whether the peer has reported a site that differs from the one in its hello.
         var hasNewSite = false
-        /// Periods in which the site of the other side has made no write.
+        /// Periods without a write by the peer's site.
         var pauses: [WritePause] = []
-        /// The pauses that the other side was told or has told, by their sites, and what shows that there are others.
+        /// Write pauses exchanged with the peer, by site, and the version of those last reported.
         var toldPauses: [Site: [WritePause]] = [:]
         var pausesVersion: DocumentEngine.PausesVersion?
-        /// The site of this side as the other side knows it.
+        /// The local site that was last reported to the peer.
         var knownSite = Site.initial
-        /// What the other side may write here.
+        /// Queries for the documents that the peer may write here; nil if it may write all.
         var writable: [SubscriptionQuery]?
 
-        /// Whether the other side may not read everything.
+        /// Whether the peer may read only some documents.
         var isLimited: Bool { readable != nil }
-        /// Whether something is left to be done for the other side in the next turn.
+        /// Whether work for the peer remains for the next iteration.
         var isUnfinished: Bool {
             telling?.goesOn == true || telling?.preparation != nil || hasUnsettled
                 || telling?.limited.isJudging == true || files.isCheckingProofs
@@ -223,7 +225,7 @@ package final class SyncHost {
         mesh = Self.lonelyMesh(identity, queries, salt: random())
     }
 
-    /// What to do, in this order; each is told once.
+    /// Removes and returns the pending effects, in the order in which to perform them.
     package func takeEffects() -> [Effect] {
         settlePresence()
         for (key, all, new) in refusals.takeChanges() {
@@ -239,8 +241,10 @@ package final class SyncHost {
 
     // MARK: Events
 
-    /// A connection is there; `key` is who the transport has proven the other side to be, which has
-    /// rights here, as this side has there.
+    /// Adds a connection.
+    ///
+    /// `key` is the peer key proven by the transport, `rights` are the peer's rights at this store,
+    /// and `ownRights` are this peer's rights at the remote store.
     package func connect(
         _ number: UInt64, expecting key: [UInt8]? = nil, rights: PeerRights? = nil,
         own ownRights: PeerRights? = nil, _ kind: PeerConnectionKind = .other,
@@ -289,12 +293,13 @@ package final class SyncHost {
         mesh.tick(at: now)
     }
 
-    /// When time matters next.
+    /// The time at which `tick(at:)` is due next; nil if no timer is pending.
     package var deadline: UInt64? {
         if links.values.contains(where: \.isUnfinished) { return now }
         let deadlines = links.values.compactMap { link in
             [
-                // While something is written nobody looks what has not come.
+                // Announcements do not time out during a write: the job may contain their
+                // documents.
                 link.session.deadline,
                 link.asking.isWriting ? nil : link.asking.announced.deadline, link.asking.due?.turn,
                 link.delayed?.turn, link.telling?.echoDue,
@@ -304,10 +309,10 @@ package final class SyncHost {
             .min()
     }
 
-    /// Readers of the store see more than before.
+    /// Processes commits that have become visible to readers.
     package func notePublished() {
         news.update(queries.documents)
-        // Before anything is told that is kept back by now.
+        // The scopes are updated first: they decide which documents may be sent.
         noteScopes()
         noteEvictions()
         collectChangesForLimitedPeers()
@@ -325,14 +330,14 @@ package final class SyncHost {
         settleFiles()
     }
 
-    /// In an order that does not depend on chance.
+    /// All connections, ordered by number so that runs are deterministic.
     var allLinks: [Link] { links.values.sorted { $0.number < $1.number } }
 
-    // MARK: Effects of sessions
+    // MARK: Session effects
 
     func handle(_ link: Link) {
-        // What one effect leads to may have effects of its own, which come behind those that are there:
-        // frames go in the order in which they were made.
+        // Handling an effect may append further ones, so frames are sent in the order of their
+        // creation.
         while let effect = link.session.takeEffect() { handle(effect, of: link) }
     }
 

@@ -1,7 +1,7 @@
 import SheafDocument
 import SheafQuery
 
-/// With whom each collection is shared: the parameter `user_collection_sync_scopes`.
+/// The kinds of peers that each collection is sent to: the parameter `user_collection_sync_scopes`.
 struct SyncScopes: Equatable, Sendable {
     enum Scope: String, CaseIterable, Sendable {
         case allPeers = "AllPeers"
@@ -14,29 +14,29 @@ struct SyncScopes: Equatable, Sendable {
 
     init() {}
 
-    /// Reads the parameter: a scope for each collection that is not shared with all.
+    /// Parses the parameter: an object of collection names and scopes.
     init(_ object: Object) throws(QueryError) {
         for field in object {
             guard case .string(let name) = field.value, let scope = Scope(rawValue: name) else {
                 let known = Scope.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
                 throw QueryError(
                     .argument,
-                    "the sync scope of \(field.name) is one of \(known), and not "
-                        + field.value.json)
+                    "invalid sync scope \(field.value.json) of \(field.name); "
+                        + "expected one of \(known)")
             }
             scopes[Array(field.name.utf8)] = scope
         }
     }
 
-    /// Whether all collections are shared with all.
+    /// Whether no collection has a scope, so that all are sent to all peers.
     var isEmpty: Bool { scopes.isEmpty }
 
-    /// With whom a collection is shared.
+    /// Returns the scope of a collection.
     func scope(of collection: String) -> Scope {
         scopes[Array(collection.utf8)] ?? .allPeers
     }
 
-    /// Whether documents of a collection may be sent to another peer.
+    /// Whether documents of a collection may be sent to servers or to other peers.
     func allows(_ collection: String, toServer: Bool) -> Bool {
         switch scope(of: collection) {
         case .allPeers: true
@@ -46,19 +46,19 @@ struct SyncScopes: Equatable, Sendable {
         }
     }
 
-    /// Whether documents of any collection may be sent to somebody to whom they might not.
+    /// Whether these scopes permit sending any collection to peers that `old` excludes.
     func isWider(than old: SyncScopes) -> Bool {
         old.scopes.keys.contains { isWider(than: old, for: String(decoding: $0, as: UTF8.self)) }
     }
 
-    /// The same of one collection.
+    /// Whether these scopes permit sending a collection to peers that `old` excludes.
     func isWider(than old: SyncScopes, for collection: String) -> Bool {
         [false, true].contains {
             allows(collection, toServer: $0) && !old.allows(collection, toServer: $0)
         }
     }
 
-    /// Whether documents of a collection are shared with anybody.
+    /// Whether documents of a collection may be sent to any peer.
     func isShared(_ collection: String) -> Bool {
         scopes[Array(collection.utf8)] != .localPeerOnly
     }

@@ -1,17 +1,18 @@
-/// What a peer has told others, and heard from them, since it was opened.
+/// Numbers of documents that a peer has sent and received since it was opened.
 public struct SyncStatistics: Hashable, Sendable {
-    /// Documents that went out, as often as they did.
+    /// Number of documents sent, including repetitions.
     public package(set) var documentsSent: UInt64 = 0
-    /// Documents that came in and were written, or found to be here.
+    /// Number of documents received and written, or found to be present already.
     public package(set) var documentsReceived: UInt64 = 0
-    /// Those of them that said something new.
+    /// Number of received documents that changed the local state.
     public package(set) var documentsTaken: UInt64 = 0
 }
 
 extension PeerSync {
-    /// What was sent and received so far: what came and was not taken had come before, from somebody else.
+    /// The numbers of documents sent and received since the peer was opened.
     ///
-    /// The thread is kept until the peer answers.
+    /// A received document that changes nothing had arrived from another peer before. The call
+    /// blocks until the replication thread responds.
     public var statistics: SyncStatistics {
         get throws { try ask { $0.statistics } }
     }

@@ -1,27 +1,27 @@
 public import SheafDocument
 
-/// What carries bytes between peers.
+/// A carrier of bytes between peers.
 ///
-/// A transport finds or accepts connections, makes sure of who is at the other end, and hands each one
-/// to its host. It never knows what the bytes mean.
+/// A transport makes or accepts connections, authenticates the other end, and passes each
+/// connection to its host. It does not interpret the bytes.
 public protocol PeerTransport: Sendable {
-    /// Begins to listen and to connect; every connection goes to `host`.
+    /// Begins to listen and to connect; passes every connection to `host`.
     func start(_ host: any PeerTransportHost) throws
-    /// Ends all connections; nothing is told to the host when it has returned.
+    /// Ends all connections; no call to the host begins after it returns.
     func stop()
 }
 
-/// Who takes connections: the peer.
+/// The receiver of a transport's connections and events, implemented by the peer.
 public protocol PeerTransportHost: AnyObject, Sendable {
-    /// The other end is known and may talk; the link hears of what comes. Nil where it is refused.
+    /// Accepts an authenticated connection and returns its handler, or refuses it and returns nil.
     func connected(_ connection: any PeerConnection) -> (any PeerLink)?
-    /// What this peer says of itself to each peer that it connects with.
+    /// The metadata that this peer presents to each connected peer.
     var metadata: Object { get }
-    /// What people should know: that nobody could be reached, or who was refused, and why.
+    /// Reports a transport event, such as a refused connection or an unreachable address.
     func report(_ event: PeerTransportEvent)
     /// Reports that a connection was refused on this side, with the reason, and closes it.
     ///
-    /// The other side learns that it was refused, and not the reason.
+    /// The reason is not sent to the other side.
     func refuse(_ connection: any PeerConnection, because reason: String)
 }
 
@@ -34,20 +34,22 @@ extension PeerTransportHost {
     }
 }
 
-/// One end of a connection that is open: bytes in order, in pieces of any length.
+/// One end of an open connection: a byte stream in chunks of any length.
 public protocol PeerConnection: AnyObject, Sendable {
-    /// Who is at the other end, which the transport has proven.
+    /// The identity of the other end, authenticated by the transport.
     var remote: PeerIdentity { get }
-    /// What this side may read and write at the other end; nil: everything.
+    /// The rights of this side at the other end; nil if unlimited.
     var ownRights: PeerRights? { get }
-    /// What it goes over.
+    /// The kind of transport.
     var kind: PeerConnectionKind { get }
-    /// Queues bytes; never waits. What is queued and not sent yet is counted in `queuedLength`.
+    /// Queues bytes without blocking.
     func send(_ bytes: [UInt8])
+    /// Number of bytes queued and not sent yet.
     var queuedLength: Int { get }
-    /// Sends what is queued, then ends the connection; at once where the other end takes nothing.
+    /// Sends the queued bytes and ends the connection; does not wait for a stalled peer.
     ///
-    /// The link and the lists of connections on this side show `reason`; it is not sent.
+    /// `reason` is passed to the handler and shown in lists of connections on this side; it is not
+    /// sent.
     func close(because reason: String)
 }
 
@@ -56,13 +58,13 @@ extension PeerConnection {
     public var kind: PeerConnectionKind { .other }
 }
 
-/// What a connection goes over.
+/// The kind of transport of a connection.
 public enum PeerConnectionKind: UInt8, Sendable, Hashable {
-    /// Something that has no name here.
+    /// Any transport without a case of its own.
     case other = 0
-    /// The memory of a process that has both peers.
+    /// The memory of a process that contains both peers.
     case memory = 1
-    /// TCP, with TLS.
+    /// TCP with TLS.
     case tcp = 2
 }
 
@@ -76,24 +78,25 @@ extension PeerConnectionKind: CustomStringConvertible {
     }
 }
 
-/// Who hears of one connection; called by one thread at a time, and must not wait.
+/// The handler of one connection; called by one thread at a time, and must not block.
 public protocol PeerLink: AnyObject, Sendable {
+    /// Handles received bytes, which are valid only during the call.
     func received(_ bytes: UnsafeRawBufferPointer)
-    /// The queue of what was sent is empty again, after `send` had left something in it.
+    /// Handles that the send queue is empty again.
     func drained()
-    /// The connection has ended, for this reason; the last call.
+    /// Handles the end of the connection; no further call follows.
     func closed(_ reason: String)
 }
 
-/// What a transport knows of the other end.
+/// The identity of the other end of a connection.
 public struct PeerIdentity: Sendable, Hashable {
-    /// 32 bytes: the public key, by which a peer is known.
+    /// The public key of the peer: 32 bytes.
     public let key: [UInt8]
-    /// How it is reached, for people: an address.
+    /// The readable address of the peer.
     public let address: String
-    /// What it may read and write here, by collection; nil: everything.
+    /// The rights of the peer on this side; nil if unlimited.
     public let rights: PeerRights?
-    /// What the peer says of itself, over the connection on which it has proven its key: at most 4,096 bytes as JSON.
+    /// The metadata that the peer presents on this connection; at most 4,096 bytes as JSON.
     public let metadata: Object
 
     public init(
@@ -106,10 +109,11 @@ public struct PeerIdentity: Sendable, Hashable {
     }
 }
 
-/// What a peer may see and change.
+/// The documents that a peer may read and write.
 public struct PeerRights: Sendable, Hashable {
-    /// For each collection a condition ("owner = 'ann'", or "true"); what is not named is forbidden.
+    /// Read conditions by collection, such as "owner = 'ann'"; other collections are unreadable.
     public let read: [String: String]
+    /// Write conditions by collection; other collections are not writable.
     public let write: [String: String]
 
     public init(read: [String: String], write: [String: String]) {
@@ -118,16 +122,16 @@ public struct PeerRights: Sendable, Hashable {
     }
 }
 
-/// What happens to the connections of a peer.
+/// An event of the transports or connections of a peer.
 public enum PeerTransportEvent: Sendable {
     case listening(address: String)
     /// A connection was refused on this side.
     case refused(address: String, reason: String)
     case unreachable(address: String, reason: String, nextTryMilliseconds: Int)
-    /// A connection was handed to the peer; sent by the peer, not by a transport.
+    /// A connection was accepted; reported by the peer, not by a transport.
     case connected(PeerIdentity)
-    /// A connection has ended: what one side said as it closed it, or what the transport says. Sent by the peer.
+    /// A connection has ended, with the close reason or the transport error; reported by the peer.
     case disconnected(PeerIdentity, reason: String)
-    /// No more attempts are made to reach an address: there is a connection, or none is wanted any more.
+    /// The attempts to reach an address have ended: it is connected or not needed.
     case attemptsEnded(address: String)
 }

@@ -3,18 +3,18 @@ import SheafDocument
 import SheafStorage
 import Synchronization
 
-/// An address that a transport has tried to reach without success.
+/// An address that a transport has failed to reach.
 public struct UnreachableAddress: Sendable, Hashable {
     public let address: String
-    /// Why the last attempt failed.
+    /// The reason of the last failure.
     public let reason: String
-    /// Number of attempts that failed in a row.
+    /// Number of consecutive failures.
     public let attempts: Int
-    /// When the first of these attempts failed, in milliseconds since 1970.
+    /// Time of the first of these failures, in milliseconds since 1970.
     public let firstAttemptMilliseconds: Int64
-    /// When the last attempt failed, in milliseconds since 1970.
+    /// Time of the last failure, in milliseconds since 1970.
     public let lastAttemptMilliseconds: Int64
-    /// When the next attempt begins, in milliseconds since 1970.
+    /// Time of the next attempt, in milliseconds since 1970.
     public let nextAttemptMilliseconds: Int64
 }
 
@@ -22,7 +22,7 @@ public struct UnreachableAddress: Sendable, Hashable {
 final class UnreachableAddresses: Sendable {
     private struct Entry: Sendable {
         var shown: UnreachableAddress
-        /// The reasons that the log has of this row of attempts.
+        /// Reasons already logged since the first failure.
         var logged: Set<String> = []
     }
 
@@ -37,7 +37,7 @@ final class UnreachableAddresses: Sendable {
     private let refusals = Mutex<[String: Refusals]>([:])
     private let queries: QueryEngine
 
-    /// Maximum number of addresses, and of different reasons of one that are logged.
+    /// Maximum number of addresses, and of distinct reasons logged for each.
     private static let most = 1_024
     private static let mostLogged = 8
 
@@ -45,12 +45,12 @@ final class UnreachableAddresses: Sendable {
         self.queries = queries
     }
 
-    /// All of them, in the order of the addresses.
+    /// All unreachable addresses, in order.
     var all: [UnreachableAddress] {
         entries.withLock { $0.values.map(\.shown) }.sorted { $0.address < $1.address }
     }
 
-    /// Applies a transport event; returns whether the list has changed.
+    /// Applies a transport event, and returns whether the list has changed.
     func note(_ event: PeerTransportEvent) -> Bool {
         switch event {
         case .unreachable(let address, let reason, let milliseconds):
@@ -65,10 +65,9 @@ final class UnreachableAddresses: Sendable {
         }
     }
 
-    /// Logs a refused connection: the first from a host, each new reason, and each time that their
-    /// number has doubled.
+    /// Logs a refused connection if its reason is new or the host's number of refusals has doubled.
     private func logRefusal(of address: String, _ reason: String) {
-        // Each connection comes from another port.
+        // The port is dropped, since each connection has a different one.
         let host = address.lastIndex(of: ":").map { String(address[..<$0]) } ?? address
         let count: Int? = refusals.withLock { hosts in
             if hosts[host] == nil, hosts.count >= Self.most { hosts = [:] }
@@ -84,7 +83,7 @@ final class UnreachableAddresses: Sendable {
             ["address": address, "reason": reason, "connections": "\(count)"])
     }
 
-    /// Forgets all addresses: nothing is tried any more.
+    /// Removes all addresses.
     func removeAll() {
         entries.withLock { $0 = [:] }
     }

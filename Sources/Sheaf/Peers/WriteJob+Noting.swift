@@ -2,7 +2,7 @@ import SheafDocument
 import SheafSync
 
 extension DocumentEngine.Reception {
-    /// Records a document that was set aside before, and is written now.
+    /// Records a formerly quarantined document that is written.
     mutating func settle(_ document: PiledDocument, _ watched: WatchedDocuments) {
         guard !watched.awaited.isEmpty, watched.awaited.contains(document.address) else {
             return
@@ -10,17 +10,17 @@ extension DocumentEngine.Reception {
         settled.append(document.address)
     }
 
-    /// Records a document received from a peer with limited rights that is not hidden from the peer.
+    /// Records a document received from a peer with limited rights and not hidden from it.
     mutating func bring(_ document: PiledDocument, _ exists: Bool, _ rule: WriteRule) {
         let address = document.address
         if rule.shadows.documents[address] != nil { revealed.append(address) }
         guard exists else { return }
-        // Only the last ones are kept.
+        // `BroughtDocuments` keeps only the last documents, so older ones are dropped here.
         if brought.count >= 2 * BroughtDocuments.most { brought.removeFirst(BroughtDocuments.most) }
         brought.append(address)
     }
 
-    /// Records a disputed document of which the peer has sent all writes that this store has.
+    /// Records a disputed document if the peer has sent all writes that this store has.
     mutating func cover(_ document: PiledDocument, _ watched: WatchedDocuments) {
         guard !watched.disputed.isEmpty, watched.disputed.contains(document.address) else {
             return
@@ -28,7 +28,7 @@ extension DocumentEngine.Reception {
         covered.append(document.address)
     }
 
-    /// Records a document that the peer may not write, and that no correction is sent for.
+    /// Records a document that the peer may not write.
     mutating func refuse(_ document: PiledDocument, _ reason: RefusedNotice.Reason) {
         refused.append(WriteJob.Refused(address: document.address, reason: reason))
     }
@@ -38,7 +38,7 @@ extension DocumentEngine.Reception {
         _ document: PiledDocument, _ write: HiddenWrite, _ watched: WatchedDocuments
     ) {
         let address = document.address
-        // The shadow table keeps no more than these.
+        // `ShadowTable` keeps only the last documents, so older ones are dropped here.
         if hidden.count >= ShadowTable.most { hidden.removeFirst() }
         hidden.append(WriteJob.Hidden(address: address, write: write))
         if write.isKnown { known.append(WriteJob.Known(address: address, before: write.before)) }
@@ -50,7 +50,7 @@ extension DocumentEngine.Reception {
 }
 
 extension WriteJob.Outcome {
-    /// Adds the results of a step, and updates the rule for the steps after it.
+    /// Adds the results of a batch, and updates the rule for later batches.
     mutating func take(
         _ reception: DocumentEngine.Reception, of commit: UInt64, _ rule: inout WriteRule?
     ) {
@@ -74,18 +74,18 @@ extension WriteJob.Outcome {
     }
 }
 
-/// Documents whose arrival a write job records.
+/// The documents whose arrival a write job records.
 struct WatchedDocuments: Sendable {
-    /// Documents that were set aside before.
+    /// Quarantined documents.
     var awaited: Set<DocumentAddress> = []
     /// Documents that the peer may have refused.
     var disputed: Set<DocumentAddress> = []
 }
 
-/// Documents with stamps too far ahead of the clock: the first ones, and the number of the others.
+/// Received documents stamped too far ahead of the clock.
 package struct AheadDocuments: Sendable {
     private(set) var documents: [(address: DocumentAddress, time: HybridTime)] = []
-    /// Number of the other documents, and their earliest time.
+    /// Number of documents beyond the maximum, and their earliest time.
     private(set) var omitted: (count: Int, earliest: HybridTime)?
 
     var isEmpty: Bool { documents.isEmpty && omitted == nil }

@@ -3,95 +3,99 @@ import SheafQuery
 package import SheafStorage
 import SheafSync
 
-/// What a peer has sent, to be written here: step by step, each in one commit.
+/// Batches received from a peer, each of which is written in one commit.
 package struct WriteJob: Sendable {
     package let link: UInt64
     let steps: [PreparedStep]
     let peer: Site
-    /// The key of a peer that may not read everything; nil for other peers.
+    /// The key of a peer with limited read rights; nil for other peers.
     var limitedPeer: [UInt8]?
-    /// What the peer may write; none where that is everything.
+    /// The write rule of the peer; nil if unlimited.
     let writable: [SubscriptionQuery]?
-    /// What the peer may read; none where that is everything.
+    /// The read rule of the peer; nil if unlimited.
     var readable: [SubscriptionQuery]?
     /// Earlier writes of the peer to documents that are hidden from it.
     var shadows = ShadowTable()
-    /// Documents that were received from the peer before, and written.
+    /// Documents received from the peer and written before.
     var brought = BroughtDocuments()
-    /// Documents that were set aside before, and are noted if they are written now.
+    /// Quarantined documents, which are recorded if they are written.
     var awaited: Set<DocumentAddress> = []
-    /// Instead of steps: has the store go on as another site, and gives it the writes after a time.
+    /// The site to replace with a new one, to which writes after the time are moved.
+    ///
+    /// A job with a separation has no batches.
     var separation: (site: Site, after: HybridTime)?
-    /// Documents that the peer may have refused, and are noted if what it sends covers what is here.
+    /// Documents that the peer may have refused; recorded if its batches cover the local states.
     var disputed: Set<DocumentAddress> = []
-    /// The evaluation budget of a peer that may not write everything; evaluations of its write rule lower it.
+    /// The evaluation budget of a peer with limited write rights, charged for its write rule.
     var budget: EvaluationMeter?
-    /// What ends the job before it is done; the step that it interrupts leaves the store untouched.
+    /// The cancellation of the job; an interrupted batch leaves the store unchanged.
     var stop: EvaluationStop?
-    /// Tokens for which a proof was given; a job that has some has no steps.
+    /// Proven tokens; a job with proven tokens has no batches.
     var proven: [UnprovenToken] = []
 
-    /// What became of it.
+    /// The result of a job.
     package struct Outcome: Sendable {
         package let link: UInt64
         let generation: UInt64
-        /// The bytes that came for it, for which there is credit again.
+        /// Number of bytes received for the job, to be credited to the peer.
         let length: Int
-        /// The last commit of the peer that was applied, and the commit here that answers for it.
+        /// The last applied commit of the peer, and the local commit that contains it.
         fileprivate(set) var applied: (commit: UInt64, here: CommitID)?
-        /// The commit here that has all that was written.
+        /// The last local commit of the job.
         fileprivate(set) var lastCommit: CommitID?
-        /// What is needed whole, since something is missing here that it stands on; the step with it, and
-        /// those behind it, were not applied.
+        /// Documents needed in full, since the base of a received delta is missing.
+        ///
+        /// Their batch and later ones were not applied.
         fileprivate(set) var gaps: [DocumentAddress] = []
-        /// Documents of which more is known here than the peer has, and how they were before.
+        /// Documents with local writes that the peer lacks, and their former states.
         fileprivate(set) var known: [Known] = []
-        /// Documents that the peer may not write, which were passed over.
+        /// Received documents that were not written, since the peer may not write them.
         fileprivate(set) var refused: [Refused] = []
-        /// Disputed documents of which the peer has sent all that is here.
+        /// Disputed documents of which the peer has sent all local writes.
         fileprivate(set) var covered: Set<DocumentAddress> = []
         /// The last writes to documents that are hidden from the peer.
         var hidden: [Hidden] = []
         /// Number of dropped writes to hidden documents, and the document of the last one.
         var dropped: (count: Int, last: DocumentAddress)?
-        /// Documents with a shadow that are no longer hidden from the peer.
+        /// Documents with a shadow that the peer may read after the job.
         var revealed: Set<DocumentAddress> = []
-        /// The key of the peer if it may not read everything.
+        /// The key of the peer if it has limited read rights.
         var limitedPeer: [UInt8]?
-        /// The last documents that were received from that peer and written.
+        /// The last documents received from that peer and written.
         var brought: [DocumentAddress] = []
-        /// Documents with a time too far ahead of the clock here, which were not written, and that time.
+        /// Documents to quarantine, with the times that are too far ahead of the local clock.
         fileprivate(set) var ahead = AheadDocuments()
-        /// Documents that were set aside before, and are here now.
+        /// Formerly quarantined documents that were written.
         fileprivate(set) var settled: [DocumentAddress] = []
         fileprivate(set) var error: EngineError?
-        /// How many documents came, and how many of them said something new.
+        /// Number of documents received; `takenCount` of them changed the store.
         fileprivate(set) var documentCount = 0
         fileprivate(set) var takenCount = 0
         fileprivate(set) var isNew = false
-        /// Whether the peer knows writes of this store that it has never made.
+        /// Whether the peer has writes of this store's site that the store does not have.
         fileprivate(set) var lacksOwnWrites = false
         /// Documents whose writes could not be assigned to the new site of the store.
         fileprivate(set) var unmoved: [UnmovedDocument] = []
-        /// Whether the job was to have the store go on as another site, and wrote nothing of a peer.
+        /// Whether the job replaced the site of the store instead of applying batches.
         fileprivate(set) var isSeparation = false
-        /// The time of a write that the peer has made and does not have any more; the step that would cover it, and
-        /// those after it, were not applied.
+        /// Time of a write that the peer has made and lost.
+        ///
+        /// The batch that would cover the write and later ones were not applied.
         fileprivate(set) var forgottenByPeer: HybridTime?
-        /// What became of writes that their store has forgotten.
+        /// Documents with writes that were lost by the store that made them.
         fileprivate(set) var forgotten = ForgottenWrites()
-        /// Whether a step has brought documents, and nothing new.
+        /// Whether a batch contained documents but changed nothing.
         fileprivate(set) var hasRepetition = false
-        /// Whether the job marked tokens as proven, and wrote nothing of a peer.
+        /// Whether the job marked tokens as proven instead of applying batches.
         fileprivate(set) var isOfProof = false
-        /// Units by which the write rule lowers the budget of the peer.
+        /// Evaluation units by which the job lowers the budget of the peer.
         fileprivate(set) var ruleUnits = 0
         fileprivate(set) var budget: EvaluationMeter?
 
-        /// Lowers the budget of the peer; called on the thread that evaluates its queries.
+        /// Lowers the budget of the peer; must be called on the thread that evaluates its queries.
         func chargeBudget() { budget?.use(ruleUnits) }
 
-        /// A step without documents was written: everything is here when a commit here is durable.
+        /// Returns the outcome of a batch without documents, complete once `here` is durable.
         static func nothing(
             _ step: ShippedStep, on link: UInt64, behind here: CommitID
         ) -> Outcome {
@@ -101,19 +105,19 @@ package struct WriteJob: Sendable {
         }
     }
 
-    /// A document that is hidden from the peer that has written it.
+    /// A write of the peer to a document that is hidden from it.
     struct Hidden: Sendable {
         let address: DocumentAddress
         let write: HiddenWrite
-        /// The commit of the peer that has written it.
+        /// The commit of the peer that contains the write.
         var commit: UInt64 = 0
     }
 
-    /// A document of which more is known here than the peer has.
+    /// A document with local writes that the peer lacks.
     struct Known: Sendable {
         let address: DocumentAddress
         let before: StoredDocument?
-        /// Whether some of the writes that the peer lacks are this store's.
+        /// Whether this store made some of the writes that the peer lacks.
         var lacksOwn = false
     }
 
@@ -121,11 +125,11 @@ package struct WriteJob: Sendable {
     struct Refused: Sendable {
         let address: DocumentAddress
         let reason: RefusedNotice.Reason
-        /// The commit of its step in the log of the peer.
+        /// The commit of the peer whose batch contains the document.
         var commit: UInt64 = 0
     }
 
-    /// Writes all of it; to be called by whoever may write.
+    /// Runs the job; must be called by the current writer.
     package func run(
         _ queries: QueryEngine, append: (WriteBatch) throws(StorageError) -> CommitID
     ) -> Outcome {
@@ -135,7 +139,7 @@ package struct WriteJob: Sendable {
         outcome.limitedPeer = limitedPeer
         if let separation { return separate(separation, queries, append, outcome) }
         guard proven.isEmpty else { return prove(queries, append) }
-        // Another thread may lower the budget meanwhile.
+        // Another thread may lower the budget concurrently.
         let units = budget?.units ?? 0
         let meter = EvaluationMeter(units, stop: stop)
         outcome.budget = budget
@@ -177,7 +181,7 @@ package struct WriteJob: Sendable {
                 outcome.ahead.add(reception.ahead)
                 outcome.settled += reception.settled
                 outcome.lastCommit = commit
-                // What is cut says nothing of how far the peer has told.
+                // An incomplete commit does not advance the replication cursor.
                 if !step.isCut { outcome.applied = (step.commit, commit) }
                 outcome.documentCount += step.documents.count
                 outcome.takenCount += reception.takenCount
@@ -232,7 +236,7 @@ package struct WriteJob: Sendable {
 }
 
 extension WriteJob {
-    /// Marks tokens as proven for which a proof was given.
+    /// Marks the tokens in `proven` as proven, in one commit.
     private func prove(
         _ queries: QueryEngine, _ append: (WriteBatch) throws(StorageError) -> CommitID
     ) -> Outcome {
@@ -261,23 +265,25 @@ extension DocumentEngine {
         var settled: [DocumentAddress] = []
         var takenCount = 0
         var isNew = false
-        /// Whether the peer knows writes of this store that it has never made.
+        /// Whether the peer has writes of this store's site that the store does not have.
         var lacksOwnWrites = false
-        /// With it: the time up to which the writes of this store are unique.
+        /// Time up to which the writes of this store are unique; nil unless `lacksOwnWrites`.
         var uniqueThrough: HybridTime?
         /// Documents whose writes could not be assigned to the new site of this store.
         var unmoved: [UnmovedDocument] = []
-        /// What became of writes that their store has forgotten.
+        /// Documents with writes that were lost by the store that made them.
         var forgotten = ForgottenWrites()
-        /// A write that the peer has made and does not have any more.
+        /// Time of a write that the peer has made and lost.
         var forgottenByPeer: HybridTime?
     }
 
-    /// Thrown to take back what was done of a step that cannot be applied.
+    /// The error that rolls back a batch that cannot be applied.
     private static let takeBack = WriteError.engine(.gap(collection: "", id: .null))
 
-    /// Makes one commit of a step that a peer has sent; or none where something is missing that it stands
-    /// on.
+    /// Applies a batch of a peer in one commit; makes no commit if the batch cannot be applied.
+    ///
+    /// The returned reception contains the reason. If the peer has writes of this store's site that
+    /// the store does not have, the site is replaced first.
     func receive(
         _ step: PreparedStep, from peer: Site, _ pauses: [WritePause] = [],
         _ rule: WriteRule?, _ watched: WatchedDocuments = WatchedDocuments(),
@@ -317,12 +323,12 @@ extension DocumentEngine {
             if !reception.gaps.isEmpty { return (0, reception) }
             switch error {
             case .engine(let error): throw error
-            case .query: preconditionFailure("What peers send asks no questions.")
+            case .query: preconditionFailure("Receiving documents never throws a query error.")
             }
         }
     }
 
-    /// Receives a step again, as another site than the one whose writes the peer knows better.
+    /// Replaces the site of the store, and applies a batch again.
     private func receiveSeparated(
         _ step: PreparedStep, from peer: Site, after time: HybridTime?,
         _ rule: WriteRule?, _ watched: WatchedDocuments, until stop: EvaluationStop?,
@@ -370,7 +376,7 @@ extension DocumentEngine {
                     if !isSeen { reception.refuse(document, .original) }
                 case .refused(let before, let reason):
                     reception.refuse(document, reason)
-                    // The peer is told how it is here, as far as it may see that.
+                    // Read repair sends the local state to the peer as far as it may read it.
                     reception.known.append(
                         WriteJob.Known(address: document.address, before: before))
                 case .hidden(let write): reception.hide(document, write, watched)

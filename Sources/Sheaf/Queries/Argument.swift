@@ -1,14 +1,14 @@
 import SheafBytes
 import SheafDocument
 
-/// The value of an argument, or why there is none.
+/// The value of an argument, or the reason why it cannot be encoded.
 ///
-/// Literals cannot throw, so what is wrong with a value is kept until its query is run.
+/// Literals cannot throw, so the reason is retained until the query is run.
 enum Argument: Sendable {
     case value(Value)
     case unfit(String)
 
-    /// Paths beyond this are cut off in errors.
+    /// Maximum number of path components shown in errors.
     private static let maximumPathLength = 8
 
     init(_ value: Value) {
@@ -18,7 +18,7 @@ enum Argument: Sendable {
             : .unfit("arrays and objects are nested deeper than \(Value.maximumDepth)")
     }
 
-    /// Of the fields of an object that is encoded so, those that are nil may become null.
+    /// Encodes `source`; with `keepsNil`, nil fields of an object become null instead of missing.
     init(encoding source: some Encodable, keepsNil: Bool = false) {
         do {
             self.init(try ValueEncoder(keepsNil: keepsNil).encode(source))
@@ -44,6 +44,6 @@ enum Argument: Sendable {
 }
 
 extension Value {
-    /// Whether it is nested no deeper than any value may be.
+    /// Whether the value is nested at most `maximumDepth` levels deep.
     var canBeArgument: Bool { !isDeeper(than: Self.maximumDepth) }
 }

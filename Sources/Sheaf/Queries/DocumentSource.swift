@@ -1,19 +1,18 @@
 import SheafStorage
 
-/// Where statements find documents: in a store that is open for writing, or in one that is only read.
+/// The source of the documents of statements: a store open for writing, or a read-only one.
 enum DocumentSource: Sendable {
     case engine(DocumentEngine)
-    /// The state as it was when the store was opened, and why it has no indexes, where it has none for
-    /// being damaged.
+    /// The snapshot of a read-only store, and the damage that prevents its indexes, if any.
     case fixed(DocumentSnapshot, EngineError?)
 
-    /// The newest state of a store that nobody has opened for writing.
+    /// Reads the newest snapshot of a store that is not open for writing.
     ///
-    /// Entries of indexes that no checkpoint has are made in memory, as an opening would make them.
+    /// Index entries missing from the checkpoint are created in memory.
     init(reading reader: LogReader) throws(EngineError) {
         let state = try onStorage { () throws(StorageError) in try reader.mendableSnapshot() }
         let directory = try Directory(state.snapshot)
-        // Without indexes everything can still be read, but for what is damaged.
+        // Without indexes, all undamaged documents can still be read.
         let log: LogSnapshot
         var failure: EngineError?
         do throws(EngineError) {
@@ -25,7 +24,7 @@ enum DocumentSource: Sendable {
         self = .fixed(DocumentSnapshot(log, directory), failure)
     }
 
-    /// The newest durable state.
+    /// Returns the newest durable snapshot.
     func snapshot() -> DocumentSnapshot {
         switch self {
         case .engine(let engine): engine.snapshot()

@@ -2,16 +2,16 @@ import SheafBytes
 import SheafDocument
 import SheafQuery
 
-/// What statements see of a transaction, and what they do in it.
+/// Reads and writes of statements in a transaction.
 extension DocumentTransaction {
-    /// The documents as they are now, with all that was changed before.
+    /// Returns a reader of the documents, including the changes of earlier statements.
     func reader(_ virtual: any VirtualCollections, storeNumber: UInt64) -> SnapshotReader {
         SnapshotReader(
             DocumentSnapshot(snapshot, directory), pending: pending, virtual: virtual,
             storeNumber: storeNumber)
     }
 
-    /// Does what a statement does with one document; false where that changes nothing.
+    /// Applies the mutation of one document; returns whether it changed anything.
     mutating func apply(_ mutation: Mutation) throws(QueryError) -> Bool {
         func change(_ action: DocumentChange.Action) -> DocumentChange {
             DocumentChange(mutation.collection, mutation.id, action)
@@ -39,7 +39,7 @@ extension DocumentTransaction {
         }
     }
 
-    /// A document as it is now and as a statement sees it; nothing where there is none.
+    /// Returns the mutated document as a statement sees it; nil if there is none.
     func object(_ mutation: Mutation, _ types: FieldTypes) throws(QueryError) -> Object? {
         guard let number = directory.number(ofCollection: mutation.collection),
             let key = try? StoreKey.bytes(ofDocument: mutation.id, collection: number),

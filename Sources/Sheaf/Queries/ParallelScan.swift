@@ -3,40 +3,40 @@ import SheafDocument
 import SheafQuery
 import SheafStorage
 
-/// Asks very many documents a condition, on all cores.
+/// A scan that filters many documents on all cores.
 ///
-/// Only where any order will do, and, where not all rows are wanted, after some documents were looked
-/// at without finding enough: most statements have ended by then. Its parts are shown in their order,
-/// so the rows do not depend on who was faster.
+/// Used only if the statement accepts any order. If it does not need all rows, some documents are
+/// scanned sequentially first, which suffices for most statements. The matches are delivered in the
+/// order of the parts, so the rows do not depend on the timing of threads.
 struct ParallelScan {
-    private let places: UnsafeBufferPointer<Place>
+    private let pointers: UnsafeBufferPointer<Place>
     private let log: LogSnapshot
     let filter: FieldFilter
 
-    /// So many are looked at one after the other first, where that may be enough.
+    /// The number of documents scanned sequentially first, unless all rows are needed.
     static let firstLength = 4_096
-    /// Fewer are not worth to wake a thread.
+    /// Minimum number of documents for which waking threads pays off.
     static let leastLength = 16_384
-    /// So many are looked at before the first of them is shown.
+    /// Maximum number of documents filtered before the first match is delivered.
     static let length = 1 << 17
     private static let partLength = 2_048
 
-    init(_ places: UnsafeBufferPointer<Place>, _ log: LogSnapshot, _ filter: FieldFilter) {
-        self.places = places
+    init(_ pointers: UnsafeBufferPointer<Place>, _ log: LogSnapshot, _ filter: FieldFilter) {
+        self.pointers = pointers
         self.log = log
         self.filter = filter
     }
 
-    /// Looks at all, then shows what was found to `body`, part by part, until it returns false.
+    /// Filters all documents, then passes each part's matches to `body` until it returns false.
     func run(
         _ body: (FoundDocuments) throws(QueryError) -> Bool
     ) throws(QueryError) -> Bool {
-        let count = (places.count + Self.partLength - 1) / Self.partLength
-        // One thread has each at a time: first the one that searches, then this one.
+        let count = (pointers.count + Self.partLength - 1) / Self.partLength
+        // Each part is used by one thread at a time: first by a worker, then by this one.
         nonisolated(unsafe) let parts = (0..<count).map { number in
             let start = number * Self.partLength
-            let end = min(start + Self.partLength, places.count)
-            return FoundDocuments(UnsafeBufferPointer(rebasing: places[start..<end]))
+            let end = min(start + Self.partLength, pointers.count)
+            return FoundDocuments(UnsafeBufferPointer(rebasing: pointers[start..<end]))
         }
         let (log, filter) = (log, filter)
         Workers.shared.run(count) { parts[$0].search(log, filter) }
@@ -47,28 +47,28 @@ struct ParallelScan {
     }
 }
 
-/// What one part of a scan has found.
+/// The matches in one part of a parallel scan.
 final class FoundDocuments {
-    private let places: UnsafeBufferPointer<Place>
+    private let pointers: UnsafeBufferPointer<Place>
     private var fields: [EncodedObject] = []
     private var stored: [StoredBytes] = []
-    /// How many documents were looked at, without the others.
+    /// The number of documents filtered, excluding `others`.
     private(set) var lookedAt = 0
-    /// Where documents are that have to be looked at by themselves: joined from several operations,
-    /// or damaged.
+    /// Record pointers of documents to read one by one: damaged ones, and those with deltas.
     private(set) var others: [Place] = []
 
-    init(_ places: UnsafeBufferPointer<Place>) {
-        self.places = places
+    init(_ pointers: UnsafeBufferPointer<Place>) {
+        self.pointers = pointers
     }
 
+    /// Filters the documents of the part.
     func search(_ log: LogSnapshot, _ filter: FieldFilter) {
         let batch = OperationBatch(capacity: DocumentBatch.capacity)
         let documents = DocumentBatch()
         var start = 0
-        while start < places.count {
+        while start < pointers.count {
             let rest = UnsafeBufferPointer(
-                rebasing: places[start..<min(start + batch.capacity, places.count)])
+                rebasing: pointers[start..<min(start + batch.capacity, pointers.count)])
             let found = batch.find(rest, in: log)
             take(batch.stored(found), rest, documents, filter)
             start += found
@@ -79,11 +79,11 @@ final class FoundDocuments {
     }
 
     private func take(
-        _ found: UnsafeBufferPointer<StoredBytes>, _ places: UnsafeBufferPointer<Place>,
+        _ found: UnsafeBufferPointer<StoredBytes>, _ pointers: UnsafeBufferPointer<Place>,
         _ documents: DocumentBatch, _ filter: FieldFilter
     ) {
         guard (try? documents.open(found, where: filter)) != nil else {
-            others.append(contentsOf: places[..<found.count])
+            others.append(contentsOf: pointers[..<found.count])
             return
         }
         lookedAt += found.count
@@ -93,7 +93,7 @@ final class FoundDocuments {
         }
     }
 
-    /// Shows the documents to `body`, as many at a time as a scan does; false when it wants no more.
+    /// Passes the matches to `body` in batches; returns false when it needs no more.
     func forEachBatch(
         _ body: (ScannedDocuments) throws(QueryError) -> Int?
     ) throws(QueryError) -> Bool {

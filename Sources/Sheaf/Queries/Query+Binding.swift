@@ -2,14 +2,14 @@ import SheafDocument
 import SheafQuery
 
 extension Query {
-    /// All arguments of a run: those that were interpolated, and those that have names.
+    /// Returns all arguments of a run: the interpolated and the named ones.
     func bind(_ named: QueryArguments) throws(QueryError) -> ArgumentValues {
         try named.check(for: text)
         guard !arguments.isEmpty else { return named.values }
         var fields = Array(named.values.fields)
         fields.reserveCapacity(fields.count + arguments.count)
-        let places = pieces.lazy.filter { $0.kind == .value }.map(\.range)
-        for (index, (argument, range)) in zip(arguments, places).enumerated() {
+        let ranges = pieces.lazy.filter { $0.kind == .value }.map(\.range)
+        for (index, (argument, range)) in zip(arguments, ranges).enumerated() {
             let name = Self.name(ofArgument: index + 1)
             switch argument {
             case .unfit(let problem):
@@ -19,8 +19,8 @@ extension Query {
             case .value(let value):
                 guard named.values[name] == nil else {
                     throw QueryError(
-                        .argument, "the argument \(name) is given beside the interpolated value",
-                        hint: "give it another name", at: range, in: text)
+                        .argument, "the argument \(name) has the name of an interpolated value",
+                        hint: "rename the argument", at: range, in: text)
                 }
                 fields.append(Object.Field(name, value))
             }

@@ -1,34 +1,33 @@
 public import SheafDocument
 import SheafQuery
 
-/// A statement and the values in it.
+/// A statement with its interpolated values.
 ///
 ///     let query: Query = "SELECT * FROM cars WHERE color = \(color) AND mileage < \(limit)"
 ///
-/// What is interpolated is an argument: it never becomes a part of the text, so no value can change
-/// what a statement does, and no quotes stand around it. It can be whatever is `Encodable`; nil is
-/// NULL. A value that cannot be encoded is an error once the query is run, as is one that stands
-/// where no argument can.
+/// An interpolated value is an argument: it never becomes part of the text, so no value can change
+/// what a statement does, and it needs no quotes. It can be any `Encodable`; nil is NULL. A value
+/// that cannot be encoded, or is interpolated where no argument is allowed, is an error when the
+/// query runs.
 ///
-/// Two labels put in something else than a value:
+/// Two labels interpolate something other than a value:
 ///
-///     "SELECT \(identifier: field) FROM cars"     // one name, in backticks, whatever it says
-///     "SELECT * FROM cars \(part: order)"         // a piece of a statement, which is a `Query`
+///     "SELECT \(identifier: field) FROM cars"     // a name, quoted in backticks
+///     "SELECT * FROM cars \(part: order)"         // a fragment of a statement, itself a `Query`
 ///
-/// There is no conversion from `String`, which could have values spliced into it; a statement that
-/// was read from somewhere is a `Query(verbatim:)`.
+/// A `String` does not convert to a query, because values could have been spliced into it. Use
+/// `Query(verbatim:)` for a statement that was read from elsewhere.
 public struct Query: Sendable, ExpressibleByStringInterpolation {
-    /// The statement as it is parsed: `:$1` stands for the first interpolated value, and so on.
+    /// The text that is parsed, in which `:$1` stands for the first interpolated value, and so on.
     public private(set) var text: String
 
-    /// What was put into the text, in its order.
+    /// The interpolations in the text, in order.
     private(set) var pieces: [InsertedPiece] = []
 
-    /// The values of those pieces that stand for one.
+    /// The interpolated values, in order.
     private(set) var arguments: [Argument] = []
 
-    /// A statement exactly as its text says; its only arguments are those with a name, as in
-    /// `:color`.
+    /// Creates a query with exactly this text; its arguments must be named, as in `:color`.
     public init(verbatim text: String) {
         self.text = text
     }
@@ -43,14 +42,14 @@ public struct Query: Sendable, ExpressibleByStringInterpolation {
 }
 
 extension Query: CustomStringConvertible {
-    /// The text, without the values.
+    /// The text of the statement, without the values.
     public var description: String { text }
 }
 
 // MARK: Interpolation
 
 extension Query {
-    /// Gathers the pieces of a literal.
+    /// The builder of a query from an interpolated literal.
     public struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var query = Query(verbatim: "")
 
@@ -62,37 +61,37 @@ extension Query {
             query.text += text
         }
 
-        /// Puts in an argument.
+        /// Appends a value as an argument.
         public mutating func appendInterpolation(_ value: Value) {
             query.append(Argument(value))
         }
 
-        /// Puts in an argument.
+        /// Appends a string as an argument.
         public mutating func appendInterpolation(_ text: String) {
             query.append(.value(.string(text)))
         }
 
-        /// Puts in an argument.
+        /// Appends a string as an argument.
         public mutating func appendInterpolation(_ text: Substring) {
             query.append(.value(.string(String(text))))
         }
 
-        /// Puts in an argument.
+        /// Appends an encoded value as an argument.
         public mutating func appendInterpolation<Source: Encodable>(_ source: Source) {
             query.append(Argument(encoding: source))
         }
 
-        /// Puts in an argument, which is NULL if it is nil.
+        /// Appends an encoded value as an argument, which is NULL if the value is nil.
         public mutating func appendInterpolation<Source: Encodable>(_ source: Source?) {
             query.append(source.map { Argument(encoding: $0) } ?? .value(.null))
         }
 
-        /// Puts in a name, in backticks: always one, and always a name.
+        /// Appends a name in backticks, which is parsed as one name whatever it contains.
         public mutating func appendInterpolation(identifier name: String) {
             query.append(name: name)
         }
 
-        /// Puts in a piece of a statement with the values in it.
+        /// Appends a fragment of a statement with its interpolated values.
         ///
         ///     let order: Query = isDescending ? "ORDER BY year DESC" : "ORDER BY year"
         public mutating func appendInterpolation(part: Query) {
@@ -120,7 +119,7 @@ extension Query {
         pieces.append(InsertedPiece(kind, at: SourceRange(start, text.utf8.count)))
     }
 
-    /// Puts in another query, whose arguments get the numbers behind those that are here.
+    /// Appends another query, renumbering its arguments after the existing ones.
     fileprivate mutating func append(_ part: Query) {
         let bytes = part.text.utf8
         var values = part.arguments[...]
@@ -139,6 +138,6 @@ extension Query {
         text += part.text[end...]
     }
 
-    /// A dollar sign and a number, which is no name that people write.
+    /// Returns the name of an interpolated argument, which is unlikely to be written by hand.
     static func name(ofArgument number: Int) -> String { "$\(number)" }
 }

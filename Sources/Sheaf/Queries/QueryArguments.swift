@@ -1,23 +1,23 @@
 public import SheafDocument
 import SheafQuery
 
-/// The values of the parameters of a statement, by their names: `"color"` for `:color`.
+/// The values of a statement's parameters, by name: `"color"` for `:color`.
 ///
 ///     let arguments: QueryArguments = ["color": color, "year": 2020, "note": nil]
 ///     let arguments = QueryArguments(encoding: CarFilter(color: color, year: 2020))
 ///
-/// Values are whatever is `Encodable`; nil is NULL. What cannot be encoded is an error once a query is
-/// run with it. An argument that the statement has no parameter for is passed over.
+/// A value can be any `Encodable`; nil is NULL. A value that cannot be encoded is an error when a
+/// query is run with it. Arguments without a parameter in the statement are ignored.
 public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
     private(set) var values = ArgumentValues()
 
-    /// What is wrong with one of the arguments, or with all of them.
+    /// The error of the named argument, or of all arguments if the name is nil.
     private var problem: (name: String?, text: String)?
 
-    /// No arguments.
+    /// Creates empty arguments.
     public init() {}
 
-    /// Arguments that are values already, as they are written; no name may come twice.
+    /// Creates arguments from a literal of values; a duplicate name fails when a query is run.
     ///
     ///     let arguments = QueryArguments(["color": .string(color)])
     public init(_ values: KeyValuePairs<String, SheafDocument.Value>) {
@@ -28,15 +28,15 @@ public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
         self.values = ArgumentValues(values[0].key, values[0].value)
     }
 
-    // `Value` alone may be what dictionary literals call theirs, depending on what is compiled first.
+    // `Value` is qualified: it may resolve to `ExpressibleByDictionaryLiteral.Value`, depending on
+    // the order of compilation.
 
-    // Literals are pairs rather than dictionaries, which take longer to make than a document takes to be
-    // found.
+    // Literals become pairs: building a dictionary takes longer than a point lookup.
 
-    /// Arguments that are values already.
+    /// Creates arguments from values.
     @_disfavoredOverload
     public init(_ values: [String: SheafDocument.Value]) {
-        // Hardly any value is nested too deeply.
+        // The usual case: no value is nested too deeply.
         guard !values.values.allSatisfy(\.canBeArgument) else {
             self.values = ArgumentValues(values)
             return
@@ -45,28 +45,28 @@ public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
         set(values.count) { (values[$0].key, Argument(values[$0].value)) }
     }
 
-    /// Arguments that are encoded one by one.
+    /// Creates arguments by encoding each value.
     @_disfavoredOverload
     public init(_ sources: [String: any Encodable]) {
         let sources = Array(sources)
         set(sources.count) { (sources[$0].key, Argument(encoding: sources[$0].value)) }
     }
 
-    /// The fields of a type, which is encoded as an object; fields that are nil are NULL.
+    /// Creates arguments from the fields of an encoded object; fields that are nil are NULL.
     public init(encoding source: some Encodable) {
         switch Argument(encoding: source, keepsNil: true) {
         case .value(.object(let object)):
             values = ArgumentValues(object)
         case .value(let value):
-            problem = (nil, "the arguments are the fields of an object, and not \(value.kindText)")
+            problem = (nil, "the arguments must be encoded as an object, not as \(value.kindText)")
         case .unfit(let text):
             problem = (nil, "the arguments cannot be encoded: \(text)")
         }
     }
 
-    /// No name may come twice.
+    /// Creates arguments from a literal; a duplicate name fails when a query is run.
     public init(dictionaryLiteral elements: (String, (any Encodable)?)...) {
-        // One alone is the rule.
+        // Fast path for a single argument, the most frequent case.
         guard elements.count == 1, case .value(let value) = Self.argument(elements[0].1) else {
             set(elements.count) { (elements[$0].0, Self.argument(elements[$0].1)) }
             return
@@ -101,13 +101,13 @@ public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    /// The problem is always the same one, whatever the order of the names.
+    /// Keeps the error of the first name in sort order, independent of the order of arguments.
     private mutating func note(_ text: String, of name: String) {
         if let other = problem?.name, other < name { return }
         problem = (name, text)
     }
 
-    /// Throws what is wrong with the arguments, with the place of the parameter in a statement.
+    /// Throws the error of the arguments, if any, located at the parameter in the statement.
     func check(for text: String) throws(QueryError) {
         guard let problem else { return }
         let error = QueryError(.argument, problem.text)

@@ -3,26 +3,27 @@ import SheafDocument
 package import SheafQuery
 import SheafStorage
 
-/// Statements that ask for the document of one `_id`, which take less time than to begin any other.
+/// Fast path for point lookups by `_id`.
 extension QueryEngine {
-    /// For a key that most texts have, of the longest text that is looked up so.
+    /// Size in bytes of the temporary key buffer; longer keys are allocated on the heap.
     private static let roomForKey = 512
 
-    /// The result of such a statement on the newest durable state; nil where the statement has to be
-    /// run like others.
+    /// Returns the result of a point lookup in the newest durable snapshot.
+    ///
+    /// Returns nil if the statement is not a point lookup, or the document requires a regular run.
     func lookUp(_ statement: Statement, _ arguments: ArgumentValues) -> ResultStorage? {
         guard let lookup = statement.selection, let id = lookup.id(arguments) else { return nil }
         return lookUp(lookup, id, statement, on: source.snapshot(), commit: nil)
     }
 
-    /// The same for a query: all that is done for it before and behind whom programs call.
+    /// Runs a query as a point lookup; returns nil if it requires a regular run.
     package func lookUp(
         _ query: Query, _ arguments: QueryArguments
     ) throws(QueryError) -> QueryResult? {
         lookUp(try statement(query), try query.bind(arguments)).map { QueryResult($0) }
     }
 
-    /// The same on the state of a transaction.
+    /// Returns the result of a point lookup in the snapshot of a transaction.
     func lookUp(
         _ statement: Statement, _ arguments: ArgumentValues, on snapshot: DocumentSnapshot,
         commit: CommitCell
@@ -58,7 +59,7 @@ extension QueryEngine {
     private enum Finding {
         case document(ResultItem)
         case nothing
-        /// The document has to be joined first, or is only what is left of one, or is damaged.
+        /// The document has deltas, is a tombstone, or is damaged.
         case unknown
     }
 
@@ -70,11 +71,11 @@ extension QueryEngine {
         let collection = lookup.number(among: directory.collections) {
             directory.number(ofCollection: $0)
         }
-        guard let collection, let place = place(of: id, in: collection, log) else {
+        guard let collection, let pointer = place(of: id, in: collection, log) else {
             return .nothing
         }
-        // What is damaged says so when the statement is run.
-        guard !place.isExtension, let operation = try? log.newestOperation(at: place),
+        // Damage is reported by the regular run of the statement.
+        guard !pointer.isExtension, let operation = try? log.newestOperation(at: pointer),
             let state = try? DocumentPayload.plainState(operation.payload),
             let fields = try? state.existingFields()
         else { return .unknown }
@@ -82,7 +83,7 @@ extension QueryEngine {
             rebasing: operation.key.dropFirst(StoreKey.documentPrefixLength))
         return .document(
             ResultItem(
-                content: .stored(fields: fields, id: key, place: place.position.rawValue)))
+                content: .stored(fields: fields, id: key, place: pointer.position.rawValue)))
     }
 
     @inline(__always)

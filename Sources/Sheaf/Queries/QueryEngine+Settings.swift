@@ -3,10 +3,11 @@ import SheafQuery
 import SheafStorage
 import Synchronization
 
-/// Statements about indexes and parameters.
+/// Statements that change indexes and parameters.
 extension QueryEngine {
     // MARK: Indexes
 
+    /// Runs CREATE INDEX.
     func create(
         _ index: CreateIndex, in text: String, _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
@@ -31,6 +32,7 @@ extension QueryEngine {
         }
     }
 
+    /// Runs DROP INDEX.
     func drop(
         _ index: DropIndex, in text: String, _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
@@ -46,6 +48,7 @@ extension QueryEngine {
         }
     }
 
+    /// Runs ADVISE; creates the suggested indexes if `isProvisioning`.
     func advise(
         _ statement: Statement, _ arguments: ArgumentValues, isProvisioning: Bool,
         _ sink: CommitSink
@@ -56,7 +59,7 @@ extension QueryEngine {
         let advice = try run(statement, arguments, parameters, on: reader).advice()
         var commit: CommitID?
         if isProvisioning {
-            // The newest commit, as for every statement that writes and changes nothing.
+            // A writing statement that changes nothing reports the newest commit.
             commit = reader.snapshot.log.commit
             for index in advice.indexes {
                 commit = try create(index, in: statement.text, sink).commit
@@ -68,6 +71,7 @@ extension QueryEngine {
 
     // MARK: Parameters
 
+    /// Runs ALTER SYSTEM or SHOW on the newest durable snapshot.
     func configure(
         _ statement: Statement, _ arguments: ArgumentValues
     ) throws(QueryError) -> QueryOutcome {
@@ -77,7 +81,7 @@ extension QueryEngine {
         return try configure(change, in: statement, on: reader)
     }
 
-    /// Sets parameters, or shows them.
+    /// Sets, resets or shows parameters.
     func configure(
         _ change: ConfigurationChange, in statement: Statement, on reader: SnapshotReader
     ) throws(QueryError) -> QueryOutcome {

@@ -1,9 +1,9 @@
 import SheafDocument
 package import SheafQuery
 
-/// Statements in transactions of several.
+/// Statements within a transaction.
 extension QueryEngine {
-    /// Runs a statement in a transaction that writes; one that fails has done nothing.
+    /// Runs a statement in a write transaction; a statement that fails changes nothing.
     package func execute(
         _ query: Query, _ arguments: QueryArguments, in transaction: inout DocumentTransaction
     ) throws(QueryError) -> QueryOutcome {
@@ -29,24 +29,24 @@ extension QueryEngine {
             }
         case .createIndex, .dropIndex, .advising(isProvisioning: true):
             throw QueryError(
-                .meaning, "indexes are not made or dropped within a transaction",
-                hint: "run the statement by itself, with execute of the store")
+                .meaning, "indexes cannot be created or dropped within a transaction",
+                hint: "run the statement outside of a transaction, with Store.execute")
         default:
             let reader = transaction.reader(parameters.collections, storeNumber: number)
             return try look(statement, arguments, on: reader)
         }
     }
 
-    /// Shows all that was written, be it durable or not, as the next writer would see it.
+    /// Returns a reader of all committed documents, durable or not, as the next writer sees them.
     ///
-    /// Nobody may be writing meanwhile.
+    /// No writer may be active meanwhile.
     package func writersReader() -> SnapshotReader {
         var transaction = documents.begin()
         defer { documents.rollBack(&transaction) }
         return transaction.reader(parameters.collections, storeNumber: number)
     }
 
-    /// Runs a statement that writes nothing on an older state.
+    /// Runs a statement that writes nothing on a given snapshot.
     func execute(
         _ statement: Statement, _ arguments: ArgumentValues, on snapshot: DocumentSnapshot
     ) throws(QueryError) -> QueryOutcome {
@@ -68,8 +68,8 @@ extension QueryEngine {
             let change = try run(statement, arguments, parameters, on: reader).configuration()
             guard change.isShowing else {
                 throw QueryError(
-                    .meaning, "system parameters are not set within a transaction",
-                    hint: "run the statement by itself, with execute of the store")
+                    .meaning, "system parameters cannot be set within a transaction",
+                    hint: "run the statement outside of a transaction, with Store.execute")
             }
             return try configure(change, in: statement, on: reader)
         }
@@ -77,7 +77,7 @@ extension QueryEngine {
 }
 
 extension StatementKind {
-    /// Whether it can be run where nothing may be changed.
+    /// Whether the statement can run in a read-only store or transaction.
     var isAllowedReadOnly: Bool {
         switch self {
         case .reading, .advising(isProvisioning: false), .system: true

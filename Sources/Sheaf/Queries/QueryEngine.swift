@@ -4,21 +4,21 @@ package import SheafQuery
 package import SheafStorage
 import Synchronization
 
-/// Runs statements against the documents of a store.
+/// The executor of statements against the documents of a store.
 package final class QueryEngine: Sendable {
     let source: DocumentSource
     private let statements = SharedStatements()
     let shared: Mutex<SharedParameters>
     let requests: RequestLog
-    /// What is known of other peers.
+    /// The replication state that system collections show.
     let board = SyncBoard()
     let options: LogStoreOptions
-    /// What tells it from other engines.
+    /// A number that is unique among the engines of the process.
     let number = QueryEngine.count.add(1, ordering: .relaxed).newValue
 
     private static let count = Atomic<UInt64>(0)
 
-    /// Where it is written what people should know; nowhere, mostly.
+    /// The destination of log messages; nil discards them.
     let log: StoreLog?
 
     package convenience init(
@@ -27,7 +27,7 @@ package final class QueryEngine: Sendable {
         self.init(.engine(documents), documents.store.options, log, isStrict: isStrict)
     }
 
-    /// Reads a store that nobody has opened for writing; statements that would write are refused.
+    /// Creates the engine of a read-only store, which refuses statements that write.
     package convenience init(
         reading reader: LogReader, options: LogStoreOptions = LogStoreOptions(),
         log: StoreLog? = nil, isStrict: Bool = false
@@ -52,9 +52,9 @@ package final class QueryEngine: Sendable {
                 clock: options.clock))
     }
 
-    /// Reads what the log of a store knows of names, and makes its indexes right.
+    /// Reads the catalog of a store that is open for writing, and repairs its index entries.
     ///
-    /// A commit of more new documents from elsewhere than `mostTold` is not told to peers one by one.
+    /// A received commit with more than `mostTold` new documents is omitted from the feed of peers.
     package convenience init(
         opening store: StoreEngine, log: StoreLog? = nil, mostTold: Int = 4_096,
         isStrict: Bool = false
@@ -67,20 +67,20 @@ package final class QueryEngine: Sendable {
         }
     }
 
-    /// The documents of a store that is open for writing; nobody asks for those of another.
+    /// The document engine; calling this for a read-only store is a bug.
     package var documents: DocumentEngine {
         guard case .engine(let engine) = source else {
-            preconditionFailure("A store that is only read has nobody who writes.")
+            preconditionFailure("A read-only store has no document engine.")
         }
         return engine
     }
 
-    /// The newest durable state.
+    /// Returns the newest durable snapshot.
     package func snapshot() -> DocumentSnapshot { source.snapshot() }
 
     var parameters: SharedParameters { shared.withLock { $0 } }
 
-    /// The statement of a query; parsed once, if its text comes often.
+    /// Returns the parsed statement of a query, cached by its text.
     package func statement(_ query: Query) throws(QueryError) -> Statement {
         let statement: Statement
         if let known = statements.cache.withLock({ $0.find(query.text) }) {
@@ -96,24 +96,24 @@ package final class QueryEngine: Sendable {
     private func parse(_ query: Query) throws(QueryError) -> Statement {
         requests.noteParsing()
         do throws(QueryError) { return try Parser.parse(query.text) } catch {
-            // What a value between quotes does to the text is seldom what is wrong with it.
+            // An interpolation between quotes is a better explanation than the syntax error.
             throw InsertedPiece.misplacement(of: query.pieces, in: query.text) ?? error
         }
     }
 
-    /// Notes that the callback of an observer has thrown, or there was no result for it.
+    /// Counts an observer whose callback has thrown, or whose statement has failed.
     func noteObserverFailure() {
         requests.noteObserverFailure()
     }
 
-    /// Runs a statement as a transaction of its own.
+    /// Runs a statement as its own transaction.
     package func execute(
         _ query: Query, _ arguments: QueryArguments, _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
         try execute(try statement(query), try query.bind(arguments), sink)
     }
 
-    /// Runs a statement that was parsed before.
+    /// Runs a parsed statement as its own transaction.
     package func execute(
         _ statement: Statement, _ arguments: ArgumentValues = ArgumentValues(),
         _ sink: CommitSink = .refusing
@@ -121,7 +121,7 @@ package final class QueryEngine: Sendable {
         try noting(statement) { () throws(QueryError) in try run(statement, arguments, sink) }
     }
 
-    /// Runs a statement, and notes in the log of requests what comes of it.
+    /// Runs `body` for a statement, and records its outcome in the request log.
     func noting(
         _ statement: Statement, _ body: () throws(QueryError) -> QueryOutcome
     ) throws(QueryError) -> QueryOutcome {
@@ -156,7 +156,7 @@ package final class QueryEngine: Sendable {
         warn(of: statement, nanoseconds, rows: rows, parameters)
     }
 
-    /// Tells people of a statement that took long.
+    /// Logs a statement that took longer than the parameter for slow statements allows.
     func warn(
         of statement: Statement, _ nanoseconds: UInt64, rows: Int, _ parameters: SystemParameters
     ) {
@@ -189,14 +189,14 @@ package final class QueryEngine: Sendable {
         }
     }
 
-    /// The plan of a statement, as a tree for people.
+    /// Returns the plan of a statement as readable text.
     package func planText(
         _ query: Query, _ arguments: QueryArguments = QueryArguments()
     ) throws(QueryError) -> String {
         try planText(try statement(query), try query.bind(arguments))
     }
 
-    /// The plan of a statement that was parsed before.
+    /// Returns the plan of a parsed statement as readable text.
     package func planText(
         _ statement: Statement, _ arguments: ArgumentValues
     ) throws(QueryError) -> String {
@@ -205,17 +205,18 @@ package final class QueryEngine: Sendable {
         return try run(statement, arguments, parameters, on: reader(parameters)).planText()
     }
 
-    /// Makes the plan of a statement that reads, and throws it away.
+    /// Plans a reading statement, and discards the plan.
     package func prepare(_ statement: Statement) throws(QueryError) {
         let parameters = parameters
         try run(statement, ArgumentValues(), parameters, on: reader(parameters)).prepare()
     }
 
+    /// Returns a reader of the newest durable snapshot.
     func reader(_ parameters: SharedParameters) -> SnapshotReader {
         reader(of: source.snapshot(), parameters)
     }
 
-    /// Shows a durable state to statements.
+    /// Returns a reader of a durable snapshot.
     func reader(
         of snapshot: DocumentSnapshot, _ parameters: SharedParameters
     ) -> SnapshotReader {
@@ -226,13 +227,13 @@ package final class QueryEngine: Sendable {
             snapshot, virtual: parameters.collections, planState: state, storeNumber: number)
     }
 
-    /// A run on the newest durable state.
+    /// Returns a run of a statement on the newest durable snapshot.
     func run(_ statement: Statement, _ arguments: ArgumentValues) -> QueryRun {
         let parameters = parameters
         return run(statement, arguments, parameters, on: reader(parameters))
     }
 
-    /// A run on a state, which ends in time unless it is not timed.
+    /// Returns a run of a statement on a snapshot, with the statement timeout if `isTimed`.
     func run(
         _ statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
         on reader: SnapshotReader, isTimed: Bool = true, meter: EvaluationMeter? = nil
@@ -253,7 +254,7 @@ package final class QueryEngine: Sendable {
         return QueryRun(statement, on: reader, options)
     }
 
-    /// Runs a statement that reads on a state.
+    /// Runs a reading statement on a snapshot.
     func read(
         _ statement: Statement, _ arguments: ArgumentValues, on reader: SnapshotReader
     ) throws(QueryError) -> QueryOutcome {
@@ -290,7 +291,7 @@ package final class QueryEngine: Sendable {
         }
     }
 
-    /// Does in a transaction what a statement that writes says.
+    /// Applies a writing statement to a transaction.
     func change(
         _ statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
         in transaction: inout DocumentTransaction
@@ -301,7 +302,7 @@ package final class QueryEngine: Sendable {
         transaction.remarkable = []
         let reader = transaction.reader(parameters.collections, storeNumber: number)
         let (plan, run) = try plan(statement, arguments, parameters, on: reader)
-        // All is known that is to be done.
+        // The plan is complete and no longer reads pending documents.
         reader.forgetPending()
         var ids: [Value] = []
         ids.reserveCapacity(plan.mutations.count)
@@ -321,9 +322,9 @@ package final class QueryEngine: Sendable {
             large: transaction.remarkable)
     }
 
-    /// Tells people of documents that have become large.
+    /// Logs documents that exceed the soft size limit.
     ///
-    /// The lock of those who write has been left by then: whoever hears of it may use the store.
+    /// The writer lock has been released by then, so a slow log does not block writers.
     private func tell(of documents: [LargeDocument]) {
         for document in documents {
             log?.write(
@@ -334,7 +335,7 @@ package final class QueryEngine: Sendable {
         }
     }
 
-    /// Does what a statement does with one document, and says where in it that fails.
+    /// Applies the mutation of one document; locates its error in the statement.
     private static func change(
         _ transaction: inout DocumentTransaction, _ mutation: Mutation, in text: String
     ) throws(QueryError) -> Bool {
@@ -343,7 +344,7 @@ package final class QueryEngine: Sendable {
         }
     }
 
-    /// What a statement changes, and the run that tells what it gives back, if it gives anything.
+    /// Returns the mutations of a statement, and the run that computes its returned rows, if any.
     private func plan(
         _ statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
         on reader: SnapshotReader
@@ -361,7 +362,7 @@ package final class QueryEngine: Sendable {
     }
 }
 
-/// What can go wrong between the beginning of a transaction and its commit.
+/// An error between the beginning of a transaction and its commit.
 enum WriteError: Error {
     case query(QueryError)
     case engine(EngineError)

@@ -2,39 +2,39 @@ package import SheafDocument
 package import SheafQuery
 package import SheafStorage
 
-/// What a statement came to.
+/// The outcome of a statement.
 package struct QueryOutcome {
     package let rows: QueryRows
-    /// What the rows are made of, which is valid as long as this.
+    /// The reader that keeps the bytes of the rows valid.
     package let reader: SnapshotReader
-    /// The ids of the documents that were written.
+    /// The ids of the written documents.
     package let mutatedIDs: [Value]
-    /// The commit that has the changes, or the newest there is; none for what only reads.
+    /// The commit of the changes, or the newest one if there are none; nil for reading statements.
     package let commit: CommitID?
-    /// Those of the documents that people should know of.
+    /// The written documents that exceed the soft size limit.
     var large: [LargeDocument] = []
 
-    /// The same, with the commit that has the changes.
+    /// Returns a copy with the commit of the changes.
     func with(_ commit: CommitID) -> QueryOutcome {
         QueryOutcome(
             rows: rows, reader: reader, mutatedIDs: mutatedIDs, commit: commit, large: large)
     }
 }
 
-/// A document that people should know of, since it has become so long.
+/// A document that exceeds the soft size limit.
 struct LargeDocument: Sendable {
     let collection: String
     let id: Value
     let length: Int
-    /// What it is longer than.
+    /// The soft size limit in bytes.
     let limit: Int
 }
 
-/// How what is written gets to the log.
+/// The functions with which statements write to the log.
 package struct CommitSink: Sendable {
-    /// Gives a batch to the log.
+    /// The function that appends a batch to the log.
     package let append: @Sendable (WriteBatch) throws(StorageError) -> CommitID
-    /// Makes durable what was appended before.
+    /// The function that makes all appended batches durable.
     package let flush: @Sendable () throws(StorageError) -> Void
     /// Cancellation of a CREATE INDEX; nil if it cannot be cancelled.
     var stop: EvaluationStop?
@@ -49,7 +49,7 @@ package struct CommitSink: Sendable {
 }
 
 extension CommitSink {
-    /// For what writes nothing.
+    /// A sink for reading statements, which refuses all writes.
     package static let refusing = CommitSink(
         append: { (_) throws(StorageError) in throw .readOnly },
         flush: { () throws(StorageError) in throw .readOnly })

@@ -1,8 +1,8 @@
 import SheafDocument
 
-/// Ids for documents that come without one.
+/// Random ids for documents that are inserted without one.
 enum RandomID {
-    /// 128 random bits, in 32 hexadecimal digits.
+    /// Returns 128 random bits as 32 hexadecimal digits.
     static func make(_ random: () -> UInt64) -> Value {
         .string([random(), random()].map(digits).joined())
     }

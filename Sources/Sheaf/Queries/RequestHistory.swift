@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// A statement that runs, or that has run.
+/// The record of a running or finished statement.
 struct Request: Sendable {
     let number: UInt64
     let text: String
@@ -10,7 +10,7 @@ struct Request: Sendable {
     var resultCount = 0
     var error: String?
 
-    /// Longer texts are mostly data; their beginnings say enough.
+    /// Maximum length of the recorded text in bytes; longer texts are cut.
     private static let maximumTextLength = 4_096
 
     init(number: UInt64, text: String, startMilliseconds: UInt64, startNanoseconds: UInt64) {
@@ -22,7 +22,7 @@ struct Request: Sendable {
             ? text : String(decoding: text.utf8.prefix(Self.maximumTextLength), as: UTF8.self)
     }
 
-    /// What collections of the system say of it.
+    /// Returns the request as a row of a system collection.
     func row(state: String) -> Object {
         var row: Object = [
             "_id": .integer(Int64(clamping: number)), "text": .string(text),
@@ -35,13 +35,13 @@ struct Request: Sendable {
     }
 }
 
-/// The statements that ran last: a ring, in which each new one takes the place of the oldest.
+/// A ring buffer of the statements that finished last.
 struct RequestHistory: Sendable {
     private var requests: [Request] = []
-    /// Where the oldest is; zero as long as there are more to come.
+    /// The index of the oldest request; zero until the buffer is full.
     private var first = 0
 
-    /// Adds a statement, and keeps so many in all.
+    /// Appends a request, retaining at most `count` in total.
     mutating func append(_ request: consuming Request, keeping count: Int) {
         if requests.count != count, first > 0 || requests.count > count {
             requests = last(max(count - 1, 0))
@@ -56,7 +56,7 @@ struct RequestHistory: Sendable {
         first = first + 1 == count ? 0 : first + 1
     }
 
-    /// So many of the last ones, the oldest first.
+    /// Returns the last `count` requests, the oldest first.
     func last(_ count: Int) -> [Request] {
         Array((requests[first...] + requests[..<first]).suffix(count))
     }

@@ -3,11 +3,11 @@ import SheafQuery
 import SheafStorage
 import Synchronization
 
-/// The statements that run, those that ran last, and how many there have been.
+/// The running and the last finished statements, and counters of all statements.
 final class RequestLog: Sendable {
     fileprivate struct State: Sendable {
         var next: UInt64 = 1
-        /// In the order in which they began.
+        /// Running requests, in order of their start.
         var running: [Request] = []
         var finished = RequestHistory()
         var failures = 0
@@ -26,17 +26,17 @@ final class RequestLog: Sendable {
         self.clock = clock
     }
 
-    /// Notes that a text is parsed, which is not known from before.
+    /// Counts a parsed statement.
     func noteParsing() {
         state.withLock { $0.parsings += 1 }
     }
 
-    /// Notes that the callback of an observer has thrown, or there was no result for it.
+    /// Counts an observer whose callback has thrown, or whose statement has failed.
     func noteObserverFailure() {
         state.withLock { $0.observerFailures += 1 }
     }
 
-    /// Notes that a statement begins; returns its number.
+    /// Records the start of a statement; returns its number.
     func begin(_ statement: Statement) -> UInt64 {
         let nanoseconds = clock.monotonicNanoseconds()
         return state.withLock { state in
@@ -46,16 +46,16 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// Notes what became of a statement, and keeps so many of the last ones; returns how long it took.
+    /// Records the end of a statement, retaining the last `count`; returns its nanoseconds.
     func end(
         _ number: UInt64, rows: Int, mutations: Int, error: String?, keeping count: Int
     ) -> UInt64 {
         let nanoseconds = clock.monotonicNanoseconds()
         return state.withLock { state in
-            guard let place = state.running.lastIndex(where: { $0.number == number }) else {
+            guard let index = state.running.lastIndex(where: { $0.number == number }) else {
                 return 0
             }
-            var request = state.running.remove(at: place)
+            var request = state.running.remove(at: index)
             request.nanoseconds = nanoseconds &- request.startNanoseconds
             request.resultCount = rows
             request.error = error
@@ -67,8 +67,7 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// Notes a statement that read so few rows that it has ended before anybody could see it run;
-    /// returns how long it took.
+    /// Records a point lookup, too short to be shown as running; returns its nanoseconds.
     func note(
         _ statement: Statement, from start: UInt64, rows: Int, keeping count: Int
     ) -> UInt64 {
@@ -82,7 +81,7 @@ final class RequestLog: Sendable {
         return nanoseconds
     }
 
-    /// The statements that run now, the oldest first.
+    /// Returns the rows of the running statements, the oldest first.
     func running() -> [Object] {
         let nanoseconds = clock.monotonicNanoseconds()
         return state.withLock { state in
@@ -94,7 +93,7 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// So many of the statements that ran last, the oldest first.
+    /// Returns the rows of the last `count` finished statements, the oldest first.
     func history(_ count: Int) -> [Object] {
         state.withLock { state in
             state.finished.last(count).map {
@@ -103,7 +102,7 @@ final class RequestLog: Sendable {
         }
     }
 
-    /// What has been counted.
+    /// Returns the counters with their names in `system:metrics`.
     func metrics() -> [(name: String, value: Int64)] {
         state.withLock { state in
             [
@@ -121,7 +120,7 @@ final class RequestLog: Sendable {
 }
 
 extension RequestLog.State {
-    /// A statement that has begun.
+    /// Creates the request of a statement that has begun.
     @inline(__always)
     fileprivate mutating func request(
         _ statement: Statement, from nanoseconds: UInt64, _ clock: Clock
@@ -133,7 +132,7 @@ extension RequestLog.State {
             startNanoseconds: nanoseconds)
     }
 
-    /// Counts and keeps a statement that has ended.
+    /// Counts a finished request and adds it to the history.
     @inline(__always)
     fileprivate mutating func finish(_ request: consuming Request, keeping count: Int) {
         rows += request.resultCount

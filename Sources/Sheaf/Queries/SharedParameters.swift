@@ -1,11 +1,11 @@
 import SheafQuery
 import SheafStorage
 
-/// The parameters of the system, and what statements share of what is made of them.
+/// The system parameters, and values derived from them that all statements share.
 final class SharedParameters: Sendable {
     let values: SystemParameters
     let collections: SystemCollections
-    /// Whether statements have no directives but their own.
+    /// Whether there are no default directives.
     private let areDirectivesOwn: Bool
 
     convenience init(
@@ -22,12 +22,12 @@ final class SharedParameters: Sendable {
         areDirectivesOwn = values.defaultDirectives.isEmpty
     }
 
-    /// Returns the same with other parameters.
+    /// Returns a copy with other parameters.
     func with(_ values: SystemParameters) -> SharedParameters {
         SharedParameters(values, collections.with(values))
     }
 
-    /// Whether a statement means what it says, and nothing besides.
+    /// Whether neither default directives nor strict mode affect a statement.
     @inline(__always)
     func arePlain(for statement: Statement) -> Bool {
         areDirectivesOwn && !(statement.strictness ?? values.isStrict)

@@ -2,11 +2,11 @@ import SheafDocument
 import SheafQuery
 import Synchronization
 
-/// The statements that were parsed and are kept, for the engine and for `system:shared_statements`.
+/// The cache of parsed statements, shared by the engine and `system:shared_statements`.
 final class SharedStatements: Sendable {
     let cache = Mutex(StatementCache())
 
-    /// The rows of `system:shared_statements`, the statement used last first.
+    /// The rows of `system:shared_statements`, the most recently used statement first.
     var rows: [Object] {
         cache.withLock { $0.statements }.map { statement in
             [

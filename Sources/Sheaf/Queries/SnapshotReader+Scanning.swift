@@ -3,7 +3,7 @@ package import SheafDocument
 package import SheafQuery
 import SheafStorage
 
-/// Comes to documents by runs of keys.
+/// Scans of key ranges.
 extension SnapshotReader {
     package typealias Visitor = (ScannedDocuments) throws(QueryError) -> Int?
 
@@ -23,15 +23,15 @@ extension SnapshotReader {
         let batch = OperationBatch(capacity: DocumentBatch.capacity)
         let documents = DocumentBatch()
         let firstLength = order == .all ? 0 : ParallelScan.firstLength
-        try log.forEachPlaces(in: range, PlaceOrder(order)) { (places) throws(QueryError) in
+        try log.forEachPlaces(in: range, PlaceOrder(order)) { (pointers) throws(QueryError) in
             var start = 0
-            while start < places.count {
+            while start < pointers.count {
                 try interruption?.check()
                 if let filter, start >= firstLength, pending.isEmpty,
-                    places.count - start >= ParallelScan.leastLength
+                    pointers.count - start >= ParallelScan.leastLength
                 {
-                    let length = min(places.count - start, ParallelScan.length)
-                    let rest = UnsafeBufferPointer(rebasing: places[start..<start + length])
+                    let length = min(pointers.count - start, ParallelScan.length)
+                    let rest = UnsafeBufferPointer(rebasing: pointers[start..<start + length])
                     start += length
                     guard try visit(ParallelScan(rest, log, filter), &scanned, body) else {
                         return false
@@ -39,7 +39,7 @@ extension SnapshotReader {
                     continue
                 }
                 let rest = UnsafeBufferPointer(
-                    rebasing: places[start..<min(start + batch.capacity, places.count)])
+                    rebasing: pointers[start..<min(start + batch.capacity, pointers.count)])
                 let found = batch.find(rest, in: log)
                 let stored = batch.stored(found)
                 guard try visit(rest, stored, documents, filter, &scanned, body) else {
@@ -47,7 +47,7 @@ extension SnapshotReader {
                 }
                 start += found
                 guard found < rest.count else { continue }
-                // One that extends others, or is damaged.
+                // A delta record, or a damaged record.
                 start += 1
                 guard try visit(rest[found], filter, &scanned, body) else { return false }
             }
@@ -55,14 +55,13 @@ extension SnapshotReader {
         }
     }
 
-    /// Shows the documents at places to `body`, each with the number of its place, until it returns
-    /// false.
+    /// Passes documents at record pointers to `body`, with their indexes, until it returns false.
     func visit(
-        _ places: UnsafeBufferPointer<Place>,
+        _ pointers: UnsafeBufferPointer<Place>,
         _ body: (Int, ScannedDocument) throws(QueryError) -> Bool
     ) throws(QueryError) {
         func visit(_ index: Int) throws(QueryError) -> Bool {
-            try self.visit(try operation(at: places[index]), at: places[index], nil) {
+            try self.visit(try operation(at: pointers[index]), at: pointers[index], nil) {
                 (documents) throws(QueryError) in
                 try body(index, documents[0]) ? nil : 1
             }
@@ -70,10 +69,10 @@ extension SnapshotReader {
         let batch = OperationBatch(capacity: DocumentBatch.capacity)
         let documents = DocumentBatch()
         var start = 0
-        while start < places.count {
+        while start < pointers.count {
             try interruption?.check()
-            let end = min(start + batch.capacity, places.count)
-            let found = batch.find(UnsafeBufferPointer(rebasing: places[start..<end]), in: log)
+            let end = min(start + batch.capacity, pointers.count)
+            let found = batch.find(UnsafeBufferPointer(rebasing: pointers[start..<end]), in: log)
             let stored = batch.stored(found)
             if let base = stored.baseAddress, (try? documents.open(stored, where: nil)) != nil {
                 let shown = ScannedDocuments(
@@ -90,25 +89,26 @@ extension SnapshotReader {
             }
             start += found
             guard start < end else { continue }
-            // One that extends others, or is damaged.
+            // A delta record, or a damaged record.
             guard try visit(start) else { return }
             start += 1
         }
     }
 
-    /// Shows the documents in stored bytes, which are those at the first places, to `body`; false when
-    /// no more are wanted.
+    /// Passes documents in stored bytes to `body`; returns false when no more are needed.
+    ///
+    /// `stored` holds the records at the first of `pointers`.
     @inline(__always)
     private func visit(
-        _ places: UnsafeBufferPointer<Place>, _ stored: UnsafeBufferPointer<StoredBytes>,
+        _ pointers: UnsafeBufferPointer<Place>, _ stored: UnsafeBufferPointer<StoredBytes>,
         _ documents: DocumentBatch, _ filter: FieldFilter?, _ tally: inout ScanTally,
         _ body: Visitor
     ) throws(QueryError) -> Bool {
         guard let base = stored.baseAddress, !stored.isEmpty else { return true }
         guard pending.isEmpty, (try? documents.open(stored, where: filter)) != nil else {
-            // What is not to be shown must not be asked, and what is damaged says so in its turn.
+            // One by one: replaced documents must not be filtered, and errors are thrown in order.
             for index in stored.indices {
-                guard try visit(places[index], filter, &tally, body) else { return false }
+                guard try visit(pointers[index], filter, &tally, body) else { return false }
             }
             return true
         }
@@ -128,7 +128,7 @@ extension SnapshotReader {
         return goesOn
     }
 
-    /// Shows what a scan on several cores has found to `body`; false when no more are wanted.
+    /// Passes the matches of a parallel scan to `body`; returns false when no more are needed.
     private func visit(
         _ scan: ParallelScan, _ tally: inout ScanTally, _ body: Visitor
     ) throws(QueryError) -> Bool {
@@ -136,71 +136,72 @@ extension SnapshotReader {
             tally.entries += found.lookedAt
             tally.fetched += found.lookedAt
             guard try found.forEachBatch(body) else { return false }
-            for place in found.others {
-                guard try visit(place, scan.filter, &tally, body) else { return false }
+            for pointer in found.others {
+                guard try visit(pointer, scan.filter, &tally, body) else { return false }
             }
             return true
         }
     }
 
-    /// Shows the document at one place to `body`.
+    /// Passes the document at a record pointer to `body`, unless a pending change replaces it.
     @inline(never)
     private func visit(
-        _ place: Place, _ filter: FieldFilter?, _ tally: inout ScanTally, _ body: Visitor
+        _ pointer: Place, _ filter: FieldFilter?, _ tally: inout ScanTally, _ body: Visitor
     ) throws(QueryError) -> Bool {
         tally.entries += 1
-        let logged = try operation(at: place)
+        let logged = try operation(at: pointer)
         guard pending.isEmpty || pending[Array(logged.key)] == nil else { return true }
         tally.fetched += 1
-        return try visit(logged, at: place, filter, body)
+        return try visit(logged, at: pointer, filter, body)
     }
 
-    /// Shows the document of an operation to `body`.
+    /// Passes the document of an operation to `body`.
     @inline(__always)
     func visit(
-        _ logged: SheafStorage.Operation, at place: Place, _ filter: FieldFilter?,
+        _ logged: SheafStorage.Operation, at pointer: Place, _ filter: FieldFilter?,
         _ body: Visitor
     ) throws(QueryError) -> Bool {
-        guard !place.isExtension else { return try visit(joinedAt: place, filter, body) }
-        let number = place.position.rawValue
+        guard !pointer.isExtension else { return try visit(joinedAt: pointer, filter, body) }
+        let number = pointer.position.rawValue
         let fields = try onDocument(at: number) { () throws(Malformed) in
             try DocumentPayload(logged.payload).state?.existingFields()
         }
         guard let fields, try holds(filter, fields, at: number) else { return true }
-        return try Self.show(fields, logged.key, place: number, isLasting: true, body)
+        return try Self.show(fields, logged.key, position: number, isLasting: true, body)
     }
 
     private func visit(
-        joinedAt place: Place, _ filter: FieldFilter?, _ body: Visitor
+        joinedAt pointer: Place, _ filter: FieldFilter?, _ body: Visitor
     ) throws(QueryError) -> Bool {
         let key: UnsafeRawBufferPointer
         let document: StoredDocument
-        do throws(EngineError) { (key, document) = try snapshot.document(at: place) } catch {
+        do throws(EngineError) { (key, document) = try snapshot.document(at: pointer) } catch {
             throw QueryError(error)
         }
-        return try visit(document, key, place.position.rawValue, filter, body)
+        return try visit(document, key, pointer.position.rawValue, filter, body)
     }
 
+    /// Passes a pending or composed document to `body`, if it passes the filter.
     func visit(
-        _ document: StoredDocument, _ key: UnsafeRawBufferPointer, _ place: UInt64,
+        _ document: StoredDocument, _ key: UnsafeRawBufferPointer, _ position: UInt64,
         _ filter: FieldFilter?, _ body: Visitor
     ) throws(QueryError) -> Bool {
         try document.read { (bytes) throws(QueryError) in
-            let fields = try onDocument(at: place) { () throws(Malformed) in
+            let fields = try onDocument(at: position) { () throws(Malformed) in
                 try EncodedDocument(bytes).existingFields()
             }
-            guard let fields, try holds(filter, fields, at: place) else { return true }
-            return try Self.show(fields, key, place: place, isLasting: false, body)
+            guard let fields, try holds(filter, fields, at: position) else { return true }
+            return try Self.show(fields, key, position: position, isLasting: false, body)
         }
     }
 
-    /// Shows one document to `body`.
+    /// Passes one document to `body`.
     private static func show(
-        _ fields: EncodedObject, _ key: UnsafeRawBufferPointer, place: UInt64, isLasting: Bool,
+        _ fields: EncodedObject, _ key: UnsafeRawBufferPointer, position: UInt64, isLasting: Bool,
         _ body: Visitor
     ) throws(QueryError) -> Bool {
         let stored = StoredBytes(
-            key: key, payload: UnsafeRawBufferPointer(start: nil, count: 0), place: place)
+            key: key, payload: UnsafeRawBufferPointer(start: nil, count: 0), place: position)
         return try withUnsafePointer(to: fields) { (fields) throws(QueryError) in
             try withUnsafePointer(to: stored) { (stored) throws(QueryError) in
                 try withUnsafePointer(to: UInt16(0)) { (index) throws(QueryError) in
@@ -214,7 +215,7 @@ extension SnapshotReader {
         }
     }
 
-    /// The range from its first entry on that is not skipped.
+    /// Returns the range without its first `skipped` entries; nil if none are left.
     func entered(
         _ range: KeyRange, isReversed: Bool, skipping skipped: Int
     ) -> KeyRange? {
@@ -243,9 +244,9 @@ extension SnapshotReader {
             guard let document = pending[key]?.document else { continue }
             tally.entries += 1
             tally.fetched += 1
-            let place = pendingPlace(of: key)
+            let position = pendingPlace(of: key)
             let goesOn = try key.span.withUnsafeBytes { (key) throws(QueryError) in
-                try visit(document, key, place, filter, body)
+                try visit(document, key, position, filter, body)
             }
             guard goesOn else { return }
         }
@@ -255,28 +256,28 @@ extension SnapshotReader {
 
     @inline(__always)
     private func holds(
-        _ filter: FieldFilter?, _ fields: EncodedObject, at place: UInt64
+        _ filter: FieldFilter?, _ fields: EncodedObject, at position: UInt64
     ) throws(QueryError) -> Bool {
         guard let filter else { return true }
-        return try onDocument(at: place) { () throws(Malformed) in try filter.holds(fields) }
+        return try onDocument(at: position) { () throws(Malformed) in try filter.holds(fields) }
     }
 
     @inline(__always)
     private func onDocument<Result>(
-        at place: UInt64, _ body: () throws(Malformed) -> Result
+        at position: UInt64, _ body: () throws(Malformed) -> Result
     ) throws(QueryError) -> Result {
-        do throws(Malformed) { return try body() } catch { throw damaged(error, at: place) }
+        do throws(Malformed) { return try body() } catch { throw damaged(error, at: position) }
     }
 
     @inline(never)
-    private func damaged(_ error: Malformed, at place: UInt64) -> QueryError {
-        QueryError(.damaged, "a document is damaged: \(error)", document: place)
+    private func damaged(_ error: Malformed, at position: UInt64) -> QueryError {
+        QueryError(.damaged, "a document is damaged: \(error)", document: position)
             .naming(fileIn: log.segments)
     }
 
-    /// The newest operation at a place.
-    func operation(at place: Place) throws(QueryError) -> SheafStorage.Operation {
-        do throws(StorageError) { return try snapshot.log.newestOperation(at: place) } catch {
+    /// Returns the newest operation at a record pointer.
+    func operation(at pointer: Place) throws(QueryError) -> SheafStorage.Operation {
+        do throws(StorageError) { return try snapshot.log.newestOperation(at: pointer) } catch {
             throw QueryError(EngineError.storage(error))
         }
     }

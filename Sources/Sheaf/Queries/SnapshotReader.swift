@@ -3,20 +3,20 @@ package import SheafDocument
 package import SheafQuery
 import SheafStorage
 
-/// Shows a state of the documents to statements, and what a writer has changed since.
+/// The view of a snapshot, and of a writer's pending changes, that statements read.
 package final class SnapshotReader: QueryStore {
     let snapshot: DocumentSnapshot
-    /// Documents that the snapshot does not show yet.
+    /// Documents changed by the transaction, which replace those of the snapshot.
     private(set) var pending: PendingDocuments
     private let virtual: any VirtualCollections
     package let planState: PlanState?
-    /// Tells the store from all others of the process; zero where nobody asks for that.
+    /// The number that identifies the store in the process; zero if it is not needed.
     let storeNumber: UInt64
 
-    /// The numbers of the pending documents that were shown, by their keys.
+    /// The numbers of the pending documents read before, by key.
     private var pendingNumbers: [[UInt8]: UInt64] = [:]
 
-    /// The places of pending documents have this bit, which those in the log have not.
+    /// The bit that distinguishes positions of pending documents from those in the log.
     static let pendingPlace: UInt64 = 1 << 63
 
     init(
@@ -30,20 +30,20 @@ package final class SnapshotReader: QueryStore {
         self.virtual = virtual
     }
 
-    /// When the statement has to end that reads; none where it does not.
+    /// The timeout and cancellation of the reading statement; nil if there are none.
     var interruption: Interruption?
     private var readCount = 0
 
-    /// Throws where the statement has to end, each time that so many documents were looked up.
+    /// Checks for an interruption on every 256th lookup.
     @inline(__always)
     private func countReading() throws(QueryError) {
         readCount &+= 1
         if readCount & 0xFF == 0 { try interruption?.check() }
     }
 
-    /// Lets go of pending documents, so that who changes them is the only one who has them.
+    /// Releases pending documents, so that the transaction can change them in place.
     ///
-    /// What was read before stays valid: rows of pending documents are copies.
+    /// Rows read before stay valid: those of pending documents are copies.
     func forgetPending() {
         pending = PendingDocuments()
     }
@@ -78,7 +78,7 @@ package final class SnapshotReader: QueryStore {
 
     package func count(in range: KeyRange) -> Int { snapshot.count(in: range) }
 
-    /// The same however the document is come to.
+    /// Returns the position of a pending document, which is the same on each access.
     func pendingPlace(of key: [UInt8]) -> UInt64 {
         let number = pendingNumbers[key] ?? UInt64(pendingNumbers.count)
         pendingNumbers[key] = number
@@ -87,13 +87,13 @@ package final class SnapshotReader: QueryStore {
 
     package func scanKeys(
         _ range: KeyRange, isReversed: Bool, skipping skipped: Int,
-        _ body: (_ key: UnsafeRawBufferPointer, _ place: UInt64) throws(QueryError) -> Bool
+        _ body: (_ key: UnsafeRawBufferPointer, _ position: UInt64) throws(QueryError) -> Bool
     ) throws(QueryError) {
         guard let range = entered(range, isReversed: isReversed, skipping: skipped) else { return }
         try snapshot.forEachEntry(in: range, reversed: isReversed) {
-            (key, place) throws(QueryError) in
+            (key, pointer) throws(QueryError) in
             try countReading()
-            return try body(key, place.position.rawValue)
+            return try body(key, pointer.position.rawValue)
         }
     }
 
@@ -103,17 +103,17 @@ package final class SnapshotReader: QueryStore {
         try countReading()
         if !pending.isEmpty, let found = pending[key] {
             guard let document = found.document else { return }
-            let place = pendingPlace(of: key)
+            let position = pendingPlace(of: key)
             return try key.span.withUnsafeBytes { (key) throws(QueryError) in
-                _ = try visit(document, key, place, nil) { (documents) throws(QueryError) in
+                _ = try visit(document, key, position, nil) { (documents) throws(QueryError) in
                     try body(documents[0])
                     return nil
                 }
             }
         }
         let log = snapshot.log
-        guard let place = key.span.withUnsafeBytes({ log.place(of: $0) }) else { return }
-        _ = try visit(try operation(at: place), at: place, nil) {
+        guard let pointer = key.span.withUnsafeBytes({ log.place(of: $0) }) else { return }
+        _ = try visit(try operation(at: pointer), at: pointer, nil) {
             (documents) throws(QueryError) in
             try body(documents[0])
             return nil
@@ -132,19 +132,19 @@ package final class SnapshotReader: QueryStore {
             }
             return
         }
-        var places: [Place] = []
+        var pointers: [Place] = []
         var numbers: [Int] = []
-        places.reserveCapacity(keys.count)
+        pointers.reserveCapacity(keys.count)
         numbers.reserveCapacity(keys.count)
         for (number, key) in keys.enumerated() {
-            guard let place = key.span.withUnsafeBytes({ snapshot.log.place(of: $0) }) else {
+            guard let pointer = key.span.withUnsafeBytes({ snapshot.log.place(of: $0) }) else {
                 continue
             }
-            places.append(place)
+            pointers.append(pointer)
             numbers.append(number)
         }
-        try places.span.withUnsafeBufferPointer { (places) throws(QueryError) in
-            try visit(places) { (index, document) throws(QueryError) in
+        try pointers.span.withUnsafeBufferPointer { (pointers) throws(QueryError) in
+            try visit(pointers) { (index, document) throws(QueryError) in
                 try body(numbers[index], document)
             }
         }
@@ -152,14 +152,14 @@ package final class SnapshotReader: QueryStore {
 }
 
 extension QueryError {
-    /// The same; or why there are no indexes, where a statement is refused that may want one.
+    /// Returns the damage that prevents indexes if it may have caused this error, otherwise `self`.
     func wantingIndexes(of snapshot: DocumentSnapshot, _ failure: EngineError?) -> QueryError {
         guard reason == .meaning else { return self }
         do throws(QueryError) { try Self.check(failure, of: snapshot) } catch { return error }
         return self
     }
 
-    /// Throws why a state has no indexes, where there should be some.
+    /// Throws the damage that prevents the indexes of a snapshot, if it should have some.
     static func check(
         _ failure: EngineError?, of snapshot: DocumentSnapshot
     ) throws(QueryError) {
@@ -167,14 +167,14 @@ extension QueryError {
         throw QueryError(failure)
     }
 
-    /// The same, with the file and the offset of the document that is damaged, where that is known.
+    /// Returns the error with the file and the offset of the damaged document, if they are known.
     func naming(fileIn table: SegmentTable) -> QueryError {
         guard document != 0, document & SnapshotReader.pendingPlace == 0 else { return self }
         let position = LogPosition(rawValue: document)
         return QueryError(EngineError.storage(table.disagreement(at: position, message)))
     }
 
-    /// What went wrong below a statement.
+    /// Creates the error of a statement from an error of the engine.
     init(_ error: EngineError) {
         switch error {
         case .damaged, .storage(.corrupt): self.init(.damaged, "\(error)")

@@ -2,9 +2,9 @@ import SheafBytes
 import SheafDocument
 package import SheafQuery
 
-/// Statements that were parsed, by their texts; those that came longest ago are forgotten first.
+/// A cache of parsed statements by text, which evicts the least recently used ones.
 ///
-/// It is a table of its own: to hash a text as a dictionary does it takes as long as to find a document.
+/// Not a `Dictionary`: hashing a text as it does takes as long as a point lookup.
 package struct StatementCache: Sendable {
     private struct Entry {
         let hash: UInt64
@@ -12,7 +12,7 @@ package struct StatementCache: Sendable {
         var use: UInt64
     }
 
-    /// Each in the first slot that was free from the one of its hash on; half of them stay free.
+    /// A hash table with linear probing; at least half of the slots are free.
     private var slots: [Entry?] = []
     private var count = 0
     private var uses: UInt64 = 0
@@ -20,18 +20,18 @@ package struct StatementCache: Sendable {
     private let hashBits: UInt64
 
     private static let leastSlotCount = 64
-    /// Longer texts are mostly data that comes once.
+    /// Maximum length of a cached text in bytes; longer texts are mostly data that is used once.
     private static let maximumLength = 4_096
-    /// Who chooses texts cannot choose where they fall in the table.
+    /// A random seed, so that chosen texts cannot cause collisions.
     private static let seed = UInt64(truncatingIfNeeded: Hasher().finalize())
 
-    /// Makes a cache for so many statements; tests let only some bits of hashes count.
+    /// Creates a cache of `maximumCount` statements; tests limit the bits of hashes.
     package init(maximumCount: Int = 512, hashBits: UInt64 = .max) {
         self.maximumCount = maximumCount
         self.hashBits = hashBits
     }
 
-    /// The statement with exactly this text.
+    /// Returns the statement with exactly this text.
     package mutating func find(_ text: String) -> Statement? {
         guard !slots.isEmpty else { return nil }
         let slot = slot(of: text, hash(text))
@@ -41,7 +41,7 @@ package struct StatementCache: Sendable {
         return slots[slot]?.statement
     }
 
-    /// Keeps a statement, in place of another with the same text.
+    /// Inserts a statement, replacing one with the same text.
     package mutating func insert(_ statement: Statement) {
         let text = statement.text
         guard text.utf8.count <= Self.maximumLength else { return }
@@ -56,12 +56,12 @@ package struct StatementCache: Sendable {
         slots[slot] = Entry(hash: hash, statement: statement, use: uses)
     }
 
-    /// All statements, the one used last first.
+    /// All statements, the most recently used first.
     var statements: [Statement] {
         slots.compactMap { $0 }.sorted { $0.use > $1.use }.map(\.statement)
     }
 
-    /// Half at a time, so that not every new statement looks for the oldest one.
+    /// Evicts half of the statements, so that not each insertion has to find the oldest.
     private mutating func forgetOldest() {
         let middle = slots.compactMap { $0?.use }.sorted()[count / 2]
         place(slots.filter { ($0?.use ?? 0) > middle }, in: slots.count)
@@ -83,7 +83,7 @@ package struct StatementCache: Sendable {
         }
     }
 
-    /// The slot that has a text, or the one that it would get.
+    /// Returns the slot of a text, or the free slot where it would be inserted.
     private func slot(of text: String, _ hash: UInt64) -> Int {
         let mask = slots.count - 1
         var slot = Int(truncatingIfNeeded: hash) & mask

@@ -3,7 +3,7 @@ import SheafDocument
 import SheafQuery
 import SheafStorage
 
-/// The collections of the system that a store knows by itself.
+/// The system collections of a store.
 final class SystemCollections: VirtualCollections {
     private let parameters: SystemParameters
     private let requests: RequestLog?
@@ -30,7 +30,7 @@ final class SystemCollections: VirtualCollections {
         ]
     }
 
-    /// Returns the same with other parameters.
+    /// Returns a copy with other parameters.
     func with(_ parameters: SystemParameters) -> SystemCollections {
         SystemCollections(parameters, requests, board, statements, clock: clock)
     }
@@ -91,7 +91,7 @@ final class SystemCollections: VirtualCollections {
         return rows
     }
 
-    /// How many documents exist, asked of each of them.
+    /// Counts the existing documents by reading each of them.
     private static func visit(
         _ keys: KeyRange, with reader: SnapshotReader
     ) throws(QueryError) -> Int {

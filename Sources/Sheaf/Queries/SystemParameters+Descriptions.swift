@@ -1,5 +1,5 @@
 extension SystemParameters {
-    /// Returns what a parameter is for, in one sentence.
+    /// Returns the description of a parameter in `system:dql_vars`.
     static func description(of name: String) -> String {
         switch name {
         case "dql_strict_mode": "whether a field without a declared type is a register"

@@ -3,7 +3,7 @@ import SheafQuery
 import SheafStorage
 
 extension SystemParameters {
-    /// Does what a statement about parameters asks for; returns the row that it gives.
+    /// Applies a statement that sets, resets or shows parameters; returns its row.
     mutating func apply(
         _ change: ConfigurationChange, in text: String
     ) throws(QueryError) -> Object {
@@ -32,7 +32,7 @@ extension SystemParameters {
 }
 
 extension ConfigurationChange {
-    /// The parameter that it is about, as it is written.
+    /// The name of the parameter as it is written; nil if the statement concerns all.
     fileprivate var parameter: String? {
         switch self {
         case .set(let name, _), .show(let name): name
@@ -43,7 +43,7 @@ extension ConfigurationChange {
 }
 
 extension QueryOptions {
-    /// What a run is given in a store with these parameters and options.
+    /// Creates the options of a run in a store with these parameters and options.
     init(
         arguments: ArgumentValues, parameters: SystemParameters, options: LogStoreOptions
     ) {

@@ -1,15 +1,15 @@
 package import SheafDocument
 package import SheafQuery
 
-/// What ALTER SYSTEM sets and SHOW shows; nothing of it is kept when the store is closed.
+/// The parameters of ALTER SYSTEM and SHOW, which are discarded when the store is closed.
 package struct SystemParameters: Sendable {
-    /// What a parameter can be.
+    /// The type of a parameter.
     private enum Kind: Sendable {
         case boolean
-        /// An integer from this one on.
+        /// An integer that is at least this one.
         case integer(from: Int64)
         case object
-        /// Whatever the reference takes for it; it has no effect here.
+        /// Any value; accepted for compatibility with the reference, without effect.
         case ignored
     }
 
@@ -54,17 +54,17 @@ package struct SystemParameters: Sendable {
         Parameter(name: "transports_discovered_peers", kind: .ignored, standard: []),
     ]
 
-    /// The beginnings of the names that the reference gives to parameters of transports and log files.
+    /// The prefixes of the reference's parameters for transports and log files.
     private static let ignoredPrefixes = ["rotating_log_file_", "mesh_chooser_", "transports_"]
 
-    /// The value of `dql_strict_mode` until something sets it.
+    /// The initial value of `dql_strict_mode`.
     private let strictAtFirst: Value
 
     private var changed: [String: Value] = [:] {
         didSet { note() }
     }
 
-    // What is asked with each statement.
+    // Cached values, read by each statement.
     private(set) var isStrict = false
     private(set) var hardSizeLimit = Int.max
     private(set) var requestHistorySize = Int.max
@@ -75,21 +75,21 @@ package struct SystemParameters: Sendable {
     private(set) var tombstoneMilliseconds: UInt64 = 0
     private(set) var reapingDays: Int64 = 1
     private(set) var reapingBatch = 1
-    /// How long attachments stay that no document names.
+    /// The time for which unreferenced attachments are retained.
     private(set) var attachmentGraceMilliseconds: UInt64 = 0
     private(set) var transactionRhythm = TransactionWatch.Rhythm()
-    /// For how long a writer waits for one and the same transaction.
+    /// Maximum time that a writer waits for one transaction.
     private(set) var transactionWaitMilliseconds: UInt64 = 30_000
-    /// How often those are told who observe a system collection.
+    /// The interval between results of an observed system collection.
     private(set) var systemRefreshMilliseconds = Int.max
-    /// The directives of statements that say nothing of their own.
+    /// The directives of statements that have none.
     private(set) var defaultDirectives: [Object] = []
-    /// Whether subscriptions have neither ORDER BY nor LIMIT.
+    /// Whether ORDER BY and LIMIT are rejected in subscriptions.
     private(set) var restrictsSubscriptions = true
-    /// With whom collections are shared.
+    /// The peers with which collections are synchronized.
     private(set) var syncScopes = SyncScopes()
 
-    /// Creates the parameters of a store that was just opened.
+    /// Creates the parameters of a newly opened store.
     package init(isStrict: Bool = false) {
         strictAtFirst = .bool(isStrict)
         note()
@@ -103,7 +103,7 @@ package struct SystemParameters: Sendable {
         slowSeconds = Int64(integer("dql_slow_request_warn_seconds"))
         softSizeLimit = integer("document_size_soft_limit_bytes")
         reapsTombstones = (try? value("tombstone_ttl_enabled")) == .bool(true)
-        // A million years are for ever, too.
+        // At most a million years, so that the product cannot overflow.
         tombstoneMilliseconds =
             UInt64(min(integer("tombstone_ttl_hours"), 8_766_000_000)) * 3_600_000
         reapingDays = Int64(integer("days_between_reaping"))
@@ -113,7 +113,7 @@ package struct SystemParameters: Sendable {
         transactionRhythm = TransactionWatch.Rhythm(
             firstMilliseconds: UInt64(integer("transaction_duration_before_logging_ms")),
             nextMilliseconds: UInt64(integer("transaction_trace_interval_ms")))
-        // Longer than a year is for ever.
+        // At most about a year, so that later products cannot overflow.
         transactionWaitMilliseconds = UInt64(
             min(integer("transaction_wait_limit_ms"), 366 * 86_400_000))
         systemRefreshMilliseconds = min(
@@ -131,10 +131,10 @@ package struct SystemParameters: Sendable {
         }
     }
 
-    /// What decides what a statement means, beside its text and its arguments.
+    /// The parameters on which the meaning of statements depends.
     struct Meaning: Equatable {
         let isStrict: Bool
-        /// As JSON.
+        /// The default directives as JSON.
         let directives: [String]
     }
 
@@ -143,7 +143,7 @@ package struct SystemParameters: Sendable {
             isStrict: isStrict, directives: defaultDirectives.map { Value.object($0).json })
     }
 
-    /// The value of a parameter, whatever the case of its name.
+    /// Returns the value of a parameter, ignoring the case of its name.
     package func value(_ name: String) throws(QueryError) -> Value {
         let parameter = try Self.parameter(name)
         return changed[parameter.name] ?? initial(parameter)
@@ -153,7 +153,7 @@ package struct SystemParameters: Sendable {
         parameter.name == "dql_strict_mode" ? strictAtFirst : parameter.standard
     }
 
-    /// Sets a parameter; returns its name as rows have it.
+    /// Sets a parameter; returns its name in lowercase.
     package mutating func set(_ name: String, to value: Value) throws(QueryError) -> String {
         let parameter = try Self.parameter(name)
         let wanted: String
@@ -172,12 +172,12 @@ package struct SystemParameters: Sendable {
             return parameter.name
         case (.boolean, _): wanted = "true or false"
         case (.object, _): wanted = "an object"
-        case (.integer(let least), _): wanted = "an integer from \(least) on"
+        case (.integer(let least), _): wanted = "an integer of at least \(least)"
         }
-        throw QueryError(.argument, "\(parameter.name) is \(wanted), and not \(value.json)")
+        throw QueryError(.argument, "\(parameter.name) must be \(wanted), not \(value.json)")
     }
 
-    /// Gives a parameter the value back that it has at first, or all of them.
+    /// Resets a parameter, or all parameters if `name` is nil, to the initial value.
     package mutating func reset(_ name: String?) throws(QueryError) {
         guard let name else {
             changed = [:]
@@ -186,7 +186,7 @@ package struct SystemParameters: Sendable {
         changed[try Self.parameter(name).name] = nil
     }
 
-    /// All parameters, by their names.
+    /// The values of all parameters, by name.
     package var all: Object {
         var all = Object(Self.parameters.map { ($0.name, changed[$0.name] ?? initial($0)) })
         for (name, value) in changed { all[name] = value }

@@ -1,12 +1,12 @@
 package import SheafDocument
 package import SheafQuery
 
-/// The collections of the system, which are made when somebody reads them.
+/// The system collections, whose rows are created when they are read.
 package protocol VirtualCollections: Sendable {
-    /// The names of all collections, behind `system:`.
+    /// The names of all collections, without `system:`.
     var names: [String] { get }
 
-    /// The rows of a collection, by its name behind `system:`; none where there is none.
+    /// Returns the rows of a collection, named without `system:`; nil if it does not exist.
     func rows(
         of name: String, in snapshot: DocumentSnapshot
     ) throws(QueryError) -> [Object]?

@@ -1,14 +1,14 @@
 import SheafStorage
 
-/// Tells when something began by the clock on the wall, without asking that one each time.
+/// The wall-clock time derived from the monotonic clock, to avoid reading the wall clock each time.
 struct WallTime: Sendable {
     private var milliseconds: UInt64 = 0
     private var nanoseconds: UInt64?
 
-    /// Somebody may set the clock, and the machine may have slept: so it is asked once in a while.
+    /// The age at which the wall clock is read again, since it may have been set meanwhile.
     private static let validNanoseconds: UInt64 = 100_000_000
 
-    /// When it was so late on the other clock, which is not long ago.
+    /// Returns the wall-clock time at a recent monotonic time.
     @inline(__always)
     mutating func milliseconds(at now: UInt64, _ clock: Clock) -> UInt64 {
         if let nanoseconds, now >= nanoseconds, now - nanoseconds < Self.validNanoseconds {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The number of a commit, once there is one.
+/// The number of a commit that is set once the commit exists.
 final class CommitCell: Sendable {
     private let number: Atomic<Int64>
     private static let none: Int64 = -1
@@ -14,6 +14,7 @@ final class CommitCell: Sendable {
         return number == Self.none ? nil : number
     }
 
+    /// Sets the number.
     func set(_ commit: UInt64) {
         number.store(Int64(clamping: commit), ordering: .releasing)
     }
@@ -21,9 +22,9 @@ final class CommitCell: Sendable {
 
 /// The commit of a result.
 enum ResultCommit: Sendable {
-    /// One that is known, or none.
+    /// A commit known from the start, or none.
     case known(UInt64?)
-    /// That of a transaction, which may not have ended.
+    /// The commit of a transaction that may not have ended.
     case of(CommitCell)
 
     var value: Int64? {

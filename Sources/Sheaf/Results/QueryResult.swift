@@ -1,13 +1,13 @@
 public import SheafDocument
 import SheafQuery
 
-/// What a statement came to: rows, or what was written.
+/// The result of a statement: its rows, or the ids of the documents it wrote.
 ///
-/// A result is a cursor over the state that the statement saw: rows are decoded when they are looked
-/// at, and the state is kept as long as the result is.
+/// A result is a cursor over the snapshot that the statement read: rows are decoded when they are
+/// accessed, and the snapshot is retained as long as the result.
 public struct QueryResult: Sendable {
     package let storage: ResultStorage
-    /// What was done to the rows since the result before, where that is known.
+    /// The edits of the rows since the previous result; nil if unknown.
     private var edits: [RowEdit]?
 
     init(_ storage: ResultStorage, edits: [RowEdit]? = nil) {
@@ -19,17 +19,17 @@ public struct QueryResult: Sendable {
         storage = ResultStorage(outcome, commit: commit)
     }
 
-    /// What has changed since the result that the same observer was given before.
+    /// The changes since the previous result of the same observer; nil if they are unknown.
     ///
-    /// It is made of the changes of documents, and costs what they cost, and not what all rows do. So it
-    /// goes by documents, also where rows do not have their `_id`, and where several commits came together
-    /// it may name rows that became again what they were. Nil where it is not known: for first results,
-    /// and where a statement had to be run again. A `Differ` tells it then.
+    /// They are derived from the changed documents, at a cost that does not depend on the other
+    /// rows. So they identify rows by document, even if rows lack `_id`, and after several commits
+    /// they may contain rows whose values are the same as before. Nil for first results, and after
+    /// the statement had to run again; use a `Differ` then.
     public var changes: Diff? {
         edits.map { RowPieces.diff($0, count: storage.count) }
     }
 
-    /// The same result for somebody who was not given the one before.
+    /// Returns this result for an observer that did not receive the `missed` one before it.
     package func following(_ missed: QueryResult) -> QueryResult {
         var result = self
         result.edits = nil
@@ -41,19 +41,19 @@ public struct QueryResult: Sendable {
         return result
     }
 
-    /// The rows, in their order.
+    /// The rows, in order.
     public var items: Items { Items(storage) }
 
-    /// The ids of the documents that the statement has written, in the order in which it did.
+    /// The ids of the documents that the statement wrote, in the order of the writes.
     public var mutatedDocumentIDs: [Value] { storage.mutatedIDs }
 
-    /// The commit that has what was written, or the last one that the rows show.
+    /// The commit that contains the changes, or the newest one visible to the rows.
     ///
-    /// In a transaction it is nil until the transaction is committed, and stays so when it is rolled
-    /// back. Numbers rise from commit to commit, and no two commits of a store have the same.
+    /// In a transaction it is nil until the transaction is committed, and stays nil if it is rolled
+    /// back. Commit numbers are unique in a store and increase.
     public var commitID: Int64? { storage.commit.value }
 
-    /// The columns in their order; nil where rows are whole documents.
+    /// The columns, in order; nil if rows are complete documents.
     public var columns: [String]? { storage.columns }
 }
 

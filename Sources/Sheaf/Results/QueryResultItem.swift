@@ -3,10 +3,10 @@ import SheafQuery
 
 /// A row of a result.
 ///
-/// It is read from the bytes of the store each time that somebody asks for something. `materialize`
-/// decodes it once and keeps it, until `dematerialize`.
-// What throws is not inlined, and its errors have no type: within asynchronous functions of others both
-// have crashed the compiler.
+/// Each access reads the bytes of the store. `materialize` decodes the row once and retains it
+/// until `dematerialize`.
+// Throwing members are not inlined, and have untyped errors: both crash the compiler in
+// asynchronous functions of clients.
 public struct QueryResultItem: Sendable {
     package let storage: ResultStorage
     package let index: Int
@@ -21,7 +21,7 @@ public struct QueryResultItem: Sendable {
         @inline(never) get throws { try storage.object(index) }
     }
 
-    /// One field of the row, without decoding the others; nil where it is missing.
+    /// One field of the row, without decoding the others; nil if it is missing.
     ///
     ///     let color = try item["color"]
     ///     let street = try item["address", "street"]
@@ -29,7 +29,7 @@ public struct QueryResultItem: Sendable {
         @inline(never) get throws { try field(path) }
     }
 
-    /// One field of the row, without decoding the others; nil where it is missing.
+    /// One field of the row, without decoding the others; nil if it is missing.
     public subscript(name: String) -> Value? {
         @inline(never) get throws {
             if let known = storage.known(index) { return known[name] }
@@ -37,6 +37,7 @@ public struct QueryResultItem: Sendable {
         }
     }
 
+    /// Returns the value at a path; nil if it is missing.
     func field(_ path: [String]) throws(StoreError) -> Value? {
         if let known = storage.known(index) { return Self.value(at: path, in: known) }
         return try storage.value(index, at: path)
@@ -51,13 +52,14 @@ public struct QueryResultItem: Sendable {
         return value
     }
 
-    /// The row as JSON; integers and floats stay apart, bytes are texts in base64, and floats that JSON
-    /// has no number for (NaN and the infinities) are null.
+    /// The row as JSON.
+    ///
+    /// Integers and floats stay distinct, bytes are in base64, and NaN and infinities are null.
     public var jsonString: String {
         @inline(never) get throws { Value.object(try storage.object(index)).json }
     }
 
-    /// The row as a type of yours.
+    /// Decodes the row as `type`.
     ///
     ///     struct Car: Decodable { let _id: String, color: String }
     ///     let car = try item.decode(Car.self)
@@ -65,16 +67,16 @@ public struct QueryResultItem: Sendable {
         try ValueDecoder().decode(type, from: .object(try storage.object(index)))
     }
 
-    /// Whether the row is kept decoded.
+    /// Whether the decoded row is retained.
     public var isMaterialized: Bool { storage.known(index) != nil }
 
-    /// Decodes the row, and keeps that until `dematerialize` or the end of the result.
+    /// Decodes the row, and retains it until `dematerialize` or the end of the result.
     @inline(never)
     public func materialize() throws {
         _ = try storage.materialize(index)
     }
 
-    /// Lets go of the decoded row; it is decoded again when somebody asks for it.
+    /// Releases the decoded row; further accesses decode it again.
     public func dematerialize() {
         storage.dematerialize(index)
     }

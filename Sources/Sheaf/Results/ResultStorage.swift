@@ -3,37 +3,37 @@ package import SheafQuery
 import SheafStorage
 import Synchronization
 
-/// The rows of a result, and what keeps their bytes valid.
+/// The rows of a result, and the snapshot or files that keep their bytes valid.
 package final class ResultStorage: Sendable {
-    // Nobody changes the rows when they are made, and the snapshot keeps what they point to.
+    // The rows never change, and the bytes that they point to are retained with them.
     nonisolated(unsafe) private let rows: Rows
     let columns: [String]?
     let mutatedIDs: [Value]
     let commit: ResultCommit
-    /// What keeps the bytes of rows valid.
+    /// The owner of the bytes of rows.
     private let kept: Kept
     package let names: NameTable
-    /// The rows that were decoded and kept, by their places.
+    /// The decoded rows that are retained, by index.
     private let materialized = Mutex<[Int: Object]>([:])
-    /// Whether there ever was one: nobody takes the lock for what hardly anybody does.
+    /// Whether a row was ever materialized; avoids the lock, since few results have such rows.
     private let hasMaterialized = Atomic(false)
-    /// Tells the store from all others of the process.
+    /// The number that identifies the store in the process.
     let storeNumber: UInt64
 
     private enum Rows {
-        /// One alone takes no memory of its own.
+        /// A single row, without the allocation of an array.
         case one(ResultItem)
         case any([ResultItem])
     }
 
-    /// What bytes of rows are in.
+    /// The owner of the bytes of rows.
     enum Kept: Sendable {
-        /// The whole state that was looked at.
+        /// The complete snapshot.
         case state(DocumentSnapshot)
-        /// Only its files, and some of older states: very many results are kept for less than that.
+        /// Only the files, current and older, which cost less than a snapshot per result.
         case files(SegmentTable?, older: [SegmentTable])
 
-        /// The newest files.
+        /// The newest segment table.
         var table: SegmentTable? {
             switch self {
             case .state(let snapshot): snapshot.log.segments
@@ -42,7 +42,7 @@ package final class ResultStorage: Sendable {
         }
     }
 
-    /// A result of somebody who keeps rows from state to state.
+    /// Creates the result of an incremental view.
     init(_ rows: LiveRows, columns: [String]?, of reader: SnapshotReader, _ kept: Kept) {
         let rows = rows.rows
         self.rows = rows.count == 1 ? .one(rows[0].item) : .any(rows.map(\.item))
@@ -64,7 +64,7 @@ package final class ResultStorage: Sendable {
         storeNumber = outcome.reader.storeNumber
     }
 
-    /// A document of a state, or no row.
+    /// Creates the result of a point lookup: one document, or no row.
     init(
         _ document: ResultItem?, of snapshot: DocumentSnapshot, commit: ResultCommit,
         storeNumber: UInt64
@@ -78,7 +78,7 @@ package final class ResultStorage: Sendable {
         self.storeNumber = storeNumber
     }
 
-    /// How many rows there are.
+    /// The number of rows.
     package var count: Int {
         switch rows {
         case .one: 1
@@ -86,7 +86,7 @@ package final class ResultStorage: Sendable {
         }
     }
 
-    /// A row.
+    /// Returns the row at an index.
     package func item(_ index: Int) -> ResultItem {
         switch rows {
         case .one(let item):
@@ -96,7 +96,7 @@ package final class ResultStorage: Sendable {
         }
     }
 
-    /// A row, decoded; kept from now on, if it was not.
+    /// Returns a decoded row, and retains it.
     func materialize(_ index: Int) throws(StoreError) -> Object {
         if let known = known(index) { return known }
         let object = try decoded(index)
@@ -105,7 +105,7 @@ package final class ResultStorage: Sendable {
         return object
     }
 
-    /// A row, decoded or as it was kept.
+    /// Returns a decoded row, without retaining it.
     func object(_ index: Int) throws(StoreError) -> Object {
         if let known = known(index) { return known }
         return try decoded(index)
@@ -117,31 +117,32 @@ package final class ResultStorage: Sendable {
         }
     }
 
-    /// One value of a row, without decoding the others; none where it is missing.
+    /// Returns one value of a row without decoding the others; nil if it is missing.
     func value(_ index: Int, at path: [String]) throws(StoreError) -> Value? {
         do throws(QueryError) { return try item(index).value(at: path, names) } catch {
             throw named(error)
         }
     }
 
-    /// The value of one field, which is found faster.
+    /// Returns the value of a top-level field, which is faster than a path.
     func value(_ index: Int, of name: String) throws(StoreError) -> Value? {
         do throws(QueryError) { return try item(index).value(of: name, names) } catch {
             throw named(error)
         }
     }
 
-    /// Says in which file damage lies.
+    /// Adds the file to an error that reports damage.
     private func named(_ error: QueryError) -> StoreError {
         StoreError(kept.table.map { error.naming(fileIn: $0) } ?? error)
     }
 
-    /// A row that was decoded and kept.
+    /// Returns the retained row at an index, if there is one.
     func known(_ index: Int) -> Object? {
         guard hasMaterialized.load(ordering: .acquiring) else { return nil }
         return materialized.withLock { $0[index] }
     }
 
+    /// Releases the retained row at an index.
     func dematerialize(_ index: Int) {
         materialized.withLock { $0[index] = nil }
     }

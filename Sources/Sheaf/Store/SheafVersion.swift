@@ -1,9 +1,9 @@
-/// Which Sheaf this is.
+/// The version and platform of this library.
 public enum SheafVersion {
-    /// The version, as others see it.
+    /// The version number that peers and tools display.
     public static let current = "0.1.0"
 
-    /// The name of the operating system that this was built for.
+    /// The operating system that the library was built for; empty if unknown.
     static var operatingSystem: String {
         #if os(macOS)
             "macOS"

@@ -2,7 +2,7 @@ import SheafDocument
 import SheafStorage
 import Synchronization
 
-/// When attachments are looked through that no document names, and what was found last.
+/// The schedule of attachment collection, and the references found by its last scan.
 final class CollectingClock: Sendable {
     private struct Look: Sendable {
         let commit: CommitID
@@ -13,17 +13,17 @@ final class CollectingClock: Sendable {
     private let next = Atomic<UInt64>(0)
     private let last = Mutex<Look?>(nil)
 
-    /// Whether it is time; if so, it will be again after half of the time that files stay.
+    /// Whether collection is due; if so, postpones the next one by half the grace period.
     func isDue(at milliseconds: UInt64, grace: UInt64) -> Bool {
         let due = next.load(ordering: .relaxed)
-        // A clock that was set back says nothing about when the last look was.
+        // If the clock was set back, the time of the last collection means nothing.
         guard milliseconds >= due || due - milliseconds > grace else { return false }
         return next.compareExchange(
             expected: due, desired: milliseconds + max(grace / 2, 1), ordering: .relaxed
         ).exchanged
     }
 
-    /// Which files documents name; where nothing was committed since, that is known.
+    /// Returns the files of `wanted` that documents reference, cached until the next commit.
     func named(
         of wanted: Set<AttachmentID>, in snapshot: DocumentSnapshot
     ) throws(EngineError) -> Set<AttachmentID> {
@@ -40,15 +40,16 @@ final class CollectingClock: Sendable {
 }
 
 extension Store {
-    /// Takes a file as an attachment; its token goes into a document.
+    /// Adds a file as an attachment, whose token can be stored in a document.
     ///
-    ///     let photo = try await store.newAttachment(path: "car.jpeg", metadata: ["type": "image/jpeg"])
+    ///     let photo = try await store.newAttachment(
+    ///         path: "car.jpeg", metadata: ["type": "image/jpeg"])
     ///     try await store.execute(
     ///         "UPDATE COLLECTION cars (photo ATTACHMENT) SET photo = :photo WHERE _id = 'a'",
     ///         ["photo": photo.token.value])
     ///
-    /// The file is copied, chunk by chunk, and durable when this returns; the same file twice is there
-    /// once. What no document names within `attachment_grace_seconds` goes again.
+    /// The file is copied in chunks and durable on return; identical files are stored once. An
+    /// attachment that no document references within `attachment_grace_seconds` is removed.
     public nonisolated(nonsending) func newAttachment(
         path: String, metadata: [String: String] = [:]
     ) async throws -> Attachment {
@@ -58,7 +59,7 @@ extension Store {
         }
     }
 
-    /// Takes bytes as an attachment; its token goes into a document.
+    /// Adds bytes as an attachment, whose token can be stored in a document.
     public nonisolated(nonsending) func newAttachment(
         data: [UInt8], metadata: [String: String] = [:]
     ) async throws -> Attachment {
@@ -78,9 +79,9 @@ extension Store {
         guard metadataLength <= AttachmentToken.maximumMetadataLength else {
             throw StoreError(
                 .limit,
-                "\(metadataLength) is more than maximumMetadataLength allows, which is "
+                "the metadata has \(metadataLength) bytes, and maximumMetadataLength is "
                     + "\(AttachmentToken.maximumMetadataLength)",
-                hint: "what is longer belongs into the document")
+                hint: "store longer metadata in the document")
         }
         let attachments = attachments
         let (id, length) = try await Self.onThread("sheaf-attach") { () throws(StoreError) in
@@ -90,7 +91,7 @@ extension Store {
             AttachmentToken(id: id, length: length, metadata: metadata), in: attachments)
     }
 
-    /// The attachment that a document names; nil where it is not here, and has to be fetched.
+    /// Returns the attachment of a token; nil if it is not stored here and must be fetched.
     public nonisolated(nonsending) func attachment(
         _ token: AttachmentToken
     ) async throws -> Attachment? {
@@ -106,13 +107,12 @@ extension Store {
         return isHere ? Attachment(token, in: attachments) : nil
     }
 
-    // MARK: What no document names
+    // MARK: Unreferenced attachments
 
-    /// Removes attachments that no document has named for `attachment_grace_seconds`; returns how many
-    /// there were.
+    /// Removes attachments unreferenced for `attachment_grace_seconds`; returns their number.
     ///
-    /// It is done by itself beside writes. A file goes when two looks so far apart have both not found it
-    /// named: so the first call removes nothing that is new to it.
+    /// It also runs automatically after writes. A file is removed when two scans that far apart
+    /// both found no reference to it, so a file first seen by this call is not removed.
     @discardableResult
     public nonisolated(nonsending) func collectAttachments() async throws -> Int {
         guard !isReadOnly else { throw StoreError(.readOnly) }
@@ -122,14 +122,14 @@ extension Store {
         }
     }
 
-    /// Looks through the attachments, where that is due, beside the caller.
+    /// Collects attachments in the background, if due.
     func collectIfDue() {
         guard attachments.holdsFiles else { return }
         let grace = queries.parameters.values.attachmentGraceMilliseconds
         guard collecting.isDue(at: queries.options.clock.wallMilliseconds(), grace: grace) else {
             return
         }
-        // Not the store: a look must not keep one that is dropped.
+        // The store is not captured: a running collection must not keep a dropped store alive.
         let (attachments, queries, collecting) = (attachments, queries, collecting)
         Task {
             do {
@@ -137,9 +137,9 @@ extension Store {
                     _ = try Self.collect(attachments, queries, collecting)
                 }
             } catch let error as StoreError where error.reason == .closed {
-                // The next opening goes on.
+                // Collection continues after the next opening.
             } catch {
-                queries.log?.write(.warning, "attachments were not looked through: \(error)")
+                queries.log?.write(.warning, "attachment collection failed: \(error)")
             }
         }
     }
@@ -162,20 +162,20 @@ extension Store {
         }
         if result.removed > 0 {
             queries.log?.write(
-                .info, "attachments that no document names were removed",
+                .info, "removed unreferenced attachments",
                 ["count": "\(result.removed)"])
         }
         return result.removed
     }
 
-    /// Reads what there is; where that fails, each use of attachments says so.
+    /// Loads the list of attachments; if that fails, each use of attachments throws.
     func loadAttachments() {
         do throws(AttachmentError) { try attachments.load() } catch {
             queries.log?.write(.error, "attachments cannot be read", ["reason": "\(error)"])
         }
     }
 
-    /// Lets attachments hear of tokens: what a commit is about to name is wanted.
+    /// Marks attachments as used when a commit is about to reference them.
     func watchTokens() {
         guard !isReadOnly else { return }
         let attachments = attachments

@@ -2,12 +2,13 @@ import SheafBytes
 import SheafStorage
 import Synchronization
 
-/// For callers that are no tasks, and cannot become ones.
+/// Blocking calls, for callers outside of Swift concurrency.
 extension Store {
-    /// Runs several statements as one transaction, and keeps the thread while it waits.
+    /// Runs several statements as one transaction, blocking the calling thread.
     ///
-    /// It waits for its turn, and until the commit survives a power cut. The threads of tasks are few:
-    /// where all of them wait here for a transaction whose block is a task, that one never goes on.
+    /// Blocks until the write gate is entered, and until the commit survives a power cut. Task
+    /// threads are few: if all of them block here for a transaction whose block is a task, that
+    /// task never resumes.
     package func transactionBlocking(
         hint: String? = nil, isReadOnly: Bool = false,
         _ body: (Transaction) throws -> TransactionCompletion
@@ -65,7 +66,7 @@ extension Store {
         if known == nil { watchman.noteWaiter() }
         switch known ?? answer.wait(while: { $0 == nil }, then: { $0 }) {
         case .entered: return
-        // Nobody cancels who is no task.
+        // `.cancelled` cannot occur: only tasks are cancelled.
         case .closed, .cancelled, nil: throw .closed
         case .overdue(let holder): throw Self.overdueError(what, holder)
         }
@@ -73,7 +74,7 @@ extension Store {
 }
 
 extension Transaction {
-    /// Runs a statement on this thread, which never has to wait for it.
+    /// Runs a statement on the calling thread, without waiting.
     @discardableResult
     package func executeBlocking(
         _ query: Query, _ arguments: QueryArguments = QueryArguments()

@@ -3,10 +3,9 @@ import SheafQuery
 import SheafStorage
 import Synchronization
 
-/// How writers wait for each other.
+/// Entering and leaving the write gate.
 extension Store {
-    /// The transaction of this store that writes, in whose block the task runs; none where there is
-    /// none, or it has ended.
+    /// The open write transaction of this store in whose block the task runs, if there is one.
     var openTransaction: Transaction? {
         var next = Transaction.current
         while let transaction = next {
@@ -18,7 +17,7 @@ extension Store {
         return nil
     }
 
-    /// The transaction of this store in whose block the task runs and for which closing would wait.
+    /// The open transaction of this store in whose block the task runs; closing would wait for it.
     var enclosingTransaction: Transaction? {
         var next = Transaction.current
         while let transaction = next {
@@ -28,32 +27,32 @@ extension Store {
         return nil
     }
 
-    /// Throws where a write would wait for the transaction in whose block it was asked for.
+    /// Throws if a write would wait for the transaction in whose block it was requested.
     func checkNesting(_ what: () -> String) throws(StoreError) {
-        // Nearly always there is none, which costs one look.
+        // Usually there is no transaction, and this costs one task-local read.
         guard Transaction.current != nil, let transaction = openTransaction else { return }
         throw StoreError(
             .nestedTransaction,
-            "\(what()) would wait for the transaction\(transaction.quotedHint), in whose block it "
-                + "was asked for, and so for ever",
-            hint: "use the transaction that the block was handed, or wait until it has ended")
+            "\(what()) would wait forever for the transaction\(transaction.quotedHint), in whose "
+                + "block it was requested",
+            hint: "use the transaction passed to the block, or wait until it has ended")
     }
 
-    /// Returns when the caller may write; who does calls `leave` then.
+    /// Waits until the caller may write; the caller must call `leave()` afterwards.
     nonisolated(nonsending) func enter(_ what: String) async throws {
         try await checkEntry()
         if gate.withLock({ $0.enter() }) { return }
         let turn = try await wait(what) { (number, end) in
             WriteGate.Waiter(number: number, since: waitingSince) { end(.ended($0)) }
         }
-        precondition(turn == nil, "Nobody serves who has not said how.")
+        precondition(turn == nil, "A waiter without a `serve` closure was served.")
     }
 
-    /// Returns when the caller may write, or when his statement was run in his place and its commit has
-    /// reached the store's durability, with what came of it.
+    /// Waits until the caller may write, or until another writer has run its statement.
     ///
-    /// A statement takes some microseconds, and to wake a task some tens of them: where many write, whoever
-    /// is awake does what the others wait for.
+    /// Returns nil in the first case; in the second, the result, once its commit has reached the
+    /// store's durability. A statement takes microseconds and waking a task tens of them: so the
+    /// active writer runs the statements of waiting ones.
     nonisolated(nonsending) func enter(
         orServe statement: Statement, _ values: ArgumentValues
     ) async throws -> QueryResult? {
@@ -70,17 +69,17 @@ extension Store {
     private nonisolated(nonsending) func checkEntry() async throws {
         guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
         _ = try log
-        // Also where nobody stands in the way: what a cancelled task writes must not depend on that.
+        // Checked even if the gate is free, so that the outcome does not depend on contention.
         try Task.checkCancellation()
     }
 
-    /// How waiting for a turn has ended.
+    /// The end of a wait for the gate.
     private enum Turn: Sendable {
         case ended(WriteGate.Outcome)
         case served(Result<QueryResult, StoreError>)
     }
 
-    /// Waits for a turn; returns what came of it, where somebody else has taken it.
+    /// Waits for the gate; returns the result if another writer ran the statement, nil on entry.
     private nonisolated(nonsending) func wait(
         _ what: @autoclosure () -> String,
         _ makeWaiter: (UInt64, @escaping @Sendable (Turn) -> Void) -> WriteGate.Waiter
@@ -98,7 +97,7 @@ extension Store {
         } onCancel: {
             gate.withLock { $0.cancel(number) }?.wake(.cancelled)
         }
-        // Whoever was not cancelled by now has not given up: this lock is one that others wait for.
+        // The contended lock is taken only if the task was cancelled and may have left a mark.
         if Task.isCancelled { gate.withLock { $0.forget(number) } }
         switch turn {
         case .ended(.entered): return nil
@@ -109,10 +108,10 @@ extension Store {
         }
     }
 
-    /// When a writer begins to wait.
+    /// The current time, as the start of a wait.
     var waitingSince: UInt64 { Clock.system.monotonicNanoseconds() }
 
-    /// What a writer gets that one transaction has kept waiting for too long.
+    /// Returns the error of a writer that one transaction kept waiting for too long.
     static func overdueError(_ what: String, _ holder: TransactionInfo) -> StoreError {
         let hint = holder.hint.map { " \"\($0.shortened)\"" } ?? ""
         return StoreError(
@@ -120,14 +119,14 @@ extension Store {
             "\(what) has waited for the transaction\(hint) for longer than "
                 + "transaction_wait_limit_ms allows",
             hint:
-                "if it was asked for within the block of that transaction, also from another task, "
-                + "use the transaction that the block was handed")
+                "within the block of that transaction, and in tasks started there, use the "
+                + "transaction passed to the block")
     }
 
-    /// So many statements are run for others before somebody else has to go on.
+    /// Maximum number of statements run for waiting writers before one of them is woken.
     private static var maximumServings: Int { 64 }
 
-    /// Lets the next one in who waited for the caller, or does what he wanted, and so on.
+    /// Leaves the gate: runs statements of waiting writers, then wakes the next writer.
     func leave() {
         var servings = Self.maximumServings
         while true {
@@ -144,7 +143,7 @@ extension Store {
         }
     }
 
-    /// Refuses who comes from now on, and returns when no transaction and no statement that writes runs.
+    /// Closes the gate, and waits until no transaction and no writing statement runs.
     nonisolated(nonsending) func waitUntilIdle() async {
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Void, Never>) in
             let isIdle = gate.withLock { $0.close { continuation.resume() } }
@@ -154,6 +153,6 @@ extension Store {
 }
 
 extension Store {
-    /// How many wait for their turn to write.
+    /// The number of writers waiting for the gate.
     package var waitingCount: Int { gate.withLock { $0.waitingCount } }
 }

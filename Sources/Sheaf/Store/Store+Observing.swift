@@ -1,7 +1,7 @@
 import Synchronization
 
 extension Store {
-    /// Tells `onChange` what the result of a query is, and what it becomes.
+    /// Calls `onChange` with the result of a query, and again after each change.
     ///
     ///     let observer = try store.observe(
     ///         "SELECT * FROM cars WHERE color = :color", ["color": "blue"]
@@ -10,9 +10,9 @@ extension Store {
     ///     }
     ///     observer.cancel()
     ///
-    /// It is called on a thread of the store, at once and then after each commit that changes the result;
-    /// with the newest result, if it takes longer than the next change. What it throws is counted in
-    /// `system:metrics`, and the next change comes all the same.
+    /// It is called on a thread of the store, immediately and then after each commit that changes
+    /// the result. If it takes longer than the next change, it gets the newest result. Errors it
+    /// throws are counted in `system:metrics` and do not end the observation.
     @discardableResult
     public func observe(
         _ query: Query, _ arguments: QueryArguments = QueryArguments(),
@@ -21,8 +21,9 @@ extension Store {
         try observe(query, arguments, .result(onChange))
     }
 
-    /// Tells `onChange` what the result of a query is, and what it becomes, at its pace: nothing more
-    /// comes until it, or somebody later, has called its second argument.
+    /// Calls `onChange` with the result of a query, and after changes whenever it signals.
+    ///
+    /// No further result is delivered until the second argument is called, from any thread.
     @discardableResult
     public func observe(
         _ query: Query, _ arguments: QueryArguments = QueryArguments(),
@@ -34,14 +35,14 @@ extension Store {
         try observe(query, arguments, .signal(onChange))
     }
 
-    /// The results of a query as they change, one after the other.
+    /// Returns the results of a query, as it changes, as an asynchronous sequence.
     public func observe(
         _ query: Query, _ arguments: QueryArguments = QueryArguments()
     ) throws -> Observation {
         Observation(try observe(query, arguments, .sequence))
     }
 
-    /// All observers that were not cancelled, in the order in which they began.
+    /// All observers that are not cancelled, in order of creation.
     public var observers: [Observer] { hub.all }
 
     private func observe(

@@ -1,19 +1,19 @@
 import SheafStorage
 import Synchronization
 
-/// When tombstones are looked through: with the first write, and every few days from then on.
+/// The schedule of tombstone collection: after the first write, then every few days.
 ///
-/// Only what writes makes tombstones, and so writing is when somebody looks after them: a store that is
-/// only read has no thread that waits for days.
+/// Only writes create tombstones, so only writes trigger their collection: a store that is only
+/// read needs no thread that waits for days.
 final class ReapingClock: Sendable {
     private let next = Atomic<UInt64>(0)
     private static let dayMilliseconds: UInt64 = 86_400_000
 
-    /// Whether it is time; if so, it will be again after some days.
+    /// Whether collection is due; if so, postpones the next one by `days`.
     func isDue(at milliseconds: UInt64, days: Int64) -> Bool {
         let due = next.load(ordering: .relaxed)
         let wait = UInt64(clamping: min(max(days, 1), 36_500)) * Self.dayMilliseconds
-        // A clock that was set back says nothing about when tombstones were looked through last.
+        // If the clock was set back, the time of the last collection means nothing.
         guard milliseconds >= due || due - milliseconds > wait else { return false }
         return next.compareExchange(
             expected: due, desired: milliseconds + wait, ordering: .relaxed
@@ -22,33 +22,32 @@ final class ReapingClock: Sendable {
 }
 
 extension Store {
-    /// Looks after tombstones, where that is due, beside the caller.
+    /// Collects attachments and tombstones in the background, if due.
     func reapIfDue() {
         collectIfDue()
         let parameters = queries.parameters.values
         guard parameters.reapsTombstones,
             reaping.isDue(
                 at: queries.options.clock.wallMilliseconds(), days: parameters.reapingDays),
-            // Mostly there are none, and a task would keep a store that is dropped just then.
+            // Usually there are none, and a task would keep alive a store that is being dropped.
             queries.documents.hasTombstones
         else { return }
         Task { [weak self] in
             do {
                 try await self?.reap()
             } catch {
-                self?.queries.log?.write(.warning, "tombstones were not looked through: \(error)")
+                self?.queries.log?.write(.warning, "tombstone collection failed: \(error)")
             }
         }
     }
 
-    /// Takes away what is left of documents that were deleted longer ago than `tombstone_ttl_hours`
-    /// says; returns how many there were.
+    /// Removes tombstones older than `tombstone_ttl_hours`; returns their number.
     ///
-    /// It is done by itself with the first write, and every `days_between_reaping`. A peer that has not
-    /// heard of a deletion by then brings the document back.
+    /// It also runs automatically after the first write and every `days_between_reaping`. A peer
+    /// that has not received the deletion by then brings the document back.
     @discardableResult
     public nonisolated(nonsending) func reapTombstones() async throws -> Int {
-        try checkNesting { "the reaping of tombstones" }
+        try checkNesting { "tombstone collection" }
         return try await reap()
     }
 
@@ -60,7 +59,7 @@ extension Store {
             let age = parameters.tombstoneMilliseconds
             let now = queries.options.clock.wallMilliseconds()
             guard now > age else { return total }
-            try await enter("removing tombstones")
+            try await enter("tombstone collection")
             let report = try reapSome(before: now - age, limit: parameters.reapingBatch)
             if let commit = report.commit { try await reachDurability(of: commit) }
             total += report.count
@@ -68,7 +67,7 @@ extension Store {
         }
         if total > 0 {
             queries.log?.write(
-                .info, "tombstones were taken away", ["count": "\(total)"])
+                .info, "removed expired tombstones", ["count": "\(total)"])
         }
         return total
     }

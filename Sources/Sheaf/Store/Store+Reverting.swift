@@ -2,7 +2,7 @@ import SheafDocument
 import SheafStorage
 
 extension Store {
-    /// Takes documents away here as EVICT does, deleted ones too, in one transaction.
+    /// Evicts documents, including tombstones, in one transaction.
     nonisolated(nonsending) func takeAway(
         _ documents: [(collection: String, id: Value)]
     ) async throws {

@@ -5,14 +5,14 @@ import SheafStorage
 import Synchronization
 
 extension Store {
-    /// Runs a statement as a transaction of its own.
+    /// Runs a statement as its own transaction.
     ///
     ///     let result = try await store.execute(
     ///         "SELECT * FROM cars WHERE color = :color", ["color": "blue"])
     ///     try await store.execute("UPDATE cars SET color = \(color) WHERE _id = \(id)")
     ///
-    /// One that reads runs at once. One that writes waits for its turn behind transactions, and returns
-    /// when its commit has reached the store's durability.
+    /// A reading statement runs immediately. A writing statement waits for earlier writers, and
+    /// returns when its commit has reached the store's durability.
     @discardableResult
     @inline(never)
     public nonisolated(nonsending) func execute(
@@ -26,7 +26,7 @@ extension Store {
             case .reading, .advising(isProvisioning: false):
                 return try read(statement, values)
             case .system:
-                // What was set may change what observed statements mean.
+                // Changed parameters may change the meaning of observed statements.
                 defer { hub.ring() }
                 return try read(statement, values)
             case .writing:
@@ -39,7 +39,7 @@ extension Store {
         }
     }
 
-    /// Whether a statement that has run changes nothing; its parsed form is cached.
+    /// Whether a query parses as a statement that changes nothing.
     package func isReading(_ query: Query) -> Bool {
         (try? queries.statement(query).kind.isAllowedReadOnly) ?? false
     }
@@ -77,7 +77,7 @@ extension Store {
         return QueryResult(outcome, commit: .known(outcome.commit))
     }
 
-    /// Runs a statement that writes, whose turn it is.
+    /// Runs a writing statement whose caller holds the gate, then leaves the gate.
     private func writeInTurn(
         _ statement: Statement, _ values: ArgumentValues, until stop: EvaluationStop? = nil
     ) throws(StoreError) -> QueryOutcome {
@@ -95,9 +95,9 @@ extension Store {
         }
     }
 
-    /// Runs a statement of somebody who waits, whose turn it is; false where he has to run it himself.
+    /// Runs the statement of a waiting writer; returns false if the writer must run it itself.
     ///
-    /// `end` is told when its commit has reached the store's durability.
+    /// `end` is called when the commit has reached the store's durability.
     func serve(
         _ statement: Statement, _ values: ArgumentValues,
         _ end: @escaping @Sendable (Result<QueryResult, StoreError>) -> Void
@@ -114,21 +114,21 @@ extension Store {
                 end(durable.map { _ in result }.mapError { StoreError($0) })
             }
         } catch {
-            // The task that runs it may be cancelled, which is not his.
+            // The cancelled task may be the one that runs the statement, not the one that waits.
             guard error.reason != .cancelled else { return false }
             end(.failure(error))
         }
         return true
     }
 
-    /// Indexes are made of what is durable, so this waits for the disk.
+    /// Creates or drops indexes on a separate thread, because index builds wait for the disk.
     private nonisolated(nonsending) func changeIndexes(
         _ statement: Statement, _ values: ArgumentValues
     ) async throws -> QueryResult {
         let what = "the statement \"\(statement.text.shortened)\""
         try checkNesting { what }
         try await enter(what)
-        // The thread belongs to no task, so it cannot ask whether the task was cancelled.
+        // The thread runs outside of the task, so it cannot see whether the task was cancelled.
         let stop = EvaluationStop()
         let written = try await withTaskCancellationHandler {
             try await Self.onThread("sheaf-index") { () throws(StoreError) in
@@ -143,7 +143,7 @@ extension Store {
         return written
     }
 
-    /// Returns when a commit has reached the store's durability.
+    /// Waits until a commit has reached the store's durability.
     nonisolated(nonsending) func reachDurability(of commit: CommitID) async throws {
         let log = try log
         do throws(StorageError) {

@@ -11,10 +11,10 @@ extension Store {
     ///         return .commit
     ///     }
     ///
-    /// One transaction at a time writes, and others wait for their turn; those that only read run beside
-    /// it, each on one state of the store. An error that leaves the block rolls the transaction back,
-    /// and so does the end of the task that runs it.
-    // Disfavored, or the compiler would take blocks without a `return` for unfinished ones of this kind.
+    /// One transaction at a time writes, and further ones wait. Read-only transactions run
+    /// concurrently, each on one snapshot. An error thrown by the block rolls the transaction back,
+    /// and so does the cancellation of its task.
+    // Disfavored: otherwise the compiler resolves blocks without a `return` to this overload.
     @_disfavoredOverload
     @discardableResult
     @inline(never)
@@ -34,10 +34,10 @@ extension Store {
         try await transaction(hint: hint, isReadOnly: isReadOnly, body, endingAs: { nil })
     }
 
-    /// Runs several statements as one transaction, which is committed when the block returns a value.
+    /// Runs several statements as one transaction, committed when the block returns a value.
     ///
-    /// A value that is a `TransactionCompletion` decides, also where a function of yours hands on what a
-    /// block returns, whatever it is.
+    /// A value that is a `TransactionCompletion` decides how the transaction ends, even if a
+    /// generic function passes it on.
     @discardableResult
     @inline(never)
     public nonisolated(nonsending) func transaction<Result>(
@@ -49,10 +49,10 @@ extension Store {
         }
     }
 
-    /// Runs several statements as one transaction, and ends it as `completion` says.
+    /// Runs several statements as one transaction, which ends as `completion` decides.
     ///
-    /// Where `completion` returns nil, the transaction is committed, unless a call within the block has
-    /// ended it.
+    /// If `completion` returns nil, the transaction is committed, unless a call within the block
+    /// has already ended it.
     @inline(never)
     package nonisolated(nonsending) func transaction<Result>(
         hint: String?, isReadOnly: Bool,
@@ -93,12 +93,12 @@ extension Store {
         reapIfDue()
     }
 
-    /// Counts a read-only transaction that begins, for which closing waits.
+    /// Counts a read-only transaction, which closing waits for; throws if the store is closing.
     func beginReading() throws(StoreError) {
         guard gate.withLock({ $0.beginReading() }) else { throw .closed }
     }
 
-    /// Lets the next writer in, or closing go on, once for each transaction.
+    /// Leaves the gate after a transaction; further calls for the same transaction do nothing.
     func leave(after transaction: Transaction) {
         guard !transaction.hasLeftGate.exchange(true, ordering: .acquiringAndReleasing) else {
             return
@@ -115,7 +115,7 @@ extension Store {
         leave()
     }
 
-    /// Runs the block of a transaction, and ends it; its changes have their place in the log then.
+    /// Runs the block of a transaction and ends it, appending its changes to the log.
     private nonisolated(nonsending) func finish<Result>(
         _ transaction: Transaction,
         _ body: nonisolated(nonsending) (Transaction) async throws -> Result,
@@ -131,7 +131,7 @@ extension Store {
             if let commit = try transaction.commitOfExplicitEnding(completion) {
                 return (result, commit)
             }
-            // Whoever cancelled the task does not expect that it still changes something.
+            // A cancelled task must not commit.
             try Task.checkCancellation()
             switch completion ?? .commit {
             case .commit: return (result, try transaction.commit())

@@ -3,33 +3,33 @@ import SheafQuery
 package import SheafStorage
 import Synchronization
 
-/// A database of documents in a directory.
+/// An embedded document database in a directory.
 ///
 ///     let store = try await Store.open(at: "cars.sheaf")
 ///     try await store.execute("INSERT INTO cars DOCUMENTS (:car)", ["car": car])
 ///     let result = try await store.execute("SELECT * FROM cars WHERE color = \(color)")
 ///     try await store.close()
 ///
-/// It can be used from any number of tasks. Statements that read run at once, on the state after the
-/// last durable commit, and wait for nobody. Statements that write return when their commit survives a
+/// It can be used from any number of tasks. Reading statements run immediately, on a snapshot of
+/// the last durable commit, and never wait. Writing statements return when their commit survives a
 /// power cut.
 public final class Store: Sendable {
     package let queries: QueryEngine
     private let backing: Backing
-    /// Who is told of changes.
+    /// The dispatcher of observers.
     let hub: ObserverHub
-    /// The monitor of slow transactions, and of those who wait for them.
+    /// The monitor of slow transactions and of the writers that wait for them.
     let watchman: Watchman
     let reaping = ReapingClock()
-    /// The files that documents name.
+    /// The files that documents reference.
     package let attachments: AttachmentStore
     let collecting = CollectingClock()
-    /// Who may write.
+    /// The queue of writers.
     let gate = WriteGateLock()
-    /// The numbers of those who wait at the gate, and of transactions.
+    /// The last number assigned to a waiting writer or a transaction.
     let numbers = Atomic<UInt64>(0)
     private let phase = Mutex(Phase.open)
-    /// Whether the store was closed: a hint that costs no lock.
+    /// Whether the store is closed or being closed; read without a lock.
     let isClosed = Atomic(false)
 
     fileprivate enum Backing: Sendable {
@@ -39,7 +39,7 @@ public final class Store: Sendable {
 
     private enum Phase: Sendable {
         case open
-        /// Somebody closes the store, and others wait for that.
+        /// One caller closes the store; the closures resume the other callers afterwards.
         case closing([@Sendable () -> Void])
         case closed
     }
@@ -79,11 +79,11 @@ public final class Store: Sendable {
         watchman.stop()
     }
 
-    /// Opens the store in the directory at `path`, or makes one where there is none, unless it is only
-    /// to be read.
+    /// Opens the store in the directory at `path`; creates it if missing, unless opened read-only.
     ///
-    /// One opening at a time can have a store; another one is an error that names who has it. Several
-    /// can read a store at the same time, which nobody can write then.
+    /// A store can be open for writing only once; another opening throws an error that names the
+    /// holder. Several readers can have it open at the same time, during which it cannot be opened
+    /// for writing.
     public static nonisolated(nonsending) func open(
         at path: String, options: StoreOptions = StoreOptions()
     ) async throws -> Store {
@@ -94,8 +94,7 @@ public final class Store: Sendable {
         }
     }
 
-    /// Makes an empty store in memory, which is gone when it is closed: the same engine over a disk
-    /// that is none.
+    /// Creates an in-memory store, discarded on close.
     public static nonisolated(nonsending) func inMemory(
         options: StoreOptions = StoreOptions()
     ) async throws -> Store {
@@ -138,16 +137,16 @@ public final class Store: Sendable {
         log.write(.info, "the store is open", ["commit": "\(queries.snapshot().log.commit)"])
         guard let failure = queries.source.linkFailure else { return }
         log.write(
-            .error, "the store has no indexes, for a document is damaged",
+            .error, "the store was opened without indexes: a document is damaged",
             ["reason": "\(failure)"])
     }
 
-    /// Whether nothing can be changed.
+    /// Whether the store was opened for reading only.
     public var isReadOnly: Bool {
         if case .reader = backing { true } else { false }
     }
 
-    /// The log of a store that is open for writing.
+    /// The log of the store; throws if the store is read-only.
     var log: LogStore {
         get throws(StoreError) {
             switch backing {
@@ -159,14 +158,15 @@ public final class Store: Sendable {
 
     /// Waits for all transactions, makes everything durable, and closes the store.
     ///
-    /// Who waits to write has his turn first; who comes later is refused. Further calls do nothing.
-    /// Results that were read before stay valid. A store that is dropped without it loses nothing.
+    /// Waiting writers still write; later ones are refused. Further calls do nothing. Existing
+    /// results stay valid. A store that is released without being closed loses nothing.
     public nonisolated(nonsending) func close() async throws {
         if let transaction = enclosingTransaction {
             throw StoreError(
                 .nestedTransaction,
-                "closing would wait for the transaction\(transaction.quotedHint), in which it was "
-                    + "asked for", hint: "close the store when the transaction has ended")
+                "closing would wait forever for the transaction\(transaction.quotedHint), in whose "
+                    + "block it was requested",
+                hint: "close the store after the transaction has ended")
         }
         guard await beginClosing() else { return }
         isClosed.store(true, ordering: .releasing)
@@ -177,13 +177,13 @@ public final class Store: Sendable {
         try await Self.onThread("sheaf-close") { () throws(StoreError) in
             hub.stop()
             watchman.stop()
-            queries.log?.write(.info, "the store is being closed")
+            queries.log?.write(.info, "closing the store")
             attachments.close()
             do throws(StorageError) { try backing.close() } catch { throw StoreError(error) }
         }
     }
 
-    /// Whether the caller is the one who closes the store; if not, returns when it is closed.
+    /// Whether the caller must close the store; if not, returns after another caller has closed it.
     private nonisolated(nonsending) func beginClosing() async -> Bool {
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
             let answer: Bool? = phase.withLock { phase in
@@ -210,7 +210,7 @@ public final class Store: Sendable {
         for resume in others { resume() }
     }
 
-    /// Runs what waits for the disk on a thread of its own.
+    /// Runs blocking work on a new thread, so that no thread of the task pool blocks.
     static nonisolated(nonsending) func onThread<Result: Sendable>(
         _ name: String, _ body: @escaping @Sendable () throws(StoreError) -> Result
     ) async throws -> Result {
@@ -224,8 +224,8 @@ public final class Store: Sendable {
             }.get()
         } catch let refusal as ThreadRefused {
             throw StoreError(
-                .failed, "the system has no room for a thread (error \(refusal.code))",
-                hint: "end some threads, and try again")
+                .failed, "cannot start a thread: system error \(refusal.code)",
+                hint: "end some threads and try again")
         }
     }
 }
@@ -247,10 +247,10 @@ extension Store.Backing {
         }
     }
 
-    /// Lets go of what could not be used.
+    /// Closes the files after a failed opening, ignoring further errors.
     fileprivate func abandon() {
         do throws(StorageError) { try close() } catch {
-            // What is wrong with the store is being thrown already.
+            // The error that made the opening fail is thrown instead.
         }
     }
 }

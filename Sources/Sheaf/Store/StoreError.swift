@@ -2,56 +2,56 @@ import SheafBytes
 import SheafQuery
 package import SheafStorage
 
-/// Why a store did not do what it was asked to.
+/// An error of a store: its reason, a message, and a hint.
 public struct StoreError: Error, Equatable, Sendable {
-    /// What kind of thing went wrong; new ones may come with new versions.
+    /// The kind of an error; new versions may add cases.
     public enum Reason: Hashable, Sendable {
-        /// The statement is not written as the language wants it.
+        /// The statement violates the grammar.
         case syntax
-        /// The statement is written well and means nothing, or nothing that is allowed here.
+        /// The statement is grammatical, but meaningless or not allowed here.
         case meaning
-        /// An argument is missing, or is not what it has to be.
+        /// An argument is missing, or has the wrong type or value.
         case argument
-        /// Something is more than a limit allows.
+        /// A limit was exceeded.
         case limit
-        /// What was asked for cannot be done to the documents that there are.
+        /// The operation conflicts with existing documents.
         case conflict
-        /// What was asked for is not here, and has to be fetched from somebody who has it.
+        /// The requested data is not stored here and must be fetched from a peer.
         case missing
-        /// Bytes on the disk are not what was written.
+        /// Bytes on the disk differ from those written.
         case damaged
-        /// The disk has no room.
+        /// The disk is full.
         case full
-        /// The system refused to read or write a file.
+        /// The system failed to read or write a file.
         case disk
-        /// Another process, or another opening in this one, has the store.
+        /// The store is open in another process, or already open in this one.
         case inUse
-        /// There is no store at this place, or something else is there.
+        /// There is no store at this path, or its files are not those of a store.
         case notAStore
-        /// The store needs a newer program.
+        /// The store requires a newer version of the library.
         case unsupported
-        /// The store or the transaction only reads.
+        /// The store or the transaction is read-only.
         case readOnly
-        /// A write would wait for the transaction in which it was asked for, and so for ever.
+        /// A write would wait forever for the transaction in whose block it was requested.
         case nestedTransaction
-        /// The transaction has ended already.
+        /// The transaction has already ended.
         case transactionEnded
-        /// The statement took longer than `dql_request_timeout_seconds` allows, or one transaction kept
-        /// it waiting for longer than `transaction_wait_limit_ms`.
+        /// The statement took longer than `dql_request_timeout_seconds` allows, or one transaction
+        /// kept it waiting for longer than `transaction_wait_limit_ms`.
         case timedOut
         /// The task that ran the statement was cancelled.
         case cancelled
         /// The store was closed.
         case closed
-        /// What the statement runs in has failed.
+        /// The store failed in a way that no other case covers.
         case failed
     }
 
-    /// Where in a statement something is wrong.
+    /// The location of an error in a statement.
     public struct Place: Equatable, Sendable {
-        /// From 1.
+        /// The line, counted from 1.
         public let line: Int
-        /// From 1, in characters.
+        /// The column in characters, counted from 1.
         public let column: Int
     }
 
@@ -63,7 +63,7 @@ public struct StoreError: Error, Equatable, Sendable {
         let text: String
     }
 
-    /// A reference: whatever may be one of these has room for it, results of observers among them.
+    /// An indirection that keeps `StoreError`, and every `Result` that can hold one, small.
     private indirect enum Box: Equatable, Sendable {
         case details(Details)
     }
@@ -77,11 +77,11 @@ public struct StoreError: Error, Equatable, Sendable {
     }
 
     public var reason: Reason { details.reason }
-    /// What was wrong, and where.
+    /// The description of the error and of its location.
     public var message: String { details.message }
-    /// What would be right, where that can be said.
+    /// A suggestion for correcting the error, if there is one.
     public var hint: String? { details.hint }
-    /// Where in the statement it was wrong, if it was there.
+    /// The location in the statement, if the error is in its text.
     public var place: Place? { details.place }
 
     init(_ reason: Reason, _ message: String, hint: String? = nil) {
@@ -115,10 +115,10 @@ public struct StoreError: Error, Equatable, Sendable {
         self.init(Reason(error), error.description)
     }
 
-    /// What keeps a store from being opened, with its path: most errors name files within it alone.
+    /// Creates the error of a failed opening, with the path, which most storage errors lack.
     package init(_ error: StorageError, openingAt path: String) {
         let text = error.description
-        // The text may have the path of a file in the store, with its middle cut, so only the start is compared.
+        // The text may contain the path with its middle cut, so only the start is compared.
         let start = path.shortened(to: ErrorText.limit).prefix { $0 != "…" }
         self.init(
             Reason(error),
@@ -126,17 +126,17 @@ public struct StoreError: Error, Equatable, Sendable {
             hint: error.isFull ? Self.roomHint : nil)
     }
 
-    /// What to do when a store cannot be opened for want of room.
+    /// The hint for a store that cannot be opened because the disk is full.
     private static let roomHint =
-        "opening a store for writing needs some room; opened with isReadOnly it can be read without. "
-        + "On a full copy-on-write file system (btrfs, ZFS, bcachefs) overwriting and deleting need "
-        + "room as well: truncate a large file that nothing needs, delete a snapshot, or add a device"
+        "opening a store for writing needs free space; with isReadOnly it can be read without. "
+        + "On a full copy-on-write file system (btrfs, ZFS, bcachefs) overwriting and deleting "
+        + "need space, too: truncate a large file, delete a snapshot, or add a device"
 
     static let closed = StoreError(.closed, "the store was closed", hint: "open it again")
 }
 
 extension StoreError: CustomStringConvertible {
-    /// The message, the line of the statement with a mark below it, and the hint.
+    /// The message, the line of the statement with the location marked, and the hint.
     public var description: String { details.text }
 }
 
@@ -185,7 +185,7 @@ extension StoreError.Reason {
     }
 }
 
-/// Runs what works on a store, and lets its errors out as those that users see.
+/// Runs `body`, converting its errors to those of the public API.
 func onStore<Result>(
     _ body: () throws(QueryError) -> Result
 ) throws(StoreError) -> Result {

@@ -1,37 +1,38 @@
 package import SheafStorage
 
-/// How a store is opened.
+/// Options for opening a store.
 public struct StoreOptions: Sendable {
-    /// When a commit counts as done.
+    /// The point at which a write returns.
     public enum Durability: Equatable, Sendable {
-        /// When it survives a power cut.
+        /// When the commit survives a power cut.
         case full
-        /// At once; within this time it survives a power cut as well.
+        /// Immediately; the commit survives a power cut after at most this time.
         ///
-        /// Reads show a commit only once it is durable, so they lag behind by as much.
+        /// Reads see only durable commits, so they lag behind by up to this time.
         case relaxed(milliseconds: Int)
     }
 
-    /// When a commit counts as done; not before it survives a power cut, by default.
+    /// The point at which a write returns; by default, when its commit survives a power cut.
     public var durability = Durability.full
 
-    /// What the storage is given beside that.
+    /// Further options of the storage layer.
     package var storage = LogStoreOptions()
 
-    /// Whether the store is only read, as it is when it is opened; there has to be one.
+    /// Whether the store is opened for reading only; it must exist.
     ///
-    /// Several programs can do that at the same time, and nobody can write meanwhile.
+    /// Statements read the state at opening. Several processes can read a store at the same time,
+    /// during which it cannot be opened for writing.
     public var isReadOnly = false
 
-    /// How many bytes all attachments of a store in memory may have together; on a disk they take what
-    /// there is.
+    /// Maximum total size of the attachments of an in-memory store in bytes; unlimited on disk.
     public var attachmentMemory = 1 << 28
 
-    /// Where the store writes what people should know; nowhere, by default.
+    /// The receiver of log messages; nil by default, which discards them.
     public var log: StoreLog?
 
-    /// Whether `dql_strict_mode` is true until a statement sets it: undeclared fields are registers then,
-    /// and an embedded object is one unit.
+    /// Whether `dql_strict_mode` is initially true.
+    ///
+    /// In strict mode undeclared fields are registers, and an embedded object is one unit.
     public var isStrict = false
 
     public init(
@@ -51,6 +52,7 @@ public struct StoreOptions: Sendable {
         return options
     }
 
+    /// Returns the options of the attachment store.
     func attachments(inMemory: Bool) -> AttachmentStore.Options {
         var options = AttachmentStore.Options()
         options.isReadOnly = isReadOnly

@@ -3,19 +3,19 @@ import Synchronization
 
 /// Ending a transaction before its block returns.
 extension Transaction {
-    /// What a call within the block made of the transaction.
+    /// The way in which a call within the block ended the transaction.
     enum ExplicitEnding: Sendable {
-        /// Committed; without a commit if the transaction only read.
+        /// Committed; the commit is nil if the transaction is read-only.
         case committed(CommitID?)
         case rolledBack
-        /// The commit failed, and nothing of it is kept.
+        /// The commit failed, and no change is kept.
         case failed(StoreError)
     }
 
     /// Ends the transaction while its block runs; every later use of it throws.
     ///
-    /// The next writer is let in. A commit is durable when this returns, and stays even if the block
-    /// throws afterwards.
+    /// The gate is left for the next writer. A commit is durable on return, and is kept even if the
+    /// block throws afterwards.
     package nonisolated(nonsending) func end(
         with completion: TransactionCompletion
     ) async throws {
@@ -46,7 +46,7 @@ extension Transaction {
         }
     }
 
-    /// What a use of the transaction throws after its end.
+    /// The error thrown when the transaction is used after its end.
     var hasEndedError: StoreError {
         let how =
             switch explicitEnding.withLock({ $0 }) {
@@ -60,10 +60,10 @@ extension Transaction {
             hint: "use a transaction only within its block, and not after commit() or rollback()")
     }
 
-    /// Returns the commit that durability is owed to, if a call within the block ended the transaction;
-    /// nil if none did.
+    /// Returns the commit of a call within the block; nil if no call ended the transaction.
     ///
-    /// Throws if the block asks for the opposite of what the call did.
+    /// The inner optional is nil if the call committed nothing. Throws if the block returns the
+    /// opposite of what the call did.
     func commitOfExplicitEnding(
         _ completion: TransactionCompletion?
     ) throws(StoreError) -> CommitID?? {

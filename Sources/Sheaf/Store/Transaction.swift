@@ -4,19 +4,19 @@ import SheafQuery
 import SheafStorage
 import Synchronization
 
-/// What a transaction ends with.
+/// The way in which a transaction ends.
 public enum TransactionCompletion: Hashable, Sendable {
-    /// All of it is kept.
+    /// All changes are kept.
     case commit
-    /// Nothing of it is kept.
+    /// All changes are discarded.
     case rollback
 }
 
-/// What is known of a transaction.
+/// The identity of a transaction in messages.
 public struct TransactionInfo: Hashable, Sendable {
-    /// Tells it from all other transactions of the process.
+    /// A number that is unique among the transactions of the store.
     public let id: String
-    /// What it is for, in messages.
+    /// The purpose of the transaction, shown in messages.
     public let hint: String?
     public let isReadOnly: Bool
 
@@ -27,37 +27,39 @@ public struct TransactionInfo: Hashable, Sendable {
     }
 }
 
-/// Several statements on one state, which become one commit.
+/// Several statements on one snapshot, which become one commit.
 ///
-/// It is of use within the block that it was handed to. Statements see what those before them have
-/// done. One that fails has done nothing, and the transaction goes on if the error is caught.
+/// It can be used within the block that it was passed to. Statements see the changes of earlier
+/// ones. A statement that fails changes nothing, and the transaction continues if the error is
+/// caught.
 public final class Transaction: Sendable {
     public let info: TransactionInfo
     let store: Store
-    /// The transaction in whose block this one began, be it of another store.
+    /// The transaction in whose block this one began, possibly of another store.
     let outer: Transaction?
     private let phase: Mutex<Phase>
-    /// Kept outside of the phase, whose lock a running statement holds.
+    /// Whether the transaction has ended; outside of `phase`, whose lock a running statement holds.
     private let hasEnded = Atomic(false)
-    /// How a call within the block ended the transaction; nil if none did.
+    /// The way in which a call within the block ended the transaction; nil if none did.
     let explicitEnding = Mutex<ExplicitEnding?>(nil)
-    /// Whether the next writer was let in.
+    /// Whether the transaction has left the gate.
     let hasLeftGate = Atomic(false)
-    /// The commit of what was done, once there is one.
+    /// The commit of the changes once it is durable, or that of the snapshot read.
     private let commitCell = CommitCell()
 
-    /// No case of an enumeration has what is changed: it would be copied out and back by each statement.
+    /// The changes or the snapshot of an open transaction; both are nil after its end.
+    // Not an enum: each statement would copy the associated value out and back.
     private struct Phase: Sendable {
-        /// Of a transaction that writes and has not ended.
+        /// The changes of a write transaction.
         var writing: DocumentTransaction?
-        /// Of one that reads.
+        /// The snapshot of a read-only transaction.
         var reading: DocumentSnapshot?
     }
 
-    /// The transaction whose block runs in this task, or whose block has started it.
+    /// The transaction in whose block this task runs or was created.
     @TaskLocal static var current: Transaction?
 
-    /// Begins a transaction that writes; its caller holds the gate.
+    /// Begins a write transaction; the caller holds the gate.
     init(writing store: Store, _ info: TransactionInfo) {
         self.store = store
         self.info = info
@@ -65,7 +67,7 @@ public final class Transaction: Sendable {
         phase = Mutex(Phase(writing: store.queries.documents.begin()))
     }
 
-    /// Begins a transaction that only reads.
+    /// Begins a read-only transaction.
     init(reading store: Store, _ info: TransactionInfo) {
         self.store = store
         self.info = info
@@ -73,7 +75,7 @@ public final class Transaction: Sendable {
         phase = Mutex(Phase(reading: store.queries.snapshot()))
     }
 
-    /// Runs a statement.
+    /// Runs a statement in the transaction.
     @discardableResult
     @inline(never)
     public nonisolated(nonsending) func execute(
@@ -87,7 +89,7 @@ public final class Transaction: Sendable {
         }
     }
 
-    /// Runs a statement, without a moment in which anything else could run.
+    /// Runs a statement without suspending.
     func run(_ query: Query, _ arguments: QueryArguments) throws(StoreError) -> QueryResult {
         try phase.withLock { (phase) throws(StoreError) in
             if let outcome = try phase.writing?.execute(query, arguments, store.queries) {
@@ -107,7 +109,7 @@ public final class Transaction: Sendable {
             throw StoreError(
                 .readOnly,
                 "the transaction\(quotedHint) is read-only, and the statement would write",
-                hint: "begin a transaction that is not read-only to change something")
+                hint: "begin a transaction with isReadOnly: false to write")
         }
         let values = try onStore { () throws(QueryError) in try query.bind(arguments) }
         if let found = queries.lookUp(statement, values, on: snapshot, commit: commitCell) {
@@ -121,7 +123,7 @@ public final class Transaction: Sendable {
 
     // MARK: Ending
 
-    /// Ends the transaction; returns what it has done, if it was one that writes.
+    /// Ends the transaction; returns its changes, or nil if it is read-only or has already ended.
     private func end() -> DocumentTransaction? {
         phase.withLock { phase in
             defer { phase = Phase() }
@@ -131,7 +133,7 @@ public final class Transaction: Sendable {
         }
     }
 
-    /// Gives what was done its place in the log; returns the commit that has it.
+    /// Appends the changes to the log; returns their commit, or nil if there is nothing to end.
     func commit() throws(StoreError) -> CommitID? {
         let log = try store.log
         guard var transaction = end() else { return nil }
@@ -144,26 +146,26 @@ public final class Transaction: Sendable {
         }
     }
 
-    /// Lets results know the commit, which is durable.
+    /// Publishes the durable commit to the results of the transaction.
     func note(_ commit: CommitID) {
         commitCell.set(commit)
     }
 
-    /// Takes back what was done.
+    /// Discards the changes.
     func rollBack() {
         guard var transaction = end() else { return }
         store.queries.documents.rollBack(&transaction)
     }
 
-    /// Whether statements can still be run in it.
+    /// Whether the transaction can still run statements.
     var isOpen: Bool { !hasEnded.load(ordering: .acquiring) }
 
-    /// The hint in quotes, behind a space; nothing where there is none.
+    /// The hint in quotes after a space; empty without a hint.
     var quotedHint: String { info.hint.map { " \"\($0.shortened)\"" } ?? "" }
 }
 
 extension DocumentTransaction {
-    /// Runs a statement, as part of what is changed in place.
+    /// Runs a statement in place, without copying the transaction.
     fileprivate mutating func execute(
         _ query: Query, _ arguments: QueryArguments, _ queries: QueryEngine
     ) throws(StoreError) -> QueryOutcome {

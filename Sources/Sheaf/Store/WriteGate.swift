@@ -1,26 +1,26 @@
 import Synchronization
 
-/// Decides who may write: one at a time, be it a statement or a transaction of several.
+/// The queue of writers: one statement or transaction holds the gate at a time.
 ///
-/// First come, first served: who comes while somebody waits waits behind him. A machine: it returns whom
-/// to wake, and wakes nobody.
+/// Waiters are served in order of arrival. A state machine: it returns the waiters that the caller
+/// must wake.
 package struct WriteGate: Sendable {
-    /// How waiting ends.
+    /// The outcome of a wait.
     package enum Outcome: Equatable, Sendable {
         case entered, cancelled, closed
-        /// One transaction has held the gate for too long.
+        /// This transaction has held the gate for too long.
         case overdue(TransactionInfo)
     }
 
-    /// Somebody who waits.
+    /// A waiting writer.
     package struct Waiter: Sendable {
         package let number: UInt64
         let wake: @Sendable (Outcome) -> Void
-        /// Does what he waits for in his place, on the thread of whoever had his turn before.
+        /// The function that runs the waiter's statement on the thread of the previous writer.
         ///
-        /// False where he has to do it himself after all; none where it would take long.
+        /// Returns false if the waiter must run the statement itself; nil if it would take long.
         let serve: (@Sendable () -> Bool)?
-        /// When it began to wait; nil if it waits however long a transaction takes.
+        /// The start of the wait; nil if the wait is unlimited.
         let since: UInt64?
 
         package init(
@@ -35,34 +35,34 @@ package struct WriteGate: Sendable {
     }
 
     private var isTaken = false
-    /// The first of them came first; those before `first` are gone.
+    /// Waiters in order of arrival, from index `first` on; earlier ones have been served.
     private var waiting: [Waiter] = []
     private var first = 0
-    /// Those who gave up before they began to wait.
+    /// Numbers of waiters that were cancelled before they began to wait.
     private var cancelled: Set<UInt64> = []
     private var isClosing = false
-    /// Read-only transactions that run; closing waits for them as well.
+    /// The number of running read-only transactions; closing waits for them as well.
     private var readerCount = 0
     private var whenIdle: (@Sendable () -> Void)?
-    /// The transaction that writes, and when it began; nil while a single statement writes.
+    /// The transaction that holds the gate, and its start; nil while a single statement does.
     private var holder: (info: TransactionInfo, since: UInt64)?
 
     package init() {}
 
-    /// Whether nobody writes; nobody waits then.
+    /// Whether the gate is free; then no writer waits either.
     package var isIdle: Bool { !isTaken }
 
-    /// How many wait.
+    /// The number of waiting writers.
     var waitingCount: Int { waiting.count - first }
 
-    /// Lets somebody in who does not have to wait.
+    /// Enters the gate without waiting; returns false if it is occupied or closing.
     package mutating func enter() -> Bool {
         guard !isTaken, !isClosing else { return false }
         isTaken = true
         return true
     }
 
-    /// Lets somebody in or wait; returns how that ended, if it has.
+    /// Enters the gate or queues the waiter; returns the outcome, or nil if it is queued.
     package mutating func wait(_ waiter: Waiter) -> Outcome? {
         if cancelled.remove(waiter.number) != nil { return .cancelled }
         if isClosing { return .closed }
@@ -71,7 +71,7 @@ package struct WriteGate: Sendable {
         return nil
     }
 
-    /// Lets somebody out; returns who is in now.
+    /// Leaves the gate; returns the waiter that now holds it.
     package mutating func leave() -> Waiter? {
         holder = nil
         guard first < waiting.count else {
@@ -80,7 +80,7 @@ package struct WriteGate: Sendable {
         }
         let next = waiting[first]
         first += 1
-        // What is gone is dropped some at a time: each drop moves what is left.
+        // Served waiters are removed in batches, because each removal moves all remaining ones.
         if first == waiting.count || first > 64 {
             waiting.removeFirst(first)
             first = 0
@@ -88,7 +88,7 @@ package struct WriteGate: Sendable {
         return next
     }
 
-    /// Takes away somebody who gives up; returns him, if he waited.
+    /// Cancels a wait; returns the waiter if it is queued, otherwise its later wait fails.
     package mutating func cancel(_ number: UInt64) -> Waiter? {
         guard let index = waiting[first...].firstIndex(where: { $0.number == number }) else {
             cancelled.insert(number)
@@ -97,13 +97,14 @@ package struct WriteGate: Sendable {
         return waiting.remove(at: index)
     }
 
-    /// Forgets that somebody gave up, who has his answer.
+    /// Removes the mark of a cancellation that arrived after the waiter's outcome.
     package mutating func forget(_ number: UInt64) {
         cancelled.remove(number)
     }
 
-    /// Refuses all who come from now on; true where nobody writes, and otherwise `whenIdle` is kept for
-    /// that moment.
+    /// Refuses further writers; returns whether the gate is idle.
+    ///
+    /// If it is not, `whenIdle` is retained until the gate is idle.
     package mutating func close(_ whenIdle: @escaping @Sendable () -> Void) -> Bool {
         isClosing = true
         if isIdle, readerCount == 0 { return true }
@@ -111,7 +112,7 @@ package struct WriteGate: Sendable {
         return false
     }
 
-    /// Whom to tell that nobody writes any more; once.
+    /// Returns the closure that waits for an idle gate, once, if the gate is idle.
     package mutating func takeIdleWaiter() -> (@Sendable () -> Void)? {
         guard isIdle, readerCount == 0 else { return nil }
         defer { whenIdle = nil }
@@ -120,31 +121,31 @@ package struct WriteGate: Sendable {
 
     // MARK: Reading
 
-    /// Counts a read-only transaction that begins; false if the store is being closed.
+    /// Counts the start of a read-only transaction; returns false if the store is being closed.
     package mutating func beginReading() -> Bool {
         guard !isClosing else { return false }
         readerCount += 1
         return true
     }
 
-    /// Counts a read-only transaction that has ended.
+    /// Counts the end of a read-only transaction.
     package mutating func endReading() {
         precondition(readerCount > 0, "A transaction ends once.")
         readerCount -= 1
     }
 
-    // MARK: Waiting too long
+    // MARK: Wait limit
 
-    /// Marks the transaction that was let in as the one that writes; returns whether a waiter is limited.
+    /// Records the transaction that holds the gate; returns whether a waiter has a time limit.
     package mutating func hold(_ info: TransactionInfo, at now: UInt64) -> Bool {
         holder = (info, now)
         return waiting[first...].contains { $0.since != nil }
     }
 
-    /// Whether a transaction writes.
+    /// Whether a transaction holds the gate.
     package var isHeldByTransaction: Bool { holder != nil }
 
-    /// When the next waiter has waited for the same transaction for `limit` nanoseconds.
+    /// Returns when the first waiter will have waited `limit` nanoseconds for the same transaction.
     package func deadline(limit: UInt64) -> UInt64? {
         guard let holder else { return nil }
         return waiting[first...].compactMap(\.since).min().map {
@@ -153,7 +154,7 @@ package struct WriteGate: Sendable {
         }
     }
 
-    /// Takes away those who have waited for the same transaction for `limit` nanoseconds; returns it, too.
+    /// Removes waiters that waited `limit` nanoseconds for one transaction; returns them and it.
     package mutating func takeOverdue(
         limit: UInt64, at now: UInt64
     ) -> (holder: TransactionInfo, waiters: [Waiter])? {
@@ -168,7 +169,7 @@ package struct WriteGate: Sendable {
     }
 }
 
-/// The gate of a store, shared with the thread that limits how long a writer waits.
+/// The gate of a store, shared with the slow-transaction monitor.
 final class WriteGateLock: Sendable {
     private let gate = Mutex(WriteGate())
 
