@@ -1,14 +1,14 @@
-/// Who a transport is, and whom it talks to.
+/// The identity of a TCP transport, its addresses and its limits.
 public struct NetworkConfiguration: Sendable {
-    /// 16 bytes that all peers of the database have, and no others.
+    /// The 16-byte secret shared by all peers of the database.
     public var databaseID: [UInt8]
     public var keyPair: PeerKeyPair
     public var identity: NetworkIdentity
-    /// Where it listens: numeric addresses with a port, such as "127.0.0.1:0" or "[::]:4120".
+    /// The addresses to listen on, numeric with a port: "127.0.0.1:0" or "[::]:4120".
     ///
-    /// The port 0 stands for any that is free, and `PeerTransportEvent.listening` tells which.
+    /// Port 0 selects a free port; `PeerTransportEvent.listening` reports the port selected.
     public var listening = ["127.0.0.1:0"]
-    /// Whom it connects to, by name or number: "example.org:4120".
+    /// The addresses to connect to, by host name or number: "example.org:4120".
     public var peers: [String] = []
     public var limits = NetworkLimits()
 
@@ -19,18 +19,18 @@ public struct NetworkConfiguration: Sendable {
     }
 }
 
-/// How peers know that they may talk to each other; both ends have to be in the same mode.
+/// The authentication mode of a transport; both ends of a connection must use the same mode.
 public enum NetworkIdentity: Sendable {
-    /// Whoever has the database id; on this machine alone, unless other machines are allowed.
+    /// Accepts any peer with the database id; on this machine only, unless others are allowed.
     case development(allowsOtherMachines: Bool = false)
-    /// Whoever has the same key; everybody may read and write everything.
+    /// Accepts any peer that has the shared key, with all rights.
     case sharedKey(SharedKey)
-    /// Whoever has a grant of this authority, and may do what the grant says.
+    /// Accepts any peer with a grant signed by this authority, with the rights in the grant.
     case authority(publicKey: [UInt8], grant: PeerGrant)
 }
 
 extension NetworkIdentity {
-    /// What a greeting calls it (`format-spec/network.md`, table 1).
+    /// The mode number in a greeting (`format-spec/network.md`, table 1).
     var number: UInt8 {
         switch self {
         case .development: 0
@@ -39,7 +39,7 @@ extension NetworkIdentity {
         }
     }
 
-    /// What people call it.
+    /// Returns the name of a mode number for error texts.
     static func name(of number: UInt8) -> String {
         switch number {
         case 0: "development"
@@ -49,7 +49,7 @@ extension NetworkIdentity {
         }
     }
 
-    /// Whether nobody outside of this machine is talked to.
+    /// Whether connections to and from other machines are refused.
     var isOnlyLocal: Bool {
         if case .development(let allowsOtherMachines) = self { return !allowsOtherMachines }
         return false

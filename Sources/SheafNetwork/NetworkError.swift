@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// What is wrong with a configuration, a key or a connection: the rule that refuses it, and a sentence.
+/// An invalid configuration, key or connection: the rule that was violated, and an explanation.
 public struct NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
     public let rule: NetworkRule
     /// What was wrong, where, and what would be right.
@@ -15,80 +15,80 @@ public struct NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension NetworkError {
-    /// The other end closed the connection.
+    /// The error for a connection closed by the peer.
     static var closedThere: NetworkError {
-        NetworkError(.closed, "the other end has closed the connection")
+        NetworkError(.closed, "the peer closed the connection")
     }
 
-    /// This end closed the connection.
+    /// The error for a connection closed on this end.
     static var closedHere: NetworkError {
-        NetworkError(.closed, "this end has closed the connection")
+        NetworkError(.closed, "this end closed the connection")
     }
 }
 
-/// The rules by which something is refused; new ones may come with new versions.
+/// The rules that an error can name; later versions may add more.
 public enum NetworkRule: String, Hashable, Sendable, CaseIterable {
-    /// An address that nothing can be reached at, or listened on.
+    /// An address that is invalid, cannot be reached, or cannot be listened on.
     case address
-    /// Development mode talks to this machine alone, unless it is asked for more.
+    /// In development mode, an address on another machine without `allowsOtherMachines`.
     case loopback
-    /// A key pair, a shared key, a public key or a database id that cannot be one.
+    /// An invalid key pair, shared key, public key or database id.
     case key
-    /// The file of a key: others can read it, or it is none.
+    /// A key file that is invalid or that other users can read.
     case keyFile = "key-file"
-    /// A grant whose bytes mean nothing.
+    /// A grant that cannot be decoded.
     case grant
-    /// A grant for another peer.
+    /// A grant issued to another peer.
     case grantKey = "grant-key"
     /// A grant for another database.
     case grantDatabase = "grant-database"
-    /// A grant of another authority.
+    /// A grant signed by another authority.
     case grantAuthority = "grant-authority"
-    /// A grant that its authority has not signed.
+    /// A grant whose signature is invalid.
     case grantSignature = "grant-signature"
     /// A grant that is not valid yet.
     case grantEarly = "grant-early"
     /// A grant that has expired.
     case grantExpired = "grant-expired"
-    /// What came is no TLS, or not as it has to be.
+    /// Received bytes that are not valid TLS.
     case tls
-    /// The other end does not speak TLS 1.3.
+    /// The remote peer does not support TLS 1.3.
     case tlsVersion = "tls-version"
-    /// The other end has no certificate, or none with an Ed25519 key.
+    /// The remote peer has no certificate with an Ed25519 key.
     case certificate
-    /// The other end speaks TLS and something else in it.
+    /// The remote peer does not support the application protocol `sheaf/1`.
     case applicationProtocol = "application-protocol"
-    /// The first bytes within TLS are no greeting, or longer than one may be.
+    /// A greeting that cannot be decoded or that is too long.
     case greeting
-    /// The other end is in another mode.
+    /// The remote peer uses another authentication mode.
     case mode
-    /// The other end is of another database.
+    /// The remote peer belongs to another database.
     case database
-    /// The other end has another shared key.
+    /// The remote peer has another shared key.
     case sharedKey = "shared-key"
-    /// The other end has the key of this one.
+    /// The remote peer has the same key as this one.
     case itself = "self"
-    /// There is a better connection with the same peer.
+    /// Another connection to the same peer was kept.
     case duplicate
-    /// As many connections as there may be.
+    /// The limit of connections was reached.
     case connections
-    /// As many connections as may be unknown at a time.
+    /// The limit of unauthenticated connections was reached.
     case handshakes
-    /// The other end took too long to say who it is.
+    /// The handshake took too long.
     case handshakeTime = "handshake-time"
-    /// The other end takes less than it is sent.
+    /// The remote peer receives more slowly than this one sends.
     case queue
-    /// The connection broke without a farewell.
+    /// The connection was lost without a close alert.
     case cut
-    /// One end closed the connection, and said so.
+    /// One end closed the connection.
     case closed
-    /// The system refused something.
+    /// A system call or library call failed.
     case system
-    /// The host did not want the connection.
+    /// The host refused the connection.
     case host
-    /// The other end refused this one, and said why.
+    /// The remote peer refused this one and sent the reason.
     case refusedThere = "refused-there"
-    /// The transport runs already.
+    /// The transport is already running.
     case running
     /// The transport was stopped.
     case stopped

@@ -1,29 +1,29 @@
-/// How much of anything strangers and peers can make a transport do.
+/// The limits of a transport on the resources that remote peers can consume.
 public struct NetworkLimits: Hashable, Sendable {
-    /// Connections of any kind at a time.
+    /// Maximum number of connections, both incoming and outgoing.
     public var connections = 256
-    /// Incoming connections at a time that have not proven a key yet.
+    /// Maximum number of incoming connections that have not proven a key yet.
     ///
-    /// Where there are as many, a new one replaces the oldest that has sent nothing, or, where all have sent
-    /// something, the oldest of the network from which most of them come.
+    /// At the limit, a new connection replaces the oldest one that has sent nothing. If all have
+    /// sent something, it replaces the oldest connection of the network with the most connections.
     public var unknownConnections = 64
-    /// The same for the connections of one network: of an IPv4 address, or of the first 64 bits of an IPv6 address.
+    /// The same limit for one network: one IPv4 address, or the first 64 bits of an IPv6 address.
     public var unknownConnectionsPerNetwork = 32
-    /// From the first byte to the last one of an introduction.
+    /// Maximum duration of the handshake, from connecting to the last byte of the introduction.
     public var handshakeMilliseconds = 10_000
-    /// Time in which an incoming connection that has sent something is not replaced by another one of its network.
+    /// Time for which a connection that has sent bytes is not replaced by one of its network.
     public var patienceMilliseconds = 1_000
-    /// What may wait to be sent to one peer; a connection that has more is ended.
+    /// Maximum number of bytes queued for one peer; a connection that exceeds it is closed.
     public var queuedBytes = 8 << 20
-    /// For how long a connection that ends waits until the other end takes something, or closes.
+    /// Time that a closing connection waits for the remote peer to receive data or to close.
     public var closingMilliseconds = 5_000
-    /// The first wait before an address is tried again; it doubles with each failure.
+    /// Delay before the first retry of an address; it doubles with each failure.
     public var firstRetryMilliseconds = 500
-    /// The longest wait before an address is tried again.
+    /// Maximum delay before an address is retried.
     public var longestRetryMilliseconds = 60_000
-    /// A connection that lasted this long makes the next wait the first one again.
+    /// Duration after which a connection resets the retry delay of its address.
     public var steadyMilliseconds = 5_000
-    /// How many refusals are reported in a second; what is more is counted.
+    /// Maximum number of refusals reported per second; the rest is only counted.
     public var reportsPerSecond = 20
 
     public init() {}

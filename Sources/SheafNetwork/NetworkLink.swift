@@ -1,21 +1,21 @@
-/// One connection, or an address that one is wanted with, for people and tools to look at.
+/// A connection, or an address that the transport tries to connect to, for status reports.
 public struct NetworkLink: Hashable, Sendable {
     public enum State: Hashable, Sendable {
-        /// Nothing is there; it is tried again in so many milliseconds, as the last time went wrong.
+        /// Not connected; retried after a delay. `reason` is the last failure.
         case waiting(milliseconds: Int, reason: String?)
-        /// The name is being looked up, the connection made, or the other end asked who it is.
+        /// Resolving the name, connecting, or authenticating.
         case connecting
-        /// The other end has proven this key.
+        /// Connected to the peer that has proven `key`.
         case connected(key: [UInt8], queuedBytes: Int)
-        /// Another connection leads to the same peer.
+        /// Not connected: another connection to the same peer is open.
         case elsewhere(key: [UInt8])
     }
 
     public let address: String
-    /// Whether this end has opened it, or wants to.
+    /// Whether this end opens the connection.
     public let isOutgoing: Bool
     public let state: State
-    /// What has gone over the wire on this connection.
+    /// The number of bytes sent and received on this connection.
     public let traffic: NetworkTraffic
 
     package init(
@@ -28,7 +28,7 @@ public struct NetworkLink: Hashable, Sendable {
     }
 }
 
-/// How many bytes a connection has moved, with all that TLS adds to them, and its handshake.
+/// The number of bytes on the wire of one connection, including the handshake and all TLS overhead.
 public struct NetworkTraffic: Hashable, Sendable {
     public let sentBytes: UInt64
     public let receivedBytes: UInt64

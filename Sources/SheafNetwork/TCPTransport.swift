@@ -2,11 +2,10 @@ public import Sheaf
 package import SheafStorage
 import Synchronization
 
-/// Carries what peers say over TCP and TLS 1.3, between peers of one database that have proven their keys.
+/// A transport over TCP and TLS 1.3 between peers of one database that have proven their keys.
 ///
-/// It listens and connects, and connects again where a connection breaks, on one thread of its own.
-/// The host is not kept: who starts a transport has to hold its host. `format-spec/network.md` says what
-/// goes over the wire.
+/// It listens, connects and reconnects on one thread. It holds its host weakly, so the caller of
+/// `start` must retain the host. `format-spec/network.md` specifies the wire format.
 public final class TCPTransport: PeerTransport {
     private enum Phase: Sendable {
         case idle
@@ -27,12 +26,12 @@ public final class TCPTransport: PeerTransport {
     private let random: @Sendable () -> UInt64
     private let state: Monitor<State>
 
-    /// Checks what is wanted; nothing is opened before `start`.
+    /// Validates the configuration; nothing is opened before `start`.
     public convenience init(_ configuration: NetworkConfiguration) throws {
         try self.init(configuration, clock: .system) { UInt64.random(in: 0...UInt64.max) }
     }
 
-    /// The same with a clock and random numbers of somebody else.
+    /// Creates a transport with the given clock and random numbers.
     package init(
         _ configuration: NetworkConfiguration, clock: Clock,
         random: @escaping @Sendable () -> UInt64
@@ -53,7 +52,7 @@ public final class TCPTransport: PeerTransport {
     public func start(_ host: any PeerTransportHost) throws {
         try state.withLock { state in
             guard case .idle = state.phase else {
-                throw NetworkError(.running, "the transport runs already; stop it first")
+                throw NetworkError(.running, "the transport is already running; stop it first")
             }
             let share = try NetworkLoop.Share()
             let setup = NetworkLoop.Setup(
@@ -67,12 +66,12 @@ public final class TCPTransport: PeerTransport {
                 state.phase = .running(share, thread)
             } catch {
                 throw NetworkError(
-                    .system, "there is no room for a thread: \(systemMessage(error.code))")
+                    .system, "cannot create a thread: \(systemMessage(error.code))")
             }
         }
     }
 
-    /// Ends all connections, and waits until it is done; from within a call of the transport it only begins.
+    /// Closes all connections and waits for the thread; called on that thread, it returns early.
     public func stop() {
         let running = state.wait(
             while: { if case .stopping = $0.phase { true } else { false } },
@@ -89,7 +88,7 @@ public final class TCPTransport: PeerTransport {
         state.broadcast()
     }
 
-    /// Connects with one more address, from now on and after each start.
+    /// Keeps a connection to one more address, immediately and after each start.
     public func add(_ address: String) throws {
         let address = try NetworkAddress(address)
         state.withLock { state in
@@ -99,7 +98,7 @@ public final class TCPTransport: PeerTransport {
         }
     }
 
-    /// Ends the connection with an address, and makes none again.
+    /// Closes the connection to an address and stops reconnecting.
     public func remove(_ address: String) throws {
         let address = try NetworkAddress(address)
         state.withLock { state in
@@ -108,7 +107,7 @@ public final class TCPTransport: PeerTransport {
         }
     }
 
-    /// What connections there are, and which are tried.
+    /// The open connections, and the addresses that the transport tries to connect to.
     public var links: [NetworkLink] {
         state.withLock { state in
             guard case .running(let share, _) = state.phase else { return [] }
@@ -116,7 +115,7 @@ public final class TCPTransport: PeerTransport {
         }
     }
 
-    /// Tells the thread that the clock was moved.
+    /// Wakes the thread after a simulated clock was advanced.
     package func lookAtClock() {
         state.withLock { post(.look, $0) }
     }
@@ -127,15 +126,15 @@ public final class TCPTransport: PeerTransport {
     }
 
     private func listener(at address: NetworkAddress) throws(NetworkError) -> Socket {
-        // "localhost" may be anything that somebody has written into a file.
+        // Only numeric addresses are accepted: "localhost" may resolve to any address.
         guard let found = try SocketAddress.all(of: address, numeric: true).first else {
-            throw NetworkError(.address, "\(address.quoted) is no address to listen at")
+            throw NetworkError(.address, "cannot listen on \(address.quoted): it is not numeric")
         }
         guard !credentials.identity.isOnlyLocal || found.isLoopback else {
             throw NetworkError(
                 .loopback,
-                "a transport in the mode development does not listen at \(address.quoted), which other machines can reach; "
-                    + "127.0.0.1 is right, or allowsOtherMachines has to be set")
+                "cannot listen on \(address.quoted) in development mode: other machines can reach it; "
+                    + "use 127.0.0.1, or set allowsOtherMachines")
         }
         return try Socket.listening(at: found)
     }

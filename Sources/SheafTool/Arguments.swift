@@ -1,25 +1,25 @@
 import SheafBytes
 
-/// An option that a command knows.
+/// An option of a command.
 struct Option {
     let name: String
-    /// What stands for the option's value in the help; none for an option without one.
+    /// The placeholder of the value in the help; nil for a flag.
     var value: String?
-    /// Whether it may be given several times; of others the last counts.
+    /// Whether it may be given several times; otherwise the last value applies.
     var isRepeatable = false
     let summary: String
 
-    static let json = Option(name: "json", summary: "print JSON, one object a line")
-    static let help = Option(name: "help", summary: "print this help")
+    static let json = Option(name: "json", summary: "print one JSON object per line")
+    static let help = Option(name: "help", summary: "print this help and exit")
 }
 
-/// The words behind a command's name, sorted into operands and options.
+/// The parsed operands and options of a command.
 struct Arguments {
     private(set) var operands: [String] = []
     private var values: [String: [String]] = [:]
     private var flags: Set<String> = []
 
-    /// Sorts `words`; whatever is behind `--` is an operand.
+    /// Parses `words`; every word after `--` is an operand.
     init(_ words: ArraySlice<String>, options: [Option]) throws(ToolError) {
         var rest = words
         var isEnded = false
@@ -36,31 +36,31 @@ struct Arguments {
         }
     }
 
-    /// Whether an option without a value was given.
+    /// Whether a flag was given.
     func has(_ option: String) -> Bool {
         flags.contains(option)
     }
 
-    /// The value of an option, if it was given.
+    /// Returns the value of an option, or nil if it was not given.
     func value(_ option: String) -> String? {
         values[option]?.last
     }
 
-    /// The values of an option that may be given several times, in their order.
+    /// Returns all values of a repeatable option, in order.
     func allValues(_ option: String) -> [String] {
         values[option] ?? []
     }
 
-    /// The value of an option that is a number, if it was given.
+    /// Returns the value of a numeric option, or nil if it was not given.
     func number(_ option: String) throws(ToolError) -> UInt64? {
         guard let text = value(option) else { return nil }
         return try Self.number(text, of: "--\(option)")
     }
 
-    /// Reads a number that `name` is.
+    /// Parses a number; `name` is the option or operand named in the error.
     static func number(_ text: String, of name: String) throws(ToolError) -> UInt64 {
         guard text.utf8.allSatisfy({ (48...57).contains($0) }), let number = UInt64(text) else {
-            throw .usage("\(name) is a whole number such as 42, not '\(text.shortened)'")
+            throw .usage("\(name) must be a non-negative integer, not '\(text.shortened)'")
         }
         return number
     }
@@ -77,24 +77,24 @@ struct Arguments {
         guard parts[0].hasPrefix("--"), let option = options.first(where: { $0.name == name })
         else {
             throw .usage(
-                "there is no option '\(String(parts[0]).shortened)'"
+                "unknown option '\(String(parts[0]).shortened)'"
                     + Suggestion.text(for: name, among: options.map(\.name), prefix: "--"))
         }
         guard let placeholder = option.value else {
-            guard parts.count == 1 else { throw .usage("the option --\(name) takes no value") }
+            guard parts.count == 1 else { throw .usage("option --\(name) takes no value") }
             flags.insert(name)
             return
         }
         guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
-            throw .usage("the option --\(name) needs a value: --\(name) \(placeholder)")
+            throw .usage("option --\(name) requires a value: --\(name) \(placeholder)")
         }
         values[name, default: []].append(value)
     }
 }
 
-/// Guesses what somebody meant who mistyped a word.
+/// Suggestions for mistyped words.
 enum Suggestion {
-    /// `; did you mean '...'?`, or nothing when no word is near.
+    /// Returns `; did you mean '...'?`, or an empty text if no word is similar.
     static func text(for word: String, among words: [String], prefix: String = "") -> String {
         let limit = max(1, word.utf8.count / 3)
         let near = words.map { ($0, distance(word, $0)) }.filter { $0.1 <= limit }
@@ -103,7 +103,7 @@ enum Suggestion {
         return "; did you mean '\(prefix)\(near.0)'?"
     }
 
-    /// How many letters have to be changed, added or taken away, or swapped with their neighbors.
+    /// Returns the number of inserted, deleted, replaced and transposed bytes between two words.
     private static func distance(_ left: String, _ right: String) -> Int {
         let (left, right) = (Array(left.utf8.prefix(64)), Array(right.utf8))
         var older: [Int] = []

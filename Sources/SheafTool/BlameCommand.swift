@@ -4,26 +4,25 @@ import SheafDocument
 import SheafStorage
 
 extension Command {
-    /// Shows who set the fields of a document.
+    /// The command `sheaf blame`.
     static let blame = Command(
-        name: "blame", summary: "show which site and commit set each field of a document",
+        name: "blame", summary: "show which site and commit last set each field of a document",
         operands: ["PATH", "COLLECTION", "ID"],
         options: [.json],
         details: """
-            ID is JSON; what is no JSON is taken for a string. A line has the path of a field, what
-            stands there, the commit that brought it, and the time and the site of the write. A
-            field has several lines where sites wrote without having seen each other, and the
-            parts of a counter. A commit with <= before it is the oldest that is known to have it:
-            what came before was folded.
+            ID is JSON; if it is not valid JSON, it is a string. Each line has the path of a field,
+            the commit and the time of the write, the site that made it, and the value. A field has
+            several lines if sites wrote it concurrently, or if it is a counter, one for each part.
+            <= before a commit means this commit or an earlier one that has been compacted.
 
-            JSON keys: path (a list of names), kind (value, token, mark, restart, sum or olderSum),
-            value, commit, isExact, time, timeMilliseconds, stamp, site. What INSERT INITIAL has
-            written has no time, and the site "initial".
+            JSON keys: path (an array of names), kind (value, token, mark, restart, sum or
+            olderSum), value, commit, isExact, time, timeMilliseconds, stamp, site. A value
+            written by INSERT INITIAL has no time, and the site is "initial".
             """,
         run: BlameCommand.run)
 }
 
-/// `sheaf blame`.
+/// The implementation of `sheaf blame`.
 enum BlameCommand {
     @Sendable static func run(
         _ arguments: Arguments, _ output: Output
@@ -40,7 +39,7 @@ enum BlameCommand {
         guard let key = try reading.key(collection: collection, id: id),
             let blame = try blame(key, in: snapshot, at: path)
         else {
-            throw .failed("there is no document \("\(id)".shortened) in \(collection.shortened)")
+            throw .failed("no document \("\(id)".shortened) in collection \(collection.shortened)")
         }
         if !arguments.has("json"), !blame.exists {
             let time = blame.deletion.map { Timestamp.text($0.time.milliseconds) } ?? ""

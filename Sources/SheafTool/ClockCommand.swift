@@ -4,35 +4,36 @@ import SheafDocument
 import SheafStorage
 
 extension Command {
-    /// Shows and repairs stamps that are ahead of the clock.
+    /// The command `sheaf clock`.
     static let clock = Command(
-        name: "clock", summary: "list stamps that are ahead of the clock, or repair them",
+        name: "clock", summary: "list or repair stamps that are ahead of the clock",
         operands: ["PATH"],
         options: [
             Option(
                 name: "repair",
-                summary: "write the documents anew with stamps of now, as ordinary commits"),
+                summary: "rewrite the documents with current stamps, in ordinary commits"),
             .json,
         ],
         details: """
-            A store that wrote while its clock was ahead has stamps of times that have not come yet,
-            and goes on from the latest of them. Other peers set such documents aside until then.
-            Set the clock first, and run this on the store that wrote them. With --repair the store
-            must not be in use; its peers get the documents when it is opened again. Repair one
-            store, and let the others sync, before you repair a second one.
+            A store that wrote while its clock was ahead has stamps in the future and continues
+            from the latest of them. Other peers quarantine such documents until their clocks
+            reach the stamps. Set the clock first, then run this command on the store that wrote
+            the stamps. --repair requires that the store is not in use; its peers receive the
+            documents after it is reopened. Repair one store, and wait until all peers have
+            synced, before repairing another one.
 
-            A line has how far the latest stamp of a site is ahead, the site, the collection, and
-            the id of the document.
+            Each line has how far the latest stamp of a site is ahead, the site, the number of
+            stamps, the collection, and the id of the document.
 
-            JSON: a line for the clock of the store has type ("clock") and aheadMilliseconds (null
-            where it is not ahead); a document has type ("document"), collection, id, site, time,
-            timeMilliseconds, stamp, aheadMilliseconds and stamps. The last line of a repair has type
-            ("repair"), documents, clockAheadMilliseconds and commit.
+            JSON keys: type "clock" has aheadMilliseconds, null if the clock of the store is not
+            ahead. Type "document" has collection, id, site, time, timeMilliseconds, stamp,
+            aheadMilliseconds and stamps. With --repair the only line has the type "repair", and
+            documents, clockAheadMilliseconds and commit.
             """,
         run: ClockCommand.run)
 }
 
-/// `sheaf clock`.
+/// The implementation of `sheaf clock`.
 enum ClockCommand {
     @Sendable static func run(
         _ arguments: Arguments, _ output: Output
@@ -66,7 +67,7 @@ enum ClockCommand {
         } catch {
             throw failure(error, at: path)
         }
-        if !isJSON, count == 0 { output.write("no document has a stamp that is ahead") }
+        if !isJSON, count == 0 { output.write("no document has a stamp ahead of the clock") }
         return .ok
     }
 
@@ -123,9 +124,9 @@ enum ClockCommand {
                 ? "1 document was" : "\(repair.documentCount) documents were"
             let clock =
                 repair.clockAhead.map {
-                    "the clock of the store was \(ClockReport.text($0)) ahead and is set; "
+                    "the clock of the store was \(ClockReport.text($0)) ahead and was reset; "
                 } ?? ""
-            output.write(clock + documents + " written anew")
+            output.write(clock + documents + " rewritten")
             return .ok
         }
         var line = JSONLine()

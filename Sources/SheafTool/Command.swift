@@ -1,14 +1,14 @@
 import SheafBytes
 
-/// One of the things that the tool does.
+/// A subcommand of the tool.
 struct Command: Sendable {
     let name: String
-    /// One line for the list of commands.
+    /// The description in the list of commands, on one line.
     let summary: String
-    /// What stands for the operands in the help, all of which have to be given.
+    /// The placeholders of the operands in the help; all operands are required.
     let operands: [String]
     let options: [Option]
-    /// What the help says behind the options.
+    /// The text of the help after the options.
     let details: String
     let run: @Sendable (Arguments, Output) throws(ToolError) -> ExitCode
 
@@ -19,7 +19,7 @@ struct Command: Sendable {
         .peerList, .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo,
     ]
 
-    /// How the command is written.
+    /// The synopsis on one line.
     var usage: String {
         var words = ["sheaf", name] + operands
         words += options.map { option in
@@ -29,7 +29,7 @@ struct Command: Sendable {
         return words.joined(separator: " ")
     }
 
-    /// The same in lines that are not too long.
+    /// The synopsis, wrapped for the help.
     private var wrappedUsage: String {
         var lines = [""]
         for part in usage.split(separator: "[") {
@@ -45,7 +45,7 @@ struct Command: Sendable {
 
     private static let usageWidth = 92
 
-    /// The help of the command.
+    /// The help text of the command.
     var help: String {
         let options = options + [.help]
         let terms = options.map { "--\($0.name)" + ($0.value.map { " \($0)" } ?? "") }
@@ -62,7 +62,7 @@ struct Command: Sendable {
         return lines.joined(separator: "\n") + "\n\n" + details
     }
 
-    /// Reads the words behind the command's name and does what they say.
+    /// Parses the words after the command's name and runs the command.
     func run(_ words: ArraySlice<String>, _ output: Output) throws(ToolError) -> ExitCode {
         let arguments = try Arguments(words, options: options + [.help])
         if arguments.has(Option.help.name) {
@@ -71,14 +71,15 @@ struct Command: Sendable {
         }
         let given = arguments.operands.count
         guard given >= operands.count else {
-            throw .usage("\(operands[given]) is missing: \(usage)")
+            throw .usage("missing \(operands[given]); usage: \(usage)")
         }
         guard given == operands.count else {
             throw .usage(
-                "'\(arguments.operands[operands.count].shortened)' is one too many: \(usage)")
+                "unexpected argument '\(arguments.operands[operands.count].shortened)'; usage: "
+                    + usage)
         }
         if let empty = arguments.operands.firstIndex(of: "") {
-            throw .usage("\(operands[empty]) is empty: \(usage)")
+            throw .usage("\(operands[empty]) is empty; usage: \(usage)")
         }
         return try run(arguments, output)
     }

@@ -1,34 +1,35 @@
 import SheafStorage
 
 extension Command {
-    /// Folds old commits.
+    /// The command `sheaf compact`.
     static let compact = Command(
-        name: "compact", summary: "fold everything before the history horizon",
+        name: "compact", summary: "discard history older than the horizon",
         operands: ["PATH"],
         options: [
-            Option(name: "dry-run", summary: "print the plan and write nothing"),
+            Option(name: "dry-run", summary: "print the plan without writing anything"),
             Option(
-                name: "keep-commits", value: "N", summary: "fold no file that holds the newest N"),
+                name: "keep-commits", value: "N",
+                summary: "keep files with any of the newest N commits"),
             Option(
                 name: "keep-bytes", value: "N",
-                summary: "fold no file that holds the newest N bytes of log"),
+                summary: "keep files with any of the newest N bytes of log"),
             .json,
         ],
         details: """
-            Folds old segments into base files, which hold what is still needed of them, and
-            writes a checkpoint. A file lies before the horizon when it is older than either of
-            the bounds: by default \(HistoryHorizon().commits) commits and
+            Rewrites old segments as base files that contain live operations only, and writes a
+            checkpoint. A file is older than the horizon if it is beyond either of the bounds, by
+            default \(HistoryHorizon().commits) commits and
             \(Quantity.bytes(HistoryHorizon().bytes)) of log. If only one bound is given, the other
-            does not count.
+            one is unlimited.
 
-            JSON: a plan has the keys type ("plan"), files, segments, bytes, liveBytes. The last
-            line has type ("result"), dryRun, plans, logBytesBefore, checkpointBytesBefore,
-            logBytesAfter and checkpointBytesAfter, which are null in a dry run.
+            JSON keys: type "plan" has files, segments, bytes and liveBytes. The last line has
+            type "result", dryRun, plans, logBytesBefore, checkpointBytesBefore, logBytesAfter and
+            checkpointBytesAfter; the last two are null in a dry run.
             """,
         run: CompactCommand.run)
 }
 
-/// `sheaf compact`.
+/// The implementation of `sheaf compact`.
 enum CompactCommand {
     @Sendable static func run(
         _ arguments: Arguments, _ output: Output
@@ -55,7 +56,7 @@ enum CompactCommand {
         return .ok
     }
 
-    /// What would be folded, and what the store consists of now.
+    /// Returns the planned compactions, and the statistics of the store before them.
     private static func plan(
         _ path: String, _ options: LogStoreOptions
     ) throws(ToolError) -> (plans: [CompactionPlan], statistics: StoreStatistics) {
@@ -69,7 +70,7 @@ enum CompactCommand {
         }
     }
 
-    /// Folds everything that can be; returns what the store consists of then.
+    /// Runs all planned compactions; returns the statistics of the store after them.
     private static func compact(
         _ path: String, _ options: LogStoreOptions
     ) throws(StorageError) -> StoreStatistics {
@@ -83,9 +84,9 @@ enum CompactCommand {
         let first = plan.files.first?.name ?? ""
         let last = plan.files.last?.name ?? ""
         let names = first == last ? first : "\(first) to \(last)"
-        return "fold \(Quantity.count(plan.files.count, "file")), \(names): "
+        return "compact \(Quantity.count(plan.files.count, "file")), \(names): "
             + "\(Quantity.bytes(plan.length)), of which at least "
-            + "\(Quantity.bytes(plan.liveLength)) stay"
+            + "\(Quantity.bytes(plan.liveLength)) are live"
     }
 
     private static func result(
@@ -99,8 +100,8 @@ enum CompactCommand {
         }
         let gain = plans.reduce(0) { $0 + $1.length - $1.liveLength }
         return plans.isEmpty
-            ? "nothing lies before the horizon"
-            : "log \(log) now, at most \(Quantity.bytes(gain)) less then"
+            ? "nothing is older than the horizon"
+            : "log \(log); compaction would free at most \(Quantity.bytes(gain))"
     }
 
     private static func json(_ plan: CompactionPlan) -> String {

@@ -3,14 +3,14 @@ import SheafDocument
 import SheafQuery
 import SheafStorage
 
-/// Operations on documents as lines for people and for programs.
+/// The text and JSON forms of document operations.
 enum DocumentLines {
-    /// So much of a document is shown.
+    /// Maximum length of a printed document value.
     private static let valueLength = 160
-    /// So many documents of a commit are named in the log.
+    /// Maximum number of documents of a commit named in the log.
     private static let namedCount = 3
 
-    /// What an operation means, in one line and perhaps some more for what it changes.
+    /// Returns the description of an operation; further lines list the changed fields.
     static func lines(
         _ meaning: DocumentReading.Meaning, _ logged: LoggedOperation
     ) -> [String] {
@@ -21,7 +21,7 @@ enum DocumentLines {
         case .origin(let origin):
             let time = Timestamp.text(origin.stamp.time.milliseconds)
             return [
-                "written by \(DocumentReading.text(origin.stamp.site)) at \(time), came from "
+                "written by \(DocumentReading.text(origin.stamp.site)) at \(time), received from "
                     + "\(DocumentReading.text(origin.peer)) as its commit \(origin.commit)"
             ]
         case .name(let number, let name):
@@ -63,7 +63,7 @@ enum DocumentLines {
         }
     }
 
-    /// Adds what an operation means to a line of JSON.
+    /// Adds the fields that describe an operation to a JSON line.
     static func add(_ meaning: DocumentReading.Meaning, to line: inout JSONLine) {
         switch meaning {
         case .origin(let origin):
@@ -104,12 +104,12 @@ enum DocumentLines {
         }
     }
 
-    /// The paths of an index with their directions.
+    /// Returns the paths of an index with their sort directions.
     static func fields(of definition: IndexDefinition) -> [String] {
         definition.fields.map { DocumentReading.text($0.path) + ($0.isDescending ? " DESC" : "") }
     }
 
-    /// The documents of a commit, as far as they go into a line.
+    /// Returns the first documents of a commit and the number of the remaining ones.
     static func summary(_ operations: [LoggedOperation], _ reading: DocumentReading) -> String {
         var titles: [String] = []
         var count = 0
@@ -126,12 +126,12 @@ enum DocumentLines {
         return "  " + titles.joined(separator: ", ") + rest
     }
 
-    /// The collection, which may have any name, and the id.
+    /// Returns the collection, with unprintable bytes escaped, and the id.
     private static func title(_ document: DocumentReading.DocumentMeaning) -> String {
         ReadableBytes.text(Array(document.collection.utf8)) + " " + text(document.id)
     }
 
-    /// A value as JSON in which nothing harms a terminal.
+    /// Returns a value as JSON with control characters escaped.
     static func text(_ value: Value) -> String { TerminalText.visible(value.json) }
 
     private static func cut(_ text: String) -> String {

@@ -3,38 +3,39 @@ import SheafBytes
 import SheafDocument
 import SheafStorage
 
-/// What keys and payloads mean in a store of documents, as far as they can be made out.
+/// A decoder of the operations of a document store.
 ///
-/// A store may hold something else, or be damaged: what makes no sense is left to who shows bytes.
+/// The store may be damaged or may not be a document store; operations that cannot be decoded are
+/// shown as bytes.
 final class DocumentReading {
-    /// What an operation is about.
+    /// The decoded content of an operation.
     enum Meaning {
         case origin(CommitOrigin)
         case name(number: Int, String)
         case collection(number: Int, String)
         case site(Site)
-        /// The sites that the store had before the current one.
+        /// The former sites of the store.
         case formerSites([Site])
         /// The latest time of the clock.
         case clock(HybridTime)
-        /// Number of periods in which the site of another store made no write; nil where they are forgotten.
+        /// Number of write pauses recorded for the site of another store; nil removes the record.
         case pauses(Site, count: Int?)
-        /// What an index is of; nothing where it is taken away.
+        /// The definition of an index; nil removes the index.
         case index(collection: String, number: Int, IndexDefinition?)
         /// A token of an attachment without a proof of possession.
         case unprovenToken(AttachmentID, isRemoved: Bool)
         case document(DocumentMeaning)
     }
 
-    /// What an operation does to a document.
+    /// The effect of an operation on a document.
     struct DocumentMeaning {
         let collection: String
         let id: Value
-        /// Nothing where the document is taken away.
+        /// The form of the payload; nil if the document is evicted.
         var form: Form?
-        /// What is seen of it; only where the operation has all of it.
+        /// The visible value, if the operation contains the complete document.
         var value: Object?
-        /// The paths that were written, and those of which something was removed.
+        /// The paths that were written; `removed` has the paths below which fields were removed.
         var changed: [String] = []
         var removed: [String] = []
     }
@@ -53,7 +54,7 @@ final class DocumentReading {
         self.reader = reader
     }
 
-    /// What an operation means; nothing where it is none of a store of documents.
+    /// Decodes an operation; returns nil if it is not an operation of a document store.
     func meaning(of operation: Operation) -> Meaning? {
         guard let key = StoreKey(operation.key) else { return nil }
         let payload = operation.payload
@@ -137,12 +138,12 @@ final class DocumentReading {
         return paths.filter { seen.insert(Array($0.utf8)).inserted }
     }
 
-    /// The key of a document; an id that is no JSON is taken for a string.
+    /// Returns the key of a document; an id that is not valid JSON is a string.
     func key(collection: String, id: String) throws(ToolError) -> [UInt8]? {
         guard let directory else { return nil }
         guard let number = directory.number(ofCollection: collection) else {
             throw .failed(
-                "there is no collection '\(collection.shortened)'" + suggestion(collection))
+                "no such collection: '\(collection.shortened)'" + suggestion(collection))
         }
         let value = (try? Value(json: id)) ?? .string(id)
         do throws(DocumentID.Refusal) {
@@ -158,16 +159,17 @@ final class DocumentReading {
         Suggestion.text(for: collection, among: directory?.collections ?? [])
     }
 
-    /// The names of the store as they are now.
+    /// Returns the current catalog of the store.
     func namesAndCollections() throws(ToolError) -> Directory {
         guard let directory else {
-            throw .failed("the store's names cannot be read; 'sheaf verify' tells why")
+            throw .failed("cannot read the catalog of the store; run 'sheaf verify' for the reason")
         }
         return directory
     }
 
-    /// A path as text: names behind slashes, what would be taken for something else escaped, and a
-    /// point for the document itself.
+    /// Returns a path as text: a slash before each name, special characters escaped.
+    ///
+    /// The path of the document itself is a period.
     static func text(_ path: [String]) -> String {
         path.isEmpty
             ? "."
@@ -176,7 +178,7 @@ final class DocumentReading {
             }.joined()
     }
 
-    /// A site, as stamps show it.
+    /// Returns a site in the form used by stamps.
     static func text(_ site: Site) -> String {
         if site == .initial { return "initial" }
         let digits = String(site.rawValue, radix: 16)

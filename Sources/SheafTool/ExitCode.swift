@@ -1,10 +1,10 @@
-/// What the tool answers to the shell.
+/// The exit code of the tool.
 enum ExitCode: Int32 {
     case ok = 0
-    /// The command could not do what it was asked.
+    /// The command failed.
     case failed = 1
-    /// The store is damaged, or something of it was lost.
+    /// The store is damaged, or data was lost.
     case damaged = 3
-    /// The command line makes no sense (EX_USAGE of sysexits).
+    /// Invalid usage of the command line (EX_USAGE of sysexits.h).
     case usage = 64
 }

@@ -1,4 +1,4 @@
-/// One JSON object on one line, its keys in the order in which they are added.
+/// A JSON object on one line, with its keys in insertion order.
 struct JSONLine {
     private(set) var text = "{"
 
@@ -15,28 +15,28 @@ struct JSONLine {
         add(key, raw: value.map { String($0) } ?? "null")
     }
 
-    /// Adds a truth value.
+    /// Adds a Boolean.
     mutating func add(_ key: String, _ value: Bool) {
         add(key, raw: value ? "true" : "false")
     }
 
-    /// Adds a text, or null.
+    /// Adds a string, or null.
     mutating func add(_ key: String, _ value: String?) {
         add(key, raw: value.map(Self.quoted) ?? "null")
     }
 
-    /// Adds a list of texts.
+    /// Adds an array of strings.
     mutating func add(_ key: String, _ values: [String]) {
         add(key, raw: "[" + values.map(Self.quoted).joined(separator: ",") + "]")
     }
 
-    /// Adds a moment: as text under `key`, and in milliseconds under its own key.
+    /// Adds a time: as text under `key`, and in milliseconds under `key` + "Milliseconds".
     mutating func add(_ key: String, at milliseconds: UInt64?) {
         add(key, milliseconds.map(Timestamp.text))
         add(key + "Milliseconds", milliseconds)
     }
 
-    /// Adds a value that is JSON already.
+    /// Adds a value that is already encoded as JSON.
     mutating func add(_ key: String, raw value: String) {
         if text.utf8.count > 1 { text += "," }
         text += Self.quoted(key) + ":" + value

@@ -1,30 +1,30 @@
 import SheafStorage
 
 extension Command {
-    /// Lists commits.
+    /// The command `sheaf log`.
     static let log = Command(
         name: "log", summary: "list the commits of a store", operands: ["PATH"],
         options: [
-            Option(name: "since", value: "COMMIT", summary: "only commits behind this one"),
+            Option(name: "since", value: "COMMIT", summary: "list commits after this one"),
             Option(
                 name: "limit", value: "N",
-                summary: "only the first N, or with --reverse the newest N"),
-            Option(name: "reverse", summary: "the newest first"),
-            Option(name: "oneline", summary: "the commit, its operations and its bytes alone"),
+                summary: "list the first N commits, with --reverse the newest N"),
+            Option(name: "reverse", summary: "list the newest commits first"),
+            Option(name: "oneline", summary: "print the commit, its operations and its bytes only"),
             .json,
         ],
         details: """
-            A line has the commit, its time, its operations, its bytes, the segment and offset
-            where it begins, and the first of its documents. Of a folded commit, compaction has kept the operations that
-            are still needed, and not the time.
+            Each line has the commit, its time, its operations, its bytes, its position (segment
+            and offset), and its first documents. Compaction keeps the live operations of a
+            folded commit, but not its time.
 
-            JSON keys: commit, time, timeMilliseconds, operations, bytes, position, folded. A time
-            that was not kept is null.
+            JSON keys: commit, time, timeMilliseconds, operations, bytes, position, folded. The
+            time of a folded commit is null.
             """,
         run: LogCommand.run)
 }
 
-/// `sheaf log`.
+/// The implementation of `sheaf log`.
 enum LogCommand {
     private enum Format { case full, short, json }
 
@@ -53,7 +53,7 @@ enum LogCommand {
             }
         }
         if let torn = commits.tornTail {
-            output.tell("a crash left a torn tail, which the next opening cuts: \(torn)")
+            output.tell("a torn tail, which the next opening truncates: \(torn)")
         }
         return .ok
     }
@@ -85,7 +85,7 @@ enum LogCommand {
         var lines: [String] = []
         while let commit = try next(&commits, at: path) {
             lines.append(text(of: commit, format, reading))
-            // Cut now and then, so that a short answer from a long log takes little memory.
+            // Trimmed in batches, so that a small limit on a long log needs little memory.
             if lines.count / 2 > max(limit, 1_024) { lines.removeFirst(lines.count - limit) }
         }
         for line in lines.suffix(limit).reversed() { output.write(line) }

@@ -6,15 +6,15 @@
     import Darwin
 #endif
 
-/// Data to standard output, in large writes; everything else to standard error.
+/// The output of the tool: buffered data to standard output, messages to standard error.
 final class Output {
     private static let bufferLength = 64 << 10
 
     private var buffer: [UInt8] = []
-    /// Whether the reader has gone away: then nobody wants the rest.
+    /// Whether the reader of standard output has closed it; further data is discarded.
     private(set) var isClosed = false
     private var failure: Int32?
-    /// Whether standard output goes to a terminal, which takes some bytes for commands.
+    /// Whether standard output is a terminal, which interprets control characters.
     let isTerminal = isatty(STDOUT_FILENO) == 1
 
     /// Writes a line of data.
@@ -24,13 +24,13 @@ final class Output {
         if buffer.count >= Self.bufferLength { flush() }
     }
 
-    /// Writes data as they are.
+    /// Writes data unchanged.
     func write(raw bytes: UnsafeRawBufferPointer) {
         buffer.append(contentsOf: bytes)
         if buffer.count >= Self.bufferLength { flush() }
     }
 
-    /// Writes out what is buffered.
+    /// Writes the buffered data to standard output.
     func flush() {
         defer { buffer.removeAll(keepingCapacity: true) }
         guard !isClosed, failure == nil else { return }
@@ -39,26 +39,26 @@ final class Output {
         }
     }
 
-    /// Writes out the rest; an error when the system took not all of it.
+    /// Writes the remaining data; throws if any write has failed.
     func finish() throws(ToolError) {
         flush()
         guard let failure else { return }
         throw .failed("cannot write to standard output: \(String(cString: strerror(failure)))")
     }
 
-    /// Tells people something that is no data.
+    /// Writes a message to standard error.
     func tell(_ line: String) {
-        // What was found before is shown before.
+        // Flushed first, so that data and messages appear in order.
         flush()
         _ = Self.write(Array("sheaf: \(line)\n".utf8), to: STDERR_FILENO)
     }
 
-    /// Writes a line of data at once, from any thread; who stops reading misses it.
+    /// Writes a line to standard output unbuffered, from any thread; errors are ignored.
     static func writeNow(_ line: String) {
         _ = write(Array("\(line)\n".utf8), to: STDOUT_FILENO)
     }
 
-    /// The error number of a write that failed.
+    /// Writes all bytes; returns the error number of a failed write, or nil.
     private static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
         bytes.withUnsafeBytes { bytes in
             var done = 0

@@ -2,7 +2,7 @@ import Sheaf
 import SheafDocument
 import SheafQuery
 
-/// Prints what a statement came to.
+/// The output of the result of a statement.
 struct QueryAnswer {
     private let statement: Statement
     private let mode: ResultMode
@@ -14,7 +14,7 @@ struct QueryAnswer {
         self.output = output
     }
 
-    /// Whether the answer is a plan as a tree instead of rows.
+    /// Whether the result is a plan printed as a tree.
     var isPlanText: Bool {
         guard case .explain = statement.body else { return false }
         return mode.isForPeople
@@ -29,7 +29,7 @@ struct QueryAnswer {
 
     /// Prints the rows, the profile and the commit.
     func print(_ outcome: QueryOutcome) throws(QueryError) {
-        // The bytes of the rows are valid as long as what they were read from.
+        // The rows refer to the memory of the reader.
         defer { withExtendedLifetime(outcome.reader) {} }
         let rows = ResultRows(outcome.rows, outcome.reader.names)
         if hasRows { try ResultPrinter(mode: mode, output: output).print(rows) }
@@ -37,7 +37,7 @@ struct QueryAnswer {
         if let commit = outcome.commit { print(commit, outcome) }
     }
 
-    /// Whether the statement gives rows, be they none.
+    /// Whether the statement returns rows.
     private var hasRows: Bool {
         switch statement.kind {
         case .reading, .advising, .system: true
@@ -66,7 +66,7 @@ struct QueryAnswer {
 
     private func print(profile: Object?) {
         guard let profile, let content = profile[ResultRows.profileName] else {
-            output.tell("there is no profile of a statement that writes")
+            output.tell("no profile: the statement writes")
             return
         }
         if case .json = mode {
@@ -79,7 +79,7 @@ struct QueryAnswer {
             return
         }
         output.write("")
-        // So far to the right Markdown leaves lines as they are.
+        // Markdown shows text indented by four columns unchanged.
         let margin = mode == .markdown ? "    " : ""
         for line in lines { output.write(margin + line) }
     }
@@ -97,14 +97,14 @@ extension Statement.Body {
     }
 }
 
-/// What PROFILE has found out, as a tree: an operator a line, below it those that it reads from.
+/// The result of PROFILE as a tree: one operator per line, its inputs indented below.
 enum ProfileTree {
     private static let operatorName = "#operator"
     private static let childrenName = "children"
-    /// No plan is so deep, and so no row that only looks like one makes this go on and on.
+    /// Maximum depth, which no plan reaches; it bounds the recursion for rows that resemble plans.
     private static let maximumDepth = 64
 
-    /// The lines of the tree.
+    /// Returns the lines of the tree.
     static func lines(of profile: Value) -> [String] {
         guard case .object(let object) = profile, let plan = object["plan"] else {
             return [TerminalText.visible(profile.json)]

@@ -4,43 +4,43 @@ import SheafQuery
 import SheafStorage
 
 extension Command {
-    /// Runs a statement.
+    /// The command `sheaf query`.
     static let query = Command(
-        name: "query", summary: "run a statement, and print the rows that it gives",
+        name: "query", summary: "run a statement and print its rows",
         operands: ["PATH", "STATEMENT"],
         options: [
             Option(
                 name: "arg", value: "NAME=JSON", isRepeatable: true,
-                summary: "the value of the parameter :NAME"),
+                summary: "set the parameter :NAME"),
             Option(
                 name: "mode", value: "MODE",
-                summary: "how rows are printed: table (as by default), json, csv, markdown, line"),
-            Option(name: "explain", summary: "print the plan, and run nothing"),
-            Option(name: "profile", summary: "print what each operator did below the rows"),
-            Option(name: "timer", summary: "print how long it took, to standard error"),
+                summary: "output mode: table (default), json, csv, markdown or line"),
+            Option(name: "explain", summary: "print the plan without running the statement"),
+            Option(name: "profile", summary: "print the profile of each operator after the rows"),
+            Option(name: "timer", summary: "print the elapsed time to standard error"),
         ],
         details: """
             STATEMENT is one statement; - reads it from standard input. A statement that writes
-            opens the store for writing, and is one commit; any other changes nothing, and other
-            programs may read at the same time. A store is never made.
+            opens the store for writing and is one commit. Any other statement only reads, and
+            other processes may read concurrently. The store must exist.
 
-            table cuts long values off; line and markdown do not. In all three a missing field is
-            empty or left out, and characters that harm terminals are escaped as in JSON. A
-            statement that writes ends with "commit N, M documents changed".
+            The mode table truncates long values; line and markdown do not. In all three a missing
+            field is empty or omitted, and control characters are escaped as in JSON. The output
+            of a statement that writes ends with "commit N, M documents changed".
 
-            json prints a row a line. A statement that writes prints a last line with the JSON
-            keys commit, changed (how many documents) and ids; one that makes or drops an index,
-            with commit alone. csv is that of RFC 4180, the names of the fields first: a missing
-            field is empty, null is null, and the texts "" and "null" stand in quotes. What is no
-            row goes to standard error.
+            The mode json prints one row per line. The last line of a statement that writes has
+            the JSON keys commit, changed (the number of documents) and ids; that of CREATE INDEX
+            and DROP INDEX has commit only. The mode csv follows RFC 4180 and starts with the field
+            names: a missing field is empty, null is null, and the strings "" and "null" are
+            quoted. Everything but rows goes to standard error.
 
-            A statement that is not written well, or lacks an argument, ends the command with exit
-            code 64; one that cannot be done, with 1.
+            The exit code is 64 if the statement is invalid or a parameter is missing, and 1 if
+            it fails.
             """,
         run: QueryCommand.run)
 }
 
-/// `sheaf query`.
+/// The implementation of `sheaf query`.
 enum QueryCommand {
     @Sendable static func run(
         _ arguments: Arguments, _ output: Output
@@ -50,7 +50,7 @@ enum QueryCommand {
         let values = ArgumentValues(try StatementInput.arguments(arguments.allValues("arg")))
         let isExplaining = arguments.has("explain")
         guard !isExplaining || !arguments.has("profile") else {
-            throw .usage("--explain runs nothing that --profile could look at: give one of them")
+            throw .usage("--explain and --profile are mutually exclusive")
         }
         let text = try StatementInput.text(arguments.operands[1])
         var timer = QueryTimer()
@@ -121,7 +121,7 @@ enum QueryCommand {
         try onStore(at: path) { () throws(StorageError) in try store.close() }
     }
 
-    /// Runs a statement; what it has changed is on the disk when this returns.
+    /// Runs a statement; its changes are durable when this returns.
     private static func execute(
         _ statement: Statement, _ values: ArgumentValues, on store: StoreEngine,
         at path: String, _ timer: inout QueryTimer
@@ -144,7 +144,7 @@ enum QueryCommand {
 }
 
 extension Statement {
-    /// Whether it needs the store to be open for writing.
+    /// Whether the store must be opened for writing.
     fileprivate var isWriting: Bool {
         if case .explain = body { return false }
         switch kind {
@@ -153,7 +153,7 @@ extension Statement {
         }
     }
 
-    /// EXPLAIN or PROFILE of the statement, unless it is that already.
+    /// Returns EXPLAIN or PROFILE of the statement, or the statement itself if it is one of them.
     fileprivate func wrapped(_ wrap: (Body) -> Body) -> Statement {
         switch body {
         case .explain, .profile: self
@@ -164,7 +164,7 @@ extension Statement {
     }
 }
 
-/// Runs what a statement does to the store at `path`, and lets its errors out as the tool's.
+/// Runs `body` and converts its errors to errors of the tool for the store at `path`.
 private func onStatement<Value>(
     at path: String, _ body: () throws(QueryError) -> Value
 ) throws(ToolError) -> Value {

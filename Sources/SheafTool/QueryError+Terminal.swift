@@ -1,8 +1,9 @@
 import SheafQuery
 
 extension QueryError {
-    /// The error as its description has it, so that the mark stands where the terminal shows what is
-    /// marked.
+    /// The description of the error, safe for terminals.
+    ///
+    /// The mark is aligned with the marked text as the terminal displays it.
     var terminalText: String {
         var lines = [TerminalText.visible(message)]
         if let excerpt {

@@ -1,27 +1,27 @@
 import SheafStorage
 
-/// How long the parts of a command took.
+/// The elapsed time of each phase of a command.
 struct QueryTimer {
-    /// How many rows the result has.
+    /// The number of rows in the result.
     var rowCount: Int?
 
     private let clock = LogStoreOptions().clock
     private var since: UInt64
     private var laps: [(name: String, nanoseconds: UInt64)] = []
 
-    /// Begins with the first part.
+    /// Starts the first phase.
     init() {
         since = clock.monotonicNanoseconds()
     }
 
-    /// Ends a part, and begins with the next.
+    /// Ends the current phase under `name`, and starts the next one.
     mutating func lap(_ name: String) {
         let now = clock.monotonicNanoseconds()
         laps.append((name, now &- since))
         since = now
     }
 
-    /// The parts in one line, and the number of the rows.
+    /// The phases and the number of rows, on one line.
     var text: String {
         let parts = laps.map { "\($0.name) \(Self.milliseconds($0.nanoseconds))" }
         let rows = rowCount.map { [Quantity.count($0, "row")] } ?? []

@@ -1,10 +1,10 @@
 import SheafBytes
 
-/// How rows are printed.
+/// The output mode for rows.
 enum ResultMode: String, CaseIterable {
     case table, json, csv, markdown, line
 
-    /// The mode that `--mode` names.
+    /// Creates the mode named by `--mode`; the default is `table`.
     init(named name: String?) throws(ToolError) {
         guard let name else {
             self = .table
@@ -13,13 +13,13 @@ enum ResultMode: String, CaseIterable {
         guard let mode = Self(rawValue: name) else {
             let names = Self.allCases.map(\.rawValue)
             throw .usage(
-                "there is no mode '\(name.shortened)'" + Suggestion.text(for: name, among: names)
-                    + "; there are \(names.joined(separator: ", "))")
+                "unknown mode '\(name.shortened)'" + Suggestion.text(for: name, among: names)
+                    + "; the modes are \(names.joined(separator: ", "))")
         }
         self = mode
     }
 
-    /// Whether a sentence or a tree among the rows is understood by who reads them.
+    /// Whether messages and trees may be printed among the rows.
     var isForPeople: Bool {
         switch self {
         case .table, .markdown, .line: true

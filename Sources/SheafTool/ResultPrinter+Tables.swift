@@ -1,12 +1,12 @@
 import SheafDocument
 import SheafQuery
 
-/// Tables, for terminals and in Markdown.
+/// Tables for terminals and in Markdown.
 extension ResultPrinter {
-    /// Cells of a table are cut off behind so many columns of a terminal, however wide it is.
+    /// Maximum width of a table cell, in columns of the terminal.
     private static let maximumWidth = 60
 
-    /// Prints the rows below each other, and their number.
+    /// Prints the rows as an aligned table, and their number.
     func printTable(_ rows: ResultRows) throws(QueryError) {
         var columns = try ResultColumns(of: rows, measuring: { Self.cell($0).width }).all
         for (index, column) in columns.enumerated() {
@@ -41,7 +41,7 @@ extension ResultPrinter {
             line += fitted.text.utf8
             if !isNumber { line += gap }
         }
-        // Nobody sees the spaces at the end, but who copies them.
+        // Trailing spaces would only matter when the text is copied.
         while line.last == 0x20 { line.removeLast() }
         output.write(String(decoding: line, as: UTF8.self))
     }
@@ -63,7 +63,7 @@ extension ResultPrinter {
 
     // MARK: Markdown
 
-    /// Prints the rows as a table of GitHub's Markdown.
+    /// Prints the rows as a table in GitHub Flavored Markdown.
     func printMarkdown(_ rows: ResultRows) throws(QueryError) {
         let columns = try ResultColumns(of: rows).all
         guard !columns.isEmpty else { return }
@@ -79,9 +79,9 @@ extension ResultPrinter {
         output.write("| " + cells.joined(separator: " | ") + " |")
     }
 
-    /// A text that Markdown shows as it is.
+    /// Returns the text with the special characters of Markdown escaped.
     private static func escaped(_ text: String) -> String {
-        // One underscore alone begins nothing, and most names of fields have no more.
+        // A single underscore has no meaning in Markdown, and most field names have at most one.
         let hasUnderscores = text.utf8.count { $0 == UInt8(ascii: "_") } > 1
         var escaped = ""
         for scalar in text.unicodeScalars {

@@ -1,9 +1,10 @@
 import SheafDocument
 import SheafQuery
 
-/// Prints the rows of a result.
+/// The output of the rows of a result.
 ///
-/// Modes with columns look at all rows twice, first for the columns: so none is kept in memory.
+/// Modes with columns iterate over the rows twice, first to find the columns, so that no row is
+/// kept in memory.
 struct ResultPrinter {
     let mode: ResultMode
     let output: Output
@@ -23,7 +24,7 @@ struct ResultPrinter {
         }
     }
 
-    /// A value as it is read by people: texts without quotes, all else as JSON.
+    /// Returns a value as text: strings without quotes, other values as JSON.
     static func text(_ value: Value) -> String {
         if case .string(let text) = value { return text }
         return value.json
@@ -55,7 +56,7 @@ struct ResultPrinter {
 
     // MARK: CSV
 
-    /// RFC 4180: what reads it wants the bytes as they are, unless it is a terminal.
+    /// Prints RFC 4180 records, with control characters escaped only on a terminal.
     private func printDelimited(_ rows: ResultRows) throws(QueryError) {
         let columns = try ResultColumns(of: rows).all
         guard !columns.isEmpty else { return }
@@ -76,7 +77,7 @@ struct ResultPrinter {
         var needsQuotes = cell.utf8.contains {
             [UInt8(ascii: "\""), UInt8(ascii: ","), 0x0A, 0x0D].contains($0)
         }
-        // So that they differ from what is missing, and from null.
+        // The quotes distinguish these strings from missing values and null.
         if case .string = value, cell.isEmpty || cell == "null" { needsQuotes = true }
         guard needsQuotes else { return cell }
         var quoted: [UInt8] = [UInt8(ascii: "\"")]

@@ -1,23 +1,23 @@
 import SheafDocument
 import SheafQuery
 
-/// The rows of a result, which are decoded one by one each time that somebody goes over them.
+/// The rows of a result, decoded one by one on each iteration.
 struct ResultRows {
     private let items: ArraySlice<ResultItem>
     private let names: NameTable
-    /// The columns of the projection; none where rows are whole documents.
+    /// The columns of the projection; nil if the rows are complete documents.
     let columns: [String]?
 
     var count: Int { items.count }
 
-    /// The rows without that of PROFILE.
+    /// Creates the rows of a result without the row of PROFILE.
     init(_ rows: QueryRows, _ names: NameTable) {
         items = Self.profile(rows) == nil ? rows.items[...] : rows.items.dropLast()
         columns = rows.columns
         self.names = names
     }
 
-    /// What PROFILE has found out, if it was asked to.
+    /// Returns the row of PROFILE, if the result has one.
     static func profile(_ rows: QueryRows) -> Object? {
         guard case .object(let last)? = rows.items.last?.content, last.count == 1,
             last[profileName] != nil
@@ -25,10 +25,10 @@ struct ResultRows {
         return last
     }
 
-    /// What the row of PROFILE is called.
+    /// The name of the only field in the row of PROFILE.
     static let profileName = "~request_profile"
 
-    /// Calls `body` with each row, until it returns false.
+    /// Calls `body` with each row until it returns false.
     func forEach(_ body: (Object) throws(QueryError) -> Bool) throws(QueryError) {
         for item in items {
             guard try body(try item.object(names)) else { return }
@@ -36,16 +36,16 @@ struct ResultRows {
     }
 }
 
-/// The columns that a result has, found by a first look at all its rows.
+/// The columns of a result, found by iterating over all rows.
 struct ResultColumns {
     struct Column {
         let name: String
-        /// The widest of its cells, where they are measured.
+        /// The width of the widest cell, if cells are measured.
         var width = 0
         private(set) var hasNumbers = false
         private(set) var hasOthers = false
 
-        /// Whether nothing but numbers is in it.
+        /// Whether all values of the column are numbers or null.
         var isNumeric: Bool { hasNumbers && !hasOthers }
 
         fileprivate mutating func note(_ value: Value) {
@@ -58,14 +58,15 @@ struct ResultColumns {
     }
 
     private(set) var all: [Column] = []
-    /// By the bytes of their names: two that look the same may be spelled differently.
+    /// Column indexes by the bytes of the name, since equal strings may differ in their bytes.
     private var numbers: [[UInt8]: Int] = [:]
 
-    /// More would make the rows of a table useless, and all of them together endless.
+    /// Maximum number of columns; a wider table would be unreadable and use too much memory.
     static let maximumCount = 1_000
 
-    /// The columns of the projection, and behind them those that only some rows have, in the order
-    /// in which they appear.
+    /// Creates the columns of the projection, followed by columns that only some rows have.
+    ///
+    /// The latter are in the order of their first appearance.
     init(
         of rows: ResultRows, measuring width: ((Value) -> Int)? = nil
     ) throws(QueryError) {
@@ -93,7 +94,7 @@ struct ResultColumns {
         guard all.count < Self.maximumCount else {
             throw QueryError(
                 .limit, "the rows have more than \(Self.maximumCount) different fields",
-                hint: "the modes json and line print them")
+                hint: "use the mode json or line")
         }
         all.append(Column(name: name))
         numbers[bytes] = all.count - 1

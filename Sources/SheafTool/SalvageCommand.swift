@@ -10,33 +10,32 @@ import SheafStorage
 #endif
 
 extension Command {
-    /// Saves what is right in a damaged store.
+    /// The command `sheaf salvage`.
     static let salvage = Command(
-        name: "salvage", summary: "save what is right in a damaged store into a new one",
+        name: "salvage", summary: "copy the readable part of a damaged store into a new store",
         operands: ["IN", "OUT"],
         options: [
             Option(
                 name: "store", value: "ID",
-                summary: "the store's identifier, where no file tells it any more"),
+                summary: "the identifier of the store, if no file contains it"),
             .json,
         ],
         details: """
-            Of each key the newest payload that survived is kept, with the extensions behind it if
-            none of them is lost. IN stays as it is; OUT must be empty or not exist, and becomes a
-            store of its own, with new commits. The exit code is 3 when something of the store was
-            lost. A key whose removal was lost may be there again.
+            Copies the newest readable payload of each key, with its delta records if none is
+            missing. IN is not changed; OUT must be empty or not exist, and becomes a new store
+            with new commits. The exit code is 3 if data was lost. A key may reappear if the
+            commit that removed it was lost.
 
-            JSON: damaged bytes have the keys type ("damage"), file, offset, bytes, reason; missing
-            segments have type ("missing"), first, last. The last line has type ("summary"),
-            complete, store, keys, payloadBytes, records, lostCommits, incompleteCommits,
-            lostFoldedOperations, lostExtensions, otherStoreFiles (left behind, for they belong to another store),
-            witness (a checkpoint, or null), lostKeys and outdatedKeys, which are null without a
-            witness.
+            JSON keys: type "damage" has file, offset, bytes and reason; type "missing" has first
+            and last, the missing segments. The last line has type "summary", complete, store, keys,
+            payloadBytes, records, lostCommits, incompleteCommits, lostFoldedOperations,
+            lostExtensions, otherStoreFiles (files of another store, not copied), witness (a
+            checkpoint, or null), lostKeys and outdatedKeys. The last two are null without one.
             """,
         run: SalvageCommand.run)
 }
 
-/// `sheaf salvage`.
+/// The implementation of `sheaf salvage`.
 enum SalvageCommand {
     @Sendable static func run(
         _ arguments: Arguments, _ output: Output
@@ -44,7 +43,7 @@ enum SalvageCommand {
         let (source, target) = (arguments.operands[0], arguments.operands[1])
         try checkApart(source, target)
         let store = try arguments.value("store").map(storeID)
-        // Of an error it is not known whether it is one of the old store or of the new one.
+        // An error may concern either store, so no path is added to it.
         let report = try onStore(at: nil) { () throws(StorageError) in
             try Salvager.salvage(at: source, into: target, store: store)
         }
@@ -60,10 +59,10 @@ enum SalvageCommand {
         return report.isComplete ? .ok : .damaged
     }
 
-    /// Refuses to write into the damaged store, below it as well.
+    /// Throws if the target is the damaged store or a directory in it.
     private static func checkApart(_ source: String, _ target: String) throws(ToolError) {
         guard let inside = resolved(source) else { return }
-        // The target may not exist yet, but some directory above it does.
+        // The target may not exist yet; one of its parent directories does.
         var path = target
         while resolved(path) == nil {
             guard let slash = path.lastIndex(of: "/") else {
@@ -75,7 +74,7 @@ enum SalvageCommand {
         guard let outside = resolved(path) else { return }
         if outside == inside || outside.hasPrefix(inside + "/") {
             throw .usage(
-                "\(target.shortened) lies in \(source.shortened); the new store goes somewhere else"
+                "\(target.shortened) is inside \(source.shortened); OUT must be outside of IN"
             )
         }
     }
@@ -92,13 +91,13 @@ enum SalvageCommand {
             let low = UInt64(text.suffix(16), radix: 16)
         else {
             throw .usage(
-                "--store is an identifier of 32 hexadecimal digits, not '\(text.shortened)'")
+                "--store must be 32 hexadecimal digits, not '\(text.shortened)'")
         }
         return StoreID(low: low, high: high)
     }
 
     private static func line(_ damage: SalvageReport.DamagedRange) -> String {
-        "\(damage.file):\(damage.range.lowerBound): left behind "
+        "\(damage.file):\(damage.range.lowerBound): skipped "
             + "\(Quantity.count(damage.range.count, "byte")): \(damage.reason)"
     }
 
@@ -120,7 +119,7 @@ enum SalvageCommand {
         if report.hasLostFoldedOperations { losses.append("folded operations") }
         if report.lostExtensionCount > 0 {
             losses.append(
-                "what \(Quantity.count(report.lostExtensionCount, "extension")) stood on")
+                "the base of \(Quantity.count(report.lostExtensionCount, "delta record"))")
         }
         if report.lostKeyCount > 0 { losses.append(Quantity.count(report.lostKeyCount, "key")) }
         if report.outdatedKeyCount > 0 {
@@ -132,10 +131,10 @@ enum SalvageCommand {
             + rest(report)
     }
 
-    /// What was left behind that is not the store's.
+    /// Returns the files that were not copied because they belong to another store.
     private static func rest(_ report: SalvageReport) -> String {
         guard !report.otherStoreFiles.isEmpty else { return "" }
-        return " of this store; left behind \(report.otherStoreFiles.joined(separator: ", ")), "
+        return " of this store; skipped \(report.otherStoreFiles.joined(separator: ", ")), "
             + "of another store"
     }
 

@@ -2,35 +2,36 @@ import SheafBytes
 import SheafStorage
 
 extension Command {
-    /// Shows the operations of a commit.
+    /// The command `sheaf show`.
     static let show = Command(
         name: "show", summary: "show the operations of a commit", operands: ["PATH", "COMMIT"],
         options: [
-            Option(name: "payload", value: "KEY", summary: "print the payload of one key as it is"),
-            Option(name: "bytes", summary: "show keys and payloads as bytes, whatever they mean"),
+            Option(name: "payload", value: "KEY", summary: "print the raw payload of one key"),
+            Option(name: "bytes", summary: "print keys and payloads as bytes, not as documents"),
             .json,
         ],
         details: """
-            Of a document the line has the collection, the id, and whether the commit wrote all of
-            it or a delta; then come what is seen of it, and the paths that the commit changed and
-            removed. What is no document is shown as bytes.
+            The line of a document has its collection, its id, and whether the commit wrote the
+            complete document or a delta; its visible value and the paths that the commit changed
+            and removed follow. Other operations are shown as bytes.
 
-            A key is shown as text; a backslash is doubled, and a byte that is no printable text
-            is \\xNN. --payload takes a key written like that.
+            A key is shown as text, with a backslash doubled and an unprintable byte as \\xNN.
+            --payload accepts a key in this form.
 
-            JSON keys: commit, operation (put, remove or extend), key, keyHex, payloadBytes, preview,
-            position, previous (null where there is none), folded. There is one line for each
-            operation. That of a document also has collection, id, form (state, tombstone, delta or
-            evict), value (null in a delta), changed and removed; that of the origin of
-            what came from a peer site, stamp, peer and peerCommit; those of names name or
-            collection, and number; those of indexes collection, number, index and fields.
+            JSON keys: commit, operation (put, remove or extend), key, keyHex, payloadBytes,
+            preview, position, previous (null if there is none), folded. There is one line per
+            operation.
+            A document also has collection, id, form (state, tombstone, delta or evict), value
+            (null in a delta), changed and removed; the origin of a received commit has site,
+            stamp, peer and peerCommit; a name has name or collection, and number; an index has
+            collection, number, index and fields.
             """,
         run: ShowCommand.run)
 }
 
-/// `sheaf show`.
+/// The implementation of `sheaf show`.
 enum ShowCommand {
-    /// So many bytes of a payload are shown.
+    /// Maximum number of payload bytes shown.
     private static let previewLength = 48
 
     @Sendable static func run(
@@ -71,20 +72,20 @@ enum ShowCommand {
         let found = try onStore(at: path) { () throws(StorageError) in try reader.commit(id) }
         if let found { return found }
         guard id > 0, id <= reader.lastFoldedCommit else {
-            throw .failed("there is no commit \(id); 'sheaf log' lists those that there are")
+            throw .failed("no commit \(id); 'sheaf log' lists the commits")
         }
         throw .failed(
-            "nothing is left of commit \(id): compaction has folded the log up to commit "
-                + "\(reader.lastFoldedCommit)")
+            "commit \(id) was compacted completely: the history up to commit "
+                + "\(reader.lastFoldedCommit) is folded")
     }
 
     private static func writePayload(
         of text: String, in operations: [LoggedOperation], commit: CommitID, _ output: Output
     ) throws(ToolError) {
         guard let key = ReadableBytes.bytes(text) else {
-            throw .usage("in a key a backslash is followed by another one, or by xNN")
+            throw .usage("invalid KEY: a backslash must be followed by another one or by xNN")
         }
-        // The last operation on a key is the one that counts.
+        // If several operations change the key, the last one determines its payload.
         guard let found = operations.last(where: { $0.operation.key.elementsEqual(key) }) else {
             throw .failed("commit \(commit) has no operation on the key '\(text.shortened)'")
         }

@@ -10,9 +10,9 @@ import SheafQuery
     import Darwin
 #endif
 
-/// What the command line gives to a statement: its text, and the values of its parameters.
+/// The statement and the parameter values on the command line.
 enum StatementInput {
-    /// The statement that an operand is, or standard input where it is `-`.
+    /// Returns the operand itself, or standard input if the operand is `-`.
     static func text(_ operand: String) throws(ToolError) -> String {
         guard operand == "-" else { return operand }
         let limit = QueryLimits.maximumLength
@@ -20,14 +20,14 @@ enum StatementInput {
         guard bytes.count <= limit else {
             throw .usage("the statement on standard input has more than \(limit) bytes")
         }
-        // To repair a text would be to guess a statement, and to write what it says.
+        // Invalid UTF-8 is refused: a repaired statement could write unintended data.
         guard let text = String(validating: bytes, as: UTF8.self) else {
             throw .usage("the statement on standard input is not valid UTF-8")
         }
         return text
     }
 
-    /// The values of parameters, by their names, of words such as `color="blue"`.
+    /// Parses parameter values of the form `color="blue"`.
     static func arguments(_ words: [String]) throws(ToolError) -> [String: Value] {
         var arguments: [String: Value] = [:]
         for word in words {
@@ -35,11 +35,11 @@ enum StatementInput {
             let name = String(parts[0])
             guard parts.count == 2, !name.isEmpty else {
                 throw .usage(
-                    "--arg needs a name and JSON, such as 'color=\"blue\"', not '\(word.shortened)'"
+                    "--arg requires NAME=JSON, such as 'color=\"blue\"', not '\(word.shortened)'"
                 )
             }
             guard arguments[name] == nil else {
-                throw .usage("--arg gives a value to '\(name.shortened)' twice")
+                throw .usage("--arg sets '\(name.shortened)' twice")
             }
             arguments[name] = try value(String(parts[1]), of: name)
         }
@@ -50,16 +50,16 @@ enum StatementInput {
         do throws(JSONError) {
             return try Value(json: text)
         } catch {
-            // Most often the quotes were left to the shell.
+            // The usual mistake is that the shell has removed the quotes.
             let isWord = text.utf8.first.map { $0 | 0x20 }.map { (97...122).contains($0) } ?? false
             throw .usage(
-                "the value of --arg \(name.shortened) is no JSON: \(error)"
+                "the value of --arg \(name.shortened) is not valid JSON: \(error)"
                     + (isWord
-                        ? "; a text stands in double quotes: '\(name.shortened)=\"...\"'" : ""))
+                        ? "; quote strings for the shell: '\(name.shortened)=\"...\"'" : ""))
         }
     }
 
-    /// The first bytes of standard input.
+    /// Returns at most `limit` bytes of standard input.
     private static func standardInput(upTo limit: Int) throws(ToolError) -> [UInt8] {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 64 << 10)

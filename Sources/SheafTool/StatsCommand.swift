@@ -3,26 +3,26 @@ import SheafDocument
 import SheafStorage
 
 extension Command {
-    /// Counts what a store consists of.
+    /// The command `sheaf stats`.
     static let stats = Command(
-        name: "stats", summary: "say what a store consists of", operands: ["PATH"],
+        name: "stats", summary: "print statistics of a store", operands: ["PATH"],
         options: [.json],
         details: """
-            The live share is how much of the log's bytes the newest operations of all keys
-            take. Foldable is what 'sheaf compact' would take up with its default history.
+            live is the share of the log that consists of the newest operations of all keys.
+            foldable is what 'sheaf compact' would rewrite with its default bounds.
 
-            JSON keys: store, segments, segmentBytes, bases, baseBytes, checkpoints (a list of
+            JSON keys: store, segments, segmentBytes, bases, baseBytes, checkpoints (an array of
             file names), checkpointBytes, usedCheckpoint, unusableCheckpoints, otherFiles,
-            otherBytes, keys, removedKeys, indexes (a list of texts), links (entries of indexes
-            and links to tombstones, which a checkpoint has and the log has not), liveBytes, liveShare, lastCommit,
-            lastCommitTime, lastCommitTimeMilliseconds, firstWholeCommit, firstWholeCommitTime,
-            firstWholeCommitTimeMilliseconds, foldedThrough, replayedBytes, tornTail, foldableFiles,
-            foldableBytes, foldableGarbage. What is not known is null.
+            otherBytes, keys, removedKeys, indexes (an array of strings), links (the number of
+            index entries, including those of tombstones, in the newest checkpoint), liveBytes,
+            liveShare, lastCommit, lastCommitTime, lastCommitTimeMilliseconds, firstWholeCommit,
+            firstWholeCommitTime, firstWholeCommitTimeMilliseconds, foldedThrough, replayedBytes,
+            tornTail, foldableFiles, foldableBytes, foldableGarbage. Unknown values are null.
             """,
         run: StatsCommand.run)
 }
 
-/// `sheaf stats`.
+/// The implementation of `sheaf stats`.
 enum StatsCommand {
     @Sendable static func run(
         _ arguments: Arguments, _ output: Output
@@ -42,8 +42,9 @@ enum StatsCommand {
         return .ok
     }
 
-    /// The collection, the name and the fields of each index; none where the store holds no
-    /// documents, or cannot be made out.
+    /// Returns the collection, name and fields of each index.
+    ///
+    /// The result is empty if the store has no documents or cannot be decoded.
     private static func indexes(_ snapshot: LogSnapshot) -> [String] {
         guard let directory = try? Directory(snapshot) else { return [] }
         return directory.indexes.values.joined().compactMap { definition in
@@ -64,26 +65,26 @@ enum StatsCommand {
         func files(_ count: Int, _ bytes: Int) -> String {
             count == 0 ? "none" : "\(count), \(Quantity.bytes(bytes))"
         }
-        row("store", statistics.store?.description ?? "nothing was ever committed")
-        row("keys", "\(statistics.keyCount), and \(statistics.removedKeyCount) removed")
+        row("store", statistics.store?.description ?? "empty")
+        row("keys", "\(statistics.keyCount), \(statistics.removedKeyCount) removed")
         for index in indexes { row("index", index) }
-        row("links", "\(statistics.linkCount) up to the newest checkpoint")
+        row("index entries", "\(statistics.linkCount) in the newest checkpoint")
         row("last commit", moment(statistics.lastCommit, statistics.lastCommitAt))
         row(
-            "whole from",
+            "complete from",
             statistics.firstWholeCommit.map { moment($0, statistics.firstWholeCommitAt) }
                 ?? "no commit")
         row(
             "history",
             statistics.foldedThrough == 0
-                ? "nothing is folded" : "folded up to commit \(statistics.foldedThrough)")
+                ? "complete" : "folded up to commit \(statistics.foldedThrough)")
         row("segments", files(statistics.segmentCount, statistics.segmentBytes))
         row("base files", files(statistics.baseCount, statistics.baseBytes))
         row("checkpoints", files(statistics.checkpoints.count, statistics.checkpointBytes))
         row(
             "opening",
             "replays \(Quantity.bytes(statistics.replayedBytes)) "
-                + (statistics.usedCheckpoint.map { "behind \($0)" } ?? "without a checkpoint"))
+                + (statistics.usedCheckpoint.map { "after \($0)" } ?? "without a checkpoint"))
         for reason in statistics.unusableCheckpoints { row("  unusable", reason) }
         row("other files", files(statistics.otherCount, statistics.otherBytes))
         row(

@@ -1,8 +1,8 @@
-/// Texts in which nothing harms a terminal, and how wide it shows them.
+/// Text that is safe for terminals, and its width.
 enum TerminalText {
-    /// The text with escapes as in JSON for what has no look of its own, or harms.
+    /// Returns the text with control and invisible characters escaped as in JSON.
     ///
-    /// What is JSON before is the same JSON behind.
+    /// Escaping JSON yields equivalent JSON.
     static func visible(_ text: String) -> String {
         if isPlain(text.utf8) { return text }
         var shown = ""
@@ -10,7 +10,7 @@ enum TerminalText {
         return shown
     }
 
-    /// Whether bytes are printable ASCII, which is as wide as it is long.
+    /// Whether all bytes are printable ASCII, one column each.
     static func isPlain(_ bytes: some Sequence<UInt8>) -> Bool {
         bytes.allSatisfy { (0x20...0x7E).contains($0) }
     }
@@ -32,9 +32,9 @@ enum TerminalText {
         }
     }
 
-    /// Whether a terminal shows a character and does nothing else.
+    /// Whether a terminal displays the character without other effects.
     private static func isSafe(_ scalar: Unicode.Scalar) -> Bool {
-        // These two join and part letters in some scripts, and make one emoji of several.
+        // The zero-width joiner and non-joiner are needed by some scripts and by composed emoji.
         if scalar == "\u{200C}" || scalar == "\u{200D}" { return true }
         switch scalar.properties.generalCategory {
         case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator,
@@ -46,17 +46,17 @@ enum TerminalText {
 
     // MARK: Width
 
-    /// A text as it goes into a column, and how many cells of a terminal it takes.
+    /// A text truncated to a column, with its width in terminal cells.
     struct Fitted {
         var text = ""
         var width = 0
     }
 
-    /// More bytes of one character are marks upon marks, which nobody can read.
+    /// Maximum length of one character; longer ones are stacks of combining marks.
     private static let maximumCharacterLength = 128
     private static let ellipsis = "…"
 
-    /// The visible text, cut off behind so many cells.
+    /// Returns the escaped text, truncated to `limit` terminal cells.
     static func fitted(_ text: String, to limit: Int) -> Fitted {
         if isPlain(text.utf8.prefix(limit + 1)) {
             let length = text.utf8.prefix(limit + 1).count
@@ -64,22 +64,22 @@ enum TerminalText {
             let start = String(decoding: text.utf8.prefix(limit - 1), as: UTF8.self)
             return Fitted(text: start + ellipsis, width: limit)
         }
-        var whole = Fitted()
-        // As much as leaves a cell for the ellipsis.
+        var complete = Fitted()
+        // The longest prefix that leaves a cell for the ellipsis.
         var start = Fitted()
         for character in text {
             let piece = visible(String(character))
-            whole.width += width(of: piece)
-            guard whole.width <= limit, piece.utf8.count <= maximumCharacterLength else {
+            complete.width += width(of: piece)
+            guard complete.width <= limit, piece.utf8.count <= maximumCharacterLength else {
                 return Fitted(text: start.text + ellipsis, width: start.width + 1)
             }
-            whole.text += piece
-            if whole.width < limit { start = whole }
+            complete.text += piece
+            if complete.width < limit { start = complete }
         }
-        return whole
+        return complete
     }
 
-    /// How many cells a visible text takes.
+    /// Returns the width of an escaped text in terminal cells.
     static func width(of text: String) -> Int {
         isPlain(text.utf8) ? text.utf8.count : text.reduce(0) { $0 + width(of: $1) }
     }
@@ -102,7 +102,7 @@ enum TerminalText {
         default: break
         }
         switch scalar.value {
-        // Vowels and final consonants of Hangul stand in the cells of the first consonant.
+        // Hangul vowels and final consonants share the cells of the initial consonant.
         case 0x1160...0x11FF, 0xD7B0...0xD7FF: return 0
         case 0x1100...0x115F, 0x2329...0x232A, 0x2E80...0x303E, 0x3041...0xA4CF, 0xA960...0xA97F,
             0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19, 0xFE30...0xFE6F, 0xFF00...0xFF60,

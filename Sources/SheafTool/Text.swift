@@ -1,6 +1,6 @@
-/// Bytes as people can read them, and can type them again.
+/// Bytes in a readable form that can be parsed again.
 enum ReadableBytes {
-    /// Printable text as it is, a backslash doubled, and every other byte as `\xNN`.
+    /// Returns printable text unchanged, a backslash doubled, and every other byte as `\xNN`.
     static func text(_ bytes: some Collection<UInt8>) -> String {
         var text = ""
         var rest = bytes[...]
@@ -17,7 +17,7 @@ enum ReadableBytes {
         return text
     }
 
-    /// The bytes that `text(_:)` shows so; none where an escape is not one of its own.
+    /// Parses the form written by `text(_:)`; returns nil if an escape is invalid.
     static func bytes(_ text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         var rest = Array(text.utf8)[...]
@@ -45,12 +45,12 @@ enum ReadableBytes {
         return bytes
     }
 
-    /// Whether a byte is a digit, which a sign is not.
+    /// Whether the byte is a hexadecimal digit; `UInt8(_:radix:)` alone also accepts a sign.
     static func isHexadecimal(_ byte: UInt8) -> Bool {
         (48...57).contains(byte) || (65...70).contains(byte) || (97...102).contains(byte)
     }
 
-    /// Two digits for each byte.
+    /// Returns two hexadecimal digits per byte.
     static func hexadecimal(_ bytes: some Collection<UInt8>) -> String {
         var text = ""
         for byte in bytes {
@@ -60,7 +60,7 @@ enum ReadableBytes {
         return text
     }
 
-    /// The character at the start, if it is one that shows and harms no terminal.
+    /// Returns the first character if it is printable.
     private static func printableScalar(
         _ bytes: some Collection<UInt8>
     ) -> (Unicode.Scalar, count: Int)? {
@@ -77,12 +77,12 @@ enum ReadableBytes {
     }
 }
 
-/// Moments as text: ISO 8601 in UTC, with milliseconds.
+/// Times as text: ISO 8601 in UTC, with milliseconds.
 enum Timestamp {
-    /// The last moment with a year of four digits.
+    /// The last millisecond of the year 9999.
     private static let latest: UInt64 = 253_402_300_799_999
 
-    /// The moment so many milliseconds after 1970 began.
+    /// Returns the time as text; `milliseconds` counts from 1970.
     static func text(_ milliseconds: UInt64) -> String {
         let milliseconds = min(milliseconds, latest)
         let seconds = milliseconds / 1_000
@@ -93,7 +93,7 @@ enum Timestamp {
             + padded(Int(time % 60), 2) + "." + padded(Int(milliseconds % 1_000), 3) + "Z"
     }
 
-    /// The date of a day, counted from 1970; the year begins in March, so that leap days end it.
+    /// Returns the date of a day since 1970; the computation uses years that begin in March.
     private static func date(day: Int) -> (year: Int, month: Int, day: Int) {
         let days = day + 719_468
         let era = days / 146_097
@@ -113,9 +113,9 @@ enum Timestamp {
     }
 }
 
-/// Numbers of bytes and of things, as people read them.
+/// Byte counts and other counts as text.
 enum Quantity {
-    /// `1.5 MiB`, or `312 bytes`.
+    /// Returns `1.5 MiB`, or `312 bytes`.
     static func bytes(_ count: Int) -> String {
         var value = Double(count)
         guard value >= 1_024 else { return self.count(count, "byte") }
@@ -128,12 +128,12 @@ enum Quantity {
         return "\(tenths / 10).\(tenths % 10) \(unit)"
     }
 
-    /// `1 key`, `2 keys`.
+    /// Returns `1 key`, or `2 keys`.
     static func count(_ count: Int, _ noun: String) -> String {
         count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
     }
 
-    /// A share as a percentage.
+    /// Returns a share as a percentage.
     static func percent(_ share: Double) -> String {
         "\(Int((share * 100).rounded()))%"
     }

@@ -9,11 +9,11 @@ import SheafBytes
     import Darwin
 #endif
 
-/// The command line as a whole: which command, which help, and which exit code.
+/// The entry point of the tool: command selection, help, and exit codes.
 enum Tool {
     static let version = SheafVersion.current
 
-    /// Runs what `words`, without the name of the program, ask for.
+    /// Runs the command in `words`, which do not include the name of the program.
     static func run(_ words: [UnsafeMutablePointer<CChar>]) -> ExitCode {
         let output = Output()
         do throws(ToolError) {
@@ -21,13 +21,16 @@ enum Tool {
             try output.finish()
             return code
         } catch {
-            // Whoever stops reading wants no explanations either.
+            // If the reader has closed standard output, the message is still written to standard
+            // error.
             output.tell(error.message)
             return error.exitCode
         }
     }
 
-    /// The words as text: to repair one would be to guess a path, and to write there.
+    /// Converts the words to text, refusing invalid UTF-8.
+    ///
+    /// A repaired path could name another file.
     private static func texts(
         _ words: [UnsafeMutablePointer<CChar>]
     ) throws(ToolError) -> [String] {
@@ -46,7 +49,7 @@ enum Tool {
         _ words: ArraySlice<String>, _ output: Output
     ) throws(ToolError) -> ExitCode {
         guard let first = words.first else {
-            throw .usage("a command is missing; 'sheaf --help' lists them")
+            throw .usage("missing command; see 'sheaf --help'")
         }
         switch first {
         case "--version":
@@ -62,7 +65,7 @@ enum Tool {
             }
             let (command, rest) = try command(words.dropFirst())
             if let extra = rest.first {
-                throw .usage("'\(extra.shortened)' is one too many: sheaf help COMMAND")
+                throw .usage("unexpected argument '\(extra.shortened)'; usage: sheaf help COMMAND")
             }
             output.write(command.help)
             return .ok
@@ -72,7 +75,7 @@ enum Tool {
         }
     }
 
-    /// The command that the first words name, which are one or two, and the words behind them.
+    /// Returns the command named by the first one or two words, and the remaining words.
     private static func command(
         _ words: ArraySlice<String>
     ) throws(ToolError) -> (Command, ArraySlice<String>) {
@@ -87,16 +90,16 @@ enum Tool {
         if !family.isEmpty {
             guard let second = words.dropFirst().first, !second.hasPrefix("-") else {
                 throw .usage(
-                    "'\(name.shortened)' is the first word of \(family.joined(separator: ", "));"
-                        + " 'sheaf --help' explains them")
+                    "incomplete command '\(name.shortened)'; expected "
+                        + "\(family.joined(separator: ", ")); see 'sheaf --help'")
             }
             name += " " + second
         }
         let kind = name.utf8.first == UInt8(ascii: "-") ? "option" : "command"
         let names = kind == "option" ? ["--help", "--version"] : Command.all.map(\.name) + ["help"]
         throw .usage(
-            "there is no \(kind) '\(name.shortened)'" + Suggestion.text(for: name, among: names)
-                + "; 'sheaf --help' lists them")
+            "unknown \(kind) '\(name.shortened)'" + Suggestion.text(for: name, among: names)
+                + "; see 'sheaf --help'")
     }
 
     private static var help: String {
@@ -108,20 +111,19 @@ enum Tool {
         return """
             usage: sheaf COMMAND ...
 
-            Asks and changes the stores of Sheaf, looks into them, checks them and saves what can
-            be saved.
+            Queries, inspects, verifies and repairs Sheaf stores, and syncs them with peers.
 
             commands:
             \(commands.joined(separator: "\n"))
 
-            'sheaf help COMMAND' explains a command; 'sheaf --version' prints the version.
-            Data go to standard output, all else to standard error. What follows -- is no option.
+            'sheaf help COMMAND' describes a command; 'sheaf --version' prints the version.
+            Data goes to standard output, messages to standard error. -- ends the options.
 
             exit codes:
-              0   all is well
+              0   success
               1   the command failed
-              3   the store is damaged, or something of it was lost
-              64  the command line makes no sense
+              3   the store is damaged, or data was lost
+              64  invalid usage
             """
     }
 }

@@ -2,16 +2,16 @@ import SheafBytes
 import SheafQuery
 import SheafStorage
 
-/// Why a command ends before it is done.
+/// An error that ends a command.
 enum ToolError: Error {
-    /// The command line makes no sense; the sentence says what would.
+    /// Invalid usage; the message states the correct form.
     case usage(String)
     case failed(String)
-    /// What is damaged.
+    /// Damage found in a store.
     case damaged(String)
-    /// What went wrong with the store at a path; none where it may be either of two.
+    /// An error of the store at a path; nil if it may concern either of two stores.
     case storage(StorageError, at: String?)
-    /// Why a statement could not be run against the store at a path.
+    /// An error of a statement run on the store at a path.
     case statement(QueryError, at: String)
 
     var message: String {
@@ -20,7 +20,7 @@ enum ToolError: Error {
         case .storage(let error, let path): Self.message(error, at: path)
         case .statement(let error, let path):
             switch error.reason {
-            // They are about the store, and people ask which store.
+            // These errors concern the store, so the message names it.
             case .damaged, .timedOut, .cancelled, .failed:
                 "\(path.shortened(to: ErrorText.limit)): \(error.terminalText)"
             default: error.terminalText
@@ -42,7 +42,7 @@ enum ToolError: Error {
         }
     }
 
-    /// Errors name files of the store, and people ask which store.
+    /// Prefixes the path of the store, unless the error contains it already.
     private static func message(_ error: StorageError, at path: String?) -> String {
         guard let path else { return error.description }
         switch error {
@@ -54,7 +54,7 @@ enum ToolError: Error {
     }
 }
 
-/// Runs calls on the store at `path` and lets their errors out as the tool's.
+/// Runs `body` and converts its errors to errors of the tool for the store at `path`.
 func onStore<Value>(
     at path: String?, _ body: () throws(StorageError) -> Value
 ) throws(ToolError) -> Value {

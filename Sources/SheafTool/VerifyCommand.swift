@@ -3,29 +3,29 @@ import SheafBytes
 import SheafStorage
 
 extension Command {
-    /// Checks a store.
+    /// The command `sheaf verify`.
     static let verify = Command(
         name: "verify", summary: "check every byte of a store", operands: ["PATH"],
         options: [.json],
         details: """
-            Checks every checksum, chain, link and footer, the order of the commits, and the
-            keys of each checkpoint against the whole log. Where that is in order, every document,
-            too. Nothing is written.
+            Verifies all checksums, record chains, record pointers and footers, the order of the
+            commits, and the keys of each checkpoint against the log. If they are valid, every
+            document is verified too. Nothing is written.
 
-            A finding is a line FILE:OFFSET: SEVERITY: REASON. Damage ends the command with exit
-            code 3. A warning is a thing that the log makes good by itself; a note is what a crash
-            may leave behind, or a file that is not the store's.
+            Each finding is a line FILE:OFFSET: SEVERITY: REASON. If there is damage, the exit
+            code is 3. The log recovers from a warning by itself; a note is a normal remnant of a
+            crash, or a file that does not belong to the store.
 
-            JSON: a finding has the keys type ("finding"), severity, file, offset, reason. The
-            last line has type ("summary"), damaged, findings, store, segments, bases,
-            checkpoints, usableCheckpoints, bytes, records, commits, operations, lastCommit, keys,
-            documents and tombstones. Keys are null when damage keeps them from being known, the
-            last two also where the store holds something else.
+            JSON keys: type "finding" has severity, file, offset and reason. The last line has
+            type "summary", damaged, findings, store, segments, bases, checkpoints,
+            usableCheckpoints, bytes, records, commits, operations, lastCommit, keys, documents
+            and tombstones. The last three are null if damage prevents counting; documents and
+            tombstones also if the store is not a document store.
             """,
         run: VerifyCommand.run)
 }
 
-/// `sheaf verify`.
+/// The implementation of `sheaf verify`.
 enum VerifyCommand {
     @Sendable static func run(
         _ arguments: Arguments, _ output: Output

@@ -6,9 +6,9 @@
     import Darwin
 #endif
 
-// A reader that goes away shall end the tool with an error of `write`, and not with a signal.
+// Writing to a closed pipe then fails with EPIPE instead of ending the process.
 signal(SIGPIPE, SIG_IGN)
-// Nor with one where a file may not grow as large as a command would make it.
+// Writing beyond the file size limit then fails with EFBIG instead of ending the process.
 signal(SIGXFSZ, SIG_IGN)
 let words = UnsafeBufferPointer(start: CommandLine.unsafeArgv, count: Int(CommandLine.argc))
 exit(Tool.run(words.dropFirst().compactMap { $0 }).rawValue)

@@ -1,7 +1,7 @@
 public import Foundation
 import Sheaf
 
-/// A file that is here; as an argument of a statement it becomes the token that documents have of it.
+/// A local attachment; as an argument of a statement it becomes its token.
 public final class DittoAttachment: Sendable {
     private let attachment: Attachment
 
@@ -9,29 +9,29 @@ public final class DittoAttachment: Sendable {
         self.attachment = attachment
     }
 
-    /// What it is called: a hash of its bytes.
+    /// The identifier of the attachment, a hash of its bytes.
     public var id: String { attachment.id.description }
-    /// How many bytes it has.
+    /// The length in bytes.
     public var len: UInt64 { UInt64(attachment.length) }
-    /// What was said of it when it was added.
+    /// The metadata passed when it was created.
     public var metadata: [String: String] { attachment.metadata }
-    /// What documents have of it.
+    /// The token stored in documents.
     public var token: DittoAttachmentToken { DittoAttachmentToken(attachment.token) }
 
-    /// All bytes of it; keeps the thread while they are read.
+    /// Returns the bytes of the attachment; blocks the thread.
     public func data() throws -> Data {
         let attachment = attachment
         return try waiting { Data(try await attachment.data()) }
     }
 
-    /// Makes a file of it at `path`, where nothing may be yet; keeps the thread meanwhile.
+    /// Copies the attachment to a new file at `path`, which must not exist; blocks the thread.
     public func copy(toPath path: String) throws {
         let attachment = attachment
         try waiting { try await attachment.copy(to: path) }
     }
 }
 
-/// What a document has of a file.
+/// The reference to an attachment that a document contains.
 public struct DittoAttachmentToken: Hashable, Sendable {
     let token: AttachmentToken
 
@@ -39,7 +39,7 @@ public struct DittoAttachmentToken: Hashable, Sendable {
         self.token = token
     }
 
-    /// Reads what a document has in a field for attachments.
+    /// Parses the value of an ATTACHMENT field.
     public init(_ value: [String: Any?]) throws {
         let object: Object
         do throws(Unbridgeable) {
@@ -55,10 +55,10 @@ public struct DittoAttachmentToken: Hashable, Sendable {
         }
     }
 
-    /// What the file is called.
+    /// The identifier of the attachment.
     public var id: String { token.id.description }
-    /// How many bytes it has.
+    /// The length in bytes.
     public var len: UInt64 { UInt64(token.length) }
-    /// What was said of it when it was added.
+    /// The metadata passed when it was created.
     public var metadata: [String: String] { token.metadata }
 }

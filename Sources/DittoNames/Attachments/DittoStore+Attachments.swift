@@ -3,17 +3,17 @@ public import Foundation
 import Sheaf
 import Synchronization
 
-/// What becomes of a file that is fetched.
+/// An event of fetching an attachment.
 public enum DittoAttachmentFetchEvent: Sendable {
-    /// All of it is here.
+    /// The attachment is complete.
     case completed(DittoAttachment)
-    /// So many bytes are here.
+    /// Progress of the transfer.
     case progress(downloadedBytes: UInt64, totalBytes: UInt64)
-    /// It cannot be had; `onUnthrownError` of the store hears why.
+    /// The attachment cannot be fetched; the reason is passed to `onUnthrownError` of the store.
     case deleted
 }
 
-/// A file on its way here, until it is here or stopped.
+/// The fetch of an attachment, until it is complete or stopped.
 public final class DittoAttachmentFetcher: Sendable {
     private struct State: Sendable {
         var fetch: AttachmentFetch?
@@ -37,7 +37,7 @@ public final class DittoAttachmentFetcher: Sendable {
         if isStopped { fetch.cancel() }
     }
 
-    /// Does not want the file any more: no call begins after this has returned.
+    /// Stops the fetch; no call starts after this returns.
     public func stop() {
         let fetch = state.withLock { state in
             state.isStopped = true
@@ -59,7 +59,7 @@ extension DittoAttachmentFetcher: Hashable {
 }
 
 extension DittoStore {
-    /// Takes a file as an attachment, which goes into a document as the value of an ATTACHMENT field.
+    /// Creates an attachment from a file, for use as the value of an ATTACHMENT field.
     ///
     ///     let photo = try await ditto.store.newAttachment(path: path, metadata: ["name": "a.png"])
     ///     try await ditto.store.execute(
@@ -73,7 +73,7 @@ extension DittoStore {
         )
     }
 
-    /// Takes bytes as an attachment.
+    /// Creates an attachment from bytes.
     public nonisolated(nonsending) func newAttachment(
         data: Data, metadata: [String: String] = [:]
     ) async throws -> DittoAttachment {
@@ -83,10 +83,10 @@ extension DittoStore {
             })
     }
 
-    /// Fetches the file of a token: what a document has in an ATTACHMENT field.
+    /// Fetches the attachment of a token found in an ATTACHMENT field.
     ///
-    /// `onFetchEvent` is called on `queue`. The fetch goes on until the file is here, or it is stopped, or the
-    /// database is closed; nobody has to hold what is returned.
+    /// `onFetchEvent` is called on `queue`. The fetch continues until it is complete or stopped, or
+    /// the database is closed; the fetcher need not be retained.
     @discardableResult
     public func fetchAttachment(
         token: [String: Any?], deliverOn queue: DispatchQueue = .main,
@@ -96,15 +96,15 @@ extension DittoStore {
             token: try DittoAttachmentToken(token), deliverOn: queue, onFetchEvent: onFetchEvent)
     }
 
-    /// Fetches the file of a token.
+    /// Fetches the attachment of a token.
     @discardableResult
     public func fetchAttachment(
         token: DittoAttachmentToken, deliverOn queue: DispatchQueue = .main,
         onFetchEvent: @escaping (_ event: DittoAttachmentFetchEvent) -> Void
     ) throws -> DittoAttachmentFetcher {
-        guard let peer else { throw DittoError.withoutPeers("to fetch attachments") }
-        // Handlers of the reference system change variables around them, and cannot be `Sendable`. One
-        // call at a time is made, on a queue that the caller has chosen for that.
+        guard let peer else { throw DittoError.withoutPeers("fetching an attachment") }
+        // Handlers of the reference system are not `Sendable`. This one is called by one thread at
+        // a time, on the queue chosen by the caller.
         nonisolated(unsafe) let handler = onFetchEvent
         let fetcher = DittoAttachmentFetcher { [weak self] fetcher in
             self?.fetching.withLock { _ = $0.remove(fetcher) }
@@ -113,11 +113,11 @@ extension DittoStore {
         let deliver: @Sendable (AttachmentFetch.Event) -> Void = {
             [weak self, weak fetcher] event in
             guard let fetcher else { return }
-            let told = self?.told(event)
+            let fetchEvent = self?.told(event)
             let isLast = if case .progress = event { false } else { true }
             queue.async {
                 guard !fetcher.isStopped else { return }
-                if let told { handler(told) }
+                if let fetchEvent { handler(fetchEvent) }
                 if isLast { fetcher.stop() }
             }
         }
@@ -130,7 +130,7 @@ extension DittoStore {
         return fetcher
     }
 
-    /// All fetches that have not ended.
+    /// All fetches in progress.
     public var attachmentFetchers: Set<DittoAttachmentFetcher> { fetching.withLock { $0 } }
 
     private func told(_ event: AttachmentFetch.Event) -> DittoAttachmentFetchEvent? {

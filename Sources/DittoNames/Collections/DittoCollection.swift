@@ -1,12 +1,12 @@
 import Sheaf
 
-/// The documents of a collection, as the older calls of the reference system know them.
+/// A collection with the query-builder calls of the reference system.
 ///
-/// Their strings are translated into the query language. The calls run on the thread of the caller, and keep
-/// it until they are done: those that change something wait for transactions, and for the disk. In a task
-/// `DittoStore.execute` is the better call: threads of tasks are few, and shall not wait.
+/// Conditions are translated to the query language. The calls block the thread: writes wait for
+/// other transactions and for the disk. In a task use `DittoStore.execute`, which does not block a
+/// thread of the task pool.
 public final class DittoCollection: Sendable {
-    /// What the collection is called.
+    /// The name of the collection.
     public let name: String
     let store: DittoStore
 
@@ -15,7 +15,7 @@ public final class DittoCollection: Sendable {
         self.store = store
     }
 
-    /// Writes a document, and returns its id, which is made where the content has none.
+    /// Writes a document and returns its id, which is generated if the content has none.
     @discardableResult
     public func upsert(
         _ content: [String: Any?], writeStrategy: DittoWriteStrategy = .merge
@@ -38,7 +38,8 @@ public final class DittoCollection: Sendable {
             }
         do {
             let result = try store.write(Statement(older: insertion, ["d": .object(document)]))
-            // What was there already may not have been written.
+            // With some strategies an existing document is not written and not among the mutated
+            // ones.
             let id = result.mutatedDocumentIDs.first ?? document["_id"]
             return DittoDocumentID(id ?? .null)
         } catch {
@@ -46,56 +47,57 @@ public final class DittoCollection: Sendable {
         }
     }
 
-    /// The documents for which a condition holds, such as `color == 'red' && mileage < 1000`.
+    /// Selects the documents that match a condition, such as `color == 'red' && mileage < 1000`.
     ///
-    /// There are `== != < <= > >= && || !` and parentheses; paths such as `owner.name`, `tags[0]` and
-    /// `["any key"]`; texts in either quotes, numbers, `true`, `false`, `null` and arrays; and
-    /// `starts_with`, `ends_with`, `regex`, `contains`, `length`, `keys` and `values`. What is missing
-    /// equals null, and is otherwise neither equal nor unequal to anything.
+    /// The operators are `== != < <= > >= && || !` and parentheses. Operands are paths such as
+    /// `owner.name`, `tags[0]` and `["any key"]`, strings in either quotes, numbers, `true`,
+    /// `false`, `null` and arrays. The functions are `starts_with`, `ends_with`, `regex`,
+    /// `contains`, `length`, `keys` and `values`. A missing field equals null; other comparisons
+    /// with it are false, `!=` included.
     public func find(_ query: String) -> DittoPendingCursorOperation {
         DittoPendingCursorOperation(self, query)
     }
 
-    /// The documents for which a condition holds, in which `$args.name` stands for an argument.
+    /// Selects the documents that match a condition, in which `$args.name` is an argument.
     public func find(_ query: String, args: [String: Any?]) -> DittoPendingCursorOperation {
         DittoPendingCursorOperation(self, query, args)
     }
 
-    /// All documents.
+    /// Selects all documents.
     public func findAll() -> DittoPendingCursorOperation {
         DittoPendingCursorOperation(self, "true")
     }
 
-    /// The document of an id.
+    /// Selects the document with an id.
     public func findByID(_ id: DittoDocumentID) -> DittoPendingIDSpecificOperation {
         DittoPendingIDSpecificOperation(self, id)
     }
 
-    /// The document of an id.
+    /// Selects the document with an id.
     public func findByID(_ id: Any) -> DittoPendingIDSpecificOperation {
         findByID((id as? DittoDocumentID) ?? DittoDocumentID(value: id))
     }
 }
 
-/// What a written document does to one that has its id.
+/// The effect of writing a document whose id exists.
 public enum DittoWriteStrategy: Hashable, Sendable {
-    /// Its fields are written over those that are there; other fields stay.
+    /// Overwrites the fields of the new document, and keeps the others.
     case merge
-    /// Nothing.
+    /// Keeps the existing document.
     case insertIfAbsent
-    /// Nothing; and whatever others write to it counts more.
+    /// Keeps the existing document; a new one yields to all writes of other peers.
     case insertDefaultIfAbsent
-    /// Those of its fields are written that differ.
+    /// Overwrites the fields that differ.
     case updateDifferentValues
 }
 
 extension DittoStore {
-    /// A collection; it is there as soon as it has a document.
+    /// Returns a collection; it need not exist yet.
     public func collection(_ name: String) -> DittoCollection {
         DittoCollection(name, of: self)
     }
 
-    /// A collection; it is there as soon as it has a document.
+    /// Returns a collection; it need not exist yet.
     public subscript(name: String) -> DittoCollection { collection(name) }
 
     /// Runs a statement that writes, on this thread.

@@ -1,7 +1,7 @@
 public import Dispatch
 import Sheaf
 
-/// All collections of a store, to be read or observed.
+/// The operations on the list of all collections.
 public final class DittoCollectionsOperation: Sendable {
     static let statement = Statement("SELECT name FROM system:collections")
 
@@ -11,14 +11,14 @@ public final class DittoCollectionsOperation: Sendable {
         self.store = store
     }
 
-    /// Returns the collections by name; blocks the thread meanwhile.
+    /// Returns the collections, sorted by name; blocks the thread.
     public func exec() -> [DittoCollection] {
         store.collectionNames().map { store.collection($0) }
     }
 
-    /// Calls `eventHandler` on `queue` with the collections, and again after their names have changed.
+    /// Calls `eventHandler` on `queue` with the collections, and again after each change.
     ///
-    /// The store is asked every `live_query_system_collection_refresh_interval` (500 ms).
+    /// The list is queried every `live_query_system_collection_refresh_interval` (500 ms).
     public func observeLocal(
         deliverOn queue: DispatchQueue = .main,
         eventHandler: @escaping (_ event: DittoCollectionsEvent) -> Void
@@ -40,7 +40,7 @@ public final class DittoCollectionsOperation: Sendable {
         return DittoLiveQuery(delivery)
     }
 
-    /// A subscription is of one collection.
+    /// Unavailable: a subscription has one collection.
     @available(
         *, unavailable,
         message: "use `sync.registerSubscription(query:arguments:)` for each collection"
@@ -48,17 +48,17 @@ public final class DittoCollectionsOperation: Sendable {
     public func subscribe() {}
 }
 
-/// A change of the collections of a store.
+/// A change of the list of collections.
 public struct DittoCollectionsEvent: Sendable {
-    /// Whether the collections are the first ones.
+    /// Whether this is the first event.
     public let isInitial: Bool
-    /// The collections by name.
+    /// The collections, sorted by name.
     public let collections: [DittoCollection]
-    /// The collections of the event before.
+    /// The collections of the previous event.
     public let oldCollections: [DittoCollection]
-    /// Indexes of new collections.
+    /// Indexes of new collections in `collections`.
     public let insertions: [Int]
-    /// Indexes of collections that are gone, in `oldCollections`.
+    /// Indexes of deleted collections in `oldCollections`.
     public let deletions: [Int]
 
     fileprivate init(from before: [String]?, to names: [String], of store: DittoStore) {
@@ -72,7 +72,7 @@ public struct DittoCollectionsEvent: Sendable {
 }
 
 extension QueryResult {
-    /// The names of collections that are the rows, sorted.
+    /// The sorted collection names in the rows.
     var collectionNames: [String] {
         get throws {
             try items.compactMap { item in

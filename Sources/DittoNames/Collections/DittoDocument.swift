@@ -1,6 +1,6 @@
 import Sheaf
 
-/// A document as it was when it was read.
+/// An immutable copy of a document.
 public final class DittoDocument: Sendable {
     let content: Object
 
@@ -11,14 +11,14 @@ public final class DittoDocument: Sendable {
     /// The id of the document.
     public var id: DittoDocumentID { DittoDocumentID(content["_id"] ?? .null) }
 
-    /// The fields as Foundation has them.
+    /// The fields as Foundation values.
     public var value: [String: Any?] { content.dittoValue }
 
-    /// A field, to look at or to go on from.
+    /// Returns the path to a field.
     public subscript(key: String) -> DittoDocumentPath { DittoDocumentPath(found: content[key]) }
 }
 
-/// A place in a document.
+/// A path in a document.
 public final class DittoDocumentPath: DittoReadablePath, Sendable {
     private let found: Value?
 
@@ -28,48 +28,48 @@ public final class DittoDocumentPath: DittoReadablePath, Sendable {
 
     public var value: Any? { found?.foundationValue }
 
-    /// A field of the object that is here.
+    /// Returns the path to a field of the object at this path.
     public subscript(key: String) -> DittoDocumentPath {
         DittoDocumentPath(found: found?.element(at: .name(key)))
     }
 
-    /// An element of the array that is here.
+    /// Returns the path to an element of the array at this path.
     public subscript(index: Int) -> DittoDocumentPath {
         DittoDocumentPath(found: found?.element(at: .index(index)))
     }
 }
 
-/// A place in a document, whose value can be asked for in many types.
+/// A path in a document, with typed access to its value.
 public protocol DittoReadablePath {
-    /// What is there as Foundation has it; nil where nothing is.
+    /// The value as a Foundation value; nil if there is none.
     var value: Any? { get }
 }
 
 extension DittoReadablePath {
-    /// Whether something is there, be it null.
+    /// Whether there is a value, which may be null.
     public var exists: Bool { value != nil }
-    /// What is there, if it is a text.
+    /// The value, if it is a string.
     public var string: String? { value as? String }
-    /// The text that is there, or an empty one.
+    /// The value, if it is a string, and an empty string otherwise.
     public var stringValue: String { string ?? "" }
-    /// What is there, if it is a boolean.
+    /// The value, if it is a Boolean.
     public var bool: Bool? { value as? Bool }
-    /// The boolean that is there, or false.
+    /// The value, if it is a Boolean, and false otherwise.
     public var boolValue: Bool { bool ?? false }
-    /// What is there, if it is a whole number.
+    /// The value, if it is an integer.
     public var int: Int? { value as? Int }
-    /// The whole number that is there, or zero.
+    /// The value, if it is an integer, and zero otherwise.
     public var intValue: Int { int ?? 0 }
-    /// What is there, if it is a number.
+    /// The value, if it is a number.
     public var double: Double? { value as? Double }
-    /// The number that is there, or zero.
+    /// The value, if it is a number, and zero otherwise.
     public var doubleValue: Double { double ?? 0 }
-    /// What is there, if it is an array.
+    /// The value, if it is an array.
     public var array: [Any?]? { value as? [Any] }
-    /// The array that is there, or an empty one.
+    /// The value, if it is an array, and an empty array otherwise.
     public var arrayValue: [Any?] { array ?? [] }
-    /// What is there, if it is an object.
+    /// The value, if it is an object.
     public var dictionary: [String: Any?]? { value as? [String: Any] }
-    /// The object that is there, or an empty one.
+    /// The value, if it is an object, and an empty object otherwise.
     public var dictionaryValue: [String: Any?] { dictionary ?? [:] }
 }

@@ -2,7 +2,7 @@ public import Dispatch
 import Sheaf
 import Synchronization
 
-/// Goes on telling which documents are found, as long as somebody holds it.
+/// An observation of the documents that match a query; it lasts as long as it is retained.
 public final class DittoLiveQuery: Sendable {
     private let delivery: Delivery?
 
@@ -10,7 +10,7 @@ public final class DittoLiveQuery: Sendable {
         self.delivery = delivery
     }
 
-    /// Begins to tell `body` which documents are found, and what has become of them.
+    /// Starts calling `body` with the matching documents and the changes.
     init(
         _ query: PendingQuery, _ store: DittoStore, on queue: DispatchQueue,
         _ body:
@@ -38,59 +38,59 @@ public final class DittoLiveQuery: Sendable {
         stop()
     }
 
-    /// Whether nothing more will be delivered.
+    /// Whether no further events are delivered.
     public var isStopped: Bool { delivery?.isCancelled ?? true }
 
-    /// Stops the delivery: no call begins after this has returned.
+    /// Stops the delivery: no call starts after this returns.
     public func stop() {
         delivery?.cancel()
     }
 }
 
-/// What has become of the documents that a query finds.
+/// An event of a live query.
 public enum DittoLiveQueryEvent: Sendable {
-    /// These are the first ones.
+    /// The first list of documents.
     case initial
-    /// There were others before.
+    /// A changed list of documents.
     case update(DittoLiveQueryUpdate)
 }
 
-/// What turns the documents that were found before into those that are found now.
+/// The differences between the old and the new list of documents.
 public struct DittoLiveQueryUpdate: Sendable {
-    /// The documents that were found before.
+    /// The previous list of documents.
     public let oldDocuments: [DittoDocument]
-    /// The indexes of documents that were not found before.
+    /// The indexes of inserted documents in the new list.
     public let insertions: [Int]
-    /// The indexes among the old documents of those that are no longer found.
+    /// The indexes of deleted documents in the old list.
     public let deletions: [Int]
-    /// The indexes of documents that have other values than before.
+    /// The indexes in the new list of documents whose value has changed.
     public let updates: [Int]
-    /// The documents that changed places.
+    /// The moved documents.
     public let moves: [DittoLiveQueryMove]
 }
 
-/// A document that changed its place among those that are found.
+/// A document that moved within the list.
 public struct DittoLiveQueryMove: Hashable, Sendable {
-    /// Its index among the old documents.
+    /// The index in the old list.
     public let from: Int
-    /// Its index now.
+    /// The index in the new list.
     public let to: Int
 }
 
-/// What has become of one document.
+/// An event of a live query for a single document.
 public struct DittoSingleDocumentLiveQueryEvent: Sendable {
-    /// Whether this is what it was at the beginning.
+    /// Whether this is the first event.
     public let isInitial: Bool
-    /// What it was before; nil where it was not there.
+    /// The previous version of the document; nil if it did not exist.
     public let oldDocument: DittoDocument?
 }
 
-/// What a live query has found last.
+/// The last result of a live query.
 private final class LiveQueryHistory: Sendable {
     private let differ = Differ()
     private let documents = Mutex<[DittoDocument]?>(nil)
 
-    /// The documents of a result, and what has become of those before.
+    /// Returns the documents of a result, and the differences from the previous result.
     func event(of result: QueryResult) throws -> ([DittoDocument], DittoLiveQueryEvent) {
         let found = try result.items.map { DittoDocument(try $0.value) }
         let diff = differ.diff(result.items)
@@ -108,10 +108,10 @@ private final class LiveQueryHistory: Sendable {
 }
 
 extension DittoPendingCursorOperation {
-    /// Tells `eventHandler` which documents are found, at once and after each change of them, on a queue.
+    /// Calls `eventHandler` on a queue with the documents, immediately and after each change.
     ///
-    /// The documents are in the order that was asked for. A query that cannot be observed tells nothing,
-    /// and `onUnthrownError` of the store hears why.
+    /// The documents are in the order of the query. If the query cannot be observed, there are no
+    /// events, and the error is passed to `onUnthrownError` of the store.
     public func observeLocal(
         deliverOn queue: DispatchQueue = .main,
         eventHandler: @escaping (_ documents: [DittoDocument], _ event: DittoLiveQueryEvent) -> Void
@@ -122,7 +122,7 @@ extension DittoPendingCursorOperation {
         }
     }
 
-    /// Tells `eventHandler` which documents are found, the next time not before it has signaled for it.
+    /// Calls `eventHandler` with the matching documents; each later call follows its `signalNext`.
     public func observeLocalWithNextSignal(
         deliverOn queue: DispatchQueue = .main,
         eventHandler:
@@ -136,7 +136,7 @@ extension DittoPendingCursorOperation {
 }
 
 extension DittoPendingIDSpecificOperation {
-    /// Tells `eventHandler` what the document is, at once and after each change of it, on a queue.
+    /// Calls `eventHandler` on a queue with the document, immediately and after each change.
     public func observeLocal(
         deliverOn queue: DispatchQueue = .main,
         eventHandler:

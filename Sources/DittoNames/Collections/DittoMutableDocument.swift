@@ -1,21 +1,21 @@
 import Sheaf
 import SheafBytes
 
-/// A document that a closure may change; of use within that closure.
+/// A document that a closure may change; valid only within that closure.
 public final class DittoMutableDocument {
     private(set) var content: Value
-    /// What was done to it, in its order.
+    /// The changes, in order.
     private(set) var changes: [Change] = []
-    /// What could not be done; then nothing is.
+    /// The first error; it discards all changes.
     private(set) var problem: DittoError?
 
     /// A change of one field.
     struct Change {
-        /// Names alone: arrays are written as a whole.
+        /// The path of the change, without indexes: arrays are replaced entirely.
         let field: [String]
-        /// What the field becomes; nil where it goes.
+        /// The new value; nil removes the field.
         let value: Value?
-        /// Whether an object was there, which would be merged with a new one.
+        /// Whether the old value is an object, with which a new object would be merged.
         let replacesObject: Bool
         let result: DittoUpdateResult
     }
@@ -27,18 +27,18 @@ public final class DittoMutableDocument {
     /// The id of the document.
     public var id: DittoDocumentID { DittoDocumentID(content["_id"] ?? .null) }
 
-    /// The fields as Foundation has them, with all that was changed so far.
+    /// The fields as Foundation values, including the changes.
     public var value: [String: Any?] {
         if case .object(let object) = content { object.dittoValue } else { [:] }
     }
 
-    /// A field, to look at, to change or to go on from.
+    /// Returns the path to a field, which can be assigned.
     public subscript(key: String) -> DittoMutableDocumentPath {
         get { DittoMutableDocumentPath(self, [.name(key)]) }
         set { change([.name(key)], to: newValue.current) }
     }
 
-    /// Sets what is at the end of some steps, or removes it.
+    /// Sets or removes the value at a path.
     func change(_ steps: [PathStep], to value: Result<Value?, Unbridgeable>) {
         let path = PathStep.text(of: steps)
         let new: Value?
@@ -48,7 +48,7 @@ public final class DittoMutableDocument {
             problem = problem ?? DittoError(content: error.within(.name(path)))
             return
         }
-        // Nothing is there to be removed.
+        // Removing a missing value has no effect.
         if new == nil, content.element(at: steps) == nil { return }
         let names = steps.prefix { if case .name = $0 { true } else { false } }
         let before = content.element(at: names)
@@ -73,14 +73,14 @@ public final class DittoMutableDocument {
     }
 }
 
-/// What was done to a document.
+/// A change of a document.
 public enum DittoUpdateResult: Sendable {
     /// A value was set.
     case set(docID: DittoDocumentID, path: String, value: DittoDocumentPath)
     /// A value was removed.
     case removed(docID: DittoDocumentID, path: String)
 
-    /// The document.
+    /// The id of the document.
     public var documentID: DittoDocumentID {
         switch self {
         case .set(let id, _, _), .removed(let id, _): id
@@ -89,7 +89,7 @@ public enum DittoUpdateResult: Sendable {
 }
 
 extension DittoStore {
-    /// Lets `body` change documents, and writes what it changed, in one transaction.
+    /// Lets `body` change the matching documents, and writes the changes in one transaction.
     func update(
         _ query: PendingQuery, _ body: ([DittoMutableDocument]) -> Void
     ) throws -> [DittoUpdateResult] {
@@ -99,12 +99,12 @@ extension DittoStore {
             let found = try transaction.executeBlocking(statement.query, statement.arguments)
             let documents = try found.items.map { DittoMutableDocument(try $0.value) }
             if documents.isEmpty {
-                // Refused where the collection cannot be changed; a SELECT finds nothing there.
+                // UPDATE throws if the collection cannot be written; the SELECT found no documents.
                 let check: Query =
                     "UPDATE \(identifier: query.collection) UNSET nothing WHERE FALSE"
                 try transaction.executeBlocking(check)
             }
-            // The id is read before `body` can set another one.
+            // The ids are read first, because `body` could change them.
             let ids = documents.map(\.id)
             body(documents)
             for (document, id) in zip(documents, ids) {
@@ -123,7 +123,7 @@ extension DittoStore {
 }
 
 extension DittoMutableDocument.Change {
-    /// The statements that make this change.
+    /// Returns the statements that write this change.
     fileprivate func updates(of collection: String, _ id: DittoDocumentID) -> [Statement] {
         let path = Query(verbatim: field.map(\.inBackticks).joined(separator: "."))
         let start: Query = "UPDATE \(identifier: collection)"

@@ -1,8 +1,8 @@
 import Sheaf
 
-/// A place in a document that a closure may change, or a literal that is assigned to one.
+/// A path in a mutable document, or a literal to be assigned to one.
 public final class DittoMutableDocumentPath: DittoReadablePath {
-    // `Value` is what dictionary literals have here.
+    // In this type, `Value` is the associated type of dictionary literals.
     typealias Outcome = Result<DocumentValue?, Unbridgeable>
 
     private enum Content {
@@ -20,7 +20,7 @@ public final class DittoMutableDocumentPath: DittoReadablePath {
         content = .literal(value)
     }
 
-    /// What is at the place, or what the literal says.
+    /// The value at the path, or the value of the literal.
     var current: Outcome {
         switch content {
         case .place(let document, let steps): return .success(document.content.element(at: steps))
@@ -44,13 +44,13 @@ public final class DittoMutableDocumentPath: DittoReadablePath {
         }
     }
 
-    /// A field of the object that is here; it is made where it is set.
+    /// Returns the path to a field of the object at this path; assigning creates the field.
     public subscript(key: String) -> DittoMutableDocumentPath {
         get { path(.name(key)) }
         set { path(.name(key)).set(newValue.current) }
     }
 
-    /// An element of the array that is here; the array is written as a whole.
+    /// Returns the path to an element of the array at this path; assigning replaces the array.
     public subscript(index: Int) -> DittoMutableDocumentPath {
         get { path(.index(index)) }
         set { path(.index(index)).set(newValue.current) }
@@ -59,12 +59,12 @@ public final class DittoMutableDocumentPath: DittoReadablePath {
     private func path(_ step: PathStep) -> DittoMutableDocumentPath {
         switch content {
         case .place(let document, let steps): DittoMutableDocumentPath(document, steps + [step])
-        // A literal is not in a document: what is set there is lost with it.
+        // A literal belongs to no document, so changes of its parts have no effect.
         case .literal(let value): DittoMutableDocumentPath(literal: value)
         }
     }
 
-    /// Sets what is here; an object replaces one that was here.
+    /// Sets the value at this path; an object replaces an existing object.
     public func set(_ value: Any?) {
         set(Self.bridged(value))
     }
@@ -74,7 +74,7 @@ public final class DittoMutableDocumentPath: DittoReadablePath {
         document.change(steps, to: value)
     }
 
-    /// Removes what is here.
+    /// Removes the value at this path.
     public func remove() {
         set(.success(nil))
     }

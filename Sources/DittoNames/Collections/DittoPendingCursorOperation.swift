@@ -1,8 +1,9 @@
 import Sheaf
 
-/// Documents that were looked for, until somebody says what is to be done with them.
+/// The documents that match a condition, and the operations on them.
 ///
-/// What is wrong with their condition goes to `onUnthrownError` of the store: these calls cannot throw.
+/// Errors in the condition are passed to `onUnthrownError` of the store, since these calls cannot
+/// throw.
 public final class DittoPendingCursorOperation: Sendable {
     let store: DittoStore
     let query: PendingQuery
@@ -13,7 +14,7 @@ public final class DittoPendingCursorOperation: Sendable {
         do throws(Unbridgeable) {
             values = try [String: Value](bridging: arguments)
         } catch {
-            // The condition will miss its arguments, and nothing is done then.
+            // Without its arguments the condition is invalid, and the operation has no effect.
             store.complaints.complain(DittoError(argument: error))
         }
         query = PendingQuery(
@@ -31,37 +32,39 @@ public final class DittoPendingCursorOperation: Sendable {
         return DittoPendingCursorOperation(store, query)
     }
 
-    /// At most so many of the documents.
+    /// Limits the number of documents.
     public func limit(_ limit: Int32) -> DittoPendingCursorOperation {
         with { $0.limit = Int(limit) }
     }
 
-    /// The documents behind the first ones.
+    /// Skips the first documents.
     public func offset(_ offset: UInt32) -> DittoPendingCursorOperation {
         with { $0.offset = Int(offset) }
     }
 
-    /// The documents in the order of a field; a second call is for those that are equal by the first.
+    /// Sorts the documents by a field.
+    ///
+    /// Further calls add fields that order documents with equal values.
     public func sort(
         _ query: String, direction: DittoSortDirection
     ) -> DittoPendingCursorOperation {
         with { $0.orders.append((query, direction == .descending)) }
     }
 
-    /// The documents.
+    /// Returns the documents.
     public func exec() -> [DittoDocument] {
         store.complaints.returning([]) {
             try store.read(query.statement("SELECT *")).items.map { DittoDocument(try $0.value) }
         }
     }
 
-    /// Deletes the documents, here and with all peers; returns their ids.
+    /// Deletes the documents, on all peers; returns their ids.
     @discardableResult
     public func remove() -> [DittoDocumentID] {
         write("DELETE")
     }
 
-    /// Removes the documents from this store alone; returns their ids.
+    /// Removes the documents from this store only; returns their ids.
     @discardableResult
     public func evict() -> [DittoDocumentID] {
         write("EVICT")
@@ -73,7 +76,7 @@ public final class DittoPendingCursorOperation: Sendable {
         }
     }
 
-    /// Lets a closure change the documents, in one transaction; returns what was done to which.
+    /// Lets `closure` change the documents in one transaction; returns the changes by id.
     @discardableResult
     public func update(
         _ closure: (_ documents: [DittoMutableDocument]) -> Void
@@ -85,10 +88,10 @@ public final class DittoPendingCursorOperation: Sendable {
     }
 }
 
-/// The direction of an order.
+/// A sort direction.
 public enum DittoSortDirection: Hashable, Sendable {
-    /// The smallest first.
+    /// The smallest value first.
     case ascending
-    /// The greatest first.
+    /// The greatest value first.
     case descending
 }

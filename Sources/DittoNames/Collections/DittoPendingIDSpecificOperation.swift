@@ -1,6 +1,6 @@
 import Sheaf
 
-/// One document that was looked for by its id, until somebody says what is to be done with it.
+/// The document with an id, and the operations on it.
 public final class DittoPendingIDSpecificOperation: Sendable {
     let store: DittoStore
     let query: PendingQuery
@@ -12,7 +12,7 @@ public final class DittoPendingIDSpecificOperation: Sendable {
             arguments: ["id": id.sheafValue])
     }
 
-    /// The document; nil where there is none.
+    /// Returns the document, or nil if it does not exist.
     public func exec() -> DittoDocument? {
         store.complaints.returning(nil) {
             try store.read(query.statement("SELECT *")).items.first.map {
@@ -21,13 +21,13 @@ public final class DittoPendingIDSpecificOperation: Sendable {
         }
     }
 
-    /// Deletes the document, here and with all peers; returns whether it was there.
+    /// Deletes the document, on all peers; returns whether it existed.
     @discardableResult
     public func remove() -> Bool {
         write("DELETE")
     }
 
-    /// Removes the document from this store alone; returns whether it was there.
+    /// Removes the document from this store only; returns whether it existed.
     @discardableResult
     public func evict() -> Bool {
         write("EVICT")
@@ -39,7 +39,7 @@ public final class DittoPendingIDSpecificOperation: Sendable {
         }
     }
 
-    /// Lets a closure change the document, which is nil where there is none; returns what was done.
+    /// Lets `closure` change the document, or nil if it does not exist; returns the changes.
     @discardableResult
     public func update(
         _ closure: (_ document: DittoMutableDocument?) -> Void

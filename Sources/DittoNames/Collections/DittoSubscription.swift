@@ -1,12 +1,12 @@
 import Sheaf
 
-/// Documents that are wanted of other peers, as long as somebody holds it and it is not cancelled.
+/// A subscription to documents of other peers; it lasts until it is canceled or deallocated.
 public final class DittoSubscription: Sendable {
-    /// The condition as it was handed over.
+    /// The condition as passed by the caller.
     public let query: String
-    /// The collection whose documents are wanted.
+    /// The collection of the subscription.
     public let collectionName: String
-    /// None where it was refused.
+    /// The subscription of the peer; nil if it was refused.
     private let subscription: Subscription?
 
     init(_ pending: PendingQuery, _ store: DittoStore) {
@@ -23,29 +23,29 @@ public final class DittoSubscription: Sendable {
         cancel()
     }
 
-    /// Whether nothing more is wanted.
+    /// Whether the subscription has ended.
     public var isCancelled: Bool { subscription?.isCancelled ?? true }
 
-    /// Ends the subscription; what has come by then stays.
+    /// Ends the subscription; received documents are kept.
     ///
-    /// Further calls do nothing.
+    /// Further calls have no effect.
     public func cancel() {
         subscription?.cancel()
     }
 }
 
 extension DittoPendingCursorOperation {
-    /// Wants the documents of other peers from now on.
+    /// Subscribes to the matching documents of other peers.
     ///
-    /// Documents are wanted without order, limit and offset: with these nothing is, and `onUnthrownError` of the
-    /// store hears why.
+    /// The query must have no order, limit or offset; otherwise the subscription is refused, and
+    /// the error is passed to `onUnthrownError` of the store.
     public func subscribe() -> DittoSubscription {
         DittoSubscription(query, store)
     }
 }
 
 extension DittoPendingIDSpecificOperation {
-    /// Wants the document of other peers from now on.
+    /// Subscribes to the document with this id.
     public func subscribe() -> DittoSubscription {
         DittoSubscription(query, store)
     }

@@ -1,15 +1,15 @@
 import Sheaf
 import SheafBytes
 
-/// A value where another type is called so.
+/// An alias for `Value` in types that have another `Value`.
 typealias DocumentValue = Value
 
-/// A step from a value into what it holds.
+/// A step of a path: a field name or an array index.
 enum PathStep: Hashable, Sendable {
     case name(String)
     case index(Int)
 
-    /// The steps as they are written in code.
+    /// Returns a path as it is written in code.
     static func text(of steps: [PathStep]) -> String {
         steps.reduce("") { text, step in
             switch step {
@@ -21,7 +21,7 @@ enum PathStep: Hashable, Sendable {
 }
 
 extension Value {
-    /// What a step leads to; nil where nothing is there.
+    /// Returns the value after a step, or nil if there is none.
     func element(at step: PathStep) -> Value? {
         switch (self, step) {
         case (.object(let object), .name(let name)): object[name]
@@ -31,14 +31,14 @@ extension Value {
         }
     }
 
-    /// What some steps lead to; nil where nothing is there.
+    /// Returns the value at a path, or nil if there is none.
     func element(at steps: some Sequence<PathStep>) -> Value? {
         var value: Value? = self
         for step in steps { value = value?.element(at: step) }
         return value
     }
 
-    /// Describes the first index on some steps that no element of an array has.
+    /// Returns an error text for the first index on a path that does not exist.
     func missingElement(at steps: [PathStep]) -> String {
         var value = self
         for (number, step) in steps.enumerated() {
@@ -48,20 +48,20 @@ extension Value {
             }
             let path = PathStep.text(of: Array(steps[..<number])).shortened
             guard case .array(let elements) = value else {
-                return "\(path) is no array, and only arrays have elements"
+                return "\(path) is not an array, so it has no elements"
             }
             guard elements.indices.contains(index) else {
-                return "\(path) has \(elements.count) elements, and an index is less than that; "
-                    + "set the whole array to add some"
+                return "\(path) has \(elements.count) elements, so index \(index) is out of "
+                    + "range; set the complete array to append elements"
             }
             value = elements[index]
         }
         return "an array on the path has no such element"
     }
 
-    /// The same with another value at the end of some steps, or without it.
+    /// Returns a copy with a new value at a path, or with the value removed.
     ///
-    /// Objects are made on the way. Nil where an array has no such place.
+    /// Missing objects on the path are created. Returns nil if an index does not exist.
     func replacing(_ steps: ArraySlice<PathStep>, with new: Value?) -> Value? {
         guard let step = steps.first else { return new }
         let rest = steps.dropFirst()

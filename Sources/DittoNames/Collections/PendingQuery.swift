@@ -1,17 +1,17 @@
 import Sheaf
 
-/// Which documents of a collection are meant, in which order.
+/// A query on a collection: condition, order, limit and offset.
 struct PendingQuery: Sendable {
     let collection: String
-    /// A condition of the older kind.
+    /// A condition in the syntax of the older calls.
     let condition: String
     let arguments: [String: Value]
-    /// Paths, and whether the order is descending.
+    /// The paths to sort by, and whether the order is descending.
     var orders: [(path: String, isDescending: Bool)] = []
     var limit: Int?
     var offset: Int?
 
-    /// A statement about these documents, which begins with `verb`.
+    /// Returns the statement that applies `verb` to the matching documents.
     func statement(_ verb: Query) throws -> Statement {
         do throws(ConditionError) {
             return try translated(verb)

@@ -1,6 +1,6 @@
-/// Cuts a query string of the older kind into its words.
+/// A lexer for query strings of the older calls.
 ///
-/// By scalars: a quote may stand before a mark that would make one character of both.
+/// It reads Unicode scalars: a quote followed by a combining mark would be a single character.
 struct ConditionLexer {
     let text: String
     private var place: String.Index
@@ -10,7 +10,7 @@ struct ConditionLexer {
         place = text.startIndex
     }
 
-    /// The next word; the end, again and again, where there is none.
+    /// Returns the next token; at the end of the text, the token `end`, repeatedly.
     mutating func next() throws(ConditionError) -> ConditionToken {
         while let scalar = current, scalar.properties.isWhitespace { advance() }
         let start = place
@@ -44,7 +44,7 @@ struct ConditionLexer {
         return String(scalars[start..<place])
     }
 
-    /// Digits, a fraction and an exponent.
+    /// Reads digits, a fraction and an exponent.
     private mutating func number() -> String {
         var digits = take(while: \.isDigit)
         if current == ".", isDigit(behind: 1) {
@@ -108,14 +108,14 @@ struct ConditionLexer {
             default: content.unicodeScalars.append(scalar)
             }
         }
-        throw ConditionError("the text that begins here has no end", at: start, in: text)
+        throw ConditionError("unterminated string", at: start, in: text)
     }
 
-    /// What stands behind a backslash; a letter that means nothing there stands for itself.
+    /// Reads the rest of an escape sequence; a letter without a meaning stands for itself.
     private mutating func escaped() throws(ConditionError) -> Unicode.Scalar {
         let start = scalars.index(before: place)
         guard let letter = current else {
-            throw ConditionError("nothing is behind the backslash", at: start, in: text)
+            throw ConditionError("unterminated escape sequence", at: start, in: text)
         }
         advance()
         switch letter {
@@ -128,7 +128,7 @@ struct ConditionLexer {
                 let scalar = Unicode.Scalar(number)
             else {
                 throw ConditionError(
-                    "\\u stands before four hexadecimal digits", at: start, in: text)
+                    "\\u must be followed by four hexadecimal digits", at: start, in: text)
             }
             place = scalars.index(place, offsetBy: 4)
             return scalar

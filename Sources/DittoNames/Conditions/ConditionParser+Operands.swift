@@ -1,7 +1,7 @@
 import Sheaf
 import SheafBytes
 
-/// What is compared: literals, arguments, paths and functions.
+/// Parsing of operands: literals, arguments, paths and functions.
 extension ConditionParser {
     private static let functions = [
         "contains", "ends_with", "keys", "length", "regex", "starts_with", "values",
@@ -43,11 +43,11 @@ extension ConditionParser {
         }
     }
 
-    /// `$args.limit`, or a part of what is called so.
+    /// Parses an argument such as `$args.limit`, with an optional path into it.
     private mutating func argument() throws(ConditionError) -> Operand {
         let start = token
         guard start.kind == .argument("args") else {
-            throw error("expected $args, and not \(start.name)", hint: "write $args.name")
+            throw error("expected $args, found \(start.name)", hint: "write $args.name")
         }
         try advance()
         var names: [String] = []
@@ -56,13 +56,14 @@ extension ConditionParser {
             names.append(name)
             try advance()
         }
-        guard let first = names.first else { throw unexpected(".name behind $args") }
+        guard let first = names.first else { throw unexpected(".name after $args") }
         guard var value = arguments[first] else {
             let known = arguments.keys.sorted().joined(separator: ", ")
             throw error(
-                "there is no argument \(first.shortened)",
+                "no argument \(first.shortened)",
                 hint: arguments.isEmpty
-                    ? "pass it as args" : "there are \(known.shortened(to: ErrorText.limit))",
+                    ? "pass it in args"
+                    : "known arguments: \(known.shortened(to: ErrorText.limit))",
                 at: start)
         }
         for name in names.dropFirst() {
@@ -78,7 +79,7 @@ extension ConditionParser {
         return .expression(":\(parameter)")
     }
 
-    /// What an argument is called in the query language, which is choosier about names.
+    /// Returns the parameter for an argument; its name is generated, since not all names are valid.
     private mutating func parameter(of names: [String], _ value: Value) -> String {
         if let known = parameterNames[names] { return known }
         let name = "arg\(parameterNames.count + 1)"
@@ -87,7 +88,7 @@ extension ConditionParser {
         return name
     }
 
-    /// Elements in brackets.
+    /// Parses an array literal.
     private mutating func array() throws(ConditionError) -> Operand {
         try enter()
         try expect(.leftBracket)
@@ -102,7 +103,7 @@ extension ConditionParser {
 
     // MARK: Paths
 
-    /// A path or a function, at its first name.
+    /// Parses a path or a function call, starting at its first name.
     mutating func named() throws(ConditionError) -> Operand {
         let start = token
         guard case .name(let name) = start.kind else { throw unexpected("a name") }
@@ -111,7 +112,7 @@ extension ConditionParser {
         return .expression(try path(from: name))
     }
 
-    /// `["any key"]` at the beginning of a path; nil, and nothing read, where it is an array.
+    /// Parses a path that starts with `["any key"]`; consumes nothing and returns nil for an array.
     mutating func quotedField() throws(ConditionError) -> String? {
         let before = self
         try expect(.leftBracket)
@@ -127,9 +128,9 @@ extension ConditionParser {
         return try path(from: name)
     }
 
-    /// The rest of a path: `.name`, `["any key"]` and `[0]`.
+    /// Parses the rest of a path: `.name`, `["any key"]` and `[0]`.
     ///
-    /// The query language has no place in an array within a path, but a function that goes there.
+    /// Paths of the query language cannot index arrays, so such paths become a call of `value_at`.
     private mutating func path(from first: String) throws(ConditionError) -> String {
         var text = "\(collection).\(first.inBackticks)"
         var steps: [String] = []
@@ -142,7 +143,7 @@ extension ConditionParser {
                 switch token.kind {
                 case .text(let name): add(name, to: &text, &steps)
                 case .number(let digits) where Int(digits) != nil: steps.append(digits)
-                default: throw unexpected("the place of an element, or a key in quotes")
+                default: throw unexpected("an array index, or a key in quotes")
                 }
                 try advance()
                 try expect(.rightBracket)
@@ -168,8 +169,8 @@ extension ConditionParser {
     ) throws(ConditionError) -> Operand {
         guard Self.functions.contains(name) else {
             throw error(
-                "there is no function \(name.shortened)",
-                hint: "there are \(Self.functions.joined(separator: ", "))", at: start)
+                "no function \(name.shortened)",
+                hint: "known functions: \(Self.functions.joined(separator: ", "))", at: start)
         }
         try enter()
         try expect(.leftParenthesis)
@@ -179,7 +180,7 @@ extension ConditionParser {
             leave()
             return .expression(Self.call(name, of: first.text))
         }
-        try expect(.comma, "a comma and the second value of \(name.shortened)")
+        try expect(.comma, "a comma and the second argument of \(name.shortened)")
         let second = try operand()
         try expect(.rightParenthesis)
         leave()
@@ -191,7 +192,9 @@ extension ConditionParser {
         }
     }
 
-    /// Returns the call of a function of one value; `length` counts elements, fields or characters.
+    /// Returns the call of a function with one argument.
+    ///
+    /// `length` counts elements, fields or characters.
     private static func call(_ name: String, of value: String) -> String {
         switch name {
         case "keys": "object_keys(\(value))"

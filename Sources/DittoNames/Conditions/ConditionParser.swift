@@ -1,33 +1,33 @@
 package import Sheaf
 
-/// Translates query strings of the older kind into conditions of the query language.
+/// A translator from query strings of the older calls to conditions of the query language.
 ///
 ///     color == 'red' && !(mileage > $args.limit)
 ///     (`cars`.`color` = 'red' AND (NOT (`cars`.`mileage` > :arg1)))
 ///
-/// `&&` binds tighter than `||`, and `!` tighter than comparisons. Nil and null are equal to each other
-/// and to what is missing; other comparisons are those of the query language. Paths begin with the
+/// `&&` binds tighter than `||`, and `!` tighter than comparisons. Nil, null and missing fields are
+/// equal to each other; other comparisons are those of the query language. Paths start with the
 /// collection, so that no field is mistaken for it.
 package struct ConditionParser {
     private var lexer: ConditionLexer
     private(set) var token: ConditionToken
-    /// The collection whose documents are asked, in backticks.
+    /// The collection of the condition, in backticks.
     let collection: String
     let arguments: [String: Value]
-    /// The arguments that the condition uses, by their names in the query language.
+    /// The arguments used by the condition, by parameter name.
     package var parameters: [String: Value] = [:]
-    /// What arguments are called there, by their steps.
+    /// The parameter names of arguments, by argument path.
     var parameterNames: [[String]: String] = [:]
     private var depth = 0
 
-    /// Parentheses, brackets and negations within each other.
+    /// Maximum nesting of parentheses, brackets and negations.
     private static let maximumDepth = 32
 
-    /// A piece of a condition.
+    /// A translated part of a condition.
     enum Operand {
         case null
         case expression(String)
-        /// What is an array on its own: a literal, or an argument.
+        /// An array literal, or an argument that is an array.
         case list(String)
 
         var text: String {
@@ -38,7 +38,7 @@ package struct ConditionParser {
         }
     }
 
-    /// Begins to read a condition about documents of a collection; arguments are those behind `$args`.
+    /// Starts parsing a condition on a collection; `arguments` are the fields of `$args`.
     package init(
         _ text: String, collection: String, arguments: [String: Value] = [:]
     ) throws(ConditionError) {
@@ -48,14 +48,14 @@ package struct ConditionParser {
         token = try lexer.next()
     }
 
-    /// The whole text as a condition.
+    /// Parses the complete text as a condition.
     package mutating func condition() throws(ConditionError) -> String {
         let text = try disjunction().text
         try expectEnd()
         return text
     }
 
-    /// The whole text as a path to a field.
+    /// Parses the complete text as a path to a field.
     mutating func field() throws(ConditionError) -> String {
         guard case .name = token.kind else {
             if token.kind == .sign(.leftBracket), let field = try quotedField() {
@@ -116,7 +116,7 @@ package struct ConditionParser {
         return .expression("(NOT \(operand.text))")
     }
 
-    /// A condition in parentheses, behind the first one.
+    /// Parses a condition in parentheses, starting at the opening one.
     mutating func parenthesized() throws(ConditionError) -> Operand {
         try enter()
         try advance()
@@ -132,7 +132,7 @@ package struct ConditionParser {
         token = try lexer.next()
     }
 
-    /// Goes over a sign, if it is the next word.
+    /// Consumes the next token if it is `sign`.
     mutating func take(_ sign: ConditionToken.Sign) throws(ConditionError) -> Bool {
         guard token.kind == .sign(sign) else { return false }
         try advance()
@@ -152,7 +152,7 @@ package struct ConditionParser {
     mutating func enter() throws(ConditionError) {
         depth += 1
         guard depth <= Self.maximumDepth else {
-            throw error("this is nested deeper than \(Self.maximumDepth)")
+            throw error("the condition is nested deeper than \(Self.maximumDepth)")
         }
     }
 
@@ -170,10 +170,10 @@ package struct ConditionParser {
             case .name("not"), .name("NOT"): "write !"
             default: nil
             }
-        return error("expected \(expected), and not \(token.name)", hint: hint)
+        return error("expected \(expected), found \(token.name)", hint: hint)
     }
 
-    /// An error at the word that comes next.
+    /// Returns an error at the next token.
     func error(_ message: String, hint: String? = nil) -> ConditionError {
         error(message, hint: hint, at: token)
     }
@@ -184,12 +184,12 @@ package struct ConditionParser {
 }
 
 extension String {
-    /// The text as a name of the query language.
+    /// The text as a quoted identifier of the query language.
     var inBackticks: String {
         "`" + split(separator: "`", omittingEmptySubsequences: false).joined(separator: "``") + "`"
     }
 
-    /// The text as a literal of the query language.
+    /// The text as a string literal of the query language.
     var asLiteral: String {
         var literal = "'"
         for scalar in unicodeScalars {

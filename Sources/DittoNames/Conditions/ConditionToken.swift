@@ -1,20 +1,20 @@
 import SheafBytes
 
-/// A word of a query string of the older kind.
+/// A token of a query string of the older calls.
 struct ConditionToken {
     enum Kind: Equatable {
         case end
         case name(String)
-        /// What follows `$`.
+        /// The name after `$`.
         case argument(String)
         case text(String)
-        /// As it is spelled.
+        /// The spelling of a number.
         case number(String)
         case sign(Sign)
     }
 
     enum Sign: String, CaseIterable {
-        // Longer ones come first: they begin like shorter ones.
+        // Longer signs come first, since shorter ones are their prefixes.
         case equal = "=="
         case unequal = "!="
         case lessOrEqual = "<="
@@ -32,7 +32,7 @@ struct ConditionToken {
         case leftBracket = "["
         case rightBracket = "]"
 
-        /// What the sign is in the query language, where it compares.
+        /// The comparison operator of the query language, or nil for other signs.
         var comparison: String? {
             switch self {
             case .equal: "="
@@ -46,7 +46,7 @@ struct ConditionToken {
     let kind: Kind
     let start: String.Index
 
-    /// How the token is called in errors.
+    /// The token as named in errors.
     var name: String {
         switch kind {
         case .end: "the end"

@@ -1,9 +1,9 @@
 package import Foundation
 import Synchronization
 
-/// A file that takes log messages; when it is full it becomes the older one, and a new one begins.
+/// A log file with rotation: a full file replaces the older one, and a new file is started.
 package final class DittoLogFile: Sendable {
-    /// Maximum length of the file and of the older one.
+    /// Maximum length of each of the two files.
     package static let maximumLength = 16 << 20
 
     private struct State {
@@ -36,7 +36,7 @@ package final class DittoLogFile: Sendable {
         return (handle, try handle.seekToEnd())
     }
 
-    /// Appends a line; a file that cannot be written any more takes no further lines.
+    /// Appends a line; after a failed write, further lines are discarded.
     package func append(_ line: String) {
         let bytes = Data(line.utf8)
         state.withLock { state in
@@ -47,7 +47,7 @@ package final class DittoLogFile: Sendable {
                 try state.handle?.write(contentsOf: bytes)
                 state.length += UInt64(bytes.count)
             } catch {
-                // Where messages go to cannot take this one.
+                // The error cannot be logged, since this is the log.
                 state.handle = nil
             }
         }

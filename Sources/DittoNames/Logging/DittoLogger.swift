@@ -3,16 +3,17 @@ package import Sheaf
 import SheafBytes
 import Synchronization
 
-/// How much a message matters; the first one matters most.
+/// The severity of a log message; lower raw values are more severe.
 public enum DittoLogLevel: Int, CaseIterable, Hashable, Sendable {
     case error = 1, warning, info, debug, verbose
 }
 
-/// Where databases that were opened under the names of the reference system write what people should know.
+/// The log of databases opened under the names of the reference system.
 ///
-/// Messages from `minimumLogLevel` on (`info` by default) go to standard error, and to a callback or a file where one is set.
+/// Messages at or above `minimumLogLevel` (default `info`) are written to standard error, and also
+/// to a callback or file if one is set.
 public enum DittoLogger {
-    /// Takes a message, on whatever thread it comes up.
+    /// A handler of log messages, called on any thread.
     public typealias Callback = @Sendable (_ level: DittoLogLevel, _ message: String) -> Void
 
     private struct State: Sendable {
@@ -24,21 +25,21 @@ public enum DittoLogger {
 
     private static let state = Mutex(State())
 
-    /// Whether anything is written at all.
+    /// Whether logging is enabled.
     public static var isEnabled: Bool {
         get { state.withLock(\.isEnabled) }
         set { state.withLock { $0.isEnabled = newValue } }
     }
 
-    /// Whether anything is written at all; the older name of `isEnabled`.
+    /// Whether logging is enabled; the older name of `isEnabled`.
     public static var enabled: Bool {
         get { isEnabled }
         set { isEnabled = newValue }
     }
 
-    /// Appends messages to a file as well, or to none; where it cannot be opened, an error says so in the log.
+    /// Sets the log file, or nil for none; a failure to open it is logged as an error.
     ///
-    /// At 16 MiB the file is renamed with the suffix ".1", which replaces the older file of that name.
+    /// At 16 MiB the file is renamed with the suffix ".1", replacing an older file of that name.
     public static func setLogFileURL(_ url: URL?) {
         do {
             let file = try url.map { try DittoLogFile($0) }
@@ -47,23 +48,23 @@ public enum DittoLogger {
             state.withLock { $0.file = nil }
             write(
                 .error,
-                "the log file cannot be opened: \("\(error)".shortened(to: ErrorText.messageLimit))"
+                "cannot open the log file: \("\(error)".shortened(to: ErrorText.messageLimit))"
             )
         }
     }
 
-    /// Appends messages to the file at a path as well, or to none.
+    /// Sets the log file by its path, or nil for none.
     public static func setLogFile(_ path: String?) {
         setLogFileURL(path.map { URL(fileURLWithPath: $0) })
     }
 
-    /// What matters less is not written.
+    /// The least severe level that is logged.
     public static var minimumLogLevel: DittoLogLevel {
         get { state.withLock(\.level) }
         set { state.withLock { $0.level = newValue } }
     }
 
-    /// Gives messages to `callback` as well as to standard error; it must return soon.
+    /// Passes messages to `callback` as well as to standard error; it must return quickly.
     public static func setCustomLogCallback(_ callback: Callback?) {
         state.withLock { $0.callback = callback }
     }
@@ -77,7 +78,7 @@ public enum DittoLogger {
         state.callback?(level, message)
     }
 
-    /// What stores write goes here, too.
+    /// The log of stores, which writes to this log.
     static var storeLog: StoreLog {
         StoreLog { level, message, metadata in
             let details = metadata.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }
@@ -87,7 +88,7 @@ public enum DittoLogger {
 }
 
 extension DittoLogLevel {
-    /// The level of messages that a store logs at `level`; different ones differ.
+    /// Creates the level for a level of the store's log; distinct levels stay distinct.
     package init(_ level: StoreLog.Level) {
         self =
             switch level {

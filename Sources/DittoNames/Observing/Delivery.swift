@@ -2,9 +2,9 @@ import Dispatch
 import Sheaf
 import Synchronization
 
-/// Brings the results of an observed query to a queue, one at a time.
+/// The delivery of observed results to a queue, one at a time.
 final class Delivery: Sendable {
-    /// Called on the queue; nothing more comes until the second argument is called.
+    /// The handler of a result, called on the queue; the next result follows after `signalNext`.
     typealias Handler = (QueryResult, _ signalNext: @escaping @Sendable () -> Void) -> Void
 
     private struct State: Sendable {
@@ -14,18 +14,18 @@ final class Delivery: Sendable {
 
     private let state = Mutex(State())
 
-    /// Begins to deliver; what is wrong with the statement is thrown.
+    /// Starts the delivery; throws if the statement is invalid.
     init(
         of statement: Statement, from store: DittoStore, on queue: DispatchQueue,
         to handler: @escaping Handler
     ) throws {
-        // Handlers of the reference system change variables around them, and cannot be `Sendable`. One
-        // call at a time is made, on a queue that the caller has chosen for that.
+        // Handlers of the reference system are not `Sendable`. This one is called by one thread at
+        // a time, on the queue chosen by the caller.
         nonisolated(unsafe) let handler = handler
         let observer = try store.sheaf.observe(statement.query, statement.arguments) {
             [weak self] result, next in
             queue.async { [weak self] in
-                // It may have been cancelled while the queue was busy.
+                // The delivery may have been canceled while the queue was busy.
                 guard let self, !self.isCancelled else { return }
                 handler(result, next)
             }
@@ -41,10 +41,10 @@ final class Delivery: Sendable {
         cancel()
     }
 
-    /// Whether nothing more will be delivered.
+    /// Whether the delivery has been canceled.
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
-    /// Stops the delivery: no call begins after this has returned.
+    /// Cancels the delivery: no call starts after this returns.
     func cancel() {
         let observer = state.withLock { state in
             state.isCancelled = true

@@ -1,30 +1,30 @@
 import Sheaf
 
-/// Tells what has changed from one list of items to the next.
+/// A calculator of the differences between successive lists of items.
 ///
-/// Items are the same that have the same `_id`, and have changed if their values differ. Nothing is kept of
-/// documents but a few bytes each.
+/// Items are identified by `_id` and have changed if their values differ. Only a few bytes are
+/// retained per item.
 public final class DittoDiffer: Sendable {
     private let differ = Differ()
 
-    /// Makes a differ that has seen no items.
+    /// Creates a differ whose previous list is empty.
     public init() {}
 
-    /// What has changed since the items that were given before; the first call inserts all of them.
+    /// Returns the differences from the previous list; the first call inserts all items.
     public func diff(_ items: [DittoQueryResultItem]) -> DittoDiff {
         DittoDiff(differ.diff(items.lazy.map(\.row)))
     }
 }
 
-/// What has become of a list of items.
+/// The differences between two lists of items.
 public struct DittoDiff: Equatable, Sendable {
-    /// The indexes of new items in the new list.
+    /// The indexes of inserted items in the new list.
     public let insertions: [Int]
-    /// The indexes in the old list of items that are gone.
+    /// The indexes of deleted items in the old list.
     public let deletions: [Int]
-    /// The indexes in the new list of items that have another value than in the old one.
+    /// The indexes in the new list of items whose value has changed.
     public let updates: [Int]
-    /// The items that changed places: their indexes in the old list and in the new one.
+    /// The moved items, with their indexes in the old list and in the new list.
     public let moves: [(from: Int, to: Int)]
 
     init(_ diff: Diff) {

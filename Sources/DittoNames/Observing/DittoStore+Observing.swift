@@ -2,24 +2,25 @@ public import Dispatch
 import Sheaf
 import Synchronization
 
-/// Is told the result of a query, at once and after each change of it.
+/// A handler of query results, called immediately and after each change of the result.
 public typealias DittoStoreObservationHandler = (_ result: DittoQueryResult) -> Void
 
-/// Says that a handler is ready for the next result.
+/// A closure by which a handler requests the next result.
 public typealias DittoSignalNext = @Sendable () -> Void
 
-/// Is told the result of a query, and the next one not before it has signaled for it.
+/// A handler of query results, called again only after it has requested the next result.
 public typealias DittoStoreObservationHandlerWithSignalNext = (
     _ result: DittoQueryResult, _ signalNext: @escaping DittoSignalNext
 ) -> Void
 
 extension DittoStore {
-    /// Tells `handler` what the result of a query is, and what it becomes.
+    /// Observes a query: calls `handler` with its result and with each later result.
     ///
-    /// It is called on `queue`, at once and then after each commit that changes the result; with the newest
-    /// result, if it takes longer than the next change. A query that cannot be observed gives an observer
-    /// that is cancelled and has an `error`, which `onUnthrownError` gets as well: the call itself cannot
-    /// throw, since the samples of the reference system make it without `try`.
+    /// The handler is called on `queue`, immediately and then after each commit that changes the
+    /// result. If it is slower than the changes, intermediate results are skipped. If the query
+    /// cannot be observed, the observer is canceled and has an `error`, which is also passed to
+    /// `onUnthrownError`; the call does not throw because it does not throw in the reference
+    /// system.
     @discardableResult
     public func registerObserver(
         query: String, arguments: [String: Any?]? = nil, deliverOn queue: DispatchQueue = .main,
@@ -31,7 +32,7 @@ extension DittoStore {
         }
     }
 
-    /// Tells `handlerWithSignalNext` what the result of a query is, and what it becomes, at its pace.
+    /// Observes a query; each later result is delivered after the handler has requested it.
     @discardableResult
     public func registerObserver(
         query: String, arguments: [String: Any?]? = nil, deliverOn queue: DispatchQueue = .main,
@@ -40,7 +41,7 @@ extension DittoStore {
         register(query, arguments, queue, handlerWithSignalNext)
     }
 
-    /// Tells `handler` what the result of a query is, and what it becomes.
+    /// Observes a query: calls `handler` with its result and with each later result.
     @discardableResult
     public func registerObserver(
         _ query: String, arguments: [String: Any?]? = nil, deliverOn queue: DispatchQueue = .main,
@@ -49,7 +50,7 @@ extension DittoStore {
         registerObserver(query: query, arguments: arguments, deliverOn: queue, handler: handler)
     }
 
-    /// Calls `handlerWithSignalNext` with the result of a query, and with each later one after its signal.
+    /// Observes a query; each later result is delivered after the handler has requested it.
     @discardableResult
     public func registerObserver(
         _ query: String, arguments: [String: Any?]? = nil, deliverOn queue: DispatchQueue = .main,
@@ -58,7 +59,7 @@ extension DittoStore {
         register(query, arguments, queue, handlerWithSignalNext)
     }
 
-    /// All observers that were not cancelled.
+    /// All observers that are not canceled.
     public var observers: Set<DittoStoreObserver> { registered.withLock { $0 } }
 
     private func register(

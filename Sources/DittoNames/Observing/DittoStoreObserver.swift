@@ -1,16 +1,17 @@
 import Sheaf
 import Synchronization
 
-/// Somebody who is told what the result of a query is, and what it becomes.
+/// An observation of a query.
 ///
-/// It goes on until it is cancelled, or its database is closed or let go of; nobody has to hold it.
+/// It lasts until it is canceled, or its database is closed or deallocated; it need not be
+/// retained.
 public final class DittoStoreObserver: Sendable {
-    /// The query as it was handed over.
+    /// The query as passed by the caller.
     public let queryString: String
-    /// Why the query cannot be observed; nil for an observer that began.
+    /// The reason why the query cannot be observed, or nil.
     public let error: (any Error)?
     private let values: [String: Value]
-    /// None where the query could not be observed.
+    /// The delivery of results; nil if the query cannot be observed.
     private let delivery: Delivery?
     private let onCancel: @Sendable (DittoStoreObserver) -> Void
 
@@ -29,12 +30,12 @@ public final class DittoStoreObserver: Sendable {
     /// The arguments of the query.
     public var queryArguments: [String: Any?] { values.mapValues(\.foundationValue) }
 
-    /// Whether nothing more will be delivered.
+    /// Whether the observer delivers no further results.
     public var isCancelled: Bool { delivery?.isCancelled ?? true }
 
-    /// Stops the delivery: no call begins after this has returned.
+    /// Cancels the observer: no call starts after this returns.
     ///
-    /// Further calls do nothing.
+    /// Further calls have no effect.
     public func cancel() {
         guard let delivery, !delivery.isCancelled else { return }
         delivery.cancel()

@@ -1,11 +1,11 @@
 import Sheaf
 import Synchronization
 
-/// Whether a connection may be used, asked of somebody who may take a while.
+/// The handler that accepts or denies connections asynchronously.
 final class ConnectionRequests: Sendable {
     typealias Handler = @Sendable (PeerIdentity, PeerConnectionKind) async -> Bool
 
-    /// A closure that is in no type of its own would be wrapped once more with each look at it.
+    /// The handler in a struct: a bare closure in a `Mutex` gains a thunk on each access.
     private struct Current: Sendable {
         var handler: Handler?
     }
@@ -18,10 +18,10 @@ final class ConnectionRequests: Sendable {
     }
 }
 
-/// Keeps connections back until a handler has said that they may be used.
+/// A transport host that holds connections until the handler has accepted them.
 ///
-/// The transport is not kept waiting, nor is the peer: what comes meanwhile is kept, and that is not much,
-/// since nobody says more than who he is before he is answered.
+/// Neither the transport nor the peer is blocked: received bytes are buffered. They are few, since
+/// a peer sends only its hello before it receives one.
 final class ConnectionGate: PeerTransportHost {
     private weak let host: (any PeerTransportHost)?
     private let requests: ConnectionRequests
@@ -48,10 +48,10 @@ final class ConnectionGate: PeerTransportHost {
         host?.refuse(connection, because: reason)
     }
 
-    /// Maximum time for the handler to answer; then the connection is refused.
+    /// Maximum time for the handler to decide; after it, the connection is refused.
     private static let patience = Duration.seconds(10)
 
-    /// Returns why the handler refuses a connection; nil if it allows it.
+    /// Returns the reason why the handler refuses a connection, or nil if it accepts.
     private static func refusal(
         by handler: @escaping ConnectionRequests.Handler, of connection: any PeerConnection
     ) async -> String? {
@@ -66,20 +66,20 @@ final class ConnectionGate: PeerTransportHost {
             let key = PeerKey(connection.remote.key)?.description ?? "a peer"
             guard let first else {
                 return
-                    "connectionRequestHandler did not decide within 10 s on the connection of \(key)"
+                    "connectionRequestHandler did not decide on the connection to \(key) within 10 s"
             }
-            return first ? nil : "connectionRequestHandler denies \(key)"
+            return first ? nil : "connectionRequestHandler denied \(key)"
         }
     }
 }
 
-/// A connection on which the handler has not decided yet.
+/// A connection that awaits the decision of the handler.
 private final class GatedLink: PeerLink {
     private struct State: Sendable {
         var pieces: [[UInt8]] = []
         var length = 0
         var link: (any PeerLink)?
-        /// Whether a thread passes bytes to the link: other threads leave theirs to it, which keeps the order.
+        /// Whether a thread is passing bytes on; other threads queue theirs, which keeps the order.
         var isTelling = false
         var isOver = false
         var end: String?
@@ -88,7 +88,7 @@ private final class GatedLink: PeerLink {
     private let connection: any PeerConnection
     private weak let host: (any PeerTransportHost)?
     private let state = Mutex(State())
-    /// Maximum number of bytes that are kept until the handler decides; a hello is far shorter.
+    /// Maximum number of bytes buffered until the decision; a hello is much shorter.
     private static let mostLength = 1 << 16
 
     init(_ connection: any PeerConnection, _ host: (any PeerTransportHost)?) {
@@ -96,15 +96,15 @@ private final class GatedLink: PeerLink {
         self.host = host
     }
 
-    /// Hands the connection to the host, or ends it if it is refused.
+    /// Passes the connection to the host, or closes it if it is refused.
     func decide(refusal: String?) {
         guard !state.withLock({ $0.isOver || $0.end != nil }) else { return }
         if let refusal { return refuse(refusal) }
         guard let host else { return closeWithoutHost() }
         guard let link = host.connected(connection) else {
-            // A host that returns no link has ended the connection, and reported why.
+            // A host that returns nil has closed the connection and reported the reason.
             state.withLock { ($0.isOver, $0.pieces) = (true, []) }
-            return connection.close(because: "this peer has refused the connection")
+            return connection.close(because: "this peer refused the connection")
         }
         state.withLock { state in
             state.link = link
@@ -113,7 +113,7 @@ private final class GatedLink: PeerLink {
         tell(link)
     }
 
-    /// Ends the connection; the host reports why.
+    /// Closes the connection; the host reports the reason.
     private func refuse(_ reason: String) {
         guard let host else { return closeWithoutHost() }
         state.withLock { ($0.isOver, $0.pieces) = (true, []) }
@@ -141,7 +141,7 @@ private final class GatedLink: PeerLink {
         }
         if isTooMuch {
             refuse(
-                "the other side has sent more than \(Self.mostLength) bytes before connectionRequestHandler decided"
+                "the peer sent more than \(Self.mostLength) bytes before connectionRequestHandler decided"
             )
         }
         if let link { tell(link) }

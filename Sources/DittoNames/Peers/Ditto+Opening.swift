@@ -3,15 +3,15 @@ import Sheaf
 import SheafNetwork
 
 extension Ditto {
-    /// Opens a database that can be shared with other peers, or makes one where there is none.
+    /// Opens or creates a database that can sync with other peers.
     ///
-    /// Nothing is sent or asked for before `sync.start()`.
+    /// No connections are opened before `sync.start()`.
     public static func open(config: DittoConfig = DittoConfig()) async throws -> Ditto {
         let (peer, network) = try await inDittoWords { try await parts(config) }
         return Ditto(peer.store, peer, network, config, in: try directory(of: config))
     }
 
-    /// Makes an empty database in memory that can be shared with other peers.
+    /// Creates an empty database in memory that can sync with other peers.
     public static func inMemory(config: DittoConfig) async throws -> Ditto {
         try await inDittoWords {
             let keyPair = try PeerKeyPair.generate()
@@ -22,13 +22,12 @@ extension Ditto {
         }
     }
 
-    /// Opens a database, and keeps the thread until it is open; in a task, `open(config:)` is the better
-    /// call.
+    /// Opens a database and blocks the thread; in a task, use `open(config:)` instead.
     public static func openSync(config: DittoConfig = DittoConfig()) throws -> Ditto {
         try waiting { try await open(config: config) }
     }
 
-    /// Opens the database of an identity, as older code does, and keeps the thread until it is open.
+    /// Opens the database of an identity, as older versions do; blocks the thread.
     public convenience init(
         identity: DittoIdentity = .offlinePlayground(), persistenceDirectory: URL? = nil
     ) throws {
@@ -51,7 +50,7 @@ extension Ditto {
         _ config: DittoConfig, _ keyPair: PeerKeyPair, _ network: DittoNetwork
     ) throws -> PeerConfiguration {
         guard let key = PeerKey(keyPair.publicKey) else {
-            preconditionFailure("A public key has as many bytes as the key of a peer.")
+            preconditionFailure("A public key has the length of a peer key.")
         }
         return PeerConfiguration(
             databaseID: config.databaseID, key: key,
@@ -60,7 +59,7 @@ extension Ditto {
             store: storeOptions)
     }
 
-    /// How the stores of databases are opened: strict, as the reference has REGISTER for its default type.
+    /// The options of stores; strict, as REGISTER is the default type of the reference system.
     static var storeOptions: StoreOptions {
         var options = StoreOptions(log: DittoLogger.storeLog)
         options.isStrict = true
@@ -74,12 +73,12 @@ extension Ditto {
         let base = try FileManager.default.url(
             for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil,
             create: true)
-        // What is no letter or digit may mean something to a file system.
+        // Other characters may have a meaning in the file system.
         let name = config.databaseID.addingPercentEncoding(withAllowedCharacters: .alphanumerics)
         return base.appendingPathComponent("ditto-\(name ?? "")")
     }
 
-    /// The key of the peer: a file beside the database, which is made with it.
+    /// Loads or creates the key of the peer, in a file next to the database.
     private static func keyPair(beside directory: URL) throws -> PeerKeyPair {
         let parent = directory.deletingLastPathComponent()
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)

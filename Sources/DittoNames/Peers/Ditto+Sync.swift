@@ -1,56 +1,56 @@
 import Sheaf
 
 extension Ditto {
-    // MARK: Older names of what `sync` has
+    // MARK: Older names of the calls of `sync`
 
-    /// Begins to talk to other peers.
+    /// Starts syncing with other peers.
     public func startSync() throws { try sync.start() }
 
-    /// Ends all connections; subscriptions stay, and go on with the next start.
+    /// Closes all connections; subscriptions are kept for the next start.
     public func stopSync() { sync.stop() }
 
-    /// Whether other peers are talked to.
+    /// Whether sync is active.
     public var isSyncActive: Bool { sync.isActive }
 
-    /// Keeps peers with the third version of the reference system away, which nobody speaks here: nothing is to do.
+    /// Has no effect: version 3 of the protocol is not supported.
     public func disableSyncWithV3() throws {}
 
-    /// A collection of the store.
+    /// Returns a collection of the store.
     public func collection(_ name: String) -> DittoCollection { store.collection(name) }
 
-    // MARK: Who this peer is
+    // MARK: This peer
 
-    /// What people call the device: the name of the machine, where nothing else was said.
+    /// The name of the device; by default the host name.
     public var deviceName: String {
         get { peer?.presence.deviceName ?? "" }
         set {
             guard let peer else {
-                return store.complaints.complain(DittoError.withoutPeers("a name"))
+                return store.complaints.complain(DittoError.withoutPeers("a device name"))
             }
             peer.presence.setDeviceName(newValue)
         }
     }
 
-    /// The id of the database; empty where its store or peer was made elsewhere.
+    /// The id of the database; empty if the store or peer was created elsewhere.
     public var appID: String { config?.databaseID ?? "" }
 
-    /// Whether the database may sync: it always may, no license is needed.
+    /// Whether the database may sync; always true, since no license is needed.
     public var isActivated: Bool { true }
 
-    /// Takes a license, which has no effect: none is needed.
+    /// Accepts a license token, which has no effect: no license is needed.
     public func setOfflineOnlyLicenseToken(_ token: String) throws {
-        DittoLogger.write(.info, "the license token has no effect: none is needed")
+        DittoLogger.write(.info, "the license token has no effect: no license is needed")
     }
 
-    /// What this is.
+    /// The name and version of the library.
     public static var version: String { "Sheaf \(SheafVersion.current)" }
 
     // MARK: Transports
 
-    /// How other peers are reached.
+    /// The addresses to listen on and to connect to.
     ///
-    /// What cannot be used is an error of the next start of sync; while sync is active nothing changes then, and
-    /// `onUnthrownError` of the store hears why.
+    /// If sync is not active, an invalid configuration fails the next start. If it is active, the
+    /// configuration is not changed, and the error is passed to `onUnthrownError` of the store.
     public var transportConfig: DittoTransportConfig {
         get { network?.config ?? DittoTransportConfig() }
         set {
@@ -59,15 +59,15 @@ extension Ditto {
                     peer == nil
                     ? DittoError.withoutPeers("a transport config")
                     : DittoError.unsupported(
-                        "the peer was made elsewhere, with transports of its own, which have a "
-                            + "configuration of their own")
+                        "the peer was created elsewhere; configure the transports that were passed "
+                            + "to it")
                 return store.complaints.complain(error)
             }
             store.complaints.returning(()) { try inDittoWords { try network.update(newValue) } }
         }
     }
 
-    /// Changes how other peers are reached.
+    /// Changes the transport configuration.
     public func updateTransportConfig(_ block: (_ config: inout DittoTransportConfig) -> Void) {
         var config = transportConfig
         block(&config)

@@ -3,27 +3,27 @@ import Sheaf
 import SheafBytes
 import SheafNetwork
 
-/// Which database is opened, where it is, and who may connect with it.
+/// The configuration of a database: its id, its directory and its authentication.
 public struct DittoConfig: Hashable, Sendable {
-    /// The database where nothing else is said.
+    /// The default database id.
     public static let defaultDatabaseID = "ditto"
 
-    /// What tells the database from all others: any text.
+    /// The id of the database, any text.
     ///
-    /// Only peers of one database talk to each other.
+    /// Only peers with the same database id sync.
     public var databaseID: String
-    /// Who may connect.
+    /// The authentication of peers.
     public var connect: DittoConfigConnect
-    /// The directory of the database; one in the directory for application support, where there is none.
+    /// The directory of the database; by default a directory in Application Support.
     ///
-    /// The key of the peer is in a file beside it.
+    /// The key of the peer is in a file next to it.
     public var persistenceDirectory: URL?
     /// Whether other peers see this one as a server: `is_ditto_server` of `system:data_sync_info`.
     ///
-    /// It changes nothing else: a server subscribes, listens and syncs as every peer does.
+    /// It has no other effect: a server subscribes, listens and syncs like any peer.
     public var isServer: Bool
 
-    /// Creates a configuration; each part has a default.
+    /// Creates a configuration.
     public init(
         databaseID: String = Self.defaultDatabaseID,
         connect: DittoConfigConnect = .smallPeersOnly(), persistenceDirectory: URL? = nil,
@@ -36,27 +36,30 @@ public struct DittoConfig: Hashable, Sendable {
     }
 }
 
-/// Who may connect with a peer.
+/// The authentication of peers.
 public enum DittoConfigConnect: Hashable, Sendable {
-    /// A server of the reference system, which speaks another protocol.
+    /// Unavailable: servers of the reference system use another protocol.
     @available(
         *, unavailable,
         message:
             "use `.smallPeersOnly(privateKey:)`, and name a peer that has `isServer` in `transportConfig.connect.tcpServers`"
     )
     case server(url: URL)
-    /// Whoever has the same key: at least 16 random bytes in Base64. Without a key whoever knows the id
-    /// of the database, which is for development.
+    /// Accepts peers with the same key, at least 16 random bytes in Base64.
+    ///
+    /// Without a key, any peer with the database id is accepted, which is intended for development.
     case smallPeersOnly(privateKey: String? = nil)
 }
 
-/// Who a peer is, and who may connect with it, as older calls say it.
+/// The identity of a peer and the authentication of others, in the older calls.
 public enum DittoIdentity: Hashable, Sendable {
-    /// Whoever has the same app id may connect: for development. A site id has no effect.
+    /// Accepts any peer with the app id, for development; the site id has no effect.
     case offlinePlayground(appID: String? = nil, siteID: UInt64? = nil)
-    /// Whoever has the same key may connect: at least 16 random bytes in Base64. A site id has no effect.
+    /// Accepts peers with the same key, at least 16 random bytes in Base64.
+    ///
+    /// The site id has no effect.
     case sharedKey(appID: String, sharedKey: String, siteID: UInt64? = nil)
-    /// A cloud decides who may connect, and there is none.
+    /// Unavailable: there is no cloud to authenticate peers.
     @available(
         *, unavailable,
         message:
@@ -64,7 +67,7 @@ public enum DittoIdentity: Hashable, Sendable {
     )
     case onlinePlayground(
         appID: String, token: String, enableDittoCloudSync: Bool = true, customAuthURL: URL? = nil)
-    /// Certificates of a cloud, and there is none.
+    /// Unavailable: there is no cloud to issue certificates.
     @available(
         *, unavailable,
         message:
@@ -72,7 +75,7 @@ public enum DittoIdentity: Hashable, Sendable {
     )
     case manual(certificateConfig: String)
 
-    /// The same as a configuration.
+    /// Returns the equivalent configuration.
     func config(_ directory: URL?) -> DittoConfig {
         switch self {
         case .offlinePlayground(let appID, let site):
@@ -92,12 +95,12 @@ public enum DittoIdentity: Hashable, Sendable {
         guard let site else { return }
         DittoLogger.write(
             .warning,
-            "the site id \("\(site)".shortened) has no effect: a store draws its own, and keeps it")
+            "the site id \("\(site)".shortened) has no effect: a store generates its own")
     }
 }
 
 extension DittoConfigConnect {
-    /// How peers know that they may talk to each other.
+    /// Returns the authentication mode of the transport.
     func networkIdentity() throws -> NetworkIdentity {
         switch self {
         case .smallPeersOnly(nil):
@@ -107,9 +110,9 @@ extension DittoConfigConnect {
                 SharedKey.minimumLength...SharedKey.maximumLength ~= bytes.count
             else {
                 throw DittoError.authenticationError(
-                    message: "the shared key has to be \(SharedKey.minimumLength) to "
-                        + "\(SharedKey.maximumLength) random bytes in Base64, as "
-                        + "'openssl rand -base64 32' prints them")
+                    message: "the shared key must be \(SharedKey.minimumLength) to "
+                        + "\(SharedKey.maximumLength) random bytes in Base64, as printed by "
+                        + "'openssl rand -base64 32'")
             }
             return .sharedKey(try SharedKey([UInt8](bytes)))
         }

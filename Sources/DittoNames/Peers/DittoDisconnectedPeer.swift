@@ -1,17 +1,17 @@
 public import Foundation
 import Sheaf
 
-/// A peer without a connection, with the reason: its last connection ended, or it cannot be reached.
+/// A peer without a connection, and the reason.
 ///
-/// The reference system has no such list; there a peer that is missing has no reason.
+/// The reference system has no such list.
 public struct DittoDisconnectedPeer: Hashable, Sendable {
-    /// The key of the peer; nil if no peer was met at the address.
+    /// The key of the peer; nil if no connection to the address has succeeded.
     public let peerKeyString: String?
-    /// The address of its last connection, or the one that cannot be reached.
+    /// The address of the last connection, or of the failed attempts.
     public let address: String
-    /// What one side said as it closed the connection, or what the transport says.
+    /// The close reason of the last connection, or the error of the transport.
     public let reason: String
-    /// When the last connection ended, or the first attempt failed.
+    /// The time when the last connection ended, or of the first failed attempt.
     public let since: Date
 
     init(_ peer: DisconnectedPeer) {

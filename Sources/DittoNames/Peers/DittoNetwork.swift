@@ -2,13 +2,14 @@ import Sheaf
 import SheafNetwork
 import Synchronization
 
-/// The transport of a database: TCP, at addresses that can be changed at any time, with a handler that is asked
-/// who may connect.
+/// The TCP transport of a database, with addresses that can be changed at any time.
+///
+/// A handler can accept or deny connections.
 final class DittoNetwork: PeerTransport {
     private struct State: Sendable {
         var config = DittoTransportConfig()
         var running: TCPTransport?
-        /// Transports do not keep their hosts; the gate is nobody else's.
+        /// The gate of the running transport, which holds its host weakly.
         var gate: ConnectionGate?
     }
 
@@ -16,7 +17,7 @@ final class DittoNetwork: PeerTransport {
     private let keyPair: PeerKeyPair
     private let identity: NetworkIdentity
     private let state = Mutex(State())
-    /// Changes of the running transport happen one after the other, and wait for its thread.
+    /// The lock that serializes changes of the running transport, which block on its thread.
     private let changing = Mutex(())
     let requests = ConnectionRequests()
 
@@ -34,14 +35,14 @@ final class DittoNetwork: PeerTransport {
             try config.check()
             for name in config.ineffective {
                 DittoLogger.write(
-                    .warning, "\(name) has no effect: peers are reached over TCP, at addresses")
+                    .warning, "\(name) has no effect: peers connect to addresses over TCP")
             }
             if let note = config.loneliness { DittoLogger.write(.info, note) }
             if case .development = identity {
                 DittoLogger.write(
                     .warning,
-                    "every peer that knows the id of the database may connect; a shared key keeps "
-                        + "strangers out")
+                    "any peer that knows the database id can connect; use a shared key to prevent "
+                        + "this")
             }
             try begin(config, ConnectionGate(host, requests))
         }
@@ -51,7 +52,7 @@ final class DittoNetwork: PeerTransport {
         changing.withLock { _ in end() }
     }
 
-    /// Wants something else; a transport that runs goes on with that.
+    /// Changes the configuration; a running transport applies it immediately.
     func update(_ config: DittoTransportConfig) throws {
         try changing.withLock { _ in
             let (old, running, gate) = state.withLock { state in

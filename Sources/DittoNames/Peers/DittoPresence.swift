@@ -3,17 +3,17 @@ public import Foundation
 import Sheaf
 import Synchronization
 
-/// Who is there: all peers that can be reached, over any number of connections.
+/// The presence of peers: all peers that can be reached over any number of connections.
 public final class DittoPresence: Sendable {
     private let peer: Peer?
-    /// None where the transports are somebody else's.
+    /// The transport; nil if the peer was created elsewhere.
     private let network: DittoNetwork?
     private let complaints: Complaints
-    /// By what a database without peers is known: to nobody.
+    /// A random key shown for a database without peers.
     private let lonelyKey = PeerKey.random()
     private let current = Mutex(Current())
 
-    /// A closure that is in no type of its own would be wrapped once more with each look at it.
+    /// The handler in a struct: a bare closure in a `Mutex` gains a thunk on each access.
     private struct Current: Sendable {
         var handler: DittoConnectionRequestHandler?
     }
@@ -24,19 +24,20 @@ public final class DittoPresence: Sendable {
         self.complaints = complaints
     }
 
-    /// All peers that can be reached, and how they are connected.
+    /// All peers that can be reached, and their connections.
     public var graph: DittoPresenceGraph {
         peer.map { DittoPresenceGraph($0.presence.graph) } ?? DittoPresenceGraph(alone: lonelyKey)
     }
 
-    /// Tells `didChangeHandler` who is there, at once and after each change, as long as somebody holds what
-    /// is returned.
+    /// Calls `didChangeHandler` with the graph immediately and after each change.
+    ///
+    /// The observation lasts as long as the observer is retained.
     public func observe(
         deliverOn queue: DispatchQueue = .main,
         didChangeHandler: @escaping (_ graph: DittoPresenceGraph) -> Void
     ) -> DittoObserver {
-        // Handlers of the reference system change variables around them, and cannot be `Sendable`. One
-        // call at a time is made, on a queue that the caller has chosen for that.
+        // Handlers of the reference system are not `Sendable`. This one is called by one thread at
+        // a time, on the queue chosen by the caller.
         nonisolated(unsafe) let handler = didChangeHandler
         let observer = DittoObserver()
         let deliver: @Sendable (DittoPresenceGraph) -> Void = { [weak observer] graph in
@@ -55,31 +56,31 @@ public final class DittoPresence: Sendable {
 
     // MARK: Metadata
 
-    /// What this peer says of itself to all others.
+    /// The metadata that this peer publishes to all others.
     public var peerMetadata: [String: Any?] { peer?.presence.metadata.dittoValue ?? [:] }
 
-    /// Says something of this peer to all others: at most 4,096 bytes as JSON, and no secrets.
+    /// Publishes metadata to all peers: at most 4,096 bytes as JSON, readable by every peer.
     public func setPeerMetadata(_ metadata: [String: Any?]) throws {
         let object: Object
         do throws(Unbridgeable) {
             object = try Object(bridging: metadata)
         } catch {
             throw DittoError.validationError(
-                reason: .notJSONCompatible(message: "the metadata \(error)"))
+                reason: .notJSONCompatible(message: "invalid metadata: \(error)"))
         }
         try set(object)
     }
 
-    /// The same as JSON.
+    /// The published metadata as JSON.
     public var peerMetadataJSONData: Data {
         Data(Value.object(peer?.presence.metadata ?? Object()).json.utf8)
     }
 
-    /// Says something of this peer to all others: a JSON object.
+    /// Publishes metadata to all peers: a JSON object.
     public func setPeerMetadataJSONData(_ data: Data) throws {
         guard case .object(let object)? = try? Value(jsonBytes: [UInt8](data)) else {
             throw DittoError.validationError(
-                reason: .invalidJSON(message: "the metadata of a peer has to be a JSON object"))
+                reason: .invalidJSON(message: "the metadata of a peer must be a JSON object"))
         }
         try set(object)
     }
@@ -95,21 +96,21 @@ public final class DittoPresence: Sendable {
         }
     }
 
-    // MARK: Who may connect
+    // MARK: Connection requests
 
-    /// Is asked of each connection whether it may be used; who does not answer for 10 seconds refuses.
+    /// The handler that accepts or denies connections; a connection is denied after 10 seconds.
     ///
-    /// Without one all may connect who have proven that they belong to the database.
+    /// Without a handler, all authenticated peers of the database are accepted.
     public var connectionRequestHandler: DittoConnectionRequestHandler? {
         get { current.withLock { $0.handler } }
         set {
             guard let network else {
-                let what = peer == nil ? "a connection request" : "a peer that was made elsewhere"
+                let what = peer == nil ? "a connection request" : "a peer created elsewhere"
                 return complaints.complain(
                     peer == nil
                         ? DittoError.withoutPeers(what)
                         : DittoError.unsupported(
-                            "\(what) has transports of its own; use its "
+                            "\(what) has its own transports; use its "
                                 + "presence.onConnectionRequest(_:)"))
             }
             current.withLock { $0.handler = newValue }
@@ -122,18 +123,18 @@ public final class DittoPresence: Sendable {
     }
 }
 
-/// Is asked whether a connection may be used.
+/// A handler that accepts or denies a connection.
 public typealias DittoConnectionRequestHandler =
     @Sendable (_ request: DittoConnectionRequest) async -> DittoConnectionRequestAuthorization
 
-/// Whether a connection may be used.
+/// The decision on a connection.
 public enum DittoConnectionRequestAuthorization: Hashable, Sendable {
     case allow, deny
 }
 
-/// A peer that would be connected with, and has proven its key.
+/// A connection request of a peer that has proven its key.
 public struct DittoConnectionRequest: Sendable {
-    /// By what the peer is known.
+    /// The key of the peer.
     public let peerKeyString: String
     private let metadata: Object
 
@@ -142,23 +143,23 @@ public struct DittoConnectionRequest: Sendable {
         self.metadata = metadata
     }
 
-    /// What carries the connection.
+    /// The transport of the connection.
     public var connectionType: DittoConnectionType { .accessPoint }
 
-    /// What the peer says of itself; it has sent that over this connection, with the key that it has proven.
+    /// The metadata that the peer has sent on this connection.
     public var peerMetadata: [String: Any?] { metadata.dittoValue }
 
-    /// The same as JSON.
+    /// The metadata as JSON.
     public var peerMetadataJSONData: Data { Data(Value.object(metadata).json.utf8) }
 
-    /// What a cloud says of the peer: there is none, so this is empty.
+    /// Metadata of an identity service; always empty, since there is none.
     public var identityServiceMetadata: [String: Any?] { [:] }
 
-    /// The same as JSON: an empty object.
+    /// Metadata of an identity service as JSON; always an empty object.
     public var identityServiceMetadataJSONData: Data { Data("{}".utf8) }
 }
 
-/// Somebody who is told something, as long as somebody holds it and it is not stopped.
+/// An observation of presence; it lasts until it is stopped or deallocated.
 public final class DittoObserver: Sendable {
     private struct State: Sendable {
         var observer: PresenceObserver?
@@ -181,12 +182,12 @@ public final class DittoObserver: Sendable {
         if isStopped { observer.cancel() }
     }
 
-    /// Whether nothing more will be told.
+    /// Whether the observation has been stopped.
     public var isStopped: Bool { state.withLock(\.isStopped) }
 
-    /// Stops it: no call begins after this has returned.
+    /// Stops the observation: no call starts after this returns.
     ///
-    /// Further calls do nothing.
+    /// Further calls have no effect.
     public func stop() {
         let observer = state.withLock { state in
             state.isStopped = true

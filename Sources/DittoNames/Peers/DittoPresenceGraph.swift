@@ -1,13 +1,13 @@
 public import Foundation
 import Sheaf
 
-/// All peers that can be reached, seen from one of them.
+/// All peers that can be reached from the local peer.
 ///
-/// What is told of peers that this one is not connected with is hearsay.
+/// Information about peers without a direct connection is reported by other peers.
 public struct DittoPresenceGraph: Hashable, Sendable {
-    /// This peer.
+    /// The local peer.
     public let localPeer: DittoPeer
-    /// All others, the nearest first.
+    /// All other peers, nearest first.
     public let remotePeers: [DittoPeer]
     /// Peers without a connection to this one, with the reasons.
     public let disconnectedPeers: [DittoDisconnectedPeer]
@@ -29,7 +29,7 @@ public struct DittoPresenceGraph: Hashable, Sendable {
         (remotePeers, disconnectedPeers) = ([], [])
     }
 
-    /// All connections of all peers, by their ids.
+    /// Returns the connections of all peers, by id.
     public func allConnectionsByID() -> [String: DittoConnection] {
         let connections = ([localPeer] + remotePeers).flatMap(\.connections)
         return Dictionary(connections.map { ($0.id, $0) }) { first, _ in first }
@@ -38,17 +38,19 @@ public struct DittoPresenceGraph: Hashable, Sendable {
 
 /// A peer that can be reached.
 public struct DittoPeer: Hashable, Sendable {
-    /// By what it is known.
+    /// The key of the peer.
     public let peerKeyString: String
-    /// What people call the device.
+    /// The name of the device.
     public let deviceName: String
-    /// Its connections with others.
+    /// The connections of the peer.
     public let connections: [DittoConnection]
-    /// Whether it is connected with a peer that calls itself a server: the nearest thing to a cloud.
+    /// Whether it is connected to a peer that announces itself as a server.
+    ///
+    /// It is the closest equivalent of a cloud connection.
     public let isConnectedToDittoCloud: Bool
-    /// The system that it runs on, where it has said.
+    /// The operating system, if the peer has sent it.
     public let os: String?
-    /// Its version of Sheaf, where it has said.
+    /// The version of Sheaf, if the peer has sent it.
     public let dittoSDKVersion: String?
     private let metadata: Object
 
@@ -68,28 +70,28 @@ public struct DittoPeer: Hashable, Sendable {
         (os, dittoSDKVersion, metadata) = (nil, SheafVersion.current, Object())
     }
 
-    /// Whether it is connected with a peer that calls itself a server.
+    /// Whether it is connected to a peer that announces itself as a server.
     public var isConnectedToDittoServer: Bool { isConnectedToDittoCloud }
 
-    /// The 32 bytes of its key.
+    /// The 32 bytes of the key.
     public var peerKey: Data { Data(PeerKey(peerKeyString)?.bytes ?? []) }
 
-    /// What it says of itself.
+    /// The metadata that the peer publishes.
     public var peerMetadata: [String: Any?] { metadata.dittoValue }
 
-    /// What a cloud says of it: there is none, so this is empty.
+    /// Metadata of an identity service; always empty, since there is none.
     public var identityServiceMetadata: [String: Any?] { [:] }
 }
 
 /// A connection between two peers.
 public struct DittoConnection: Hashable, Sendable {
-    /// Tells it from all others.
+    /// The unique id of the connection.
     public let id: String
-    /// What carries it.
+    /// The transport of the connection.
     public let type: DittoConnectionType
-    /// The lesser key of both ends.
+    /// The lesser key of the two peers.
     public let peerKeyString1: String
-    /// The greater key of both ends.
+    /// The greater key of the two peers.
     public let peerKeyString2: String
 
     init(_ connection: PresenceConnection) {
@@ -100,7 +102,7 @@ public struct DittoConnection: Hashable, Sendable {
     }
 }
 
-/// What carries a connection; here all are `accessPoint`, which is TCP.
+/// The transport of a connection; always `accessPoint`, which is TCP.
 public enum DittoConnectionType: String, CaseIterable, Hashable, Sendable {
     case bluetooth, accessPoint, p2pWiFi, webSocket
 }

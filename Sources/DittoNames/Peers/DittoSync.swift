@@ -1,9 +1,9 @@
 import Sheaf
 import Synchronization
 
-/// What is wanted of other peers, and whether they are talked to at all.
+/// The subscriptions of a database, and whether it syncs.
 public final class DittoSync: Sendable {
-    /// None where the database was opened without peers.
+    /// The replicating peer; nil if the database was opened without peers.
     private let peer: Peer?
     private let registered = Mutex<Set<DittoSyncSubscription>>([])
 
@@ -11,23 +11,23 @@ public final class DittoSync: Sendable {
         self.peer = peer
     }
 
-    /// Begins to talk to other peers.
+    /// Starts syncing with other peers.
     public func start() throws {
         try inDittoWords { try withPeer("sync") { try $0.sync.start() } }
     }
 
-    /// Ends all connections; subscriptions stay, and go on with the next start.
+    /// Closes all connections; subscriptions are kept for the next start.
     public func stop() {
         peer?.sync.stop()
     }
 
-    /// Whether other peers are talked to.
+    /// Whether sync is active.
     public var isActive: Bool { peer?.sync.isActive ?? false }
 
-    /// Wants documents of others from now on: those that are there, and what becomes of them.
+    /// Subscribes to documents of other peers, including their later changes.
     ///
-    /// The query is `SELECT * FROM` a collection, with or without `WHERE`. The subscription lasts until it is
-    /// cancelled, or the database is closed; nobody has to hold it.
+    /// The query is `SELECT * FROM` a collection, with an optional `WHERE`. The subscription lasts
+    /// until it is canceled or the database is closed; it need not be retained.
     @discardableResult
     public func registerSubscription(
         query: String, arguments: [String: Any?]? = nil
@@ -38,15 +38,15 @@ public final class DittoSync: Sendable {
                 try $0.sync.registerSubscription(statement.query, statement.arguments)
             }
         }
-        let made = DittoSyncSubscription(query, statement.values, subscription) {
+        let added = DittoSyncSubscription(query, statement.values, subscription) {
             [weak self] gone in
             self?.registered.withLock { _ = $0.remove(gone) }
         }
-        registered.withLock { _ = $0.insert(made) }
-        return made
+        registered.withLock { _ = $0.insert(added) }
+        return added
     }
 
-    /// Wants documents of others from now on.
+    /// Subscribes to documents of other peers.
     @discardableResult
     public func registerSubscription(
         _ query: String, arguments: [String: Any?]? = nil
@@ -54,7 +54,7 @@ public final class DittoSync: Sendable {
         try registerSubscription(query: query, arguments: arguments)
     }
 
-    /// All subscriptions that were not cancelled.
+    /// All subscriptions that are not canceled.
     public var subscriptions: Set<DittoSyncSubscription> { registered.withLock { $0 } }
 
     func withPeer<Result>(_ what: String, _ body: (Peer) throws -> Result) throws -> Result {
@@ -62,16 +62,16 @@ public final class DittoSync: Sendable {
         return try body(peer)
     }
 
-    /// Lets go of all subscriptions.
+    /// Cancels all subscriptions.
     func close() {
         for subscription in subscriptions { subscription.cancel() }
         for subscription in peer?.sync.subscriptions ?? [] { subscription.cancel() }
     }
 }
 
-/// Documents that are wanted of others, for as long as it is not cancelled.
+/// A subscription to documents of other peers; it lasts until it is canceled.
 public final class DittoSyncSubscription: Sendable {
-    /// The query as it was handed over.
+    /// The query as passed by the caller.
     public let queryString: String
     private let values: [String: Value]
     private let subscription: Subscription
@@ -90,12 +90,12 @@ public final class DittoSyncSubscription: Sendable {
     /// The arguments of the query.
     public var queryArguments: [String: Any?] { values.mapValues(\.foundationValue) }
 
-    /// Whether it was ended.
+    /// Whether the subscription has ended.
     public var isCancelled: Bool { subscription.isCancelled }
 
-    /// Ends the subscription; what has come by then stays.
+    /// Ends the subscription; received documents are kept.
     ///
-    /// Further calls do nothing.
+    /// Further calls have no effect.
     public func cancel() {
         subscription.cancel()
         onCancel(self)

@@ -1,7 +1,7 @@
 public import Foundation
 import SheafBytes
 
-/// How other peers are found and reached: over TCP, at addresses that are named here.
+/// The addresses over which peers connect: TCP only, without discovery.
 ///
 ///     ditto.updateTransportConfig { config in
 ///         config.listen.tcp.isEnabled = true
@@ -9,29 +9,29 @@ import SheafBytes
 ///         config.connect.tcpServers.insert("192.168.1.20:4040")
 ///     }
 ///
-/// Nothing is found by itself. What is enabled of `peerToPeer` has no effect, and a warning says so when sync
-/// starts; a web socket, or a sync group that would keep peers apart, is an error then. Without an address
-/// and without `listen`, sync starts and the log notes that no peer can be reached.
+/// Peers are not discovered automatically. Enabled parts of `peerToPeer` have no effect, and
+/// starting sync logs a warning; a web socket or a sync group makes the start fail. Without an
+/// address and without `listen`, sync starts, and the log notes that no peer can be reached.
 public struct DittoTransportConfig: Hashable, Sendable {
-    /// Ways to find peers that are near, of which there are none here.
+    /// The discovery of nearby peers, which is not supported.
     public var peerToPeer = PeerToPeer()
-    /// Whom this peer connects with.
+    /// The addresses to connect to.
     public var connect = Connect()
-    /// Where this peer waits for others.
+    /// The addresses to listen on.
     public var listen = Listen()
-    /// What holds for all of it.
+    /// Settings for all connections.
     public var global = Global()
 
     public init() {}
 
-    /// Says for all ways to find peers whether they are to be used.
+    /// Enables or disables all kinds of discovery.
     public mutating func setAllPeerToPeerEnabled(_ enabled: Bool) {
         peerToPeer.bluetoothLE.isEnabled = enabled
         peerToPeer.lan.isEnabled = enabled
         peerToPeer.awdl.isEnabled = enabled
     }
 
-    /// Wants all ways to find peers.
+    /// Enables all kinds of discovery.
     public mutating func enableAllPeerToPeer() { setAllPeerToPeerEnabled(true) }
 
     public struct PeerToPeer: Hashable, Sendable {
@@ -39,7 +39,7 @@ public struct DittoTransportConfig: Hashable, Sendable {
         public var lan = Way()
         public var awdl = Way()
 
-        /// One way to find peers.
+        /// One kind of discovery.
         public struct Way: Hashable, Sendable {
             public var isEnabled = false
         }
@@ -48,9 +48,9 @@ public struct DittoTransportConfig: Hashable, Sendable {
     public struct Connect: Hashable, Sendable {
         /// Addresses with a port: "192.168.1.20:4040", "example.org:4040" or "[fe80::1]:4040".
         public var tcpServers: Set<String> = []
-        /// Addresses of web sockets, which nothing is carried over: sync does not start with any.
+        /// Addresses of web sockets, which are not supported: sync does not start with any.
         public var webSocketURLs: Set<String> = []
-        /// In how many seconds an address is tried again at the latest.
+        /// Maximum time between attempts to connect to an address, in seconds.
         public var retryInterval: TimeInterval = 5
     }
 
@@ -60,28 +60,28 @@ public struct DittoTransportConfig: Hashable, Sendable {
 
         public struct TCP: Hashable, Sendable {
             public var isEnabled = false
-            /// A numeric address: "0.0.0.0" is all of this machine, "127.0.0.1" this machine alone.
+            /// A numeric address: "0.0.0.0" for all interfaces, "127.0.0.1" for this machine only.
             public var interfaceIP = "0.0.0.0"
-            /// 0 is any port that is free.
+            /// The port; 0 selects a free one.
             public var port: UInt16 = 4040
         }
 
-        /// A server of web sockets, which there is none of: sync does not start where it is enabled.
+        /// A web socket server, which is not supported: sync does not start if it is enabled.
         public struct HTTP: Hashable, Sendable {
             public var isEnabled = false
         }
     }
 
     public struct Global: Hashable, Sendable {
-        /// Peers of other groups do not sync; there are no groups, and sync does not start but with 0.
+        /// The sync group; groups are not supported, so sync starts only with 0.
         public var syncGroup: UInt32 = 0
-        /// Which peers the server brings together, which has no effect.
+        /// The routing hint for servers, which has no effect.
         public var routingHint: UInt32 = 0
     }
 }
 
 extension DittoTransportConfig {
-    /// What is wanted and has no effect, for people.
+    /// The names of enabled settings that have no effect, for the log.
     var ineffective: [String] {
         var names: [String] = []
         if peerToPeer.bluetoothLE.isEnabled { names.append("peerToPeer.bluetoothLE") }
@@ -91,7 +91,7 @@ extension DittoTransportConfig {
         return names
     }
 
-    /// Throws where sync would not do what is asked for.
+    /// Throws if the configuration has settings that are not supported.
     func check() throws(DittoError) {
         let instead = Self.instead
         if let url = connect.webSocketURLs.min() {
@@ -103,23 +103,23 @@ extension DittoTransportConfig {
         if listen.http.isEnabled {
             throw .transportError(
                 message:
-                    "listen.http.isEnabled asks for a server of web sockets, which is not supported; "
+                    "listen.http.isEnabled requires a web socket server, which is not supported; "
                     + instead)
         }
         if global.syncGroup != 0 {
             throw .transportError(
                 message:
                     "global.syncGroup is \(global.syncGroup), and sync groups are not supported: peers of "
-                    + "all groups would sync; give peers that must not sync another database id")
+                    + "all groups would sync; use another database id for peers that must not sync")
         }
     }
 
-    /// Note for the log where sync starts with no peer to reach; nil where there may be one.
+    /// The log message for a configuration that reaches no peer, or nil.
     var loneliness: String? {
         guard connect.tcpServers.isEmpty, !listen.tcp.isEnabled else { return nil }
-        return "sync is active, and no peer can be reached yet; \(Self.instead)"
+        return "sync is active, but no peer can be reached; \(Self.instead)"
     }
 
     private static let instead =
-        "name addresses in connect.tcpServers, or accept connections with listen.tcp.isEnabled"
+        "add addresses to connect.tcpServers, or accept connections with listen.tcp.isEnabled"
 }

@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Takes the errors of calls that have no way to throw them.
+/// The handler for errors of calls that cannot throw.
 final class Complaints: Sendable {
     typealias Handler = @Sendable (any Error) -> Void
 
-    /// A closure that is in no type of its own would be wrapped once more with each look at it.
+    /// The handler in a struct: a bare closure in a `Mutex` gains a thunk on each access.
     private struct Current: Sendable {
         var handler: Handler
     }
@@ -17,12 +17,12 @@ final class Complaints: Sendable {
         set { current.withLock { $0.handler = newValue } }
     }
 
-    /// Hands over an error.
+    /// Passes an error to the handler.
     func complain(_ error: any Error) {
         handler(DittoError.translated(error))
     }
 
-    /// Returns what `body` returns, or `fallback` where it throws, and then hands over the error.
+    /// Returns the result of `body`, or `fallback` after passing its error to the handler.
     func returning<Result>(_ fallback: Result, _ body: () throws -> Result) -> Result {
         do {
             return try body()

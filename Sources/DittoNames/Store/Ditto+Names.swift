@@ -1,39 +1,39 @@
 import Foundation
 import Sheaf
 
-/// Names of the reference system that older apps use.
+/// Names used by apps for older versions of the reference system.
 extension Ditto {
     /// The version of this library.
     public var sdkVersion: String { Self.version }
 
-    /// Whether the database may sync: it always may, no license is needed.
+    /// Whether the database may sync; always true, since no license is needed.
     public var activated: Bool { isActivated }
 
-    /// How many bytes the files of the database take.
+    /// The sizes of the files of the database.
     public var diskUsage: DittoDiskUsage { DittoDiskUsage(persistenceDirectory) }
 
-    /// Has no effect: what nothing needs any more is collected by itself.
+    /// Has no effect: garbage is collected automatically.
     public func runGarbageCollection() {
-        DittoLogger.write(.info, "runGarbageCollection has no effect: it happens by itself")
+        DittoLogger.write(.info, "runGarbageCollection has no effect: collection is automatic")
     }
 
-    /// The stamps of a store have a site that can change, so no number stands for the device.
+    /// Unavailable: the site of a store can change, so no fixed number identifies the device.
     @available(*, unavailable, message: "use `presence.graph.localPeer.peerKeyString`")
     public var siteID: UInt64 { 0 }
 
-    /// No cloud logs a peer in.
+    /// Unavailable: there is no cloud to authenticate with.
     @available(*, unavailable, message: "use `DittoConfig(connect: .smallPeersOnly(privateKey:))`")
     public var auth: Never? { nil }
 
-    /// Conditions of transports are messages of the log.
+    /// Unavailable: transport conditions are logged.
     @available(*, unavailable, message: "use `DittoLogger.setCustomLogCallback(_:)`")
     public var delegate: Never? { nil }
 
-    /// Nothing gathers information about small peers.
+    /// Unavailable: information about small peers is not collected.
     @available(*, unavailable, message: "use `presence.setPeerMetadata(_:)` and `presence.graph`")
     public var smallPeerInfo: Never? { nil }
 
-    /// Connections are in the presence graph.
+    /// Unavailable: connections are listed in the presence graph.
     @available(
         *, unavailable,
         message:
@@ -42,18 +42,18 @@ extension Ditto {
     public func transportDiagnostics() throws {}
 }
 
-/// The condition of a transport, which the log has.
+/// Unavailable: transport conditions are logged.
 @available(*, unavailable, message: "use `DittoLogger.setCustomLogCallback(_:)`")
 public enum DittoTransportCondition: Sendable {}
 
-/// A counter of the older calls.
+/// Unavailable: counters are written by statements.
 @available(
     *, unavailable,
     message: "use the statement `UPDATE COLLECTION c (n COUNTER) APPLY n INCREMENT BY 1`"
 )
 public final class DittoCounter: Sendable {}
 
-/// A register of the older calls.
+/// Unavailable: registers are written by statements.
 @available(
     *, unavailable,
     message: "use the statement `UPDATE COLLECTION c (f REGISTER) SET f = :value`"
@@ -61,7 +61,7 @@ public final class DittoCounter: Sendable {}
 public final class DittoRegister: Sendable {}
 
 extension DittoDocument {
-    /// Documents are decoded from JSON.
+    /// Unavailable: documents are decoded from JSON.
     @available(
         *, unavailable, message: "decode `jsonData()` of a query result item with JSONDecoder"
     )
@@ -71,7 +71,7 @@ extension DittoDocument {
 }
 
 extension DittoStoreObserver {
-    /// An observer does not hold its database.
-    @available(*, unavailable, message: "keep the `Ditto` beside the observer")
+    /// Unavailable: an observer does not retain its database.
+    @available(*, unavailable, message: "store the `Ditto` alongside the observer")
     public var ditto: Ditto? { nil }
 }

@@ -12,34 +12,34 @@ public import Sheaf
 ///         query: "SELECT * FROM cars WHERE color = :color", arguments: ["color": "blue"])
 ///     try await ditto.close()
 ///
-/// Code that was written for that system runs with it; new code is better off with `Store` and `Peer`, whose
-/// values have types, and whose errors nobody can overlook.
+/// It runs code written for that system. New code should use `Store` and `Peer`, which have typed
+/// values and report all errors by throwing.
 public final class Ditto: Sendable {
-    /// What is stored here.
+    /// The documents of the database.
     public let store: DittoStore
-    /// What is wanted of others.
+    /// Subscriptions, and starting and stopping sync.
     public let sync: DittoSync
-    /// Who is there.
+    /// The peers that can be reached.
     public let presence: DittoPresence
-    /// What shares the documents; none where the database was opened without peers.
+    /// The replicating peer; nil if the database was opened without peers.
     public let peer: Peer?
-    /// How the database was opened; none where its store or peer was made elsewhere.
+    /// The configuration; nil if the store or peer was created elsewhere.
     public let config: DittoConfig?
-    /// None where the transports are somebody else's.
+    /// The transport; nil if the peer was created elsewhere.
     let network: DittoNetwork?
-    /// The directory of the database; nil where it is in memory, or was opened elsewhere.
+    /// The directory of the database; nil if it is in memory or was opened elsewhere.
     public let persistenceDirectory: URL?
 
-    /// Gives an open store the names of the reference system; both can be used side by side.
+    /// Wraps an open store in the names of the reference system; both can be used together.
     ///
-    /// It has no peers: what would need some is an error.
+    /// It has no peers, and calls that need them throw.
     public convenience init(over store: Store) {
         self.init(store, nil, nil, nil)
     }
 
-    /// Gives an open peer the names of the reference system; both can be used side by side.
+    /// Wraps an open peer in the names of the reference system; both can be used together.
     ///
-    /// Its transports stay as they are, whatever they are: there is no transport config.
+    /// Its transports are not changed, and there is no transport configuration.
     public convenience init(over peer: Peer) {
         self.init(peer.store, peer, nil, nil)
     }
@@ -57,7 +57,7 @@ public final class Ditto: Sendable {
         presence = DittoPresence(peer, network, self.store.complaints)
     }
 
-    /// Opens the database in the directory at `path`, or makes one where there is none; without peers.
+    /// Opens or creates the database in the directory at `path`, without peers.
     public static func open(at path: String) async throws -> Ditto {
         let store = try await inDittoWords {
             try await Store.open(at: path, options: storeOptions)
@@ -65,19 +65,19 @@ public final class Ditto: Sendable {
         return Ditto(store, nil, nil, nil, in: URL(fileURLWithPath: path))
     }
 
-    /// Opens the database in a directory, or makes one where there is none; without peers.
+    /// Opens or creates the database in a directory, without peers.
     public static func open(at persistenceDirectory: URL) async throws -> Ditto {
         try await open(at: persistenceDirectory.path)
     }
 
-    /// Makes an empty database in memory, which is gone when it is closed; without peers.
+    /// Creates an empty database in memory without peers, discarded on close.
     public static func inMemory() async throws -> Ditto {
         Ditto(over: try await inDittoWords { try await Store.inMemory(options: storeOptions) })
     }
 
-    /// Waits for all transactions, makes everything durable, and lets go of the database.
+    /// Waits for all transactions, makes all commits durable, and closes the database.
     ///
-    /// Observers, subscriptions and fetches are cancelled then.
+    /// Observers, subscriptions and fetches are then canceled.
     public func close() async throws {
         sync.close()
         try await inDittoWords {

@@ -2,19 +2,19 @@ public import Dispatch
 import Foundation
 import Synchronization
 
-/// How many bytes the files of a database take.
+/// The disk usage of a database.
 public final class DittoDiskUsage: Sendable {
     /// Interval between two measurements of an observed directory.
     static let interval = DispatchTimeInterval.milliseconds(500)
 
-    /// nil where the database is in memory, or was opened elsewhere.
+    /// The directory of the database; nil if it is in memory or was opened elsewhere.
     private let directory: URL?
 
     init(_ directory: URL?) {
         self.directory = directory
     }
 
-    /// Measures the directory now; empty for a database in memory.
+    /// The disk usage, measured on access; empty for a database in memory.
     public var exec: DittoDiskUsageItem {
         guard let directory else {
             return DittoDiskUsageItem(type: .directory, path: "", sizeInBytes: 0, childItems: [])
@@ -22,11 +22,12 @@ public final class DittoDiskUsage: Sendable {
         return DittoDiskUsageItem(measuring: directory, path: directory.lastPathComponent)
     }
 
-    /// Measures the directory now, as a call of newer versions.
+    /// The disk usage; the name of `exec` in newer versions of the reference system.
     public var item: DittoDiskUsageItem { exec }
 
-    /// Calls `eventHandler` now and whenever the directory has changed, at most twice a second, until the handle is
-    /// stopped or released.
+    /// Calls `eventHandler` immediately and after changes of the directory, at most twice a second.
+    ///
+    /// The observation ends when the handle is stopped or deallocated.
     public func observe(
         deliverOn queue: DispatchQueue = .main,
         eventHandler: @escaping (_ item: DittoDiskUsageItem) -> Void
@@ -35,20 +36,20 @@ public final class DittoDiskUsage: Sendable {
     }
 }
 
-/// A file or a directory, and what it takes.
+/// A file or directory and its size.
 public struct DittoDiskUsageItem: Hashable, Sendable {
-    /// What is at a path.
+    /// The kind of a file system entry.
     public enum FileSystemType: Hashable, Sendable {
         case directory, file, symLink
     }
 
-    /// What is at the path.
+    /// The kind of the entry.
     public let type: FileSystemType
     /// The path, relative to the parent of the database's directory.
     public let path: String
-    /// The length of a file, or of all files in a directory.
+    /// The length of a file, or the sum over all files in a directory.
     public let sizeInBytes: Int
-    /// What is in a directory, by name; nil for a file.
+    /// The entries of a directory, sorted by name; nil for a file.
     public let childItems: [DittoDiskUsageItem]?
 
     /// The older name of `childItems`.
@@ -63,7 +64,7 @@ public struct DittoDiskUsageItem: Hashable, Sendable {
         self.childItems = childItems
     }
 
-    /// Measures what is at `url`; what disappears meanwhile has no length.
+    /// Measures the entry at `url`; entries deleted meanwhile have the size 0.
     init(measuring url: URL, path: String) {
         let attributes = try? FileManager.default.attributesOfItem(atPath: url.path)
         switch attributes?[.type] as? FileAttributeType {
@@ -85,14 +86,14 @@ public struct DittoDiskUsageItem: Hashable, Sendable {
     }
 }
 
-/// Keeps an observation of disk usage alive.
+/// A handle that keeps an observation of disk usage alive.
 public final class DittoDiskUsageObserverHandle: Sendable {
     private struct State: Sendable {
         var last: DittoDiskUsageItem?
         var isStopped = false
     }
 
-    // Dispatch sources may be cancelled from any thread.
+    // Dispatch sources may be canceled from any thread.
     nonisolated(unsafe) private let timer: any DispatchSourceTimer
     private let state = Mutex(State())
 
@@ -100,7 +101,7 @@ public final class DittoDiskUsageObserverHandle: Sendable {
         _ usage: DittoDiskUsage, _ queue: DispatchQueue,
         _ handler: @escaping (DittoDiskUsageItem) -> Void
     ) {
-        // One call at a time is made, on a queue that the caller has chosen for that.
+        // The handler is called by one thread at a time, on the queue chosen by the caller.
         nonisolated(unsafe) let handler = handler
         timer = DispatchSource.makeTimerSource(queue: queue)
         timer.schedule(deadline: .now(), repeating: DittoDiskUsage.interval)
@@ -121,7 +122,7 @@ public final class DittoDiskUsageObserverHandle: Sendable {
         stop()
     }
 
-    /// Stops the observation; no call begins after this has returned.
+    /// Stops the observation; no call starts after this returns.
     public func stop() {
         state.withLock { $0.isStopped = true }
         timer.cancel()

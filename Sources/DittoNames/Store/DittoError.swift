@@ -2,52 +2,52 @@ public import Foundation
 import Sheaf
 import SheafNetwork
 
-/// Why something was not done, in the words of the reference system.
+/// An error in the terms of the reference system.
 public enum DittoError: Error, Hashable, Sendable {
-    /// It has to do with the store.
+    /// An error of the store.
     case storeError(reason: StoreErrorReason)
-    /// Something that was handed over cannot be taken.
+    /// An invalid argument of a call.
     case validationError(reason: ValidationErrorReason)
-    /// The key or the identity of the peer is not what it has to be.
+    /// An invalid key or identity of the peer.
     case authenticationError(message: String)
-    /// Other peers cannot be reached in this way.
+    /// A transport configuration that cannot be used.
     case transportError(message: String)
-    /// What was asked for is not here; the message says what to use.
+    /// An unsupported feature; the message names the alternative.
     case unsupportedError(message: String)
 
-    /// What is wrong with what was handed over.
+    /// The reason why an argument is invalid.
     public enum ValidationErrorReason: Hashable, Sendable {
-        /// It is longer than it may be.
+        /// The argument exceeds a size limit.
         case sizeLimitExceeded(message: String)
-        /// It has something that JSON cannot say.
+        /// The argument has a value that JSON cannot represent.
         case notJSONCompatible(message: String)
-        /// It is no JSON, or no object.
+        /// The argument is not JSON, or not a JSON object.
         case invalidJSON(message: String)
     }
 
-    /// What kind of thing went wrong; new ones may come with new versions.
+    /// The kind of a store error; later versions may add more.
     public enum StoreErrorReason: Hashable, Sendable {
-        /// The statement is not written as the language wants it, or means nothing.
+        /// The statement has a syntax error or is not meaningful.
         case queryInvalid(message: String)
-        /// An argument is missing, or has no counterpart in a document.
+        /// An argument of the statement is missing or cannot be converted.
         case queryArgumentsInvalid(message: String)
-        /// The statement cannot be used for what it was handed to.
+        /// The statement is not supported by the call it was passed to.
         case queryNotSupported(message: String)
-        /// The statement could not be run to its end.
+        /// The statement failed.
         case queryError(message: String)
-        /// The content of a document has no counterpart in the store.
+        /// The content of a document cannot be converted.
         case documentContentEncodingFailed(message: String)
-        /// This is no token of an attachment.
+        /// The attachment token is invalid.
         case attachmentTokenInvalid(message: String)
-        /// A statement would write in a transaction that only reads.
+        /// A statement writes in a read-only transaction.
         case transactionReadOnly(message: String)
-        /// A write would wait for the transaction in which it was asked for, or that one has ended.
+        /// A write that would deadlock in a transaction, or a transaction that has ended.
         case transactionMisused(message: String)
-        /// Another process, or another opening in this one, has the store.
+        /// The store is in use by another process, or opened twice in this one.
         case persistenceDirectoryLocked(message: String)
         /// The store was closed.
         case closed(message: String)
-        /// The disk, or what is written there.
+        /// The disk failed, or the data on it is damaged.
         case backendError(message: String)
     }
 }
@@ -56,7 +56,7 @@ public enum DittoError: Error, Hashable, Sendable {
 public typealias DittoSwiftError = DittoError
 
 extension DittoError: CustomStringConvertible, LocalizedError {
-    /// What was wrong, where, and what would be right.
+    /// The message: what was wrong, where, and what would be right.
     public var description: String {
         switch self {
         case .storeError(let reason): reason.message
@@ -72,7 +72,7 @@ extension DittoError: CustomStringConvertible, LocalizedError {
 }
 
 extension DittoError.StoreErrorReason {
-    /// What was wrong, where, and what would be right.
+    /// The message: what was wrong, where, and what would be right.
     public var message: String {
         switch self {
         case .queryInvalid(let message), .queryArgumentsInvalid(let message),
@@ -104,17 +104,17 @@ extension DittoError {
         }
     }
 
-    /// An argument of a statement that has no counterpart in a document.
+    /// Creates the error for an argument of a statement that cannot be converted.
     init(argument error: Unbridgeable) {
         self = .storeError(reason: .queryArgumentsInvalid(message: "the argument \(error)"))
     }
 
-    /// A part of a document that has no counterpart in the store.
+    /// Creates the error for document content that cannot be converted.
     init(content error: Unbridgeable) {
         self = .storeError(reason: .documentContentEncodingFailed(message: error.description))
     }
 
-    /// Errors of the store in the words of the reference system; others as they are.
+    /// Translates errors of the store and the network; returns other errors unchanged.
     static func translated(_ error: any Error) -> any Error {
         switch error {
         case let error as StoreError: DittoError(error)
@@ -130,25 +130,25 @@ extension DittoError {
         }
     }
 
-    /// Something that is not here.
+    /// Returns the error for an unsupported feature.
     static func unsupported(_ message: String) -> DittoError { .unsupportedError(message: message) }
 
-    /// Something that needs peers, where there are none.
+    /// Returns the error for a call that needs peers on a database without them.
     static func withoutPeers(_ what: String) -> DittoError {
         .unsupportedError(
-            message: "\(what) needs a database that was opened for peers: open it with "
-                + "Ditto.open(config:), or use Ditto(over:) with a Peer")
+            message: "\(what) requires a database opened for peers: use "
+                + "Ditto.open(config:), or Ditto(over:) with a Peer")
     }
 }
 
-/// Runs what works on a store, and lets its errors out in the words of the reference system.
+/// Runs `body` and translates its errors to the terms of the reference system.
 nonisolated(nonsending) func inDittoWords<Result>(
     _ body: nonisolated(nonsending) () async throws -> Result
 ) async throws -> Result {
     do { return try await body() } catch { throw DittoError.translated(error) }
 }
 
-/// The same for what does not wait.
+/// Runs a synchronous `body` and translates its errors to the terms of the reference system.
 func inDittoWords<Result>(_ body: () throws -> Result) throws -> Result {
     do { return try body() } catch { throw DittoError.translated(error) }
 }

@@ -2,7 +2,7 @@ public import Foundation
 import Sheaf
 import Synchronization
 
-/// A row of a result: a cursor, which is read from the bytes of the store when it is asked.
+/// A row of a result, decoded from the memory of the store on access.
 public final class DittoQueryResultItem: Sendable {
     let row: QueryResultItem
     private let complaints: Complaints
@@ -13,13 +13,14 @@ public final class DittoQueryResultItem: Sendable {
         self.complaints = complaints
     }
 
-    /// The row as a dictionary, which is kept until `dematerialize()`.
+    /// The row as a dictionary, cached until `dematerialize()`.
     ///
-    /// Numbers are `NSNumber`, so that casts to any type that they fit succeed; null is nil, bytes
-    /// are `Data`. A row whose bytes are damaged is empty, and `onUnthrownError` of the store is told.
+    /// Numbers are `NSNumber`, so casts succeed for any type that can represent them; null is nil,
+    /// bytes are `Data`. A damaged row is empty, and its error is passed to `onUnthrownError` of
+    /// the store.
     public var value: [String: Any?] {
         if let known = kept.withLock({ $0 }) { return known.value }
-        // Nothing is kept of what cannot be read: who asks again is told again.
+        // A failed read is not cached, so the next access reports the error again.
         let read: Materialized? = complaints.returning(nil) {
             Materialized(value: try row.value.dittoValue)
         }
@@ -28,35 +29,35 @@ public final class DittoQueryResultItem: Sendable {
         return read.value
     }
 
-    /// Whether the row is kept as a dictionary.
+    /// Whether the dictionary of the row is cached.
     public var isMaterialized: Bool { kept.withLock { $0 != nil } }
 
-    /// Reads the row into a dictionary, and keeps that until `dematerialize()`.
+    /// Decodes the row into a dictionary, cached until `dematerialize()`.
     public func materialize() {
         _ = value
     }
 
-    /// Lets go of the dictionary; it is made again when somebody asks for it.
+    /// Releases the dictionary; the next access decodes it again.
     public func dematerialize() {
         kept.withLock { $0 = nil }
     }
 
-    /// The row as CBOR (RFC 8949), in its deterministic form.
+    /// Returns the row as CBOR in deterministic encoding (RFC 8949).
     public func cborData() -> Data {
         var writer = CBORWriter()
         writer.write(.object(complaints.returning(Object()) { try row.value }))
         return Data(writer.bytes)
     }
 
-    /// The row as JSON; bytes are texts in base64.
+    /// Returns the row as JSON; bytes are strings in Base64.
     public func jsonString() -> String {
         complaints.returning("{}") { try row.jsonString }
     }
 }
 
 /// A dictionary that several threads may read.
-// It is made of values and of objects of Foundation that nobody can change, which the compiler cannot
-// see behind `Any`.
+// It contains only values and immutable Foundation objects, which the compiler cannot check behind
+// `Any`.
 private struct Materialized: @unchecked Sendable {
     let value: [String: Any?]
 }

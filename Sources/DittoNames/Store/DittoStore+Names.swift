@@ -2,9 +2,9 @@ public import Dispatch
 public import Foundation
 import Sheaf
 
-/// Names of the reference system that older apps use.
+/// Names used by apps for older versions of the reference system.
 extension DittoStore {
-    /// Runs a statement as a transaction of its own.
+    /// Runs a statement in its own transaction.
     @discardableResult
     public nonisolated(nonsending) func execute(
         _ query: String, arguments: [String: Any?]? = nil
@@ -25,8 +25,8 @@ extension DittoStore {
         query: String, arguments: [String: Any?]? = nil, deliverOn queue: DispatchQueue = .main,
         completion: @escaping (Result<DittoQueryResult, any Error>) -> Void
     ) {
-        // Handlers of the reference system change variables around them, and cannot be `Sendable`. This
-        // one is called once, on a queue that the caller has chosen for that.
+        // Completion handlers of the reference system are not `Sendable`. This one is called once,
+        // on the queue chosen by the caller.
         nonisolated(unsafe) let completion = completion
         let statement: Statement
         do {
@@ -45,17 +45,17 @@ extension DittoStore {
         }
     }
 
-    /// The names of all collections that have documents, in their order; keeps the thread meanwhile.
+    /// Returns the sorted names of all collections that have documents; blocks the thread.
     public func collectionNames() -> [String] {
         complaints.returning([]) {
             try read(DittoCollectionsOperation.statement).collectionNames
         }
     }
 
-    /// All collections, to be read or observed.
+    /// Returns an operation that reads or observes all collections.
     public func collections() -> DittoCollectionsOperation { DittoCollectionsOperation(self) }
 
-    /// Combine is not on all systems.
+    /// Unavailable: Combine does not exist on all systems.
     @available(
         *, unavailable, message: "use `registerObserver(query:arguments:deliverOn:handler:)`"
     )
@@ -63,19 +63,19 @@ extension DittoStore {
 }
 
 extension DittoQueryResultItem {
-    /// The row as JSON in UTF-8.
+    /// Returns the row as JSON in UTF-8.
     public func jsonData() -> Data { Data(jsonString().utf8) }
 }
 
 extension DittoLiveQueryEvent {
-    /// Whether the documents are the first ones.
+    /// Whether this is the first event.
     public var isInitial: Bool {
         if case .initial = self { true } else { false }
     }
 }
 
 extension DittoReadablePath {
-    /// What is there, if it is the token of an attachment.
+    /// The attachment token at this path, if there is one.
     public var attachmentToken: DittoAttachmentToken? {
         dictionary.flatMap { try? DittoAttachmentToken($0) }
     }

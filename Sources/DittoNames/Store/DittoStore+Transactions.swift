@@ -1,12 +1,12 @@
 import Sheaf
 
 extension DittoStore {
-    /// Runs several statements as one transaction, and ends it as the block says.
+    /// Runs several statements as one transaction, ended as the block's return value requests.
     ///
-    /// One transaction at a time writes, and others wait for their turn; those that only read run beside
-    /// it. An error that leaves the block rolls the transaction back. A write through the store inside
-    /// of the block is an error, and so is another transaction that writes: both would wait for ever.
-    // Disfavored, or the compiler would take blocks without a `return` for unfinished ones of this kind.
+    /// One transaction writes at a time, and others wait; read-only transactions run concurrently.
+    /// An error thrown by the block rolls the transaction back. In the block, a write through the
+    /// store and another writing transaction throw, since they would deadlock.
+    // Disfavored, because the compiler would otherwise choose it for blocks without a `return`.
     @_disfavoredOverload
     @discardableResult
     public nonisolated(nonsending) func transaction(
@@ -26,7 +26,7 @@ extension DittoStore {
         try await run(hint, isReadOnly, scope)
     }
 
-    /// Runs several statements as one transaction, which is committed when the block returns a value.
+    /// Runs several statements as one transaction, committed when the block returns a value.
     @discardableResult
     public nonisolated(nonsending) func transaction<Result>(
         hint: String? = nil, isReadOnly: Bool = false,
@@ -35,7 +35,7 @@ extension DittoStore {
         try await run(hint, isReadOnly, scope)
     }
 
-    /// Whatever a block returns: if it says how the transaction ends, that is how it ends.
+    /// Ends the transaction as the returned action requests; commits for any other value.
     private nonisolated(nonsending) func run<Result>(
         _ hint: String?, _ isReadOnly: Bool,
         _ scope: nonisolated(nonsending) (DittoTransaction) async throws -> Result

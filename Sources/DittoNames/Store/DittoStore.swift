@@ -1,12 +1,12 @@
 import Sheaf
 import Synchronization
 
-/// Documents, and what can be done to them.
+/// The documents of a database.
 public final class DittoStore: Sendable {
     let sheaf: Store
     let complaints = Complaints()
     let registered = Mutex<Set<DittoStoreObserver>>([])
-    /// What shares the documents; none where the database was opened without peers.
+    /// The replicating peer; nil if the database was opened without peers.
     let peer: Peer?
     let fetching = Mutex<Set<DittoAttachmentFetcher>>([])
 
@@ -15,18 +15,18 @@ public final class DittoStore: Sendable {
         self.peer = peer
     }
 
-    /// Takes the errors of calls that cannot throw, such as `registerObserver` and `exec()`.
+    /// The handler for errors of calls that cannot throw, such as `registerObserver` and `exec()`.
     ///
-    /// If nobody sets it, they go to standard error.
+    /// By default, errors are written to standard error.
     public var onUnthrownError: @Sendable (_ error: any Error) -> Void {
         get { complaints.handler }
         set { complaints.handler = newValue }
     }
 
-    /// Runs a statement as a transaction of its own.
+    /// Runs a statement in its own transaction.
     ///
-    /// Arguments are named without their colon. They are booleans, numbers, texts, `Data`, `NSNull` or
-    /// nil, and arrays and dictionaries of these.
+    /// Arguments are named without the colon. They are Booleans, numbers, strings, `Data`, `NSNull`
+    /// or nil, and arrays and dictionaries of these.
     @discardableResult
     public nonisolated(nonsending) func execute(
         query: String, arguments: [String: Any?]? = nil
@@ -34,7 +34,7 @@ public final class DittoStore: Sendable {
         try await run(try Statement(query, arguments))
     }
 
-    /// Runs a statement whose arguments were converted before.
+    /// Runs a statement whose arguments have been converted.
     nonisolated(nonsending) func run(_ statement: Statement) async throws -> DittoQueryResult {
         let result = try await inDittoWords {
             try await sheaf.execute(statement.query, statement.arguments)
@@ -42,13 +42,13 @@ public final class DittoStore: Sendable {
         return DittoQueryResult(result, isReading: isReading(statement), complaints)
     }
 
-    /// Whether a statement that has run changes nothing.
+    /// Whether an executed statement only reads.
     func isReading(_ statement: Statement) -> Bool {
         sheaf.isReading(statement.query)
     }
 }
 
-/// A statement and its arguments, as Sheaf takes them.
+/// A statement and its arguments, converted for Sheaf.
 struct Statement: Sendable {
     let query: Query
     let values: [String: Value]
@@ -60,8 +60,9 @@ struct Statement: Sendable {
         self.values = values
     }
 
-    /// A statement that an older call is translated into: its objects are maps whatever the strict mode, since
-    /// older calls have no types to declare.
+    /// Creates a statement for an older call, with strict mode off.
+    ///
+    /// Its objects are maps in any mode, since older calls cannot declare types.
     init(older query: Query, _ values: [String: Value]) {
         self.init("/*+ {\"#strict_mode\":false} */ \(part: query)", values)
     }

@@ -1,10 +1,10 @@
 import Sheaf
 
-/// Several statements on one state, which become one commit.
+/// Several statements on one snapshot that become one commit.
 ///
-/// It is of use within the block that it was handed to.
+/// It is valid only within the block that it was passed to.
 public final class DittoTransaction: Sendable {
-    /// The store whose documents it sees and changes.
+    /// The store that the transaction reads and writes.
     public let store: DittoStore
     private let transaction: Transaction
 
@@ -13,10 +13,10 @@ public final class DittoTransaction: Sendable {
         self.store = store
     }
 
-    /// What is known of the transaction.
+    /// The description of the transaction.
     public var info: DittoTransactionInfo { DittoTransactionInfo(transaction.info) }
 
-    /// Runs a statement, which sees what those before it have done.
+    /// Runs a statement, which sees the writes of the earlier ones.
     @discardableResult
     public nonisolated(nonsending) func execute(
         query: String, arguments: [String: Any?]? = nil
@@ -29,7 +29,7 @@ public final class DittoTransaction: Sendable {
             result, isReading: store.isReading(statement), store.complaints)
     }
 
-    /// Runs a statement, which sees what those before it have done.
+    /// Runs a statement, which sees the writes of the earlier ones.
     @discardableResult
     public nonisolated(nonsending) func execute(
         _ query: String, arguments: [String: Any?]? = nil
@@ -39,8 +39,8 @@ public final class DittoTransaction: Sendable {
 
     /// Commits the transaction; returns once the commit is durable.
     ///
-    /// Every later use of the transaction throws. What the block returns is returned, and what it throws
-    /// is thrown; neither changes the commit.
+    /// Later uses of the transaction throw. The value returned or the error thrown by the block is
+    /// passed on and does not change the commit.
     @discardableResult
     public nonisolated(nonsending) func commit() async throws
         -> DittoTransactionCompletionAction
@@ -51,7 +51,7 @@ public final class DittoTransaction: Sendable {
 
     /// Rolls the transaction back.
     ///
-    /// Every later use of the transaction throws. What the block returns is returned.
+    /// Later uses of the transaction throw. The value returned by the block is passed on.
     @discardableResult
     public nonisolated(nonsending) func rollback() async throws
         -> DittoTransactionCompletionAction
@@ -61,21 +61,21 @@ public final class DittoTransaction: Sendable {
     }
 }
 
-/// What a transaction ends with.
+/// The end of a transaction.
 public enum DittoTransactionCompletionAction: Hashable, Sendable {
-    /// All of it is kept.
+    /// Keeps all writes.
     case commit
-    /// Nothing of it is kept.
+    /// Discards all writes.
     case rollback
 }
 
-/// What is known of a transaction.
+/// The description of a transaction.
 public struct DittoTransactionInfo: Hashable, Sendable {
-    /// Tells it from all other transactions of the process.
+    /// The identifier of the transaction, unique in the process.
     public let id: String
-    /// What it is for, in messages.
+    /// The purpose of the transaction, for messages.
     public let hint: String?
-    /// Whether statements that write are refused.
+    /// Whether the transaction refuses statements that write.
     public let isReadOnly: Bool
 
     init(_ info: TransactionInfo) {

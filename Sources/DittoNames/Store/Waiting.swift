@@ -1,9 +1,9 @@
 import Dispatch
 import Synchronization
 
-/// Keeps the thread until a task has done something, for calls that the reference system has no `await` for.
+/// Blocks the thread until a task has ended, for synchronous calls of the reference system.
 ///
-/// The task has a thread of its own: those of all tasks may be kept by somebody who waits here.
+/// The task has its own thread, because all threads of the task pool may be blocked here.
 func waiting<Result: Sendable>(
     _ body: @escaping @Sendable () async throws -> Result
 ) throws -> Result {
@@ -19,7 +19,7 @@ func waiting<Result: Sendable>(
     return try inDittoWords { try outcome.wait() }
 }
 
-/// Runs a task on a queue.
+/// An executor that runs a task on a dispatch queue.
 private final class QueueExecutor: TaskExecutor {
     private let queue = DispatchQueue(label: "ditto-waiting")
 
@@ -29,7 +29,7 @@ private final class QueueExecutor: TaskExecutor {
     }
 }
 
-/// What came of a task.
+/// The result of a task, awaited by a thread.
 private final class Outcome<Value: Sendable>: Sendable {
     private let result = Mutex<Result<Value, any Error>?>(nil)
     private let isThere = DispatchSemaphore(value: 0)
@@ -42,7 +42,7 @@ private final class Outcome<Value: Sendable>: Sendable {
     func wait() throws -> Value {
         isThere.wait()
         guard let outcome = result.withLock({ $0 }) else {
-            preconditionFailure("There is a result when somebody says so.")
+            preconditionFailure("The result is stored before the semaphore is signaled.")
         }
         return try outcome.get()
     }

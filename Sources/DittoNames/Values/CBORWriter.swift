@@ -1,13 +1,13 @@
 import Sheaf
 
-/// Writes values as CBOR (RFC 8949), so that equal values are the same bytes.
+/// An encoder for deterministic CBOR (RFC 8949, section 4.2.1): equal values have equal bytes.
 ///
-/// Lengths are definite, numbers take the shortest form that has all of them, and fields come in the
-/// order of their encoded names (section 4.2.1).
+/// Lengths are definite, numbers have their shortest exact form, and fields are ordered by their
+/// encoded names.
 struct CBORWriter {
     private(set) var bytes: [UInt8] = []
 
-    /// The first three bits of an item.
+    /// The major types, stored in the first three bits of an item.
     private enum Major {
         static let unsigned: UInt8 = 0
         static let negative: UInt8 = 1
@@ -17,7 +17,7 @@ struct CBORWriter {
         static let map: UInt8 = 5
     }
 
-    /// Items that are one byte, and the bytes before floats.
+    /// Single-byte items, and the first bytes of floats.
     private enum Simple {
         static let falseItem: UInt8 = 0xF4
         static let trueItem: UInt8 = 0xF5
@@ -32,7 +32,7 @@ struct CBORWriter {
         switch value {
         case .null: bytes.append(Simple.null)
         case .bool(let value): bytes.append(value ? Simple.trueItem : Simple.falseItem)
-        // The complement of a negative integer is its distance from -1.
+        // CBOR encodes a negative integer n as -1 - n, which is its bitwise complement.
         case .integer(let value) where value < 0: writeHead(Major.negative, UInt64(~value))
         case .integer(let value): writeHead(Major.unsigned, UInt64(value))
         case .float(let value): write(value)
@@ -47,10 +47,12 @@ struct CBORWriter {
         }
     }
 
-    /// Fields come in the order of bytes; a head says the length first, so shorter names come first.
+    /// Writes the fields in the order of their encoded names.
+    ///
+    /// An encoded name starts with its length, so shorter names come first.
     private mutating func write(_ object: Object) {
         writeHead(Major.map, UInt64(object.count))
-        // Names of one length stay in the order of their bytes: the sort is stable.
+        // The sort is stable, and the fields are in byte order already.
         for field in object.sorted(by: { $0.name.utf8.count < $1.name.utf8.count }) {
             write(field.name)
             write(field.value)
@@ -62,7 +64,7 @@ struct CBORWriter {
         bytes += text.utf8
     }
 
-    /// A head has what an item is, and a number in as many bytes as it needs.
+    /// Appends a head: the major type, and a number in as few bytes as possible.
     private mutating func writeHead(_ major: UInt8, _ number: UInt64) {
         let kind = major << 5
         switch number {
@@ -107,9 +109,9 @@ struct CBORWriter {
         }
     }
 
-    /// A float in 16 bits, where these have all of it.
+    /// Returns a float as half precision, or nil if it is not exact.
     ///
-    /// By hand: not all systems have a type for it.
+    /// `Float16` does not exist on all systems.
     private static func halfBits(of value: Float) -> UInt16? {
         let sign: UInt16 = value.sign == .minus ? 0x8000 : 0
         if value.isZero { return sign }
@@ -117,12 +119,12 @@ struct CBORWriter {
         let exponent = Int(value.exponent)
         switch exponent {
         case -14...15:
-            // Ten bits of the significand are left of 23.
+            // Half precision has 10 of the 23 bits of the significand.
             let significand = value.significandBitPattern
             guard significand & 0x1FFF == 0 else { return nil }
             return sign | UInt16(exponent + 15) << 10 | UInt16(significand >> 13)
         case -24 ..< -14:
-            // Subnormal: a whole number of the smallest one, 2 to the power of -24.
+            // Subnormal values are multiples of 2 to the power of -24.
             let steps = value.magnitude * 0x1p24
             guard steps == steps.rounded(.towardZero) else { return nil }
             return sign | UInt16(steps)

@@ -1,7 +1,7 @@
 import Foundation
 import Sheaf
 
-/// The id of a document: a text, a number, a boolean, an array or an object.
+/// The id of a document: a string, a number, a Boolean, an array or an object.
 public struct DittoDocumentID: Hashable, Sendable {
     let sheafValue: Value
 
@@ -9,18 +9,18 @@ public struct DittoDocumentID: Hashable, Sendable {
         sheafValue = value
     }
 
-    /// The id that a value of Foundation stands for; what can be no id is refused where it is used.
+    /// Creates an id from a Foundation value; an invalid id is refused where it is used.
     public init(value: Any) {
         sheafValue = (try? Value(bridging: value)) ?? .null
     }
 
-    /// The id as Foundation has it.
+    /// The id as a Foundation value.
     public var value: Any { sheafValue.foundationValue }
 
-    /// The id, if it is a text.
+    /// The id, if it is a string.
     public var string: String? { value as? String }
 
-    /// The id, if it is a text, and an empty text otherwise.
+    /// The id, if it is a string, and an empty string otherwise.
     public var stringValue: String { string ?? "" }
 
     /// The id, if it is an integer.
@@ -31,7 +31,7 @@ public struct DittoDocumentID: Hashable, Sendable {
     /// The id, if it is an integer, and zero otherwise.
     public var intValue: Int { int ?? 0 }
 
-    /// The id as it stands in JSON: texts are in quotes.
+    /// Returns the id as JSON, with strings in quotes.
     public func toString() -> String { sheafValue.json }
 }
 

@@ -1,13 +1,13 @@
 import SheafBytes
 
-/// Why a value of Foundation has no counterpart in a document, and where it lies.
+/// The reason why a Foundation value cannot be converted, and the path to it.
 struct Unbridgeable: Error, Equatable, CustomStringConvertible {
     enum Step: Equatable {
         case name(String)
         case index(Int)
     }
 
-    /// From the outside to the inside.
+    /// The path from the outermost value.
     private(set) var path: [Step] = []
     let problem: String
 
@@ -15,7 +15,7 @@ struct Unbridgeable: Error, Equatable, CustomStringConvertible {
         self.problem = problem
     }
 
-    /// The same, seen from the array or the object in which it lies.
+    /// Returns the error as seen from the array or object that contains the value.
     func within(_ step: Step) -> Unbridgeable {
         var outer = self
         outer.path.insert(step, at: 0)
@@ -23,13 +23,13 @@ struct Unbridgeable: Error, Equatable, CustomStringConvertible {
     }
 
     var description: String {
-        var place = ""
+        var location = ""
         for step in path {
             switch step {
-            case .name(let name): place += place.isEmpty ? name : ".\(name)"
-            case .index(let index): place += "[\(index)]"
+            case .name(let name): location += location.isEmpty ? name : ".\(name)"
+            case .index(let index): location += "[\(index)]"
             }
         }
-        return place.isEmpty ? problem : "\(place.shortened): \(problem)"
+        return location.isEmpty ? problem : "\(location.shortened): \(problem)"
     }
 }

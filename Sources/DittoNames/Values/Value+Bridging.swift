@@ -3,9 +3,9 @@ import Sheaf
 import SheafBytes
 
 extension Value {
-    /// The value that something of Foundation or of the standard library stands for.
+    /// Converts a value of Foundation or the standard library.
     ///
-    /// Nil and `NSNull` are null. Booleans stay apart from numbers, also where both are `NSNumber`.
+    /// Nil and `NSNull` become null. Booleans are kept distinct from numbers, even as `NSNumber`.
     init(bridging source: Any?) throws(Unbridgeable) {
         try self.init(source, depth: 0)
     }
@@ -15,7 +15,7 @@ extension Value {
             self = .null
             return
         }
-        // An `Any` can hold an optional. It is looked into first, as casts look through it.
+        // An `Any` may contain an optional; it is unwrapped first, since casts would unwrap it too.
         if let optional = source as? any OptionalSource {
             try self.init(optional.wrapped, depth: depth)
         } else if type(of: source) is AnyObject.Type {
@@ -25,12 +25,12 @@ extension Value {
         }
     }
 
-    /// A class instance: what Foundation's own parsers and old code bring.
+    /// Converts a class instance, as returned by Foundation's parsers and by older code.
     private init(object source: Any, depth: Int) throws(Unbridgeable) {
         switch source {
         case is NSNull: self = .null
         case let attachment as DittoAttachment: self = attachment.token.token.value
-        // Before numbers: a cast of an `NSNumber` to `Bool` takes 1 for true.
+        // Not converted as a native number: a cast of an `NSNumber` of 1 to `Bool` succeeds.
         case let number as NSNumber: try self.init(number)
         case let text as NSString: self = .string(String(describing: text))
         case let data as NSData: self = .bytes([UInt8](Data(referencing: data)))
@@ -42,7 +42,7 @@ extension Value {
     }
 
     private init(_ number: NSNumber) throws(Unbridgeable) {
-        // All booleans are of one class, which no number is of.
+        // All Boolean `NSNumber`s share a class that no other number has.
         if type(of: number) == type(of: NSNumber(value: true)) {
             self = .bool(number.boolValue)
             return
@@ -76,7 +76,7 @@ extension Value {
     private static func integer(exactly value: some BinaryInteger) throws(Unbridgeable) -> Value {
         guard let integer = Int64(exactly: value) else {
             throw Unbridgeable(
-                "\("\(value)".shortened) is beyond integers of 64 bits; pass it as a text")
+                "\("\(value)".shortened) does not fit into a 64-bit integer; pass it as a string")
         }
         return .integer(integer)
     }
@@ -103,8 +103,8 @@ extension Value {
             guard let name = key as? String else {
                 let type = type(of: (key as? AnyHashable)?.base ?? key)
                 throw Unbridgeable(
-                    "the key \("\(key)".shortened) is of type \("\(type)".shortened); the name of a "
-                        + "field is a String")
+                    "the key \("\(key)".shortened) is of type \("\(type)".shortened); a field "
+                        + "name must be a String")
             }
             do throws(Unbridgeable) {
                 fields.append((name, try Value(value, depth: depth + 1)))
@@ -115,7 +115,7 @@ extension Value {
         self = .object(Object(fields))
     }
 
-    /// Before the stack ends: it says what is wrong.
+    /// Limits the depth before the recursion overflows the stack.
     private static func check(_ depth: Int) throws(Unbridgeable) {
         guard depth < maximumDepth else {
             throw Unbridgeable("arrays and objects are nested deeper than \(maximumDepth)")
@@ -124,7 +124,7 @@ extension Value {
 }
 
 extension [String: Value] {
-    /// The arguments of a statement, by their names.
+    /// Converts the arguments of a statement.
     init(bridging arguments: [String: Any?]) throws(Unbridgeable) {
         self.init(minimumCapacity: arguments.count)
         for (name, source) in arguments {
@@ -138,7 +138,7 @@ extension [String: Value] {
 }
 
 extension Object {
-    /// The fields of a document.
+    /// Converts the fields of a document.
     init(bridging fields: [String: Any?]) throws(Unbridgeable) {
         self.init(try [String: Value](bridging: fields).map { ($0.key, $0.value) })
     }
@@ -149,19 +149,19 @@ extension Unbridgeable {
         switch source {
         case is Date:
             self.init(
-                "documents have no dates; pass a text like \"2026-01-31T12:00:00Z\", or the "
+                "documents have no date type; pass a string such as \"2026-01-31T12:00:00Z\", or "
                     + "milliseconds since 1970")
         default:
             self.init(
-                "\("\(type(of: source))".shortened) has no counterpart in a document; pass a boolean, a number, "
-                    + "a text, Data, NSNull, or arrays and dictionaries of these")
+                "\("\(type(of: source))".shortened) cannot be stored in a document; pass a Boolean, "
+                    + "a number, a string, Data, NSNull, or arrays and dictionaries of these")
         }
     }
 }
 
-// MARK: What is generic, seen without its parameters
+// MARK: Type-erased generic types
 
-/// An optional, whatever it is of.
+/// An optional of any type.
 private protocol OptionalSource {
     var wrapped: Any? { get }
 }
@@ -170,7 +170,7 @@ extension Optional: OptionalSource {
     fileprivate var wrapped: Any? { self }
 }
 
-/// An array, whatever it is of.
+/// An array of any element type.
 private protocol ListSource {
     var elements: [Any] { get }
 }
@@ -179,7 +179,7 @@ extension Array: ListSource {
     fileprivate var elements: [Any] { map { $0 } }
 }
 
-/// A dictionary, whatever it is of.
+/// A dictionary of any key and value types.
 private protocol EntriesSource {
     var entries: [(key: Any, value: Any)] { get }
 }

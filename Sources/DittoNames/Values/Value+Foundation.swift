@@ -2,10 +2,10 @@ import Foundation
 import Sheaf
 
 extension Value {
-    /// The value as Foundation has it: `NSNumber`, `String`, `NSNull`, `Data`, `[Any]`, `[String: Any]`.
+    /// The value as `NSNumber`, `String`, `NSNull`, `Data`, `[Any]` or `[String: Any]`.
     ///
-    /// Numbers are objects so that casts convert them: the same number is an `Int`, an `Int64` and a
-    /// `Double`, as long as it fits. Native numbers in an `Any` are of one type alone.
+    /// `NSNumber` allows casts to every number type that can represent the value; a native number
+    /// in an `Any` can only be cast to its own type.
     var foundationValue: Any {
         switch self {
         case .null: NSNull()
@@ -21,7 +21,7 @@ extension Value {
 }
 
 extension Object {
-    /// The fields as Foundation has them.
+    /// The fields as Foundation values.
     var foundationValue: [String: Any] {
         var fields: [String: Any] = [:]
         fields.reserveCapacity(count)
@@ -29,8 +29,9 @@ extension Object {
         return fields
     }
 
-    /// The fields as Foundation has them, in the type that the reference system has for whole documents: null is
-    /// nil, and within arrays and objects `NSNull`, since these have no optional elements.
+    /// The fields as Foundation values, with nil for null, as in documents of the reference system.
+    ///
+    /// Within arrays and objects null is `NSNull`, because their elements are not optional.
     var dittoValue: [String: Any?] {
         var fields: [String: Any?] = [:]
         fields.reserveCapacity(count)

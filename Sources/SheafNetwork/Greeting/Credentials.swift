@@ -1,10 +1,10 @@
-/// What one end has to show, and by what it knows others.
+/// The secrets and the identity with which a transport authenticates itself and its peers.
 package struct Credentials: Sendable {
     package let databaseID: [UInt8]
     package let publicKey: [UInt8]
     package let identity: NetworkIdentity
 
-    /// Takes what a configuration says, where it can be so.
+    /// Validates the credentials of a configuration.
     package init(_ configuration: NetworkConfiguration) throws(NetworkError) {
         databaseID = configuration.databaseID
         publicKey = configuration.keyPair.publicKey
@@ -12,29 +12,30 @@ package struct Credentials: Sendable {
         guard databaseID.count == PeerGrant.databaseIDLength else {
             throw NetworkError(
                 .key,
-                "a database id of \(databaseID.count) bytes: it has to have "
+                "a database id of \(databaseID.count) bytes; it must have "
                     + "\(PeerGrant.databaseIDLength)")
         }
         guard case .authority(let authority, let grant) = identity else { return }
         guard authority.count == Ed25519.keyLength else {
             throw NetworkError(
                 .key,
-                "the public key of an authority of \(authority.count) bytes: it has to have "
+                "an authority's public key of \(authority.count) bytes; it must have "
                     + "\(Ed25519.keyLength)")
         }
-        // Whether the time is right is asked with each connection: clocks are set late on some devices.
+        // The validity period is checked per connection: some devices set their clock after the
+        // start.
         try grant.check(
             authority: authority, databaseID: databaseID, peerKey: publicKey,
             at: grant.validMilliseconds.lowerBound)
     }
 
-    /// The grant of this end, where the mode has one.
+    /// The grant of this peer in authority mode, nil in other modes.
     var grant: PeerGrant? {
         if case .authority(_, let grant) = identity { return grant }
         return nil
     }
 
-    /// What this end says first, or answers.
+    /// Returns the greeting of this peer for `receiver`.
     package func greeting(
         _ proof: Proof, role: Proof.Role, to receiver: [UInt8], metadataLength: Int = 0
     ) -> Greeting {
@@ -45,7 +46,7 @@ package struct Credentials: Sendable {
             databaseProof: proofs.database, secretProof: proofs.secret)
     }
 
-    /// Both proofs of a greeting; without a shared key the second one is zeros.
+    /// Returns both proofs of a greeting; without a shared key the second one is all zeros.
     func proofs(
         _ proof: Proof, role: Proof.Role, sender: [UInt8], receiver: [UInt8]
     ) -> (database: [UInt8], secret: [UInt8]) {

@@ -14,11 +14,11 @@ package struct Greeting: Equatable, Sendable {
     }
 
     package static let magic = Array("SHN2".utf8)
-    /// Maximum number of bytes of the metadata that follow a greeting.
+    /// Maximum length of the metadata that follow a greeting.
     package static let maximumMetadataLength = 4_096
 
     package var mode: UInt8
-    /// Why the sender goes away; nil where he stays.
+    /// The reason why the sender refuses the connection; nil if it accepts.
     package var refusal: Refusal?
     package var grantLength: Int
     package var metadataLength: Int
@@ -37,7 +37,7 @@ package struct Greeting: Equatable, Sendable {
         self.secretProof = secretProof
     }
 
-    /// A farewell in the place of a greeting.
+    /// Creates a refusal, which is sent instead of a greeting.
     package init(refusing refusal: Refusal) {
         self.init(
             mode: 0, grantLength: 0, databaseProof: Self.noProof, secretProof: Self.noProof)
@@ -60,27 +60,27 @@ package struct Greeting: Equatable, Sendable {
 
     package init(decoding bytes: [UInt8]) throws(NetworkError) {
         guard bytes.count == Layout.size, Array(bytes[..<Layout.mode]) == Self.magic else {
-            throw NetworkError(.greeting, "the first bytes are no greeting of this protocol")
+            throw NetworkError(.greeting, "the first bytes are not a Sheaf greeting")
         }
         mode = bytes[Layout.mode]
         guard mode <= 2 else {
-            throw NetworkError(.greeting, "the mode \(mode) in a greeting; it has to be 0 to 2")
+            throw NetworkError(.greeting, "the mode \(mode) in a greeting; it must be 0 to 2")
         }
         let code = bytes[Layout.refusal]
         refusal = Refusal(rawValue: code)
         guard code == 0 || refusal != nil else {
-            throw NetworkError(.greeting, "the refusal \(code) in a greeting, which there is not")
+            throw NetworkError(.greeting, "the unknown refusal code \(code) in a greeting")
         }
         grantLength = Self.length(in: bytes, at: Layout.grantLength)
         guard grantLength <= PeerGrant.maximumLength else {
             throw NetworkError(
                 .greeting,
-                "a grant of \(grantLength) bytes is announced; it may have "
+                "a grant of \(grantLength) bytes is announced; the maximum is "
                     + "\(PeerGrant.maximumLength)")
         }
         guard (grantLength > 0) == (mode == 2 && refusal == nil) else {
             throw NetworkError(
-                .greeting, "a grant belongs to the mode authority, and to no other")
+                .greeting, "a greeting has a grant in authority mode, and only there")
         }
         databaseProof = Array(bytes[Layout.databaseProof..<Layout.secretProof])
         secretProof = Array(bytes[Layout.secretProof..<Layout.metadataLength])
@@ -88,11 +88,11 @@ package struct Greeting: Equatable, Sendable {
         guard metadataLength <= Self.maximumMetadataLength else {
             throw NetworkError(
                 .greeting,
-                "metadata of \(metadataLength) bytes is announced; it may have "
+                "metadata of \(metadataLength) bytes is announced; the maximum is "
                     + "\(Self.maximumMetadataLength)")
         }
         guard metadataLength == 0 || refusal == nil else {
-            throw NetworkError(.greeting, "a refusal has no metadata")
+            throw NetworkError(.greeting, "a refusal must not have metadata")
         }
     }
 
@@ -100,7 +100,7 @@ package struct Greeting: Equatable, Sendable {
         Int(bytes[offset]) | Int(bytes[offset + 1]) << 8
     }
 
-    /// Why a greeting is not answered by one (`format-spec/network.md`, table 3).
+    /// The reason for a refusal (`format-spec/network.md`, table 3).
     package enum Refusal: UInt8, Sendable, CaseIterable {
         case greeting = 1
         case mode = 2
@@ -111,7 +111,7 @@ package struct Greeting: Equatable, Sendable {
         case duplicate = 7
         case host = 8
 
-        /// What is said of a rule that was broken; nil where nothing is.
+        /// Creates the refusal for a violated rule; nil if the peer is not informed of it.
         init?(_ rule: NetworkRule) {
             switch rule {
             case .greeting: self = .greeting
@@ -126,17 +126,17 @@ package struct Greeting: Equatable, Sendable {
             }
         }
 
-        /// What people are told at the other end.
+        /// The explanation in the error of the refused peer.
         var text: String {
             switch self {
-            case .greeting: "it does not understand the greeting"
-            case .mode: "it is in another mode (development, shared key, authority)"
-            case .database: "it is of another database"
+            case .greeting: "it cannot decode the greeting"
+            case .mode: "it uses another mode (development, shared key, authority)"
+            case .database: "it belongs to another database"
             case .sharedKey: "it has another shared key"
-            case .grant: "the grant of this end does not hold there"
-            case .grantTime: "the grant of this end is not valid at this time"
-            case .duplicate: "it has a better connection with this end"
-            case .host: "it does not want this end"
+            case .grant: "it does not accept the grant of this peer"
+            case .grantTime: "the grant of this peer is not valid at this time"
+            case .duplicate: "it keeps another connection to this peer"
+            case .host: "its host refused the connection"
             }
         }
     }

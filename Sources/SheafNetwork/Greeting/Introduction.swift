@@ -1,16 +1,16 @@
 package import Sheaf
 
-/// How two ends come to know each other: a machine that is told what came, and says what to send.
+/// The mutual authentication of two peers, as a state machine without effects.
 ///
-/// Who has connected proves himself first; who listens says nothing to who cannot. So whoever looks
-/// for open ports learns neither the database nor a proof that he could try keys on.
+/// The dialer proves itself first; the listener sends nothing to a peer that cannot. So a port
+/// scanner learns neither the database nor a proof that it could test keys against.
 package struct Introduction: Sendable {
-    /// What an introduction leads to.
+    /// The result of a successful introduction.
     package struct Outcome: Sendable {
         package let rights: PeerRights?
-        /// When the connection has to end; milliseconds since 1970.
+        /// The time at which the connection must end, in milliseconds since 1970.
         package let endMilliseconds: UInt64?
-        /// What the other end says of itself.
+        /// The metadata of the remote peer.
         package fileprivate(set) var metadata = Object()
     }
 
@@ -27,12 +27,12 @@ package struct Introduction: Sendable {
     private let remoteKey: [UInt8]
     private let metadata: [UInt8]
     private var phase = Phase.greeting
-    /// How many bytes of metadata follow the grant.
+    /// The length of the metadata that follow the grant.
     private var metadataLength = 0
-    /// How many bytes have to come next; none of what follows is asked for before.
+    /// The number of bytes required next; nothing beyond them may be read yet.
     package private(set) var wantedLength = Greeting.Layout.size
 
-    /// Begins an introduction; `metadata` is what this end says of itself.
+    /// Creates an introduction; `metadata` is sent to the remote peer.
     package init(
         _ credentials: Credentials, role: Proof.Role, remoteKey: [UInt8], exporter: [UInt8],
         metadata: Object = Object()
@@ -45,18 +45,20 @@ package struct Introduction: Sendable {
         proof = Proof(exporter: exporter)
     }
 
-    /// What this end says: who has connected first of all, who listens at the end.
+    /// The greeting, grant and metadata of this peer.
+    ///
+    /// The dialer sends them first; the listener sends them after authenticating the dialer.
     package var words: [UInt8] {
         credentials.greeting(
             proof, role: role, to: remoteKey, metadataLength: metadata.count
         ).bytes + (credentials.grant?.bytes ?? []) + metadata
     }
 
-    /// Refuses what makes every word superfluous.
+    /// Throws if the keys are equal or the grant of this peer is not valid.
     package func begin(at now: UInt64) throws(NetworkError) {
         guard remoteKey != credentials.publicKey else {
             throw NetworkError(
-                .itself, "the other end has the key of this one; each peer has one of its own")
+                .itself, "the peer has the same key as this one; each peer needs its own key")
         }
         guard case .authority(let authority, let grant) = credentials.identity else { return }
         do throws(NetworkError) {
@@ -64,15 +66,15 @@ package struct Introduction: Sendable {
                 authority: authority, databaseID: credentials.databaseID,
                 peerKey: credentials.publicKey, at: now)
         } catch {
-            throw NetworkError(error.rule, "of this end: \(error.text)")
+            throw NetworkError(error.rule, "of this peer: \(error.text)")
         }
     }
 
-    /// Takes `wantedLength` bytes; returns an outcome when the other end is known.
+    /// Handles `wantedLength` received bytes; returns the outcome once the peer is authenticated.
     package mutating func received(
         _ bytes: [UInt8], at now: UInt64
     ) throws(NetworkError) -> Outcome? {
-        precondition(bytes.count == wantedLength, "Exactly what was asked for is told.")
+        precondition(bytes.count == wantedLength, "Exactly the wanted bytes are passed.")
         switch phase {
         case .greeting:
             let greeting = try Greeting(decoding: bytes)
@@ -91,11 +93,11 @@ package struct Introduction: Sendable {
             outcome.metadata = try Self.metadata(bytes)
             return outcome
         case .over:
-            preconditionFailure("Nothing is told behind the end of an introduction.")
+            preconditionFailure("No bytes are passed after the end of an introduction.")
         }
     }
 
-    /// Returns the outcome where no metadata follows.
+    /// Returns the outcome if no metadata follow; otherwise expects the metadata.
     private mutating func end(with outcome: Outcome) -> Outcome? {
         guard metadataLength > 0 else {
             phase = .over
@@ -108,7 +110,7 @@ package struct Introduction: Sendable {
 
     private static func metadata(_ bytes: [UInt8]) throws(NetworkError) -> Object {
         guard case .object(let object)? = try? Value(jsonBytes: bytes) else {
-            throw NetworkError(.greeting, "the metadata behind a greeting is no JSON object")
+            throw NetworkError(.greeting, "the metadata of the greeting are not a JSON object")
         }
         return object
     }
@@ -117,29 +119,29 @@ package struct Introduction: Sendable {
         if let refusal = greeting.refusal {
             throw NetworkError(
                 refusal == .duplicate ? .duplicate : .refusedThere,
-                "the other end refuses: \(refusal.text)")
+                "the peer refused the connection: \(refusal.text)")
         }
         let expected = credentials.proofs(
             proof, role: role.other, sender: remoteKey, receiver: credentials.publicKey)
         guard Proof.isEqual(greeting.databaseProof, expected.database) else {
             throw NetworkError(
-                .database, "the other end is of another database; both need the same database id")
+                .database, "the peer belongs to another database; both need the same database id")
         }
         guard greeting.mode == credentials.identity.number else {
             throw NetworkError(
                 .mode,
-                "the other end is in the mode \(NetworkIdentity.name(of: greeting.mode)); it has to "
-                    + "be in \(NetworkIdentity.name(of: credentials.identity.number))")
+                "the peer uses the mode \(NetworkIdentity.name(of: greeting.mode)); this one uses "
+                    + "\(NetworkIdentity.name(of: credentials.identity.number))")
         }
         guard Proof.isEqual(greeting.secretProof, expected.secret) else {
             throw NetworkError(
-                .sharedKey, "the other end has another shared key; both need the same")
+                .sharedKey, "the peer has another shared key; both need the same key")
         }
     }
 
     private func outcome(of grant: PeerGrant, at now: UInt64) throws(NetworkError) -> Outcome {
         guard case .authority(let authority, let own) = credentials.identity else {
-            preconditionFailure("A grant is asked for in the mode that has them.")
+            preconditionFailure("A grant is decoded in authority mode only.")
         }
         try grant.check(
             authority: authority, databaseID: credentials.databaseID, peerKey: remoteKey, at: now)

@@ -1,16 +1,16 @@
 import COpenSSL
 
-/// What shows that its sender knows a secret, on this one connection and in this one direction.
+/// A proof that its sender knows a secret, bound to one connection and one direction.
 ///
-/// The key material of TLS is another one for each connection, and both ends alone have it; but it does
-/// not depend on the certificate of who has connected, so both public keys are in here, too.
+/// The TLS key material is unique to the connection and known only to its two ends. It does not
+/// depend on the client certificate, so the proof includes both public keys.
 package struct Proof {
     package static let length = 32
-    /// The label by which the key material is asked for.
+    /// The label of the exported key material.
     package static let exporterLabel = "EXPORTER-sheaf-1"
     package static let exporterLength = 32
 
-    /// Which end of a connection somebody is.
+    /// The role of one end of a connection.
     package enum Role: UInt8, Sendable {
         case dialer = 1
         case listener = 2
@@ -20,12 +20,12 @@ package struct Proof {
 
     let exporter: [UInt8]
 
-    /// Takes the key material of a connection.
+    /// Creates proofs for a connection with this key material.
     package init(exporter: [UInt8]) {
         self.exporter = exporter
     }
 
-    /// The proof of a secret (`format-spec/network.md`, table 2).
+    /// Returns the proof of a secret (`format-spec/network.md`, table 2).
     package func bytes(
         of secret: UnsafeRawBufferPointer, _ purpose: Purpose, role: Role, sender: [UInt8],
         receiver: [UInt8]
@@ -39,17 +39,17 @@ package struct Proof {
             EVP_sha256(), secret.baseAddress, Int32(secret.count), message, message.count, &code,
             &length)
         precondition(
-            made != nil && length == Self.length, "A library of TLS 1.3 has HMAC with SHA-256.")
+            made != nil && length == Self.length, "OpenSSL has HMAC with SHA-256.")
         return code
     }
 
-    /// What a secret is for.
+    /// The purpose of a secret.
     package enum Purpose: String, Sendable {
         case database
         case sharedKey = "shared key"
     }
 
-    /// Compares without telling by the time it takes where the first difference is.
+    /// Compares in constant time.
     static func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
     }

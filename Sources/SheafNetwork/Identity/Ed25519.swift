@@ -1,16 +1,16 @@
 import COpenSSL
 
-/// Signatures with Ed25519, as RFC 8032 has them.
+/// Ed25519 signatures (RFC 8032).
 enum Ed25519 {
     static let keyLength = 32
     static let signatureLength = 64
 
-    /// The public key of a secret one; nil where the library refuses.
+    /// Returns the public key for a secret key, or nil if OpenSSL fails.
     static func publicKey(of secret: Secret) -> [UInt8]? {
         withPrivateKey(secret) { publicKey(in: $0) }
     }
 
-    /// The bytes of a public key that is of this kind.
+    /// Returns the raw bytes of an OpenSSL key, or nil if it is not an Ed25519 key.
     static func publicKey(in key: OpaquePointer) -> [UInt8]? {
         guard EVP_PKEY_get_id(key) == EVP_PKEY_ED25519 else { return nil }
         var bytes = [UInt8](repeating: 0, count: keyLength)
@@ -20,7 +20,7 @@ enum Ed25519 {
         return bytes
     }
 
-    /// Signs bytes; nil where the library refuses.
+    /// Signs `message`; returns nil if OpenSSL fails.
     static func signature(of message: [UInt8], with secret: Secret) -> [UInt8]? {
         withPrivateKey(secret) { key in
             guard let context = EVP_MD_CTX_new() else { return nil }
@@ -35,7 +35,7 @@ enum Ed25519 {
         }
     }
 
-    /// Whether the owner of a public key has signed these bytes.
+    /// Whether `signature` is the signature of `message` by the owner of `publicKey`.
     static func isSigned(_ message: [UInt8], _ signature: [UInt8], by publicKey: [UInt8]) -> Bool {
         guard publicKey.count == keyLength, signature.count == signatureLength,
             let key = EVP_PKEY_new_raw_public_key(
@@ -43,7 +43,7 @@ enum Ed25519 {
         else { return false }
         defer {
             EVP_PKEY_free(key)
-            // A signature that is wrong leaves its reason, which nobody asks for.
+            // A failed verification leaves entries in OpenSSL's error queue.
             ERR_clear_error()
         }
         guard let context = EVP_MD_CTX_new() else { return false }
@@ -52,7 +52,7 @@ enum Ed25519 {
         return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
     }
 
-    /// Lends a secret key as the library has it.
+    /// Calls `body` with the secret key as an OpenSSL key; returns nil if OpenSSL fails.
     static func withPrivateKey<Result>(
         _ secret: Secret, _ body: (OpaquePointer) -> Result?
     ) -> Result? {

@@ -1,11 +1,11 @@
 import Sheaf
 import SheafBytes
 
-/// The bytes of a grant (`format-spec/network.md`, table 4).
+/// The encoding of a grant (`format-spec/network.md`, table 4).
 extension PeerGrant {
     private static let magic = Array("SHGR".utf8)
     private static let version: UInt8 = 1
-    /// What is signed begins with this, so that no other signature of the key passes for one.
+    /// The prefix of the signed bytes, which separates grants from other uses of the key.
     private static let context = Array("sheaf grant 1\0".utf8)
 
     static func signed(_ statement: [UInt8]) -> [UInt8] { context + statement }
@@ -32,7 +32,7 @@ extension PeerGrant {
     static func decoded(_ bytes: [UInt8]) throws(NetworkError) -> PeerGrant {
         guard bytes.count <= maximumLength else {
             throw NetworkError(
-                .grant, "a grant of \(bytes.count) bytes; it may have \(maximumLength)")
+                .grant, "a grant of \(bytes.count) bytes; the maximum is \(maximumLength)")
         }
         let result = bytes.withUnsafeBytes { buffer -> Result<PeerGrant, Malformed> in
             var reader = ByteReader(buffer)
@@ -45,14 +45,14 @@ extension PeerGrant {
         switch result {
         case .success(let grant): return grant
         case .failure(let error):
-            throw NetworkError(.grant, "the bytes are no grant: \(error)")
+            throw NetworkError(.grant, "invalid grant: \(error)")
         }
     }
 
     private init(from reader: inout ByteReader, _ bytes: [UInt8]) throws(Malformed) {
         let magic = Array(try reader.readBytes(Self.magic.count))
         guard magic == Self.magic else {
-            throw .invalid("something else than a grant", at: 0)
+            throw .invalid("not a grant", at: 0)
         }
         let version = try reader.readUInt8()
         guard version == Self.version else { throw .unexpected(version, at: reader.offset - 1) }
@@ -70,7 +70,7 @@ extension PeerGrant {
         }
         _ = try reader.readBytes(Ed25519.signatureLength)
         guard reader.remaining == 0 else {
-            throw .invalid("something behind the signature", at: reader.offset)
+            throw .invalid("bytes after the signature", at: reader.offset)
         }
         self.init(
             authority: authority, databaseID: databaseID, peerKey: peerKey,
@@ -79,7 +79,7 @@ extension PeerGrant {
 }
 
 extension ByteWriter {
-    /// Writes collections and their conditions, in the order of the bytes of their names.
+    /// Writes collections and their conditions, ordered by the UTF-8 bytes of the collection names.
     fileprivate mutating func write(_ conditions: [String: String]) {
         writeVarint(UInt64(conditions.count))
         let sorted = conditions.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
@@ -93,7 +93,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    /// Reads collections and their conditions, which are in their order, each once.
+    /// Reads collections and their conditions, which must be in ascending order and unique.
     fileprivate mutating func readConditions() throws(Malformed) -> [String: String] {
         let start = offset
         let count = try readVarint()
@@ -106,11 +106,12 @@ extension ByteReader {
             let start = offset
             let collection = try readText(limit: PeerGrant.maximumCollectionLength)
             let isInOrder = last?.utf8.lexicographicallyPrecedes(collection.utf8) ?? true
-            guard isInOrder else { throw .invalid("collections out of their order", at: start) }
+            guard isInOrder else { throw .invalid("collections out of order", at: start) }
             let condition = try readText(limit: PeerGrant.maximumConditionLength)
-            // Names that look the same to people, and to Swift, may differ in their bytes.
+            // Swift compares strings by canonical equivalence, so names with different bytes may be
+            // equal.
             guard conditions.updateValue(condition, forKey: collection) == nil else {
-                throw .invalid("a collection twice", at: start)
+                throw .invalid("a duplicate collection", at: start)
             }
             last = collection
         }

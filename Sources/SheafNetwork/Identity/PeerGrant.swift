@@ -1,21 +1,21 @@
 public import Sheaf
 import SheafBytes
 
-/// What an authority says of a peer: which key it has, from when until when, and what it may do.
+/// A statement signed by an authority: the key of a peer, its rights, and their period of validity.
 ///
-/// It is public: who shows it has to own the key that it names.
+/// A grant is not secret: its presenter must own the key that it names.
 public struct PeerGrant: Hashable, Sendable {
-    /// The public key of the authority that has signed it.
+    /// The public key of the authority that signed the grant.
     public let authority: [UInt8]
-    /// The database that it is for.
+    /// The database that the grant is valid for.
     public let databaseID: [UInt8]
-    /// The public key of the peer that it is for.
+    /// The public key of the peer that the grant is issued to.
     public let peerKey: [UInt8]
-    /// Milliseconds since 1970, from which on it is valid, and from which on no longer.
+    /// The period of validity, in milliseconds since 1970.
     public let validMilliseconds: Range<UInt64>
-    /// What the peer may read and write; nil: everything.
+    /// The collections that the peer may read and write, with conditions; nil grants everything.
     public let rights: PeerRights?
-    /// The statement and its signature, as they are sent.
+    /// The encoded statement and its signature, as sent on the wire.
     public let bytes: [UInt8]
 
     public static let databaseIDLength = 16
@@ -24,7 +24,7 @@ public struct PeerGrant: Hashable, Sendable {
     static let maximumConditionLength = 4_096
     static let maximumCollections = 1_024
 
-    /// Signs a grant; the key pair is that of the authority.
+    /// Creates and signs a grant with the key pair of the authority.
     public init(
         authority: PeerKeyPair, databaseID: [UInt8], peerKey: [UInt8],
         validMilliseconds: Range<UInt64>, rights: PeerRights? = nil
@@ -32,22 +32,23 @@ public struct PeerGrant: Hashable, Sendable {
         guard databaseID.count == Self.databaseIDLength else {
             throw NetworkError(
                 .key,
-                "a database id of \(databaseID.count) bytes: it has to have "
+                "a database id of \(databaseID.count) bytes; it must have "
                     + "\(Self.databaseIDLength)")
         }
         guard peerKey.count == Ed25519.keyLength else {
             throw NetworkError(
-                .key, "a peer key of \(peerKey.count) bytes: it has to have \(Ed25519.keyLength)")
+                .key, "a peer key of \(peerKey.count) bytes; it must have \(Ed25519.keyLength)")
         }
         if let rights { try Self.check(rights) }
         let statement = Self.statement(
             authority: authority.publicKey, databaseID: databaseID, peerKey: peerKey,
             validMilliseconds: validMilliseconds, rights: rights)
-        // Whoever cannot read it would have to refuse it.
+        // Decoding enforces the limits: a grant that cannot be decoded would be refused by every
+        // peer.
         try self.init(statement + authority.signature(of: Self.signed(statement)))
     }
 
-    /// Throws an error with the limit if the rights exceed one.
+    /// Throws an error that names the limit if the rights exceed one.
     private static func check(_ rights: PeerRights) throws(NetworkError) {
         for (kind, conditions) in [("read", rights.read), ("write", rights.write)] {
             guard conditions.count <= maximumCollections else {
@@ -74,7 +75,7 @@ public struct PeerGrant: Hashable, Sendable {
         }
     }
 
-    /// Reads a grant; whether it holds is for `verify` to say.
+    /// Decodes a grant without checking its signature or validity; see `verify`.
     public init(_ bytes: [UInt8]) throws {
         self = try PeerGrant.decoded(bytes)
     }
@@ -91,9 +92,9 @@ public struct PeerGrant: Hashable, Sendable {
         self.bytes = bytes
     }
 
-    /// Refuses a grant that is not from this authority, for this database and this key, and valid now.
+    /// Throws unless `authority` signed the grant for this database and key, and it is valid now.
     ///
-    /// The time is milliseconds since 1970.
+    /// `now` is in milliseconds since 1970.
     public func verify(
         authority: [UInt8], databaseID: [UInt8], peerKey: [UInt8], at now: UInt64
     ) throws {
@@ -106,7 +107,7 @@ public struct PeerGrant: Hashable, Sendable {
         guard self.authority == authority else {
             throw NetworkError(
                 .grantAuthority,
-                "the grant is of the authority \(self.authority.hexadecimal); it has to be of "
+                "the grant was issued by the authority \(self.authority.hexadecimal); expected "
                     + authority.hexadecimal)
         }
         let (statement, signature) = (
@@ -116,28 +117,28 @@ public struct PeerGrant: Hashable, Sendable {
             Ed25519.isSigned(Self.signed(Array(statement)), Array(signature), by: authority)
         else {
             throw NetworkError(
-                .grantSignature, "the authority \(authority.hexadecimal) has not signed the grant")
+                .grantSignature, "the authority \(authority.hexadecimal) did not sign the grant")
         }
         guard self.databaseID == databaseID else {
             throw NetworkError(
-                .grantDatabase, "the grant is for another database than that of this transport")
+                .grantDatabase, "the grant is for another database than this transport")
         }
         guard self.peerKey == peerKey else {
             throw NetworkError(
                 .grantKey,
-                "the grant is for the key \(self.peerKey.hexadecimal); it has to be for "
+                "the grant is for the key \(self.peerKey.hexadecimal); expected "
                     + peerKey.hexadecimal)
         }
         guard now >= validMilliseconds.lowerBound else {
             throw NetworkError(
                 .grantEarly,
-                "the grant is valid from \(validMilliseconds.lowerBound) ms after 1970 on; now it is "
+                "the grant is valid from \(validMilliseconds.lowerBound) ms since 1970; now is "
                     + "\(now)")
         }
         guard now < validMilliseconds.upperBound else {
             throw NetworkError(
                 .grantExpired,
-                "the grant was valid until \(validMilliseconds.upperBound) ms after 1970; now it is "
+                "the grant expired at \(validMilliseconds.upperBound) ms since 1970; now is "
                     + "\(now)")
         }
     }

@@ -10,20 +10,20 @@ import SheafBytes
 #endif
 
 extension PeerKeyPair {
-    /// What stands before the secret in PKCS #8, which is the same for all keys of this kind.
+    /// The PKCS #8 header, which is the same for all Ed25519 secret keys.
     private static let prefix: [UInt8] = [
         0x30, 0x2E, 0x02, 0x01, 0x00, 0x30, 0x05, 0x06, 0x03, 0x2B, 0x65, 0x70, 0x04, 0x22, 0x04,
         0x20,
     ]
     private static let firstLine = "-----BEGIN PRIVATE KEY-----"
     private static let lastLine = "-----END PRIVATE KEY-----"
-    /// Three lines are far shorter.
+    /// Maximum length of a key file; a valid one has about 120 bytes.
     private static let maximumFileLength = 4_096
 
-    /// Writes the key pair to a new file that its owner alone can read.
+    /// Writes the key pair to a new file that only its owner can read.
     ///
-    /// The file is what `openssl genpkey -algorithm ed25519` writes. One that is there is never
-    /// replaced: with it the peer would be lost.
+    /// The format is that of `openssl genpkey -algorithm ed25519`. An existing file is never
+    /// overwritten: without its key a peer loses its identity.
     public func save(to path: String) throws {
         var text = pem()
         defer { OPENSSL_cleanse(&text, text.count) }
@@ -31,12 +31,12 @@ extension PeerKeyPair {
         guard file >= 0 else {
             throw NetworkError(
                 .keyFile,
-                "\(path.shortened(to: ErrorText.limit)) cannot be made (\(systemMessage())); it has to be a new file"
+                "cannot create \(path.shortened(to: ErrorText.limit)): \(systemMessage()); the file must not exist"
             )
         }
         defer { close(file) }
         var sent = 0
-        // The mask of the process may take rights away, and never gives any.
+        // The umask can remove permissions from the mode passed to `open`, so it is set again.
         var isWritten = fchmod(file, 0o600) == 0
         while isWritten, sent < text.count {
             let count = text.withUnsafeBytes {
@@ -50,17 +50,17 @@ extension PeerKeyPair {
             let message = systemMessage()
             unlink(path)
             throw NetworkError(
-                .keyFile, "\(path.shortened(to: ErrorText.limit)) cannot be written: \(message)")
+                .keyFile, "cannot write \(path.shortened(to: ErrorText.limit)): \(message)")
         }
     }
 
-    /// Reads a key pair from a file that its owner alone can read.
+    /// Reads a key pair from a file that only its owner can read.
     public static func load(from path: String) throws -> PeerKeyPair {
         let file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
         guard file >= 0 else {
             throw NetworkError(
                 .keyFile,
-                "\(path.shortened(to: ErrorText.limit)) cannot be opened: \(systemMessage())")
+                "cannot open \(path.shortened(to: ErrorText.limit)): \(systemMessage())")
         }
         defer { close(file) }
         var status = stat()
@@ -71,13 +71,13 @@ extension PeerKeyPair {
         guard status.st_mode & 0o077 == 0 else {
             throw NetworkError(
                 .keyFile,
-                "\(path.shortened) has the mode \(String(status.st_mode & 0o777, radix: 8)), so others can get "
-                    + "at the key; it has to be 600 (chmod 600 \(path.shortened))")
+                "\(path.shortened) has the mode \(String(status.st_mode & 0o777, radix: 8)), so other users can access "
+                    + "the key; it must be 600 (chmod 600 \(path.shortened))")
         }
         guard status.st_uid == geteuid() else {
             throw NetworkError(
                 .keyFile,
-                "\(path.shortened(to: ErrorText.limit)) is of user \(status.st_uid); it has to be of user \(geteuid())"
+                "\(path.shortened(to: ErrorText.limit)) is owned by user \(status.st_uid); the owner must be user \(geteuid())"
             )
         }
         var bytes = [UInt8](repeating: 0, count: maximumFileLength)
@@ -94,8 +94,8 @@ extension PeerKeyPair {
         guard let key = try key(in: bytes[..<length]) else {
             throw NetworkError(
                 .keyFile,
-                "\(path.shortened(to: ErrorText.limit)) is no Ed25519 key; it has to be what `openssl genpkey -algorithm ed25519` "
-                    + "writes, without a password")
+                "\(path.shortened(to: ErrorText.limit)) is not an Ed25519 key as written by `openssl genpkey -algorithm ed25519` "
+                    + "without a password")
         }
         return key
     }
@@ -103,7 +103,7 @@ extension PeerKeyPair {
     private func pem() -> [UInt8] {
         var plain = Self.prefix + secret.withBytes { Array($0) }
         defer { OPENSSL_cleanse(&plain, plain.count) }
-        // Four letters for three bytes, and a zero behind them.
+        // Base64 has four characters for three bytes; OpenSSL appends a NUL.
         var letters = [UInt8](repeating: 0, count: plain.count / 3 * 4 + 1)
         EVP_EncodeBlock(&letters, plain, Int32(plain.count))
         letters.removeLast()
@@ -123,7 +123,7 @@ extension PeerKeyPair {
     }
 }
 
-/// What the system says about the last call that failed.
+/// Returns the system's message for an error number.
 func systemMessage(_ code: Int32 = errno) -> String {
     String(cString: strerror(code))
 }

@@ -1,40 +1,40 @@
 import COpenSSL
 
-/// What a peer, or an authority, proves itself with: an Ed25519 key pair.
+/// The Ed25519 key pair that identifies a peer or an authority.
 ///
-/// The secret half is in no description, log or error.
+/// The secret key never appears in a description, log or error.
 public struct PeerKeyPair: Sendable, CustomStringConvertible, CustomReflectable {
-    /// 32 bytes, by which the peer is known.
+    /// The 32-byte public key, which identifies the peer.
     public let publicKey: [UInt8]
     let secret: Secret
 
-    /// Draws a new key pair.
+    /// Generates a new random key pair.
     public static func generate() throws -> PeerKeyPair {
         var seed = [UInt8](repeating: 0, count: Ed25519.keyLength)
         defer { OPENSSL_cleanse(&seed, seed.count) }
         guard RAND_priv_bytes(&seed, Int32(seed.count)) == 1 else {
-            throw NetworkError(.system, "the system gives no random numbers for a key")
+            throw NetworkError(.system, "the system has no random numbers for a key")
         }
         return try PeerKeyPair(seed: seed)
     }
 
-    /// The key pair of 32 secret bytes, which RFC 8032 calls the private key.
+    /// Creates the key pair from the 32 secret bytes that RFC 8032 calls the private key.
     public init(seed: [UInt8]) throws {
         guard seed.count == Ed25519.keyLength else {
             throw NetworkError(
-                .key, "a secret key of \(seed.count) bytes: it has to have \(Ed25519.keyLength)")
+                .key, "a secret key of \(seed.count) bytes; it must have \(Ed25519.keyLength)")
         }
         secret = Secret(seed)
         guard let publicKey = Ed25519.publicKey(of: secret) else {
-            throw NetworkError(.system, "OpenSSL makes no Ed25519 keys here")
+            throw NetworkError(.system, "OpenSSL cannot create an Ed25519 key")
         }
         self.publicKey = publicKey
     }
 
-    /// Signs bytes.
+    /// Returns the signature of `message`.
     func signature(of message: [UInt8]) throws(NetworkError) -> [UInt8] {
         guard let signature = Ed25519.signature(of: message, with: secret) else {
-            throw NetworkError(.system, "OpenSSL does not sign with Ed25519 here")
+            throw NetworkError(.system, "OpenSSL cannot sign with Ed25519")
         }
         return signature
     }
@@ -44,7 +44,7 @@ public struct PeerKeyPair: Sendable, CustomStringConvertible, CustomReflectable 
 }
 
 extension [UInt8] {
-    /// Two digits for each byte.
+    /// The bytes as hexadecimal, with two digits per byte.
     var hexadecimal: String {
         let digits = Array<Character>("0123456789abcdef")
         return String(flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] })

@@ -1,6 +1,6 @@
 import COpenSSL
 
-/// Bytes that nobody prints: they are in no description, and wiped when they go.
+/// Secret bytes that are wiped on deallocation and never appear in a description.
 final class Secret: Sendable {
     private nonisolated(unsafe) let bytes: UnsafeMutableRawBufferPointer
 
@@ -15,29 +15,29 @@ final class Secret: Sendable {
         bytes.deallocate()
     }
 
-    /// How many bytes there are.
+    /// The number of bytes.
     var count: Int { bytes.count }
 
-    /// Lends the bytes, for a call.
+    /// Calls `body` with the bytes, which are valid only during the call.
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         body(UnsafeRawBufferPointer(bytes))
     }
 }
 
-/// A key that all peers of a database have; must be random, as `openssl rand` makes it.
+/// A random key known to all peers of a database, for example from `openssl rand`.
 public struct SharedKey: Sendable, CustomStringConvertible, CustomReflectable {
-    /// 128 bits, which nobody tries out.
+    /// 128 bits, too many for an exhaustive search.
     public static let minimumLength = 16
     public static let maximumLength = 1_024
 
     let secret: Secret
 
-    /// Takes random bytes that both sides have.
+    /// Creates a key from random bytes; all peers must use the same bytes.
     public init(_ bytes: [UInt8]) throws {
         guard Self.minimumLength...Self.maximumLength ~= bytes.count else {
             throw NetworkError(
                 .key,
-                "a shared key of \(bytes.count) bytes: it has to have "
+                "a shared key of \(bytes.count) bytes; it must have "
                     + "\(Self.minimumLength) to \(Self.maximumLength) random bytes")
         }
         secret = Secret(bytes)

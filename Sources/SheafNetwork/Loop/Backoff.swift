@@ -1,4 +1,4 @@
-/// How long to wait before something is tried again: twice as long each time, and never quite.
+/// The delay before a retry: exponential backoff with jitter.
 struct Backoff {
     private let first: Int
     private let longest: Int
@@ -10,15 +10,17 @@ struct Backoff {
         next = first
     }
 
-    /// The next wait: between half of it and all of it, so that not everybody comes at once.
+    /// Returns the next delay, a random value between half of the current maximum and all of it.
+    ///
+    /// The jitter keeps peers from retrying at the same time.
     mutating func milliseconds(drawing random: UInt64) -> Int {
-        let whole = next
+        let longest = next
         next = min(next * 2, longest)
-        let half = whole / 2
-        return half + Int(truncatingIfNeeded: random % UInt64(whole - half + 1))
+        let half = longest / 2
+        return half + Int(truncatingIfNeeded: random % UInt64(longest - half + 1))
     }
 
-    /// It went well.
+    /// Resets the delay after a success.
     mutating func reset() {
         next = first
     }

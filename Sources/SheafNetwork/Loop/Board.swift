@@ -1,7 +1,7 @@
 import SheafStorage
 import Synchronization
 
-/// What the loop tells whoever asks for links: written when something has changed.
+/// The connection states published by the loop, readable from any thread.
 final class Board: Sendable {
     struct Entry: Sendable {
         enum State: Sendable {
@@ -18,12 +18,12 @@ final class Board: Sendable {
 
     private let entries = Mutex<[Entry]>([])
 
-    /// Shows other links.
+    /// Replaces the published states.
     func show(_ new: [Entry]) {
         entries.withLock { $0 = new }
     }
 
-    /// The links at a time.
+    /// Returns the published states; `now` determines the remaining waiting times.
     func links(at now: UInt64) -> [NetworkLink] {
         entries.withLock { $0 }.map { entry in
             var traffic = NetworkTraffic()

@@ -1,17 +1,17 @@
 import Sheaf
 
-/// A socket on its way from a stranger to a peer, and out again; of the loop alone.
+/// A socket and the stage of its connection; used by the loop only.
 final class Channel {
     enum Stage {
-        /// The system connects.
+        /// The system is connecting.
         case connecting
         case handshake(TLSSession)
-        /// The other end says who it is: what came so far of what is wanted.
+        /// Both ends authenticate; `received` is the part of the current message received so far.
         case introduction(TLSSession, Introduction, received: [UInt8], key: [UInt8])
         case talk(TLSSession, any PeerLink, key: [UInt8])
-        /// What was queued is sent, then a farewell; what comes is no longer heard.
+        /// Queued bytes and a close alert are being sent; received bytes are ignored.
         case farewell(TLSSession)
-        /// The farewell is said; the other end has to close.
+        /// The close alert was sent; waiting for the peer to close.
         case silence
     }
 
@@ -19,29 +19,29 @@ final class Channel {
     let socket: Socket
     let address: String
     let role: Proof.Role
-    /// Who tries to connect here, if it is this end.
+    /// The dialer that opened the connection; nil for an incoming one.
     let dialer: UInt64?
     let queue: OutgoingQueue
     let traffic = TrafficMeter()
     let outlet: Outlet
     let beganNanoseconds: UInt64
     var stage: Stage
-    /// When the stage has to be over; monotonic.
+    /// The monotonic time at which the stage times out.
     var deadlineNanoseconds: UInt64?
-    /// When it has to end; milliseconds since 1970.
+    /// The time at which the connection must end, in milliseconds since 1970.
     var endMilliseconds: UInt64?
-    /// What the last call of TLS needs to go on.
+    /// Whether the last TLS call needs the socket to become writable.
     var wantsToWrite = false
-    /// Whether there is something to do that the socket does not tell of.
+    /// Whether work is left for which the socket does not become ready.
     var isUnfinished = false
     var connectedNanoseconds: UInt64?
-    /// Whether something has come from the other end.
+    /// Whether the peer has sent anything.
     var hasReceived = false
-    /// Where an incoming connection comes from (`SocketAddress.network`).
+    /// The network that an incoming connection came from (`SocketAddress.network`).
     let network: [UInt8]
-    /// The peer's key and the close error; set from the farewell until its answer.
+    /// The peer's key and the close error, set from sending the close alert until the peer closes.
     var parting: (key: [UInt8], error: NetworkError)?
-    /// Where it is in what is waited for.
+    /// The index of the socket in the poller.
     var place: Int?
 
     init(
@@ -61,10 +61,10 @@ final class Channel {
         deadlineNanoseconds = now + UInt64(limits.handshakeMilliseconds) * 1_000_000
     }
 
-    /// Whether it came from outside, and has never said who it is.
+    /// Whether it is an incoming connection that has never been authenticated.
     var isUnknown: Bool { role == .listener && connectedNanoseconds == nil }
 
-    /// Who is at the other end, while they talk.
+    /// The key of the peer while the connection is open.
     var talkingKey: [UInt8]? {
         if case .talk(_, _, let key) = stage { return key }
         return nil

@@ -1,12 +1,12 @@
-/// Somebody who keeps a connection with an address, for as long as he is asked to.
+/// The state of an address to which the transport keeps a connection.
 struct Dialer {
     enum Phase {
         case waiting(untilNanoseconds: UInt64)
         case resolving
-        /// A channel is on its way; the other addresses come next.
+        /// A channel is connecting to one address; `others` are tried next.
         case trying(channel: UInt64, others: [SocketAddress])
         case connected(channel: UInt64)
-        /// A connection with that peer is there already, which somebody else has opened.
+        /// Another connection to the same peer is open already.
         case content(key: [UInt8])
     }
 
@@ -14,8 +14,8 @@ struct Dialer {
     let address: NetworkAddress
     var phase: Phase
     var backoff: Backoff
-    /// Who was there the last time.
+    /// The key of the peer last reached at this address.
     var knownKey: [UInt8]?
-    /// What went wrong the last time.
+    /// The reason of the last failure.
     var lastFailure: String?
 }

@@ -1,11 +1,11 @@
-/// Connections that other peers open.
+/// Accepting incoming connections.
 extension NetworkLoop {
     /// Maximum number of connections accepted before the other channels are served again.
     private static let acceptedAtOnce = 32
-    /// Duration for which no connection is accepted after the process had no room for descriptors.
+    /// Pause in accepting after the process ran out of descriptors.
     private static let pauseNanoseconds: UInt64 = 100_000_000
 
-    /// Accepts the connections that wait.
+    /// Accepts pending connections.
     func accept(_ listener: Socket) {
         for _ in 0..<Self.acceptedAtOnce {
             switch listener.accept() {
@@ -24,8 +24,8 @@ extension NetworkLoop {
             if setup.credentials.identity.isOnlyLocal, !address.isLoopback {
                 throw NetworkError(
                     .loopback,
-                    "\(name) is not on this machine, and a transport in the mode development accepts no "
-                        + "connection from another one unless allowsOtherMachines is set")
+                    "\(name) is not on this machine; a transport in development mode accepts no "
+                        + "connections from other machines unless allowsOtherMachines is set")
             }
             try makeRoom(for: address.network)
             let identifier = newIdentifier()
@@ -38,8 +38,7 @@ extension NetworkLoop {
         }
     }
 
-    /// Ends a connection that has not proven a key where there is no room for one more; throws where none may be
-    /// ended.
+    /// Closes an unauthenticated connection if a limit is reached; throws if none may be closed.
     private func makeRoom(for network: [UInt8]) throws(NetworkError) {
         let unknown = channels.values.filter(\.isUnknown)
         let neighbors = unknown.filter { $0.network == network }
@@ -47,8 +46,8 @@ extension NetworkLoop {
             guard let channel = oldestSilent(neighbors) ?? oldestPatient(neighbors) else {
                 throw NetworkError(
                     .handshakes,
-                    "there are \(neighbors.count) connections from the same network that have not "
-                        + "proven a key, and no room for more")
+                    "\(neighbors.count) connections from the same network have not proven a key, "
+                        + "which is the limit")
             }
             return replace(channel)
         }
@@ -58,30 +57,33 @@ extension NetworkLoop {
             guard !isFull else {
                 throw NetworkError(
                     .connections,
-                    "there are \(limits.connections) connections, and no room for more")
+                    "the limit of \(limits.connections) connections is reached")
             }
             throw NetworkError(
                 .handshakes,
-                "there are \(limits.unknownConnections) connections that have not proven a key, "
-                    + "and no room for more")
+                "the limit of \(limits.unknownConnections) connections that have not proven a key "
+                    + "is reached")
         }
         replace(channel)
     }
 
-    /// The oldest connection without a byte: a peer sends its first bytes with the connection.
+    /// Returns the oldest connection that has sent nothing.
+    ///
+    /// A peer sends its first bytes immediately after connecting.
     private func oldestSilent(_ channels: [Channel]) -> Channel? {
         channels.filter { !$0.hasReceived }.min { $0.identifier < $1.identifier }
     }
 
-    /// The oldest connection, once it has had some time to prove its key.
+    /// Returns the oldest connection if its minimum time for proving a key has passed.
     private func oldestPatient(_ channels: [Channel]) -> Channel? {
         let patience = UInt64(limits.patienceMilliseconds) * 1_000_000
         let oldest = channels.min { $0.identifier < $1.identifier }
         return oldest.flatMap { $0.beganNanoseconds + patience <= now ? $0 : nil }
     }
 
-    /// The oldest connection of the network that most of them come from; one that has a network for itself has
-    /// some time to prove its key.
+    /// Returns the oldest connection of the network that has the most connections.
+    ///
+    /// If no network has several, the connection is returned only after its minimum time.
     private func oldestOfMost(_ channels: [Channel]) -> Channel? {
         let networks = Dictionary(grouping: channels, by: \.network)
         let most = networks.values.map(\.count).max() ?? 0
@@ -92,7 +94,7 @@ extension NetworkLoop {
 
     private func replace(_ channel: Channel) {
         let error = NetworkError(
-            .handshakes, "the other end has not proven a key, and makes room for others")
+            .handshakes, "replaced by a newer connection before it had proven a key")
         reportRefusal(channel.address, error)
         end(channel, error)
     }

@@ -1,8 +1,8 @@
 import SheafBytes
 
-/// What happens because time passes.
+/// Deadlines and retries.
 extension NetworkLoop {
-    /// Ends what has taken too long, and tries what is due.
+    /// Ends channels past their deadline, and dials addresses whose delay has passed.
     func lookAtClock() {
         let (now, wallNow) = (now, wallNow)
         if let pause = pauseNanoseconds, pause <= now { pauseNanoseconds = nil }
@@ -18,7 +18,7 @@ extension NetworkLoop {
         }
     }
 
-    /// How long the loop may wait, as far as deadlines are concerned.
+    /// Returns the time until the next deadline.
     func millisecondsToNextDeadline() -> UInt64 {
         let wallNow = wallNow
         var (next, wall) = (pauseNanoseconds ?? .max, UInt64.max)
@@ -30,14 +30,14 @@ extension NetworkLoop {
             if case .waiting(let until) = dialer.phase { next = min(next, until) }
         }
         let now = now
-        // Rounded up: to come too early is to come twice.
+        // Rounded up: waking too early would need a second wakeup.
         let rest = next > now ? (next - now) / 1_000_000 + (next == .max ? 0 : 1) : 0
         return min(rest, wall > wallNow ? wall - wallNow : 0)
     }
 
     private func expire(_ channel: Channel) {
         let error = NetworkError(
-            .grantExpired, "a grant of this connection has expired; both ends need valid ones")
+            .grantExpired, "a grant of this connection has expired; both ends need a valid grant")
         reportRefusal(channel.address, error)
         end(channel, error)
     }
@@ -49,16 +49,16 @@ extension NetworkLoop {
                 channel,
                 NetworkError(
                     .handshakeTime,
-                    "\(channel.address.shortened(to: ErrorText.limit)) does not answer"))
+                    "\(channel.address.shortened(to: ErrorText.limit)) does not respond"))
         case .handshake, .introduction:
             let error = NetworkError(
                 .handshakeTime,
-                "the other end has not said within \(limits.handshakeMilliseconds) ms who it is")
+                "handshake timeout: no valid greeting within \(limits.handshakeMilliseconds) ms")
             if channel.role == .listener { reportRefusal(channel.address, error) }
             end(channel, error)
         case .talk:
             end(
-                channel, NetworkError(.queue, "the other end did not take what was sent at the end")
+                channel, NetworkError(.queue, "the peer did not receive the last bytes in time")
             )
         case .farewell, .silence:
             end(channel, .closedHere)

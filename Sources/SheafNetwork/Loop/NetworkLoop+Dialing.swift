@@ -1,9 +1,9 @@
 import Sheaf
 import SheafStorage
 
-/// How connections are made from here, and made again.
+/// Opening and reopening outgoing connections.
 extension NetworkLoop {
-    /// Begins to keep a connection with an address.
+    /// Starts keeping a connection to an address.
     func add(_ address: NetworkAddress) {
         guard !dialers.values.contains(where: { $0.address == address }) else { return }
         let identifier = newIdentifier()
@@ -13,7 +13,7 @@ extension NetworkLoop {
         isBoardOld = true
     }
 
-    /// Ends the connection with an address, and makes none again.
+    /// Closes the connection to an address and stops reconnecting.
     func remove(_ address: NetworkAddress) {
         guard let dialer = dialers.values.first(where: { $0.address == address }) else { return }
         dialers[dialer.identifier] = nil
@@ -29,7 +29,7 @@ extension NetworkLoop {
         }
     }
 
-    /// Looks up the address of a dialer, and tries what is found.
+    /// Resolves the address of a dialer and connects.
     func dial(_ identifier: UInt64) {
         guard var dialer = dialers[identifier] else { return }
         isBoardOld = true
@@ -46,7 +46,7 @@ extension NetworkLoop {
         }
         let (address, mailbox) = (dialer.address, share.mailbox)
         do throws(ThreadRefused) {
-            // The system may take its time, and cannot be told to stop: the thread ends by itself.
+            // Resolving may block for long and cannot be canceled, so it has its own thread.
             _ = try Thread(name: "sheaf-resolve") {
                 do throws(NetworkError) {
                     let found = try SocketAddress.all(of: address, numeric: false)
@@ -57,11 +57,11 @@ extension NetworkLoop {
             }
         } catch {
             let message = systemMessage(error.code)
-            failed(identifier, NetworkError(.system, "there is no room for a thread: \(message)"))
+            failed(identifier, NetworkError(.system, "cannot create a thread: \(message)"))
         }
     }
 
-    /// Takes what was found for a dialer.
+    /// Handles the result of resolving the address of a dialer.
     func resolved(_ identifier: UInt64, _ result: Result<[SocketAddress], NetworkError>) {
         guard let dialer = dialers[identifier], case .resolving = dialer.phase else { return }
         switch result {
@@ -74,8 +74,8 @@ extension NetworkLoop {
                     identifier,
                     NetworkError(
                         .loopback,
-                        "\(dialer.address.quoted) is not on this machine, and a transport in the mode "
-                            + "development connects to no other one unless allowsOtherMachines is set"
+                        "\(dialer.address.quoted) is not on this machine; in development mode a "
+                            + "transport connects to none other unless allowsOtherMachines is set"
                     ))
                 return
             }
@@ -89,7 +89,7 @@ extension NetworkLoop {
             guard channels.count < limits.connections else {
                 throw NetworkError(
                     .connections,
-                    "there are \(limits.connections) connections, and no room for more")
+                    "the limit of \(limits.connections) connections is reached")
             }
             let socket = try Socket.connecting(to: address)
             let channel = Channel(
@@ -109,7 +109,7 @@ extension NetworkLoop {
         }
     }
 
-    /// A channel of a dialer is over.
+    /// Schedules the next attempt after a channel of a dialer has ended.
     func dialerLost(_ channel: Channel, _ error: NetworkError) {
         guard let identifier = channel.dialer, var dialer = dialers[identifier] else { return }
         switch dialer.phase {
@@ -131,7 +131,7 @@ extension NetworkLoop {
         }
     }
 
-    /// The peer has no connection any more: who was content with it tries again.
+    /// Redials the addresses of a peer whose connection, opened elsewhere, has ended.
     func peerIsGone(_ key: [UInt8]) {
         for dialer in dialers.values {
             if case .content(key) = dialer.phase { waitAgain(dialer.identifier) }
@@ -155,7 +155,7 @@ extension NetworkLoop {
         tell { $0.report(event) }
     }
 
-    /// Reports that an address which could not be reached needs no further attempt.
+    /// Reports that a previously unreachable address needs no further attempt.
     func reportSuccess(_ dialer: Dialer) {
         guard dialer.lastFailure != nil else { return }
         tell { $0.report(.attemptsEnded(address: dialer.address.description)) }

@@ -1,9 +1,9 @@
 import Sheaf
 import SheafBytes
 
-/// How two ends come to talk: the system connects, TLS shakes hands, and both say who they are.
+/// Establishing connections: connect, TLS handshake, introduction.
 extension NetworkLoop {
-    /// Goes on with whatever a channel is at.
+    /// Continues a channel in its current stage.
     func serve(_ channel: Channel, writable: Bool) {
         channel.isUnfinished = false
         switch channel.stage {
@@ -48,7 +48,7 @@ extension NetworkLoop {
         switch step {
         case .wantsToRead: break
         case .wantsToWrite: channel.wantsToWrite = true
-        case .ended: refuse(channel, NetworkError(.cut, "the other end went away"))
+        case .ended: refuse(channel, NetworkError(.cut, "the peer closed the connection"))
         case .failed(let error): refuse(channel, error)
         case .done: introduce(channel, session)
         }
@@ -79,7 +79,8 @@ extension NetworkLoop {
         while channels[channel.identifier] === channel,
             case .introduction(let session, var introduction, var received, let key) = channel.stage
         {
-            // Not a byte more than is wanted: what follows is for the peer.
+            // Never read past the introduction: the bytes after it belong to the replication
+            // protocol.
             let wanted = introduction.wantedLength - received.count
             let room = UnsafeMutableRawBufferPointer(
                 rebasing: incoming[..<min(wanted, incoming.count)])
@@ -89,7 +90,7 @@ extension NetworkLoop {
                 channel.wantsToWrite = true
                 return
             case .ended:
-                refuse(channel, NetworkError(.cut, "the other end went away without a greeting"))
+                refuse(channel, NetworkError(.cut, "the peer closed without a greeting"))
             case .failed(let error): refuse(channel, error)
             case .done(let count):
                 received.append(contentsOf: room[..<count])
@@ -109,7 +110,7 @@ extension NetworkLoop {
         }
     }
 
-    /// Hands a connection whose other end is known to the host.
+    /// Passes an authenticated connection to the host.
     private func welcome(
         _ channel: Channel, _ session: TLSSession, _ introduction: Introduction, _ key: [UInt8],
         _ outcome: Introduction.Outcome
@@ -118,7 +119,7 @@ extension NetworkLoop {
             let isKept = Rivalry.isNewKept(
                 oldRole: other.role, newRole: channel.role,
                 ownKey: setup.credentials.publicKey, remoteKey: key)
-            let error = NetworkError(.duplicate, "there is a better connection with the same peer")
+            let error = NetworkError(.duplicate, "another connection to the same peer is kept")
             guard isKept else {
                 refuse(channel, error)
                 return
@@ -132,8 +133,8 @@ extension NetworkLoop {
             remote, own: setup.credentials.grant?.rights, channel.identifier, channel.outlet,
             share.mailbox)
         guard let link = tell({ $0.connected(connection) }) ?? nil else {
-            // A listener has its greeting left, which carries the refusal. A dialer has sent its own: the
-            // bytes that its host has queued are sent instead.
+            // A listener has not sent its greeting yet, so it sends the refusal instead. A dialer
+            // has sent its greeting; the bytes that its host has queued follow.
             if channel.role == .listener {
                 channel.queue.replaceAll(with: Greeting(refusing: .host).bytes)
             }
@@ -156,10 +157,10 @@ extension NetworkLoop {
         flush(channel)
     }
 
-    /// Ends what did not lead to anything; says why where the other end can understand it.
+    /// Ends a channel that failed to authenticate, and sends the reason if the peer can decode it.
     func refuse(_ channel: Channel, _ error: NetworkError) {
-        // What comes of connecting is told with the next try. And two peers that connect with each other
-        // at the same time are no news.
+        // Failures of outgoing connections are reported when the next attempt is scheduled.
+        // Duplicates are normal when two peers connect to each other at the same time.
         if channel.role == .listener, error.rule != .duplicate {
             reportRefusal(channel.address, error)
         }

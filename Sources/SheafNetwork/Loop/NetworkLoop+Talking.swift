@@ -1,15 +1,15 @@
 import Sheaf
 
-/// How bytes come and go while two peers talk, and how they part.
+/// Transferring bytes on open connections, and closing them.
 extension NetworkLoop {
-    /// How many records of one channel are read or written before it is the turn of the others.
+    /// Maximum number of records read or written on one channel before the next one is served.
     private static let recordsAtOnce = 32
 
-    /// Reads what came, and hands it on.
+    /// Reads available bytes and passes them to the peer.
     func listen(_ channel: Channel, _ session: TLSSession, _ link: any PeerLink) {
         defer { channel.traffic.note(session.traffic) }
         for _ in 0..<Self.recordsAtOnce {
-            // Who has closed hears no more.
+            // A peer that has closed the connection receives nothing more.
             guard channels[channel.identifier] === channel, channel.talkingKey != nil,
                 !channel.queue.isClosing
             else { return }
@@ -31,7 +31,7 @@ extension NetworkLoop {
         channel.isUnfinished = true
     }
 
-    /// Writes what waits, as far as the other end takes it.
+    /// Writes queued bytes until the socket is full.
     func flush(_ channel: Channel) {
         let session: TLSSession
         switch channel.stage {
@@ -45,15 +45,15 @@ extension NetworkLoop {
                 channel,
                 NetworkError(
                     .queue,
-                    "more than \(limits.queuedBytes) bytes wait to be sent; the other end has to take "
-                        + "them faster"))
+                    "more than \(limits.queuedBytes) bytes are queued; the peer receives too "
+                        + "slowly"))
             return
         }
         channel.wantsToWrite = false
         defer { setClosingDeadline(channel) }
         let waiting = channel.queue.length
         let outcome = channel.outlet.send(over: session, records: Self.recordsAtOnce)
-        // As long as something is taken, the end is waited for.
+        // The closing deadline is renewed while the peer still receives bytes.
         if channel.queue.isClosing, channel.queue.length < waiting {
             channel.deadlineNanoseconds = nil
         }
@@ -67,7 +67,7 @@ extension NetworkLoop {
         }
     }
 
-    /// Nothing can be sent any more; what came before that is still there, and heard.
+    /// Ends a channel after a failed write; bytes received before the failure are still delivered.
     private func broke(_ channel: Channel, _ session: TLSSession, _ error: NetworkError) {
         guard case .talk(_, let link, _) = channel.stage else {
             end(channel, error)
@@ -96,18 +96,18 @@ extension NetworkLoop {
         }
     }
 
-    /// Sends what is queued, which says why, and ends.
+    /// Sends the queued refusal and a close alert, then ends the channel.
     func sayFarewell(_ channel: Channel, _ session: TLSSession) {
         channel.stage = .farewell(session)
         channel.outlet.beginAnew()
         channel.deadlineNanoseconds = nil
-        dialerLost(channel, NetworkError(.host, "the host did not want the connection"))
+        dialerLost(channel, NetworkError(.host, "the host refused the connection"))
         flush(channel)
     }
 
-    /// All is sent: says farewell, and waits for the other end to close.
+    /// Sends a close alert after the last queued byte, and waits for the peer to close.
     ///
-    /// A socket that is closed while bytes come in takes back what it has sent.
+    /// Closing a socket with unread input would reset the connection and discard the bytes sent.
     private func part(_ channel: Channel, _ session: TLSSession) {
         guard session.sayFarewell() else {
             channel.wantsToWrite = true
@@ -124,14 +124,15 @@ extension NetworkLoop {
         channel.parting = (key, error)
     }
 
-    /// Ends a channel at once.
+    /// Ends a channel immediately.
     func end(_ channel: Channel, _ error: NetworkError) {
         guard channels.removeValue(forKey: channel.identifier) != nil else { return }
         let last = channel.stage
         switch last {
         case .talk(let session, let link, let key):
             let error = channel.closing(error)
-            // Where something is missing, the other end is not to think that this was all.
+            // Without a close alert the peer sees a truncated stream, which is correct if bytes are
+            // lost.
             if channel.queue.die() == 0 { _ = session.sayFarewell() }
             channel.stage = .silence
             left(channel, link, key, error)
@@ -155,13 +156,13 @@ extension NetworkLoop {
         link.closed(error.description)
     }
 
-    /// The other end has closed, too: now it may be called again, and not while it still reads.
+    /// Allows redialing once the peer has closed too, since it may have been reading until then.
     private func peerLeft(_ channel: Channel, _ key: [UInt8], _ error: NetworkError) {
         dialerLost(channel, error)
         if talking[key] == nil { peerIsGone(key) }
     }
 
-    /// Gives a channel that is about to end some time for it.
+    /// Sets the deadline of a closing channel.
     private func setClosingDeadline(_ channel: Channel) {
         guard channel.deadlineNanoseconds == nil else { return }
         switch channel.stage {
@@ -172,7 +173,7 @@ extension NetworkLoop {
         channel.deadlineNanoseconds = now + UInt64(limits.closingMilliseconds) * 1_000_000
     }
 
-    /// Writes down what links there are.
+    /// Publishes the states of all connections and dialers.
     func showBoard() {
         isBoardOld = false
         var entries: [Board.Entry] = []
@@ -201,13 +202,13 @@ extension NetworkLoop {
 }
 
 extension Channel {
-    /// Why the connection has ended: the reason of this end's peer, if it closes and nothing else went wrong.
+    /// Returns the close error: the reason passed to `close`, if this end closed the connection.
     fileprivate func closing(_ error: NetworkError) -> NetworkError {
         guard error.rule == .closed, let reason = queue.closeReason else { return error }
         return NetworkError(.closed, reason)
     }
 
-    /// Whether something is to be read: not while the connection is made, nor while only a farewell goes.
+    /// Whether to poll for reading; false while connecting and while a refusal is being sent.
     var wantsReading: Bool {
         switch stage {
         case .connecting, .farewell: false

@@ -10,9 +10,9 @@ import Synchronization
     import Darwin
 #endif
 
-/// All connections of a transport, on one thread that waits for none of them.
+/// The event loop of a transport: all its connections, on one thread with nonblocking sockets.
 final class NetworkLoop {
-    /// What the loop and those who ask something of it share.
+    /// The state shared by the loop and its callers.
     final class Share: Sendable {
         let mailbox: Mailbox
         let board = Board()
@@ -23,7 +23,7 @@ final class NetworkLoop {
         }
     }
 
-    /// What a loop is made of; it crosses into the thread.
+    /// The values passed to the thread that runs the loop.
     struct Setup: Sendable {
         let credentials: Credentials
         let limits: NetworkLimits
@@ -38,22 +38,22 @@ final class NetworkLoop {
     let share: Share
     private weak var host: (any PeerTransportHost)?
     var channels: [UInt64: Channel] = [:]
-    /// The channel that talks with a peer.
+    /// The channel of each connected peer, by its key.
     var talking: [[UInt8]: UInt64] = [:]
     var dialers: [UInt64: Dialer] = [:]
     private var lastIdentifier: UInt64 = 0
     private var isStopping = false
     private var reports: ReportGate
-    /// Whether the board shows something else than what is.
+    /// Whether the published connection states are out of date.
     var isBoardOld = true
-    /// Until when nobody is taken in, as there is no room for more descriptors.
+    /// The time until which no connection is accepted, after the process ran out of descriptors.
     var pauseNanoseconds: UInt64?
     private var poller = Poller()
-    /// What is read goes through here, one record at a time.
+    /// The read buffer of all channels, for one TLS record.
     let incoming = UnsafeMutableRawBufferPointer.allocate(
         byteCount: TLSSession.recordLength, alignment: 16)
 
-    /// Nobody waits longer, so that a wall clock that is set is noticed.
+    /// Maximum time between two checks of the wall clock, which may be set at any time.
     private static let longestWaitMilliseconds: UInt64 = 30_000
 
     init(_ setup: Setup, _ share: Share, host: (any PeerTransportHost)?) {
@@ -71,7 +71,7 @@ final class NetworkLoop {
     var now: UInt64 { setup.clock.monotonicNanoseconds() }
     var wallNow: UInt64 { setup.clock.wallMilliseconds() }
 
-    /// Runs until it is stopped.
+    /// Runs until the transport is stopped.
     func run() {
         blockPipeSignal()
         for listener in setup.listeners {
@@ -89,19 +89,19 @@ final class NetworkLoop {
         endAll()
     }
 
-    /// A number for a channel or a dialer, which no other has had.
+    /// Returns an unused identifier for a channel or a dialer.
     func newIdentifier() -> UInt64 {
         lastIdentifier += 1
         return lastIdentifier
     }
 
-    /// Asks the host, unless the transport was stopped.
+    /// Calls `body` with the host unless the transport was stopped.
     func tell<Answer>(_ body: (any PeerTransportHost) -> Answer) -> Answer? {
         guard let host, !share.isStopped.load(ordering: .acquiring) else { return nil }
         return body(host)
     }
 
-    /// Tells people that somebody was refused.
+    /// Reports a refused connection, within the limit of reports.
     func reportRefusal(_ address: String, _ error: NetworkError) {
         guard let omitted = reports.pass(atNanoseconds: now) else { return }
         let reason = error.description + (omitted > 0 ? " (and \(omitted) more like this)" : "")
@@ -123,9 +123,9 @@ final class NetworkLoop {
 
     private func wait() {
         poller.removeAll()
-        let door = poller.add(share.mailbox.readEnd, reading: true, writing: false)
+        let mailboxIndex = poller.add(share.mailbox.readEnd, reading: true, writing: false)
         var timeout = Self.longestWaitMilliseconds
-        let places =
+        let listeners =
             pauseNanoseconds == nil
             ? setup.listeners.map {
                 ($0, poller.add($0.number, reading: true, writing: false))
@@ -143,17 +143,17 @@ final class NetworkLoop {
         } else {
             poller.wait(milliseconds: 0)
         }
-        if poller.isReadable(door) { share.mailbox.answerKnocks() }
+        if poller.isReadable(mailboxIndex) { share.mailbox.answerKnocks() }
         for channel in served {
-            guard let place = channel.place, channels[channel.identifier] === channel else {
+            guard let index = channel.place, channels[channel.identifier] === channel else {
                 continue
             }
-            let (readable, writable) = (poller.isReadable(place), poller.isWritable(place))
+            let (readable, writable) = (poller.isReadable(index), poller.isWritable(index))
             guard readable || writable || channel.isUnfinished else { continue }
             serve(channel, writable: writable)
         }
-        // Who was there before is served first.
-        for (listener, place) in places where poller.isReadable(place) { accept(listener) }
+        // Existing connections are served before new ones are accepted.
+        for (listener, index) in listeners where poller.isReadable(index) { accept(listener) }
     }
 
     private func endAll() {

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// What waits to be sent on one connection: filled by any thread, emptied by the loop.
+/// The send queue of one connection: filled by any thread, drained by the loop.
 final class OutgoingQueue: Sendable {
-    /// What has to be done about what was asked for.
+    /// The action required from the caller after a change of the queue.
     enum Demand: Equatable {
         case nothing
-        /// The loop has to be told.
+        /// The caller must wake the loop.
         case attention
     }
 
     private struct State {
         var chunks: [[UInt8]] = []
-        /// The first chunk that is not sent wholly, and how much of it is.
+        /// The index of the first unsent chunk; `sent` is the number of its bytes already sent.
         var first = 0
         var sent = 0
         var length = 0
@@ -20,10 +20,10 @@ final class OutgoingQueue: Sendable {
         var closeReason: String?
         var isOverfull = false
         var isDead = false
-        /// Whether the loop knows that there is something to do.
+        /// Whether the loop has been woken and has not processed the queue yet.
         var isTold = false
 
-        /// Adds bytes; small ones go together, as each array of its own has a price.
+        /// Appends bytes; small ones are appended to the last chunk to avoid an allocation each.
         mutating func add(_ bytes: [UInt8]) {
             length += bytes.count
             if first < chunks.count,
@@ -45,18 +45,18 @@ final class OutgoingQueue: Sendable {
         self.limit = limit
     }
 
-    /// How many bytes wait.
+    /// The number of queued bytes.
     var length: Int { state.withLock { $0.length } }
-    /// Whether the connection is to end when all is sent.
+    /// Whether the connection closes once the queue is empty.
     var isClosing: Bool { state.withLock { $0.isClosing } }
     /// The reason passed to `close(because:)`; nil before that, or if none was passed.
     var closeReason: String? { state.withLock { $0.closeReason } }
-    /// Whether all is sent, and nothing more will come: looked at together, as others may send meanwhile.
+    /// Whether the queue is closed and empty.
     var isFinished: Bool { state.withLock { $0.isClosing && $0.length == 0 } }
-    /// Whether more was to be sent than may wait.
+    /// Whether an append exceeded the limit.
     var isOverfull: Bool { state.withLock { $0.isOverfull } }
 
-    /// Adds bytes behind all others.
+    /// Appends bytes to the queue.
     func append(_ bytes: [UInt8]) -> Demand {
         state.withLock { state in
             guard !bytes.isEmpty, !state.isDead, !state.isClosing, !state.isOverfull else {
@@ -71,7 +71,7 @@ final class OutgoingQueue: Sendable {
         }
     }
 
-    /// Takes nothing more; the connection ends when what there is was sent.
+    /// Refuses further bytes; the connection closes once the queue is empty.
     func close(because reason: String? = nil) -> Demand {
         state.withLock { state in
             guard !state.isDead, !state.isClosing else { return .nothing }
@@ -80,12 +80,12 @@ final class OutgoingQueue: Sendable {
         }
     }
 
-    /// The loop has come: it has to be told of what follows.
+    /// Marks the queue as processed by the loop; the next change must wake it again.
     func heard() {
         state.withLock { $0.isTold = false }
     }
 
-    /// Drops everything, now and from now on; says how much was left.
+    /// Discards all queued and all later bytes; returns the number of queued bytes.
     @discardableResult
     func die() -> Int {
         state.withLock { state in
@@ -96,7 +96,7 @@ final class OutgoingQueue: Sendable {
         }
     }
 
-    /// Puts other bytes in the place of all that wait; none of them has been sent.
+    /// Replaces all queued bytes, none of which may have been sent.
     func replaceAll(with bytes: [UInt8]) {
         state.withLock { state in
             state.chunks = [bytes]
@@ -105,26 +105,26 @@ final class OutgoingQueue: Sendable {
         }
     }
 
-    /// Copies what comes next, as much as there is room for.
+    /// Copies the next unsent bytes, as many as fit into `buffer`; returns their number.
     func copyNext(into buffer: UnsafeMutableRawBufferPointer) -> Int {
         state.withLock { state in
-            var (filled, place, start) = (0, state.first, state.sent)
-            while filled < buffer.count, place < state.chunks.count {
-                let count = min(state.chunks[place].count - start, buffer.count - filled)
-                state.chunks[place].withUnsafeBytes { chunk in
+            var (filled, index, start) = (0, state.first, state.sent)
+            while filled < buffer.count, index < state.chunks.count {
+                let count = min(state.chunks[index].count - start, buffer.count - filled)
+                state.chunks[index].withUnsafeBytes { chunk in
                     UnsafeMutableRawBufferPointer(rebasing: buffer[filled..<filled + count])
                         .copyMemory(
                             from: UnsafeRawBufferPointer(rebasing: chunk[start..<start + count]))
                 }
                 filled += count
-                place += 1
+                index += 1
                 start = 0
             }
             return filled
         }
     }
 
-    /// Forgets bytes that were sent; true if none are left.
+    /// Removes bytes that were sent; returns whether the queue is empty.
     func advance(by count: Int) -> Bool {
         state.withLock { state in
             guard !state.isDead else { return false }
@@ -137,7 +137,7 @@ final class OutgoingQueue: Sendable {
                 state.chunks[state.first] = []
                 state.first += 1
             }
-            // What was sent is removed now and then, and not one by one.
+            // Sent chunks are removed in groups, since removal moves the remaining ones.
             if state.first == state.chunks.count || state.first >= 1_024 {
                 state.chunks.removeFirst(state.first)
                 state.first = 0

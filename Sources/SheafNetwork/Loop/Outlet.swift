@@ -1,21 +1,23 @@
 import Synchronization
 
-/// Where the bytes of one connection leave: the loop sends what waits, and whoever has a few more sends them
-/// himself, if nothing is before them: to wake the loop takes longer than to encrypt them.
+/// The sending side of one connection, used by the loop and by threads that send.
+///
+/// If the queue is otherwise empty, a thread sends its bytes itself: waking the loop takes longer
+/// than encrypting them.
 final class Outlet: Sendable {
-    /// What became of sending.
+    /// The result of sending.
     enum Outcome {
         case sent(hasEmptied: Bool)
-        /// The same bytes have to be sent again when the socket takes some.
+        /// The socket is full; the same bytes must be written again.
         case blocked
         case ended
         case failed(NetworkError)
     }
 
     private struct State {
-        /// Over which others than the loop may send.
+        /// The session over which threads other than the loop may send; nil if they may not.
         var session: TLSSession?
-        /// How many bytes have to be written again, as the library has begun with them.
+        /// The number of bytes passed to an incomplete TLS write, which must be repeated with them.
         var unfinished: Int?
     }
 
@@ -28,27 +30,27 @@ final class Outlet: Sendable {
         self.traffic = traffic
     }
 
-    /// Lets others than the loop send.
+    /// Allows threads other than the loop to send.
     func open(_ session: TLSSession) {
         state.withLock { $0.session = session }
     }
 
-    /// Lets them no more; none of them is about to when this returns.
+    /// Forbids it; no such thread is sending when this returns.
     func close() {
         state.withLock { $0.session = nil }
     }
 
-    /// Other bytes are in the place of those that were begun with.
+    /// Forgets an incomplete write after the queued bytes were replaced.
     func beginAnew() {
         state.withLock { $0.unfinished = nil }
     }
 
-    /// Sends what waits, so many records of it.
+    /// Sends up to `records` TLS records from the queue.
     func send(over session: TLSSession, records: Int) -> Outcome {
         state.withLock { send(over: session, records: records, &$0) }
     }
 
-    /// Sends what waits if it is one record and the socket takes it; false where the loop has to.
+    /// Sends the queued bytes if they fit into one record; returns whether all were sent.
     func sendAtOnce() -> Bool {
         withoutPipeSignal { trySending() }
     }

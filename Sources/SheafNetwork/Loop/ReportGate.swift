@@ -1,4 +1,4 @@
-/// Lets through so many reports in a second, and counts the others: a flood fills nobody's log.
+/// A limit on the number of reports per second that counts the omitted ones.
 struct ReportGate {
     private let limit: Int
     private var second: UInt64 = 0
@@ -9,7 +9,7 @@ struct ReportGate {
         self.limit = limit
     }
 
-    /// How many were left out since the last that was let through; nil where this one is left out.
+    /// Returns the number of reports omitted since the last one passed; nil if this one is omitted.
     mutating func pass(atNanoseconds now: UInt64) -> Int? {
         let second = now / 1_000_000_000
         if second != self.second { (self.second, count) = (second, 0) }

@@ -1,9 +1,9 @@
-/// Which of two connections with the same peer stays; both ends decide alike.
+/// The choice between two connections to the same peer; both ends make the same choice.
 enum Rivalry {
-    /// Whether the one that came later takes the place of the other.
+    /// Whether the newer connection replaces the older one.
     ///
-    /// Of two that the same end has opened, the later one: it would not have opened it if the other one
-    /// still worked. Otherwise that of the end with the smaller key.
+    /// If the same end opened both, the newer one is kept, since the opener must have lost the
+    /// older one. Otherwise the one opened by the end with the smaller key is kept.
     static func isNewKept(
         oldRole: Proof.Role, newRole: Proof.Role, ownKey: [UInt8], remoteKey: [UInt8]
     ) -> Bool {

@@ -1,6 +1,6 @@
 import Sheaf
 
-/// One end of a connection as its peer sees it: a queue, and who is at the other end.
+/// The connection that the transport passes to its host: the send queue and the remote identity.
 final class TCPConnection: PeerConnection {
     let remote: PeerIdentity
     let ownRights: PeerRights?

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts what goes over one connection: the loop writes it down, and anybody may read.
+/// The byte counters of one connection, updated by sending threads and readable from any thread.
 final class TrafficMeter: Sendable {
     private let sent = Atomic<UInt64>(0)
     private let received = Atomic<UInt64>(0)

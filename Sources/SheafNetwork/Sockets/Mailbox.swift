@@ -8,15 +8,15 @@ import Synchronization
     import Darwin
 #endif
 
-/// What other threads ask of the loop, and how they wake it.
+/// The queue of events posted to the network loop by other threads; it wakes the loop.
 final class Mailbox: Sendable {
     enum Letter: Sendable {
-        /// A connection has something to send, or is to end.
+        /// Bytes were queued on a connection, or its close was requested.
         case flush(connection: UInt64)
         case add(NetworkAddress)
         case remove(NetworkAddress)
         case resolved(dialer: UInt64, Result<[SocketAddress], NetworkError>)
-        /// The clock has moved.
+        /// A simulated clock was advanced.
         case look
         case stop
     }
@@ -28,14 +28,14 @@ final class Mailbox: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Readable when somebody has knocked.
+    /// The end of the pipe that the loop polls; readable after a wakeup.
     let readEnd: Int32
     private let writeEnd: Int32
 
     init() throws(NetworkError) {
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else {
-            throw NetworkError(.system, "the system has no pipe: \(systemMessage())")
+            throw NetworkError(.system, "cannot create a pipe: \(systemMessage())")
         }
         for end in ends {
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)
@@ -48,7 +48,7 @@ final class Mailbox: Sendable {
         close()
     }
 
-    /// Leaves a letter; dropped where nobody reads any more.
+    /// Appends an event and wakes the loop if it waits; does nothing after `close()`.
     func post(_ letter: Letter) {
         state.withLock { state in
             guard state.isOpen else { return }
@@ -57,7 +57,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// All letters so far.
+    /// Removes and returns all queued events.
     func take() -> [Letter] {
         state.withLock { state in
             state.isWaiting = false
@@ -67,7 +67,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Says that the loop goes to wait; false if there is a letter already.
+    /// Marks the loop as waiting unless events are queued; returns whether it may wait.
     func beginWaiting() -> Bool {
         state.withLock { state in
             state.isWaiting = state.letters.isEmpty
@@ -75,13 +75,13 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Empties what the knocking has left.
+    /// Discards the bytes written to the pipe by wakeups.
     func answerKnocks() {
         var bytes = [UInt8](repeating: 0, count: 64)
         while read(readEnd, &bytes, bytes.count) == bytes.count {}
     }
 
-    /// Takes no more letters; whoever still knows the mailbox keeps nothing open with it.
+    /// Discards all events and closes the pipe; later events are ignored.
     func close() {
         state.withLock { state in
             guard state.isOpen else { return }
@@ -106,7 +106,7 @@ final class Mailbox: Sendable {
         guard state.isOpen, state.isWaiting else { return }
         state.isWaiting = false
         var byte: UInt8 = 1
-        // A pipe that is full wakes as well.
+        // If the pipe is full, the write fails, but the pipe is readable and the loop wakes.
         _ = write(writeEnd, &byte, 1)
     }
 }

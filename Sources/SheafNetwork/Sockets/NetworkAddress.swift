@@ -1,13 +1,13 @@
 import SheafBytes
 
-/// A host and a port, as people write them: "example.org:4120", "192.0.2.7:4120", "[::1]:4120".
+/// A host and a port: "example.org:4120", "192.0.2.7:4120", "[::1]:4120".
 struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
     let host: String
     let port: UInt16
 
     private static let maximumHostLength = 253
 
-    /// Reads what somebody wrote.
+    /// Parses an address.
     init(_ text: String) throws(NetworkError) {
         guard let colon = text.lastIndex(of: ":"),
             let port = UInt16(text[text.index(after: colon)...])
@@ -27,13 +27,13 @@ struct NetworkAddress: Hashable, Sendable, CustomStringConvertible {
 
     var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
-    /// The address as errors quote it.
+    /// The address for error texts, shortened.
     var quoted: String { description.shortened(to: ErrorText.limit) }
 
     private static func refusal(_ text: String) -> NetworkError {
         NetworkError(
             .address,
-            "\"\(text.shortened(to: ErrorText.limit))\" is no address; it has to be a host and a port, such as "
+            "\"\(text.shortened(to: ErrorText.limit))\" is not an address; expected a host and a port, such as "
                 + "\"example.org:4120\" or \"[::1]:4120\"")
     }
 }

@@ -6,12 +6,12 @@
     import Darwin
 #endif
 
-/// A socket of TCP on which no call waits; closed when it goes.
+/// A nonblocking TCP socket, closed on deallocation.
 final class Socket: Sendable {
     let number: Int32
     private static let backlog: Int32 = 128
 
-    /// Takes over an open descriptor.
+    /// Takes ownership of an open descriptor.
     private init(_ number: Int32) {
         self.number = number
     }
@@ -20,35 +20,35 @@ final class Socket: Sendable {
         close(number)
     }
 
-    /// Listens at an address.
+    /// Creates a socket that listens on an address.
     static func listening(at address: SocketAddress) throws(NetworkError) -> Socket {
         let socket = try Socket(family: address.family)
         socket.set(SOL_SOCKET, SO_REUSEADDR, 1)
-        // An address of one kind does not take what belongs to the other.
+        // Without this option an IPv6 socket also accepts connections to the IPv4 port.
         if address.family == AF_INET6 { socket.set(protocolIPv6, IPV6_V6ONLY, 1) }
         guard address.withPointer({ bind(socket.number, $0, $1) }) == 0,
             listen(socket.number, backlog) == 0
         else {
             throw NetworkError(
                 .address,
-                "the system refuses to listen at \(address) (\(systemMessage())); port 0 takes a free one"
+                "cannot listen on \(address): \(systemMessage()); port 0 selects a free port"
             )
         }
         return socket
     }
 
-    /// Begins to connect; the socket is writable when it is known what became of it.
+    /// Starts connecting; the socket becomes writable when the attempt has ended.
     static func connecting(to address: SocketAddress) throws(NetworkError) -> Socket {
         let socket = try Socket(family: address.family)
         socket.prepareForTalking()
         let result = address.withPointer { connect(socket.number, $0, $1) }
         guard result == 0 || errno == EINPROGRESS || errno == EINTR else {
-            throw NetworkError(.address, "\(address) cannot be reached: \(systemMessage())")
+            throw NetworkError(.address, "cannot connect to \(address): \(systemMessage())")
         }
         return socket
     }
 
-    /// What became of an attempt to connect: nil if it went well.
+    /// The reason why connecting failed, or nil if it succeeded.
     var connectFailure: String? {
         var code: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)
@@ -58,16 +58,16 @@ final class Socket: Sendable {
         return code == 0 ? nil : systemMessage(code)
     }
 
-    /// What comes of taking somebody in.
+    /// The result of accepting a connection.
     enum Acceptance {
         case accepted(Socket, SocketAddress)
-        /// Nobody is there, or he has left already.
+        /// No connection is pending, or it was closed already.
         case nobody
-        /// The process has no room for one more.
+        /// The process has no descriptors or buffers left.
         case noRoom
     }
 
-    /// Takes in one of those who wait.
+    /// Accepts one pending connection.
     func accept() -> Acceptance {
         var descriptor: Int32 = -1
         let address = SocketAddress { pointer, length in
@@ -90,17 +90,17 @@ final class Socket: Sendable {
         return .accepted(socket, address)
     }
 
-    /// Where it listens.
+    /// The local address of the socket.
     var ownAddress: SocketAddress? {
         SocketAddress { getsockname(number, $0, $1) == 0 }
     }
 
-    /// Says that nothing more is sent.
+    /// Shuts down the sending direction.
     func endSending() {
         shutdown(number, Int32(SHUT_WR))
     }
 
-    /// Reads and forgets; false when the other end has closed or broken the connection.
+    /// Reads and discards bytes; returns false once the peer has closed or lost the connection.
     func discard(into buffer: UnsafeMutableRawBufferPointer) -> Bool {
         let count = recv(number, buffer.baseAddress, buffer.count, 0)
         if count < 0 { return [EAGAIN, EWOULDBLOCK, EINTR].contains(errno) }
@@ -114,11 +114,11 @@ final class Socket: Sendable {
             let number = socket(family, SOCK_STREAM, 0)
         #endif
         guard number >= 0 else {
-            throw NetworkError(.system, "the system has no socket: \(systemMessage())")
+            throw NetworkError(.system, "cannot create a socket: \(systemMessage())")
         }
         self.init(number)
         guard stopWaiting() else {
-            throw NetworkError(.system, "the socket cannot be prepared: \(systemMessage())")
+            throw NetworkError(.system, "cannot configure the socket: \(systemMessage())")
         }
     }
 
@@ -128,7 +128,7 @@ final class Socket: Sendable {
     }
 
     private func prepareForTalking() {
-        // What is small goes at once: peers wait for answers.
+        // Small messages are sent without delay, since peers wait for responses.
         set(protocolTCP, TCP_NODELAY, 1)
         set(SOL_SOCKET, SO_KEEPALIVE, 1)
         #if canImport(Darwin)
@@ -146,7 +146,7 @@ final class Socket: Sendable {
 
 private var protocolIPv6: Int32 { Int32(IPPROTO_IPV6) }
 
-/// Where the other end is gone, a write of this thread is to fail, and not to end the process.
+/// Blocks SIGPIPE on this thread, so that a write to a closed connection only fails.
 package func blockPipeSignal() {
     withUnsafeTemporaryAllocation(of: sigset_t.self, capacity: 1) { buffer in
         guard let signals = buffer.baseAddress else { return }
@@ -156,10 +156,10 @@ package func blockPipeSignal() {
     }
 }
 
-/// Runs `body` on a thread of somebody else, without the signal that a socket without another end sends.
+/// Runs `body` on a caller's thread, with SIGPIPE from writes to a closed connection suppressed.
 func withoutPipeSignal<Result>(_ body: () -> Result) -> Result {
     #if canImport(Darwin)
-        // The sockets send none.
+        // Sockets do not raise SIGPIPE: they have SO_NOSIGPIPE.
         return body()
     #else
         return withUnsafeTemporaryAllocation(of: sigset_t.self, capacity: 3) { sets in

@@ -6,12 +6,12 @@
     import Darwin
 #endif
 
-/// An address as the system has it.
+/// An address in the system's representation.
 struct SocketAddress: Sendable, CustomStringConvertible {
     private var storage: sockaddr_storage
     private let length: socklen_t
 
-    /// The addresses of a host; where it is a name, this waits for the network.
+    /// Resolves a host to its addresses; blocks on the network if the host is a name.
     static func all(
         of address: NetworkAddress, numeric: Bool
     ) throws(NetworkError) -> [SocketAddress] {
@@ -27,7 +27,7 @@ struct SocketAddress: Sendable, CustomStringConvertible {
         let code = getaddrinfo(address.host, String(address.port), &hints, &found)
         guard code == 0 else {
             throw NetworkError(
-                .address, "\(address.quoted) has no address: \(String(cString: gai_strerror(code)))"
+                .address, "cannot resolve \(address.quoted): \(String(cString: gai_strerror(code)))"
             )
         }
         defer { freeaddrinfo(found) }
@@ -42,7 +42,7 @@ struct SocketAddress: Sendable, CustomStringConvertible {
         return addresses
     }
 
-    /// A name may have many; more than this are not tried.
+    /// Maximum number of addresses tried for one name.
     private static let maximumCount = 8
 
     private init(_ pointer: UnsafePointer<sockaddr>, _ length: socklen_t) {
@@ -54,7 +54,7 @@ struct SocketAddress: Sendable, CustomStringConvertible {
         self.length = socklen_t(count)
     }
 
-    /// Asks the system, which fills in an address of a socket.
+    /// Creates the address that a system call fills in; nil if the call fails.
     init?(_ ask: (UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Bool) {
         var storage = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -66,17 +66,17 @@ struct SocketAddress: Sendable, CustomStringConvertible {
         self.length = length
     }
 
-    /// Lends the address, for a call.
+    /// Calls `body` with the address, which is valid only during the call.
     func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
         withUnsafePointer(to: storage) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, length) }
         }
     }
 
-    /// What kind of address it is.
+    /// The address family.
     var family: Int32 { Int32(storage.ss_family) }
 
-    /// Whether it is of this machine, and of no network.
+    /// Whether it is a loopback address.
     var isLoopback: Bool {
         let bytes = hostBytes
         guard bytes.count == 16 else { return bytes.first == 127 }
@@ -84,20 +84,21 @@ struct SocketAddress: Sendable, CustomStringConvertible {
         return bytes[..<15].allSatisfy { $0 == 0 } && bytes[15] == 1
     }
 
-    /// The network of the address: an IPv4 address, or the first 64 bits of an IPv6 address, which one host may
-    /// have all addresses of.
+    /// The network of the address: an IPv4 address, or the first 64 bits of an IPv6 address.
+    ///
+    /// One host may own all IPv6 addresses with the same first 64 bits.
     var network: [UInt8] {
         let bytes = hostBytes
         guard bytes.count == 16 else { return bytes }
         return Array(isMapped(bytes) ? bytes[12...] : bytes[..<8])
     }
 
-    /// Whether an IPv6 address stands for an IPv4 address.
+    /// Whether an IPv6 address is a mapped IPv4 address.
     private func isMapped(_ bytes: [UInt8]) -> Bool {
         bytes[..<10].allSatisfy { $0 == 0 } && bytes[10] == 255 && bytes[11] == 255
     }
 
-    /// The bytes of the host, in the order of the network.
+    /// The bytes of the host, in network byte order.
     private var hostBytes: [UInt8] {
         withUnsafeBytes(of: storage) { bytes in
             switch family {

@@ -1,8 +1,8 @@
 import COpenSSL
 
-/// The certificate in which a peer shows its public key: signed by itself, and saying nothing else.
+/// The self-signed certificate that carries the public key of a peer and nothing else.
 enum Certificate {
-    /// Gives the context a certificate of this key; nobody looks at the dates or the name in it.
+    /// Installs a certificate for `key` in the context; peers ignore its dates and its name.
     static func install(_ key: OpaquePointer, in context: OpaquePointer) -> Bool {
         guard let certificate = X509_new() else { return false }
         defer { X509_free(certificate) }
@@ -14,17 +14,19 @@ enum Certificate {
             let name = X509_get_subject_name(certificate),
             X509_NAME_add_entry_by_txt(name, "CN", utf8Text, "sheaf", -1, -1, 0) == 1,
             X509_set_issuer_name(certificate, name) == 1,
-            // Ed25519 hashes by itself.
+            // Ed25519 includes its own hash function, so no digest is passed.
             X509_sign(certificate, key, nil) > 0
         else { return false }
         return SSL_CTX_use_certificate(context, certificate) == 1
             && SSL_CTX_use_PrivateKey(context, key) == 1
     }
 
-    /// How texts are spelled: a macro that Swift cannot see.
+    /// The value of the C macro MBSTRING_UTF8, which is not imported into Swift.
     private static let utf8Text: Int32 = 0x1000
 
-    /// Whether the other end has shown one certificate, with an Ed25519 key; who that is, is asked later.
+    /// Whether the peer sent exactly one certificate, with an Ed25519 key.
+    ///
+    /// The caller checks the key itself after the handshake.
     static func isAcceptable(_ store: OpaquePointer?) -> Bool {
         guard let certificate = X509_STORE_CTX_get0_cert(store),
             let key = X509_get0_pubkey(certificate)

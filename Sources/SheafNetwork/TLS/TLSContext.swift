@@ -1,20 +1,20 @@
 import COpenSSL
 
-/// What all connections of a transport have in common: TLS 1.3, and nothing that it could do without.
+/// The TLS configuration of all connections of a transport: TLS 1.3 without optional features.
 package final class TLSContext: Sendable {
     static let applicationProtocol = Array("sheaf/1".utf8)
     private static let groups = "X25519:P-256"
     private static let signatures = "ed25519"
-    /// What the certificates of the other end may take; one of Ed25519 takes some 300 bytes.
+    /// Maximum size of the peer's certificate chain; an Ed25519 certificate has about 300 bytes.
     private static let maximumCertificateLength = 4_096
 
-    // It counts its users itself, and does not change any more.
+    // OpenSSL counts references to the context atomically, and it is not modified after `init`.
     nonisolated(unsafe) let pointer: OpaquePointer
 
-    /// Prepares for connections that show this key pair.
+    /// Creates a context that presents this key pair.
     package init(_ keyPair: PeerKeyPair) throws(NetworkError) {
         guard let context = SSL_CTX_new(TLS_method()) else {
-            throw NetworkError(.system, "OpenSSL has no room for a context")
+            throw NetworkError(.system, "OpenSSL cannot allocate a context")
         }
         pointer = context
         SSL_CTX_set_options(
@@ -34,7 +34,7 @@ package final class TLSContext: Sendable {
             { _, selected, length, offered, count, _ in
                 TLSContext.select(selected, length, offered, count)
             }, nil)
-        // The list has the length of each name before it.
+        // Each name in the list is preceded by its length.
         let offered = [UInt8(Self.applicationProtocol.count)] + Self.applicationProtocol
         let isReady =
             SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Int(TLS1_3_VERSION), nil) == 1
@@ -49,7 +49,7 @@ package final class TLSContext: Sendable {
         guard isReady else {
             let reason = TLSFailure.takeReason()
             SSL_CTX_free(context)
-            throw NetworkError(.system, "OpenSSL cannot do TLS 1.3 with Ed25519: \(reason.text)")
+            throw NetworkError(.system, "OpenSSL cannot use TLS 1.3 with Ed25519: \(reason.text)")
         }
     }
 
@@ -63,7 +63,7 @@ package final class TLSContext: Sendable {
         }
     }
 
-    /// Agrees on the one protocol that there is, or on none.
+    /// Selects `sheaf/1` if the client offers it, and fails the handshake otherwise.
     private static func select(
         _ selected: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
         _ length: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ count: UInt32

@@ -9,35 +9,35 @@ import Synchronization
     import Darwin
 #endif
 
-/// TLS over one socket that does not wait; one thread at a time is in the library.
+/// A TLS session over a nonblocking socket; calls into OpenSSL are serialized.
 package final class TLSSession: Sendable {
-    /// What became of a call.
+    /// The result of a call.
     package enum Step: Equatable {
         case done(Int)
         case wantsToRead
         case wantsToWrite
-        /// The other end has said farewell.
+        /// The peer has sent a close alert.
         case ended
         case failed(NetworkError)
     }
 
-    /// The most that one record holds.
+    /// Maximum plaintext length of one TLS record.
     package static let recordLength = 16 << 10
 
     private nonisolated(unsafe) let pointer: OpaquePointer
     private let turn = Mutex(())
-    // The library refers to it.
+    // Retained because the OpenSSL session refers to it.
     private let context: TLSContext
 
-    /// Begins over a socket, as the end that has connected or the one that listens.
+    /// Creates a session over a connected socket, as client or server.
     package init(_ context: TLSContext, socket: Int32, role: Proof.Role) throws(NetworkError) {
         guard let pointer = SSL_new(context.pointer) else {
-            throw NetworkError(.system, "OpenSSL has no room for a connection")
+            throw NetworkError(.system, "OpenSSL cannot allocate a session")
         }
         self.pointer = pointer
         self.context = context
         guard SSL_set_fd(pointer, socket) == 1 else {
-            throw NetworkError(.system, "OpenSSL does not take the socket")
+            throw NetworkError(.system, "OpenSSL does not accept the socket")
         }
         switch role {
         case .dialer: SSL_set_connect_state(pointer)
@@ -49,7 +49,7 @@ package final class TLSSession: Sendable {
         SSL_free(pointer)
     }
 
-    /// What has gone over the socket.
+    /// The number of bytes sent and received on the socket.
     var traffic: NetworkTraffic {
         turn.withLock { _ in
             NetworkTraffic(
@@ -58,58 +58,60 @@ package final class TLSSession: Sendable {
         }
     }
 
-    /// Goes on with the handshake.
+    /// Continues the handshake.
     package func shakeHands() -> Step {
         step { SSL_do_handshake(pointer) }
     }
 
-    /// The public key of the other end, when the handshake is done and was what it has to be.
+    /// Returns the peer's public key after the handshake.
+    ///
+    /// Throws unless TLS 1.3 and `sheaf/1` were negotiated with an Ed25519 certificate.
     package func remoteKey() throws(NetworkError) -> [UInt8] {
         var name: UnsafePointer<UInt8>?
         var length: UInt32 = 0
         SSL_get0_alpn_selected(pointer, &name, &length)
         let selected = UnsafeBufferPointer(start: name, count: Int(length))
         guard selected.elementsEqual(TLSContext.applicationProtocol) else {
-            throw NetworkError(.applicationProtocol, "the other end does not speak sheaf/1")
+            throw NetworkError(.applicationProtocol, "the peer does not support sheaf/1")
         }
         guard SSL_version(pointer) == TLS1_3_VERSION else {
-            throw NetworkError(.tlsVersion, "the other end does not speak TLS 1.3")
+            throw NetworkError(.tlsVersion, "the peer does not support TLS 1.3")
         }
         guard let certificate = SSL_get1_peer_certificate(pointer) else {
-            throw NetworkError(.certificate, "the other end has no certificate")
+            throw NetworkError(.certificate, "the peer has no certificate")
         }
         defer { X509_free(certificate) }
         guard let key = X509_get0_pubkey(certificate), let bytes = Ed25519.publicKey(in: key) else {
-            throw NetworkError(.certificate, "the key of the other end is not of Ed25519")
+            throw NetworkError(.certificate, "the peer's key is not an Ed25519 key")
         }
         return bytes
     }
 
-    /// Key material that both ends of this connection have, and nobody else.
+    /// Returns key material known only to the two ends of this connection.
     package func exporter() throws(NetworkError) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Proof.exporterLength)
         let label = Proof.exporterLabel
         guard
             SSL_export_keying_material(
                 pointer, &bytes, bytes.count, label, label.utf8.count, nil, 0, 0) == 1
-        else { throw NetworkError(.system, "OpenSSL gives no key material") }
+        else { throw NetworkError(.system, "OpenSSL cannot export key material") }
         return bytes
     }
 
-    /// Reads at most as much as fits, and at most one record.
+    /// Reads at most one record, and at most as many bytes as fit into `buffer`.
     package func read(into buffer: UnsafeMutableRawBufferPointer) -> Step {
         step { SSL_read(pointer, buffer.baseAddress, Int32(clamping: buffer.count)) }
     }
 
-    /// Writes at most one record; after `wantsToWrite` the same bytes have to be written again.
+    /// Writes at most one record; after `wantsToWrite` the same bytes must be written again.
     package func write(_ buffer: UnsafeRawBufferPointer) -> Step {
         step { SSL_write(pointer, buffer.baseAddress, Int32(clamping: buffer.count)) }
     }
 
-    /// Whether bytes came that a socket does not tell of any more.
+    /// Whether OpenSSL has buffered input, for which the socket does not become readable.
     package var hasPending: Bool { turn.withLock { _ in SSL_has_pending(pointer) == 1 } }
 
-    /// Says farewell, and does not wait for the answer; false where there is no room for it yet.
+    /// Sends a close alert without waiting for the peer's; returns false if the socket is full.
     package func sayFarewell() -> Bool {
         turn.withLock { _ in
             ERR_clear_error()
@@ -135,7 +137,7 @@ package final class TLSSession: Sendable {
         case SSL_ERROR_ZERO_RETURN: return .ended
         case SSL_ERROR_SYSCALL:
             ERR_clear_error()
-            return .failed(NetworkError(.cut, "the connection broke: \(systemMessage(code))"))
+            return .failed(NetworkError(.cut, "the connection was lost: \(systemMessage(code))"))
         default:
             let (number, text) = TLSFailure.takeReason()
             return .failed(TLSFailure.error(number, text))

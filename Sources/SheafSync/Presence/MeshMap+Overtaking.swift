@@ -1,19 +1,19 @@
-/// Records of a peer that it has not made, and that are newer than its own: a clock was put back, two peers
-/// have the same key, or somebody lies.
+/// Records with the local key that are newer than the local record. A clock was set back, two peers
+/// share a key, or a peer forged the record.
 extension MeshMap {
-    /// A record of this peer, newer than its own, that somebody has told.
+    /// The resolution of a conflict over the record of the local peer.
     struct Overtaking: Sendable {
         var version: PeerRecord.Version?
-        /// When it may be overtaken.
+        /// Earliest time at which the local record supersedes `version`.
         var from: UInt64 = 0
         var wait = PresenceLimits.firstWaitNanoseconds
-        /// Whether a record was overtaken before.
+        /// Whether a conflicting record was superseded before.
         var hasOvertaken = false
-        /// Who has overtaken that one in turn, if nobody was told yet, and when that was found out last.
+        /// The record of a rival not reported yet.
         private var rival: PeerRecord?
         private var contestedAt: UInt64?
 
-        /// Notes that another peer has the key; once in a while, for as long as the two quarrel.
+        /// Records that another peer uses the key, at most once per rest period.
         mutating func noteRival(_ record: PeerRecord, at now: UInt64) {
             guard contestedAt.map({ $0 + PresenceLimits.restNanoseconds <= now }) ?? true else {
                 return
@@ -27,9 +27,9 @@ extension MeshMap {
         }
     }
 
-    /// Takes in a record of this peer itself.
+    /// Handles a received record with the key of the local peer.
     mutating func takeOwn(_ record: PeerRecord, from number: UInt64, at now: UInt64) {
-        // That the neighbor has it does not keep this peer from telling it: it speaks for itself.
+        // The neighbor's version of the record is not stored, so the local one is always resent.
         if record.version > own.version {
             overtaking.version = max(overtaking.version ?? record.version, record.version)
             if isRival(record.version) { overtaking.noteRival(record, at: now) }
@@ -38,16 +38,16 @@ extension MeshMap {
         }
     }
 
-    /// Whether somebody has overtaken a record with which this peer has overtaken one before.
+    /// Whether a peer superseded a record with which the local peer had superseded one before.
     ///
-    /// What this peer itself has said when it was opened formerly was not made behind that, and its opening
-    /// was a time by the clock: not one more than that of the record that is overtaken.
+    /// Earlier runs of the local peer never did so: their opening is a clock reading, not the
+    /// superseded opening plus one.
     private func isRival(_ version: PeerRecord.Version) -> Bool {
         overtaking.hasOvertaken && version.salt != salt && version.opening > own.version.opening
             && version.opening - own.version.opening <= PresenceLimits.rivalSteps
     }
 
-    /// Makes its own record the newest again, where somebody tells of a newer one.
+    /// Supersedes the newest conflicting record by raising the version of the local one.
     mutating func overtake(at now: UInt64) {
         guard let version = overtaking.version else { return }
         guard version > own.version, version.opening < .max else { return overtaking.version = nil }

@@ -1,27 +1,27 @@
-/// What one peer knows of the mesh: a record of each peer that it can reach, and who has to hear of which.
+/// The link-state database of one peer: a record of each known peer, and what each neighbor lacks.
 ///
-/// A machine: it is told of connections, of what neighbors say and of time, and returns what to say. Records
-/// flow over all connections, and of each peer the newest one stays. A connection between two peers counts
-/// when both name it. What changes while a neighbor is still busy with the message before goes as the newest
-/// only, so a message for each neighbor is all that is ever on its way.
+/// A machine: inputs are connections, received messages, and time; outputs are actions. Records
+/// flood over all connections, and the newest record of each peer is kept. A connection counts when
+/// both ends list it. Each neighbor has at most one unacknowledged message; changes in the meantime
+/// are coalesced.
 package struct MeshMap: Sendable {
-    /// What somebody else has to do.
+    /// An effect that the caller must carry out.
     package enum Action: Equatable, Sendable {
-        /// To say this to a neighbor; nothing more until `taken(on:)`.
+        /// Sends a message to a neighbor; the next one follows `taken(on:)`.
         case tell(link: UInt64, PresenceMessage)
-        /// To say that the last message of a neighbor was taken.
+        /// Acknowledges the last message of a neighbor.
         case took(link: UInt64)
-        /// What `reachable` tells has changed.
+        /// The value of `reachable` changed.
         case changed
-        /// Another peer has the key of this one, and says this of itself; or somebody lies.
+        /// Another peer published this record under the local key.
         case contested(PeerRecord)
     }
 
     struct Entry: Sendable {
         var record: PeerRecord
-        /// Over how many connections the peer can be reached; none where it cannot.
+        /// Number of connections to the peer; nil if it is unreachable.
         var distance: Int?
-        /// Since when it cannot.
+        /// Time at which the peer became unreachable.
         var hiddenSince: UInt64 = 0
     }
 
@@ -29,16 +29,16 @@ package struct MeshMap: Sendable {
         let number: UInt64
         let key: [UInt8]
         let kind: UInt8
-        /// What the neighbor has said of itself over this very connection.
+        /// The neighbor's own record, received over this connection.
         var said: PeerRecord?
-        /// Which versions the neighbor has, of those that are here as well.
+        /// Versions of stored records that the neighbor is known to have.
         var known: [[UInt8]: PeerRecord.Version] = [:]
-        /// Whose records it has to hear of, in this order, and whether also where they cannot be reached.
+        /// Keys of the records to send, in order.
         var queue: [[UInt8]] = []
         var queued: [[UInt8]: Bool] = [:]
-        /// Whether a message is on its way.
+        /// Whether a message is unacknowledged.
         var isTelling = false
-        /// Whether the neighbor waits to hear that its message was taken, and when it heard that last.
+        /// Whether the last message of the neighbor is still to be acknowledged.
         var owes = false
         var tookAt: UInt64?
 
@@ -54,17 +54,17 @@ package struct MeshMap: Sendable {
     package private(set) var portrait: PeerRecord.Portrait
     private(set) var entries: [[UInt8]: Entry]
     var links: [UInt64: Link] = [:]
-    /// Those who can be reached, the nearest first.
+    /// Keys of the reachable peers, nearest first.
     private var order: [[UInt8]]
     private var hasNewConnections = false
     private var hasChanged = false
-    /// Whether there may be something to do but for what time brings.
+    /// Whether actions may be pending before `deadline`.
     private var isBusy = true
-    /// When time matters next.
+    /// Time of the next scheduled action.
     package private(set) var deadline: UInt64?
     var overtaking = Overtaking()
 
-    /// A mesh of one peer, which was opened at a time, in milliseconds since 1970.
+    /// Creates a database with only the local peer, opened at `opening` in milliseconds since 1970.
     package init(
         _ key: [UInt8], _ portrait: PeerRecord.Portrait, opening: UInt64, salt: UInt64
     ) {
@@ -78,26 +78,26 @@ package struct MeshMap: Sendable {
         order = [key]
     }
 
-    /// What this peer says of itself.
+    /// The record of the local peer.
     package var own: PeerRecord {
         guard let entry = entries[key] else { preconditionFailure("A peer knows itself.") }
         return entry.record
     }
 
-    /// The records of all who can be reached, the nearest first: this peer is the first of all.
+    /// The records of all reachable peers, nearest first, starting with the local peer.
     ///
-    /// What a neighbor has said of itself over its own connection comes before what others tell of it.
+    /// A neighbor's record received over its own connection takes precedence over a forwarded one.
     package var reachable: [PeerRecord] {
-        let said = said
-        return order.compactMap { key in entries[key].map { said[key] ?? $0.record } }
+        let direct = said
+        return order.compactMap { key in entries[key].map { direct[key] ?? $0.record } }
     }
 
-    /// How many records are kept, also of those who cannot be reached any more.
+    /// Number of stored records, including those of unreachable peers.
     package var recordCount: Int { entries.count }
 
-    // MARK: What happens
+    // MARK: Events
 
-    /// A neighbor is there, and who that is was proven.
+    /// Adds a connection to an authenticated neighbor.
     package mutating func opened(_ number: UInt64, to key: [UInt8], kind: UInt8, at now: UInt64) {
         links[number] = Link(number: number, key: key, kind: kind)
         for known in order { links[number]?.enqueue(known) }
@@ -105,7 +105,7 @@ package struct MeshMap: Sendable {
         settle(at: now)
     }
 
-    /// A connection is no more.
+    /// Removes a closed connection.
     package mutating func closed(_ number: UInt64, at now: UInt64) {
         guard links.removeValue(forKey: number) != nil else { return }
         hasNewConnections = true
@@ -113,14 +113,14 @@ package struct MeshMap: Sendable {
         settle(at: now)
     }
 
-    /// This peer says something else of itself from now on.
+    /// Changes the description that the local peer publishes.
     package mutating func present(_ portrait: PeerRecord.Portrait, at now: UInt64) {
         self.portrait = portrait
         revise()
         settle(at: now)
     }
 
-    /// A neighbor has told some records.
+    /// Handles records received from a neighbor.
     package mutating func heard(_ message: PresenceMessage, on number: UInt64, at now: UInt64) {
         guard links[number] != nil else { return }
         links[number]?.owes = true
@@ -128,13 +128,13 @@ package struct MeshMap: Sendable {
         settle(at: now)
     }
 
-    /// A neighbor has taken what it was told last.
+    /// Handles the acknowledgment of the last message to a neighbor.
     package mutating func taken(on number: UInt64) {
         links[number]?.isTelling = false
         isBusy = true
     }
 
-    /// Notes that time goes by.
+    /// Advances the clock, and drops records whose retention has expired.
     package mutating func tick(at now: UInt64) {
         guard let deadline, deadline <= now else { return }
         let gone = entries.filter { $0.value.isForgotten(at: now) }.map(\.key)
@@ -142,7 +142,7 @@ package struct MeshMap: Sendable {
         settle(at: now)
     }
 
-    /// When time matters next; looked for when something has changed, and not each time somebody asks.
+    /// Time of the next scheduled action, computed from the state.
     private var nextDeadline: UInt64? {
         var deadlines: [UInt64] = overtaking.version == nil ? [] : [overtaking.from]
         for link in links.values where link.owes { deadlines.append(link.mayTakeAt) }
@@ -152,7 +152,7 @@ package struct MeshMap: Sendable {
         return deadlines.min()
     }
 
-    /// What to do now, in this order; each is told once.
+    /// Removes and returns the pending actions, in order.
     package mutating func takeActions(at now: UInt64) -> [Action] {
         guard isBusy else { return [] }
         isBusy = false
@@ -186,7 +186,7 @@ package struct MeshMap: Sendable {
         }
         let known = entries[record.key]
         if let known, known.record.version > record.version {
-            // The neighbor does not know yet what is known here.
+            // The neighbor has an older record.
             links[number]?.known[record.key] = record.version
             links[number]?.enqueue(record.key, evenHidden: true)
             return
@@ -198,12 +198,12 @@ package struct MeshMap: Sendable {
         if known?.record.neighbors != record.neighbors { hasNewConnections = true }
         if known?.distance != nil {
             hasChanged = true
-            // Also where it is not reached by what it says now: those who believe the older one would go on.
+            // A neighbor with the older record may still consider the peer reachable.
             tellAll(record.key, evenHidden: true)
         }
     }
 
-    /// Has all neighbors hear of a record who do not have it.
+    /// Queues a record for all neighbors that lack its version.
     private mutating func tellAll(_ key: [UInt8], evenHidden: Bool = false) {
         guard let version = entries[key]?.record.version else { return }
         for number in links.keys where links[number]?.known[key] != version {
@@ -220,7 +220,7 @@ package struct MeshMap: Sendable {
         }
     }
 
-    /// Makes a newer record of this peer, where something has changed.
+    /// Publishes a newer record of the local peer if its content or its version must change.
     mutating func revise(behind version: PeerRecord.Version? = nil) {
         var neighbors: [[UInt8]: UInt8] = [:]
         for link in links.values.sorted(by: { $0.number < $1.number })
@@ -243,16 +243,16 @@ package struct MeshMap: Sendable {
         tellAll(key)
     }
 
-    /// What neighbors have said of themselves.
+    /// Records that neighbors sent of themselves, by key.
     private var said: [[UInt8]: PeerRecord] {
-        var said: [[UInt8]: PeerRecord] = [:]
+        var direct: [[UInt8]: PeerRecord] = [:]
         for link in links.values.sorted(by: { $0.number < $1.number }) {
-            if let record = link.said { said[link.key] = record }
+            if let record = link.said { direct[link.key] = record }
         }
-        return said
+        return direct
     }
 
-    // MARK: Who can be reached
+    // MARK: Reachability
 
     private mutating func settle(at now: UInt64) {
         overtake(at: now)
@@ -262,7 +262,7 @@ package struct MeshMap: Sendable {
         (isBusy, deadline) = (true, nextDeadline)
     }
 
-    /// Finds out anew who can be reached over connections that both ends name.
+    /// Recomputes the peers reachable over connections that both ends list.
     private mutating func walk(at now: UInt64) {
         var shown: [[UInt8]: PeerRecord] = entries.mapValues(\.record)
         for (key, record) in said where entries[key] != nil { shown[key] = record }
@@ -280,7 +280,7 @@ package struct MeshMap: Sendable {
         for key in entries.keys where distances[key] == nil && entries[key]?.distance != nil {
             entries[key]?.hiddenSince = now
             entries[key]?.distance = nil
-            // They may forget it; it is told again when it can be reached.
+            // Neighbors may drop the record, so it is sent again once the peer is reachable.
             for number in links.keys { links[number]?.known[key] = nil }
         }
         for key in found {
@@ -289,11 +289,11 @@ package struct MeshMap: Sendable {
             if isNew { tellAll(key) }
         }
         order = found
-        // Also where the same can be reached in another way.
+        // Distances or routes may have changed even if the set of peers is the same.
         hasChanged = true
     }
 
-    /// Keeps no more than is allowed: those who cannot be reached go first, then the farthest.
+    /// Enforces the limits: drops unreachable peers first, then the farthest.
     private mutating func dropFarthest() {
         func length(_ key: [UInt8]) -> Int { entries[key]?.record.length ?? 0 }
         let total = entries.keys.reduce(0) { $0 + length($1) }

@@ -1,19 +1,19 @@
 package import SheafBytes
 import SheafDocument
 
-/// What a peer says of itself, for all peers of the mesh (`format-spec/sync.md`, table 22).
+/// The record that a peer publishes to the mesh (`format-spec/sync.md`, table 22).
 ///
-/// Nobody signs it: who is not a neighbor has it from others, who may have made it up.
+/// Records are not signed: a peer that forwards a record may have forged it.
 package struct PeerRecord: Equatable, Sendable {
-    /// Which of two records of one peer is newer.
+    /// The version of a record; of two records of one peer the greater version is newer.
     package struct Version: Hashable, Sendable, Comparable {
-        /// When the peer was opened, by its clock, in milliseconds since 1970.
+        /// Time at which the peer was opened, by its own clock, in milliseconds since 1970.
         package let opening: UInt64
-        /// Drawn with each opening, so that no two have the same versions.
+        /// Random number drawn at each opening, so that versions of two openings differ.
         package let salt: UInt64
-        /// Counted up with each change.
+        /// Number of changes since the opening.
         package let count: UInt64
-        /// Of the record: who lies may make another one with the same numbers, and one of the two has to be newer.
+        /// Hash of the record: orders different records forged with equal numbers.
         private var digest: UInt64 = 0
 
         package init(opening: UInt64, salt: UInt64, count: UInt64) {
@@ -37,10 +37,10 @@ package struct PeerRecord: Equatable, Sendable {
         }
     }
 
-    /// A peer that it has a connection with, and what carries it.
+    /// A connected peer, and the transport of the connection.
     package struct Neighbor: Hashable, Sendable {
         package let key: [UInt8]
-        /// A number of table 23.
+        /// Transport number (`format-spec/sync.md`, table 23).
         package let kind: UInt8
 
         package init(key: [UInt8], kind: UInt8) {
@@ -49,13 +49,13 @@ package struct PeerRecord: Equatable, Sendable {
         }
     }
 
-    /// What a peer calls itself, and says besides.
+    /// The description that a peer gives of itself.
     package struct Portrait: Equatable, Sendable {
         package var isServer: Bool
         package var name: String
         package var operatingSystem: String
         package var softwareVersion: String
-        /// A JSON object; nothing where there is none.
+        /// A JSON object; empty for none.
         package var metadata: [UInt8]
 
         package init(
@@ -69,7 +69,7 @@ package struct PeerRecord: Equatable, Sendable {
             self.metadata = metadata
         }
 
-        /// What is too long is cut where a character ends.
+        /// Truncates a text to `limit` bytes at a character boundary.
         private static func cut(_ text: String, to limit: Int) -> String {
             var text = text
             while text.utf8.count > limit { text.removeLast() }
@@ -80,7 +80,7 @@ package struct PeerRecord: Equatable, Sendable {
     package let key: [UInt8]
     package private(set) var version: Version
     package let portrait: Portrait
-    /// In the order of their keys, each once.
+    /// Connected peers, in ascending order of key, without duplicates.
     package let neighbors: [Neighbor]
 
     package init(
@@ -94,7 +94,7 @@ package struct PeerRecord: Equatable, Sendable {
         self.version = version.of(self)
     }
 
-    /// What carries the connection with another peer, by what this one says; none where there is none.
+    /// Returns the transport of the connection to `other`, or nil if the record lists none.
     package func kind(ofConnectionWith other: [UInt8]) -> UInt8? {
         var (low, high) = (0, neighbors.count)
         while low < high {
@@ -109,7 +109,7 @@ package struct PeerRecord: Equatable, Sendable {
         return nil
     }
 
-    /// About how many bytes it takes, here and on its way.
+    /// Approximate length in memory and on the wire, in bytes.
     package var length: Int {
         128 + portrait.name.utf8.count + portrait.operatingSystem.utf8.count
             + portrait.softwareVersion.utf8.count + portrait.metadata.count
@@ -149,20 +149,20 @@ extension PeerRecord {
             operatingSystem: try reader.readText(limit: PresenceLimits.systemLength),
             softwareVersion: try reader.readText(limit: PresenceLimits.systemLength),
             metadata: try reader.readMetadata())
-        let place = reader.offset
+        let offset = reader.offset
         let count = try reader.readVarint()
         guard count <= UInt64(PresenceLimits.neighbors) else {
-            throw .invalid("more than \(PresenceLimits.neighbors) neighbors", at: place)
+            throw .invalid("more than \(PresenceLimits.neighbors) neighbors", at: offset)
         }
         var neighbors: [Neighbor] = []
         for _ in 0..<count {
-            let place = reader.offset
+            let offset = reader.offset
             let neighbor = Array(try reader.readBytes(Hello.peerKeyLength))
             guard neighbors.last?.key.lexicographicallyPrecedes(neighbor) ?? true else {
-                throw .invalid("neighbors that are not in their order", at: place)
+                throw .invalid("neighbors out of order", at: offset)
             }
             guard neighbor != key else {
-                throw .invalid("a peer that is its own neighbor", at: place)
+                throw .invalid("a peer that is its own neighbor", at: offset)
             }
             neighbors.append(Neighbor(key: neighbor, kind: try reader.readUInt8()))
         }
@@ -172,19 +172,19 @@ extension PeerRecord {
 }
 
 extension ByteReader {
-    /// Reads a JSON object, or nothing.
+    /// Reads a JSON object, or nothing if the length is zero.
     fileprivate mutating func readMetadata() throws(Malformed) -> [UInt8] {
         let start = offset
         let metadata = Array(try readLengthPrefixed(limit: PresenceLimits.metadataLength))
         guard !metadata.isEmpty else { return [] }
         guard case .object? = try? Value(jsonBytes: metadata) else {
-            throw .invalid("metadata that is no JSON object", at: start)
+            throw .invalid("metadata that is not a JSON object", at: start)
         }
         return metadata
     }
 }
 
-/// Some records, in one frame (`format-spec/sync.md`, table 24).
+/// Peer records sent in one frame (`format-spec/sync.md`, table 24).
 package struct PresenceMessage: Equatable, Sendable {
     package let records: [PeerRecord]
 
@@ -207,7 +207,7 @@ package struct PresenceMessage: Equatable, Sendable {
         let count = try reader.readVarint()
         guard count > 0 else { throw .invalid("no records", at: 0) }
         var records: [PeerRecord] = []
-        // Each takes bytes, so a count that is a lie ends with them.
+        // Each record takes bytes, so an exaggerated count ends in a truncation error.
         for _ in 0..<count { records.append(try PeerRecord(from: &reader)) }
         self.records = records
         try reader.checkEnd()

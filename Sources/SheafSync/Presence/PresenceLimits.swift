@@ -1,27 +1,31 @@
-/// How much anybody can make a peer know of the mesh (`format-spec/sync.md`, tables 22 and 24).
+/// Limits on the link-state database of a peer (`format-spec/sync.md`, tables 22 and 24).
 package enum PresenceLimits {
-    /// Of how many peers there are records, this one with them; of more the farthest are dropped.
+    /// Maximum number of records, including the local one; beyond it the farthest are dropped.
     package static let records = 1_024
-    /// How many bytes all records may take; of more the farthest are dropped.
+    /// Maximum length of all records in bytes; beyond it the farthest are dropped.
     package static let recordBytes = 4 << 20
-    /// How many connections a record names; a peer that has more names the oldest.
+    /// Maximum number of connections in a record; a peer with more lists the oldest.
     package static let neighbors = 1_023
-    /// How long the metadata of a peer may be, as JSON.
+    /// Maximum length of a peer's metadata as JSON, in bytes.
     package static let metadataLength = 4 << 10
-    /// How long the name of an operating system may be, and that of a version.
+    /// Maximum length of an operating system name and of a software version, in bytes.
     package static let systemLength = 64
-    /// How many bytes of records may be on their way to one neighbor: one message.
+    /// Maximum length of an unacknowledged message to one neighbor, in bytes.
     package static let messageLength = 64 << 10
-    /// A neighbor is told that its message was taken no sooner than this after the one before.
+    /// Minimum interval between two acknowledgments to one neighbor.
     package static let paceNanoseconds: UInt64 = 100_000_000
-    /// For this long a record is kept of a peer that cannot be reached any more.
+    /// Retention of the record of an unreachable peer.
     package static let forgettingNanoseconds: UInt64 = 120_000_000_000
-    /// Who hears that a newer record of its own is about takes a greater version: at once the first
-    /// time, then after a wait that doubles up to the longest, and begins anew after the rest.
+    /// Delay before superseding a conflicting record of the local peer.
+    ///
+    /// The first conflict is superseded immediately. The delay then doubles up to the longest, and
+    /// is reset after the rest period.
     package static let firstWaitNanoseconds: UInt64 = 1_000_000_000
     package static let longestWaitNanoseconds: UInt64 = 64_000_000_000
     package static let restNanoseconds: UInt64 = 600_000_000_000
-    /// By how much the openings of records grow, that several peers with one key make behind each other, before
-    /// all of them have heard of it.
+    /// Maximum gap between openings for a record to count as one that supersedes the local record.
+    ///
+    /// Several peers with one key raise the opening in turns before all of them learn of the
+    /// conflict.
     package static let rivalSteps: UInt64 = 100
 }

@@ -1,22 +1,22 @@
 package import SheafBytes
 
-/// What the sender of documents says of ranges that it was asked for (`format-spec/sync.md`, table 9).
+/// The fingerprints or documents of requested ranges (`format-spec/sync.md`, table 9).
 package struct RangeAnswer: Equatable, Sendable {
-    /// A part of a range.
+    /// A subrange.
     package struct Child: Equatable, Sendable {
-        /// Where it ends, that id excluded; none where the range that it is a part of ends.
+        /// Exclusive upper bound; nil for the bound of the parent range.
         package let upper: [UInt8]?
         package let fingerprint: UInt64
     }
 
     package enum Part: Equatable, Sendable {
-        /// The range in parts: there are many documents.
+        /// A range with many documents, as subranges.
         case children([Child])
         /// All documents of the range.
         case documents([DocumentVersion])
     }
 
-    /// In the order in which they were asked for; what is told of no more has to be asked for again.
+    /// Responses in the order of the request; omitted ranges must be requested again.
     package let parts: [Part]
 
     package init(_ parts: [Part]) {
@@ -61,7 +61,7 @@ package struct RangeAnswer: Equatable, Sendable {
             let count = try reader.checkCount(head >> 1, &room)
             var last: [UInt8] = []
             if head & 1 == 0 {
-                guard count > 0 else { throw .invalid("a range in no parts", at: reader.offset) }
+                guard count > 0 else { throw .invalid("no subranges", at: reader.offset) }
                 var children: [Child] = []
                 for index in 0..<count {
                     let upper = index == count - 1 ? nil : try reader.readID(after: last)
@@ -79,16 +79,17 @@ package struct RangeAnswer: Equatable, Sendable {
             }
         }
         guard reader.remaining == 0 else {
-            throw .invalid("something behind the last range", at: reader.offset)
+            throw .invalid("bytes after the last range", at: reader.offset)
         }
         self.parts = parts
     }
 }
 
-/// The ranges that a receiver wants to know more of: numbers of the parts that the last answer had, and behind
-/// them of those that it should have had.
+/// The ranges to expand next, as indices.
+///
+/// The indices cover the subranges of the last response, then the ranges it omitted.
 package struct RangeQuestion: Equatable, Sendable {
-    /// In ascending order; the first question has none, and is about all documents.
+    /// Ascending indices; empty in the first request, which covers all documents.
     package let ranges: [Int]
 
     package init(_ ranges: [Int]) {
@@ -116,19 +117,19 @@ package struct RangeQuestion: Equatable, Sendable {
             let step = try reader.readVarint()
             guard step < UInt64(SyncLimits.answeredRanges),
                 next + step < UInt64(SyncLimits.answeredRanges)
-            else { throw .invalid("a range that there cannot be", at: reader.offset) }
+            else { throw .invalid("a range index out of bounds", at: reader.offset) }
             ranges.append(Int(next + step))
             next += step + 1
         }
         guard reader.remaining == 0 else {
-            throw .invalid("something behind the last range", at: reader.offset)
+            throw .invalid("bytes after the last range", at: reader.offset)
         }
         self.ranges = ranges
     }
 }
 
 extension ByteWriter {
-    /// Writes an id by what it shares with the one before it, and the rest.
+    /// Writes an id as the length of its shared prefix with `last`, and the remainder.
     fileprivate mutating func write(_ id: [UInt8], after last: [UInt8]) {
         var shared = 0
         while shared < min(id.count, last.count), id[shared] == last[shared] { shared += 1 }
@@ -139,17 +140,17 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    /// Reads an id that comes behind the one before it.
+    /// Reads an id that is greater than `last`.
     fileprivate mutating func readID(after last: [UInt8]) throws(Malformed) -> [UInt8] {
         let start = offset
         let shared = try readVarint()
         guard shared <= UInt64(last.count) else {
-            throw .invalid("an id that shares more than there was", at: start)
+            throw .invalid("a shared prefix longer than the last id", at: start)
         }
         let rest = try readLengthPrefixed(limit: SyncLimits.idLength - Int(shared))
         let id = Array(last.prefix(Int(shared))) + Array(rest)
         guard last.lexicographicallyPrecedes(id) else {
-            throw .invalid("an id that is not behind the one before it", at: start)
+            throw .invalid("an id out of order", at: start)
         }
         return id
     }
@@ -158,7 +159,7 @@ extension ByteReader {
         try checkCount(try readVarint(), &room)
     }
 
-    /// Takes from the room that all counts of a message have together.
+    /// Subtracts a count from the budget that all counts of a message share.
     fileprivate func checkCount(_ count: UInt64, _ room: inout Int) throws(Malformed) -> Int {
         guard count <= UInt64(room) else {
             throw .tooLong(at: offset, length: count, limit: UInt64(room))
@@ -169,7 +170,7 @@ extension ByteReader {
 }
 
 extension RangeAnswer.Part {
-    /// About how many bytes it takes.
+    /// Approximate encoded length, in bytes.
     var length: Int {
         switch self {
         case .children(let children): children.reduce(2) { $0 + 12 + ($1.upper?.count ?? 0) }

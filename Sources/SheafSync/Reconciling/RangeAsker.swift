@@ -1,13 +1,14 @@
-/// The side that wants documents: it finds out which of them are others than its own.
+/// The receiver of a reconciliation, which finds the documents that differ.
 ///
-/// A machine: it compares what it is told with its own list, and says what to ask next. Each question is
-/// about all ranges that differ, so that there are as few questions as the tree of ranges is deep.
+/// A machine: it compares responses with its own version list, and returns the next request. Each
+/// request covers all ranges that differ, so the number of round trips is the depth of the range
+/// tree.
 package struct RangeAsker: Sendable {
-    /// What was found out.
+    /// The ids of differing documents.
     package struct Difference: Equatable, Sendable {
-        /// The ids of documents that the other side has in another version, or that it alone has.
+        /// Ids of documents that only the sender has, or has in a different version.
         package var wanted: [[UInt8]] = []
-        /// The ids of documents that only this side has.
+        /// Ids of documents that only the receiver has.
         package var own: [[UInt8]] = []
 
         package init() {}
@@ -18,32 +19,32 @@ package struct RangeAsker: Sendable {
         case done(Difference)
     }
 
-    /// A range that was asked for: bounds, and where it lies in the list.
+    /// A requested range: its upper bound, and its indices in the version list.
     private struct Open {
         let upper: [UInt8]?
         let range: Range<Int>
     }
 
     private var list: VersionList
-    /// The ranges of the last question, in its order.
+    /// The ranges of the last request, in order.
     private var asked: [Open] = []
     private var isFirst = true
-    /// What was found out by now.
+    /// The differences found so far.
     package private(set) var difference = Difference()
 
-    /// Releases the list of this side: there is nothing left to compare.
+    /// Releases the version list after the comparison.
     package mutating func endComparing() {
         list = VersionList()
     }
 
-    /// Removes up to `most` wanted documents from `difference`, and returns them.
+    /// Removes and returns up to `most` wanted documents.
     package mutating func takeWanted(most: Int) -> [[UInt8]] {
         let taken = Array(difference.wanted.prefix(most))
         difference.wanted.removeFirst(taken.count)
         return taken
     }
 
-    /// Removes up to `most` differing documents, and returns them: wanted ones first, then those only this side has.
+    /// Removes and returns up to `most` differing documents, wanted ones first.
     package mutating func takeDiffering(most: Int) -> [[UInt8]] {
         let wanted = takeWanted(most: most)
         let own = Array(difference.own.prefix(most - wanted.count))
@@ -56,13 +57,13 @@ package struct RangeAsker: Sendable {
         asked = [Open(upper: nil, range: list.documents.indices)]
     }
 
-    /// What to ask at first.
+    /// The initial range request.
     package var firstQuestion: RangeQuestion { RangeQuestion([]) }
 
-    /// Compares an answer; returns what comes next.
+    /// Processes a response; returns the next step.
     package mutating func take(_ answer: RangeAnswer) throws(WireError) -> Step {
         guard !answer.parts.isEmpty, answer.parts.count <= asked.count else {
-            throw .outOfOrder("an answer of \(answer.parts.count) for \(asked.count) ranges")
+            throw .outOfOrder("an answer of \(answer.parts.count) parts for \(asked.count) ranges")
         }
         var next: [Open] = []
         var question: [Int] = []
@@ -70,17 +71,17 @@ package struct RangeAsker: Sendable {
         for (open, part) in zip(asked, answer.parts) {
             switch part {
             case .documents(let documents):
-                guard !isFirst else { throw .outOfOrder("documents before their ranges") }
+                guard !isFirst else { throw .outOfOrder("documents in the first answer") }
                 try compare(documents, open)
             case .children(let children):
                 guard children.count == 1 ? isFirst : !isFirst else {
-                    throw .outOfOrder("a range in \(children.count) parts")
+                    throw .outOfOrder("a range with \(children.count) subranges")
                 }
                 var lower = open.range.lowerBound
                 for child in children {
                     let upper = child.upper ?? open.upper
                     if let bound = open.upper, let upper, bound.lexicographicallyPrecedes(upper) {
-                        throw .outOfOrder("a part behind the end of its range")
+                        throw .outOfOrder("a subrange beyond its range")
                     }
                     let end = min(list.place(of: upper, from: lower), open.range.upperBound)
                     let range = lower..<max(lower, end)
@@ -93,7 +94,7 @@ package struct RangeAsker: Sendable {
                 }
             }
         }
-        // What there was no room for is asked for again.
+        // Ranges that the response omitted are requested again.
         for open in asked.dropFirst(answer.parts.count) {
             next.append(open)
             question.append(number)
@@ -101,20 +102,20 @@ package struct RangeAsker: Sendable {
         }
         isFirst = false
         guard number <= SyncLimits.answeredRanges else {
-            throw .outOfOrder("\(number) ranges that could be asked for")
+            throw .outOfOrder("\(number) open ranges")
         }
         asked = next
         return next.isEmpty ? .done(difference) : .ask(RangeQuestion(question))
     }
 
-    /// Notes what is different in a range that is told document by document.
+    /// Compares a range that was sent document by document.
     private mutating func compare(
         _ documents: [DocumentVersion], _ open: Open
     ) throws(WireError) {
         if let last = documents.last, let upper = open.upper,
             !last.id.lexicographicallyPrecedes(upper)
         {
-            throw .outOfOrder("a document behind the end of its range")
+            throw .outOfOrder("a document beyond its range")
         }
         var own = list.documents[open.range]
         for document in documents {

@@ -1,32 +1,33 @@
 import SheafBytes
 
-/// The side that has documents for somebody: it tells of the ranges that it is asked for.
+/// The sender of a reconciliation, which answers range requests.
 ///
-/// A machine: it remembers what parts its last answer had, since the next question names them.
+/// A machine: it remembers the ranges of its last response, since the next request refers to them
+/// by index.
 package struct RangeTeller: Sendable {
-    /// A range with more documents is told in so many parts.
+    /// Number of subranges of a larger range.
     static let fanout = 8
-    /// A range with no more than these is told document by document.
+    /// Maximum number of documents of a range that is sent document by document.
     static let leafCount = 6
-    /// An answer with more bytes ends, and so does one behind which more ranges could be asked for: an answer
-    /// is one frame.
+    /// Limits of a response: its length in bytes, and its number of open ranges.
     private static let answerLength = SyncLimits.frameLength / 2
     private static let openRanges = SyncLimits.answeredRanges / 4
 
     private let list: VersionList
-    /// What can be asked for, as places in the list: the parts of the last answer, and what it was asked for
-    /// and did not tell; none before the first question.
+    /// The ranges that may be requested, as indices in the list; nil before the first request.
+    ///
+    /// These are the subranges of the last response, then the requested ranges that it omitted.
     private var told: [Range<Int>]?
 
     package init(_ list: VersionList) {
         self.list = list
     }
 
-    /// Answers a question; the first one is about everything.
+    /// Returns the response to a range request; the first one covers all documents.
     package mutating func answer(_ question: RangeQuestion) throws(WireError) -> RangeAnswer {
         guard let told else {
             guard question.ranges.isEmpty else {
-                throw .outOfOrder("a question for ranges that nobody has told of")
+                throw .outOfOrder("a first range request with indices")
             }
             let all = Child(range: list.documents.indices, upper: nil)
             self.told = [all.range]
@@ -37,7 +38,7 @@ package struct RangeTeller: Sendable {
             ])
         }
         if let wrong = question.ranges.first(where: { !told.indices.contains($0) }) {
-            throw .outOfOrder("a question for the range \(wrong) of \(told.count)")
+            throw .outOfOrder("a request for range \(wrong) of \(told.count)")
         }
         var parts: [RangeAnswer.Part] = []
         var next: [Range<Int>] = []
@@ -70,8 +71,10 @@ package struct RangeTeller: Sendable {
         let upper: [UInt8]?
     }
 
-    /// Parts of about the same length; only where the ids stand counts, so that whoever has nearly the
-    /// same documents finds most parts equal.
+    /// Divides a range into subranges of about equal count.
+    ///
+    /// The bounds depend only on ids, so peers with nearly the same documents find most subranges
+    /// equal.
     private func children(of range: Range<Int>) -> [Child] {
         let count = min(Self.fanout, (range.count + Self.leafCount - 1) / Self.leafCount)
         return (0..<count).map { number in
@@ -82,9 +85,9 @@ package struct RangeTeller: Sendable {
         }
     }
 
-    /// The shortest bytes that come behind the id before a place, and not behind the one at it.
-    private func separator(before place: Int) -> [UInt8] {
-        let (left, right) = (list.documents[place - 1].id, list.documents[place].id)
+    /// Returns the shortest bytes above the id before `index` and not above the id at it.
+    private func separator(before index: Int) -> [UInt8] {
+        let (left, right) = (list.documents[index - 1].id, list.documents[index].id)
         var shared = 0
         while shared < left.count, left[shared] == right[shared] { shared += 1 }
         return Array(right[...shared])

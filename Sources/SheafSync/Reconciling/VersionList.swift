@@ -1,10 +1,10 @@
 import SheafBytes
 
-/// A document as one side of a reconciliation has it.
+/// The version of one document in a reconciliation.
 package struct DocumentVersion: Equatable, Sendable {
-    /// The bytes of its id, in whose order documents stand.
+    /// The encoded id; lists are sorted by it.
     package let id: [UInt8]
-    /// A hash of what the document has seen.
+    /// Hash of the version vector of the document.
     package let version: UInt64
 
     package init(id: [UInt8], version: UInt64) {
@@ -13,8 +13,7 @@ package struct DocumentVersion: Equatable, Sendable {
     }
 }
 
-/// What a run of documents adds up to: two runs with the same sum are the same documents in the same
-/// versions.
+/// The sum of a range of document versions; equal sums mean equal documents and versions.
 package struct VersionSum: Hashable, Sendable {
     package var low: UInt64 = 0
     package var high: UInt64 = 0
@@ -44,7 +43,7 @@ package struct VersionSum: Hashable, Sendable {
         return sum
     }
 
-    /// What is told of a run: its sum, and how many documents it has.
+    /// Returns the fingerprint sent for a range with this sum and `count` documents.
     func fingerprint(count: Int) -> UInt64 {
         withUnsafeBytes(of: (low.littleEndian, high.littleEndian)) {
             XXH3.hash64($0, seed: UInt64(count))
@@ -52,37 +51,38 @@ package struct VersionSum: Hashable, Sendable {
     }
 }
 
-/// The documents that match a subscription, in the order of their ids, with the sums of all runs.
+/// The versions of all documents that match a subscription, by id, with prefix sums.
 package struct VersionList: Sendable {
     package private(set) var documents: [DocumentVersion] = []
-    /// Of those before each place.
+    /// Sums of the documents before each index.
     private var sums = [VersionSum()]
 
-    /// Makes a list of documents in the order of their ids, each once.
+    /// Creates a list from documents in ascending order of id, without duplicates.
     package init(sorted documents: [DocumentVersion] = []) {
         self.documents.reserveCapacity(documents.count)
         sums.reserveCapacity(documents.count + 1)
         for document in documents { append(document) }
     }
 
-    /// Appends a document whose id comes after all others.
+    /// Appends a document with an id greater than all others.
     package mutating func append(_ document: DocumentVersion) {
         sums.append(sum + VersionSum(document))
         documents.append(document)
     }
 
-    /// The sum of all: two peers that agree have the same.
+    /// Sum of all documents; synchronized peers have the same sum.
     package var sum: VersionSum { sums[documents.count] }
 
-    /// Lists with the same documents in the same versions have the same fingerprint.
+    /// Fingerprint of all documents; equal for equal lists.
     package var fingerprint: UInt64 { fingerprint(0..<documents.count) }
 
     func fingerprint(_ range: Range<Int>) -> UInt64 {
         (sums[range.upperBound] - sums[range.lowerBound]).fingerprint(count: range.count)
     }
 
-    /// Where the first document is, from a place on, whose id does not come before a bound; behind all
-    /// where there is no bound.
+    /// Returns the index of the first document from `start` on with an id of at least `bound`.
+    ///
+    /// Without a bound, returns the number of documents.
     func place(of bound: [UInt8]?, from start: Int) -> Int {
         guard let bound else { return documents.count }
         var (low, high) = (start, documents.count)

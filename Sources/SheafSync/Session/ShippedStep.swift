@@ -1,28 +1,29 @@
 package import SheafDocument
 
-/// Commits that are applied all at once, or not at all: mostly one, and several where one is long; or what
-/// has come of them by now.
+/// A batch of commits that is applied atomically, or its part received so far.
+///
+/// A batch has one commit, or several parts of a long one.
 package struct ShippedStep: Equatable, Sendable {
     package let generation: UInt64
     package let commits: [ShippedCommit]
-    /// The names that have numbers on the connection.
+    /// The numbered names of the connection.
     package let names: NameTable
-    /// How many bytes came for it, for which there is credit when it was applied.
+    /// Received bytes for which credit is returned once the batch is applied.
     package let length: Int
 
-    /// How many bytes its documents have.
+    /// Total length of ids and documents, in bytes.
     package var documentLength: Int {
         commits.reduce(0) { length, commit in
             commit.documents.reduce(length) { $0 + $1.id.count + $1.bytes.count }
         }
     }
 
-    /// Whether more of it is to come.
+    /// Whether further parts of the batch follow.
     package var isContinued: Bool { commits.last?.isContinued ?? false }
 
-    /// Whether it is only the beginning of what belongs to its commit.
+    /// Whether the commit continues in the next batch.
     package var isCut: Bool { commits.last?.isCut ?? false }
 
-    /// The state of the other side that this side has then.
+    /// The sender's commit that the receiver reaches with the batch.
     package var commit: UInt64 { commits.last?.commit ?? 0 }
 }

@@ -1,17 +1,16 @@
 import SheafBytes
 import SheafDocument
 
-/// What this side wants of the other one.
+/// The receiving half of a session.
 extension SyncSession {
     struct Asking: Sendable {
         enum Phase {
-            /// Nothing was subscribed to.
+            /// No subscription was sent.
             case idle
-            /// The host makes a list.
+            /// The host builds its version list.
             case listing
             case comparing(RangeAsker)
-            /// A wanted part is being received; afterwards this side asks the question, or wants the next part where
-            /// there is none.
+            /// A wanted part is arriving; the request, or the next part if it is nil, follows it.
             case receivingPart(RangeAsker, RangeQuestion?)
             case streaming
         }
@@ -19,36 +18,36 @@ extension SyncSession {
         var phase = Phase.idle
         var request: Subscribe?
         var segments = SegmentReader()
-        /// What came of a segment whose rest is still to come.
+        /// Fragments of a segment whose end was not received.
         var pieces: [UInt8] = []
-        /// The names that the other side has given numbers.
+        /// Names that the peer has numbered.
         var names = NameTable()
-        /// The commit of a step whose rest is still to come.
+        /// The commit of the partially received batch.
         var stagedCommit: UInt64?
-        /// How many bytes came for it, for which there was no credit since.
+        /// Received bytes for which no credit was returned yet.
         var unpaidLength = 0
-        /// Whether nothing is paid for before it is written.
+        /// Whether credit is withheld until a batch is written.
         var isHolding = false
-        /// Maximum number of documents that are asked for at once.
+        /// Maximum number of documents wanted at a time.
         var mostWanted = SyncLimits.wantedDocuments
-        /// Whether the host learns which documents differ.
+        /// Whether differing documents are reported to the host.
         var reportsDifferences = false
-        /// How long it is when it is expanded.
+        /// Expanded length of the partially received batch, in bytes.
         var stagedLength = 0
-        /// How many bytes the other side may still send.
+        /// Number of bytes that the peer may still send.
         var granted = SyncLimits.credit
-        /// How many it may send once that is said.
+        /// Credit that was not sent to the peer yet, in bytes.
         var owed = 0
-        /// The commit of the last step, which the next one is not before.
+        /// The commit of the last batch; commits never decrease.
         var lastCommit: UInt64 = 0
     }
 
-    /// The generation of what this side wants.
+    /// The generation of the current subscription.
     package var askedGeneration: UInt64 { asking.request?.generation ?? 0 }
 
-    /// Wants something else from now on.
+    /// Replaces the subscription.
     package mutating func subscribe(_ request: Subscribe) {
-        precondition(isOpen && request.generation > askedGeneration, "Generations are counted.")
+        precondition(isOpen && request.generation > askedGeneration, "Generations increase.")
         asking.request = request
         abandonStaged()
         asking.lastCommit = request.cursor?.commit ?? 0
@@ -63,10 +62,10 @@ extension SyncSession {
         emit(.listOwn(generation: askedGeneration))
     }
 
-    /// Compares what this side has with what the other one has; both match what was subscribed to.
+    /// Starts reconciling the local version list with that of the peer.
     ///
     /// - Parameters:
-    ///   - most: Maximum number of documents that are asked for at once.
+    ///   - most: Maximum number of documents wanted at a time.
     ///   - reportsDifferences: Whether `differing` names the documents that differ.
     package mutating func compare(
         with list: VersionList, most: Int = SyncLimits.wantedDocuments,
@@ -76,7 +75,7 @@ extension SyncSession {
         asking.mostWanted = most
         asking.reportsDifferences = reportsDifferences
         guard !list.documents.isEmpty else {
-            // There is nothing to compare: all of it is wanted.
+            // There is nothing to compare, so everything is requested.
             send(.want, Want(generation: askedGeneration, .all).bytes)
             asking.phase = .streaming
             return
@@ -90,28 +89,27 @@ extension SyncSession {
         send(.ask, Generational.bytes(askedGeneration, question.bytes))
     }
 
-    /// Says that everything up to a commit of the other side is on the disk here.
+    /// Acknowledges that all commits of the peer up to `commit` are durable.
     package mutating func acknowledge(commit: UInt64, of generation: UInt64) {
         guard isOpen, generation == askedGeneration else { return }
         send(.acknowledge, Acknowledge(generation: generation, commit: commit).bytes)
     }
 
-    /// Reports how many documents of the other side are set aside.
+    /// Reports how many documents of the peer are quarantined.
     package mutating func report(_ notice: SetAsideNotice) {
         guard isOpen else { return }
         send(.setAside, notice.bytes)
     }
 
-    /// Reports documents of the subscribed generation that the other side may not write.
+    /// Reports documents of the current generation that the peer is not authorized to write.
     package mutating func report(_ notice: RefusedNotice) {
         guard isOpen, notice.generation == askedGeneration else { return }
         send(.refused, notice.bytes)
     }
 
-    /// Has the other side announce what it has, since it comes from others as well; false while the two
-    /// compare.
+    /// Asks the peer to announce commits instead of sending them.
     ///
-    /// With the next subscription it sends again.
+    /// Returns false during reconciliation. The next subscription resumes sending.
     @discardableResult
     package mutating func announceOnly() -> Bool {
         guard isOpen, case .streaming = asking.phase else { return false }
@@ -119,30 +117,29 @@ extension SyncSession {
         return true
     }
 
-    /// Lets the other side send as much again as was used up.
+    /// Returns credit for `length` consumed bytes.
     package mutating func grant(_ length: Int) {
         guard isOpen, length > 0 else { return }
         asking.owed += length
-        // Not a word for each segment.
+        // Credit is sent in large amounts, not for each segment.
         guard asking.owed >= SyncLimits.credit / 4 else { return }
         send(.credit, LoneNumber.bytes(UInt64(asking.owed)))
         asking.granted += asking.owed
         asking.owed = 0
     }
 
-    /// Has the other side wait with long steps while one before them is being written: or what waits here would
-    /// have no bounds.
+    /// Withholds credit for long batches while an earlier one is being written.
     package mutating func holdSteps(_ holds: Bool) {
         asking.isHolding = holds
         releaseStagedCredit()
     }
 
-    // MARK: What comes
+    // MARK: Received frames
 
     mutating func takeRestart(_ generation: UInt64) throws(WireError) {
         guard generation == askedGeneration else { return try checkPast(generation) }
         guard case .streaming = asking.phase else {
-            throw .outOfOrder("a restart while the two sides compare")
+            throw .outOfOrder("a restart during reconciliation")
         }
         abandonStaged()
         asking.lastCommit = 0
@@ -155,7 +152,7 @@ extension SyncSession {
         }
         guard case .streaming = asking.phase, message.commit >= asking.lastCommit,
             asking.stagedCommit == nil
-        else { throw .outOfOrder("an announcement of the commit \(message.commit)") }
+        else { throw .outOfOrder("an announcement of commit \(message.commit)") }
         asking.lastCommit = message.commit
         emit(.announced(message))
     }
@@ -167,7 +164,7 @@ extension SyncSession {
         }
         guard generation == askedGeneration else { return try checkPast(generation) }
         guard case .comparing(var asker) = asking.phase else {
-            throw .outOfOrder("an answer without a question")
+            throw .outOfOrder("an answer without a request")
         }
         switch try asker.take(answer) {
         case .ask(let question): try goOn(with: asker, asking: question)
@@ -177,16 +174,16 @@ extension SyncSession {
         }
     }
 
-    /// Asks the next question, or for a part of the documents that differ, or for the last of them.
+    /// Sends the next range request, or requests some or all of the documents that differ.
     ///
-    /// Documents that only this side has are asked for, too: on the other side they may not match any more.
+    /// Documents that only this peer has are requested too, since the sender's state may not match.
     private mutating func goOn(
         with asker: RangeAsker, asking question: RangeQuestion?
     ) throws(WireError) {
         var asker = asker
         let most = asking.mostWanted
         if let question {
-            // This limits the memory of the differences found.
+            // This bounds the memory of the differences found.
             guard asker.difference.wanted.count >= most else {
                 ask(question)
                 asking.phase = .comparing(asker)
@@ -203,7 +200,7 @@ extension SyncSession {
         }
     }
 
-    /// Asks for documents, as a part of those that differ or as the last ones.
+    /// Requests documents, as a part of the differing ones or as the last of them.
     private mutating func want(_ differing: [[UInt8]], isPart: Bool) throws(WireError) {
         var addresses: [DocumentAddress] = []
         for bytes in differing {
@@ -214,7 +211,7 @@ extension SyncSession {
             }
         }
         if asking.reportsDifferences { emit(.differing(addresses)) }
-        // Each message has room for so many of the longest.
+        // The number of entries of maximum length that fit in a message.
         let most = max(
             1, SyncLimits.frameLength / (SyncLimits.idLength + SyncLimits.collectionLength))
         var rest = addresses[...]
@@ -237,7 +234,7 @@ extension SyncSession {
 
     mutating func takeSegment(_ frame: Frame) throws(WireError) {
         guard frame.body.count <= asking.granted else {
-            throw .outOfOrder("a segment of \(frame.body.count) bytes without credit")
+            throw .outOfOrder("a segment of \(frame.body.count) bytes exceeds the credit")
         }
         asking.granted -= frame.body.count
         let (head, isWhole) = try takePiece(frame)
@@ -253,7 +250,7 @@ extension SyncSession {
         }
         switch asking.phase {
         case .streaming, .receivingPart: break
-        default: throw .outOfOrder("a segment before a `want` or a cursor")
+        default: throw .outOfOrder("a segment before `want` or a cursor")
         }
         asking.unpaidLength += frame.body.count
         try stage(commits)
@@ -265,14 +262,14 @@ extension SyncSession {
         releaseStagedCredit()
     }
 
-    /// A step that is longer than all credit could not end: what waits for its end is bounded otherwise.
+    /// Returns credit within a long batch: one that exceeds the credit could not end otherwise.
     private mutating func releaseStagedCredit() {
         guard !asking.isHolding, asking.unpaidLength > SyncLimits.credit / 2 else { return }
         grant(asking.unpaidLength)
         asking.unpaidLength = 0
     }
 
-    /// Keeps a piece of a segment; returns its generation, and whether it was the last one.
+    /// Stores a fragment of a segment; returns its generation, and whether it was the last one.
     private mutating func takePiece(_ frame: Frame) throws(WireError) -> (UInt64, Bool) {
         let (generation, flag, block) = try frame.read { (body) throws(Malformed) in
             var reader = ByteReader(body)
@@ -312,15 +309,15 @@ extension SyncSession {
         }
     }
 
-    /// Hands over commits, step by step, and what there is of the last one.
+    /// Emits complete batches, and the received part of the last one.
     private mutating func stage(_ commits: [ShippedCommit]) throws(WireError) {
         var first = 0
         for (index, commit) in commits.enumerated() {
             guard commit.commit >= asking.lastCommit,
                 asking.stagedCommit ?? commit.commit == commit.commit
-            else { throw .outOfOrder("the commit \(commit.commit)") }
+            else { throw .outOfOrder("unexpected commit \(commit.commit)") }
             guard asking.stagedLength <= SyncLimits.stagedLength else {
-                throw .outOfOrder("a step of \(asking.stagedLength) bytes")
+                throw .outOfOrder("a batch of \(asking.stagedLength) bytes exceeds the limit")
             }
             if commit.isContinued {
                 asking.stagedCommit = commit.commit
@@ -338,16 +335,16 @@ extension SyncSession {
         if first < commits.count { apply(commits[first...], length: 0) }
     }
 
-    /// Checks that a step belongs to the part that was asked for, or to what follows the comparison.
+    /// Checks that a batch belongs to the requested part, or follows the reconciliation.
     private func checkPhase(of step: ShippedCommit, isLast: Bool) throws(WireError) {
         guard case .receivingPart = asking.phase else {
             guard !step.endsPart else {
-                throw .outOfOrder("the end of a part that was not asked for")
+                throw .outOfOrder("the end of a part that was not requested")
             }
             return
         }
         guard step.isCut else {
-            throw .outOfOrder("the commit \(step.commit), not cut, before the last `want`")
+            throw .outOfOrder("commit \(step.commit), not cut, before the last `want`")
         }
         guard isLast || !step.endsPart else {
             throw .outOfOrder("more commits in the segment that ends a part")
@@ -362,7 +359,7 @@ extension SyncSession {
                     length: length)))
     }
 
-    /// Drops what came of a step that will not end; it is paid for all the same.
+    /// Drops a batch that will not be completed, and returns its credit.
     private mutating func abandonStaged() {
         grant(asking.unpaidLength)
         dropStaged()
@@ -373,10 +370,10 @@ extension SyncSession {
         (asking.stagedLength, asking.unpaidLength) = (0, 0)
     }
 
-    /// Passes over what belongs to an older subscription, and refuses what belongs to none.
+    /// Ignores frames of an older generation; throws for one that does not exist.
     func checkPast(_ generation: UInt64) throws(WireError) {
         guard generation < askedGeneration else {
-            throw .outOfOrder("the generation \(generation)")
+            throw .outOfOrder("unexpected generation \(generation)")
         }
     }
 }

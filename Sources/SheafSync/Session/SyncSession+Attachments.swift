@@ -1,45 +1,45 @@
-/// Files that one side has and the other one wants, part by part.
+/// Transfer of attachments in parts.
 ///
-/// Whoever wants one asks for a few parts at a time, so nobody ever has to keep more than these for him.
+/// The receiver requests a few parts at a time, which bounds the memory of the sender.
 extension SyncSession {
     struct Fetching: Sendable {
-        /// What this side has asked for, in the order in which the answers come.
+        /// Parts requested from the peer, in the order of the responses.
         var asked: [AttachmentPart] = []
-        /// What the other side has asked for, in the order in which answers go.
+        /// Parts requested by the peer, in the order of the responses.
         var serving: [AttachmentPart] = []
-        /// Which files the other side seeks.
+        /// Attachments that the peer seeks.
         var sought: Set<[UInt8]> = []
-        /// The tokens of which this side has asked whether they are proven, and those of which the other one has.
+        /// Tokens whose proof the local peer has requested, and the remote peer.
         var proofsAsked: Set<TokenAddress> = []
         var proofsOwed: Set<TokenAddress> = []
     }
 
-    /// Wants a file of the other side, or of those whom that one can ask; or does not want it any more.
+    /// Seeks an attachment at the peer and beyond, or cancels the search.
     package mutating func seek(_ message: Seek) {
         guard isOpen else { return }
         send(.seek, message.bytes)
     }
 
-    /// Says that a file is here.
+    /// Offers an attachment to the peer.
     package mutating func offer(_ message: Offer) {
         guard isOpen else { return }
         send(.offer, message.bytes)
     }
 
-    /// How many parts this side may ask for now.
+    /// Number of further parts that may be requested.
     package var fetchRoom: Int { isOpen ? SyncLimits.fetchWindow - fetching.asked.count : 0 }
 
-    /// Asks for a part of a file that was offered.
+    /// Requests a part of an offered attachment.
     package mutating func fetch(_ part: AttachmentPart) {
-        precondition(fetchRoom > 0, "Parts are asked for while there is room.")
+        precondition(fetchRoom > 0, "At most `fetchRoom` parts may be requested.")
         fetching.asked.append(part)
         send(.fetch, part.bytes)
     }
 
-    /// What is to be answered next; the other side waits for it.
+    /// The next part to send to the peer.
     package var nextServed: AttachmentPart? { isOpen ? fetching.serving.first : nil }
 
-    /// Answers `nextServed`; without bytes, that they cannot be told.
+    /// Sends the bytes of `nextServed`; nil reports them as unavailable.
     package mutating func serve(_ bytes: [UInt8]?) {
         guard let part = nextServed else { return }
         fetching.serving.removeFirst()
@@ -50,30 +50,30 @@ extension SyncSession {
         }
     }
 
-    /// Asks whether a token is proven at the other side; it confirms that now or later, or never.
+    /// Asks the peer to confirm that a token is proven; a response may never arrive.
     package mutating func askForProof(of token: TokenAddress) {
         guard isOpen, fetching.proofsAsked.insert(token).inserted else { return }
         send(.askProof, token.bytes)
     }
 
-    /// Confirms that a token is proven, of which the other side has asked.
+    /// Confirms a token whose proof the peer has requested.
     package mutating func confirm(_ token: TokenAddress) {
         guard isOpen, fetching.proofsOwed.remove(token) != nil else { return }
         send(.proven, token.bytes)
     }
 
-    // MARK: What comes
+    // MARK: Received frames
 
     mutating func takeProofQuestion(_ token: TokenAddress) throws(WireError) {
         guard fetching.proofsOwed.insert(token).inserted,
             fetching.proofsOwed.count <= SyncLimits.askedProofs
-        else { throw .outOfOrder("a token that was asked of already, or one too many") }
+        else { throw .outOfOrder("a repeated or excessive proof request") }
         emit(.proofAsked(token))
     }
 
     mutating func takeProven(_ token: TokenAddress) throws(WireError) {
         guard fetching.proofsAsked.remove(token) != nil else {
-            throw .outOfOrder("a proof that was not asked for")
+            throw .outOfOrder("a proof that was not requested")
         }
         emit(.proven(token))
     }
@@ -99,7 +99,7 @@ extension SyncSession {
 
     mutating func takePart(_ part: AttachmentPart, _ bytes: [UInt8]?) throws(WireError) {
         guard fetching.asked.first == part else {
-            throw .outOfOrder("a part of an attachment that was not asked for")
+            throw .outOfOrder("an attachment part that was not requested")
         }
         fetching.asked.removeFirst()
         emit(.fetched(part, bytes))

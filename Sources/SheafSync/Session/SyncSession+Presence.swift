@@ -1,35 +1,35 @@
-/// What both sides know of the mesh, one message at a time in each direction.
+/// Exchange of peer records, with one unacknowledged message in each direction.
 ///
-/// Whoever is told says when it is ready for more, so nobody can be told faster than it likes, and what
-/// changes meanwhile goes as the newest only.
+/// The acknowledgment is the flow control: the receiver sets the rate, and changes in the meantime
+/// are coalesced.
 extension SyncSession {
     struct Presence: Sendable {
-        /// Whether this side waits to hear that its message was taken.
+        /// Whether a sent message is unacknowledged.
         var isTelling = false
-        /// Whether the other side waits to hear that.
+        /// Whether a received message is unacknowledged.
         var isToTake = false
     }
 
-    /// Tells some records; the next ones after `presenceTaken`.
+    /// Sends peer records; the next message must wait for `presenceTaken`.
     package mutating func tellPresence(_ message: PresenceMessage) {
         guard isOpen else { return }
-        precondition(!presence.isTelling, "One message is told at a time.")
+        precondition(!presence.isTelling, "At most one presence message may be unacknowledged.")
         presence.isTelling = true
         send(.presence, message.bytes)
     }
 
-    /// Says that the last message was taken, and the next one may come.
+    /// Acknowledges the last presence message, so that the peer may send the next.
     package mutating func takePresence() {
         guard isOpen, presence.isToTake else { return }
         presence.isToTake = false
         send(.presenceTaken, [])
     }
 
-    // MARK: What comes
+    // MARK: Received frames
 
     mutating func takePresence(_ message: PresenceMessage) throws(WireError) {
         guard !presence.isToTake else {
-            throw .outOfOrder("presence before the last message of it was taken")
+            throw .outOfOrder("presence before the last one was acknowledged")
         }
         presence.isToTake = true
         emit(.presence(message))
@@ -37,7 +37,7 @@ extension SyncSession {
 
     mutating func takePresenceTaken(_ frame: Frame) throws(WireError) {
         guard presence.isTelling, frame.body.isEmpty else {
-            throw .outOfOrder("that presence was taken, or something behind it,")
+            throw .outOfOrder("an unexpected or malformed presence acknowledgment")
         }
         presence.isTelling = false
         emit(.presenceTaken)

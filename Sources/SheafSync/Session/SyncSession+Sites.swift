@@ -1,20 +1,20 @@
 package import SheafDocument
 
-/// What peers exchange about the sites of stores.
+/// Reports about the sites of stores.
 extension SyncSession {
-    /// Reports the site that this side writes with from now on.
+    /// Reports the site of all further local writes.
     package mutating func report(_ site: Site) {
         guard isOpen else { return }
         send(.site, NewSite.bytes(site))
     }
 
-    /// Reports that a site has writes that its store does not have.
+    /// Reports a write of a site that the store of the site has lost.
     package mutating func report(_ forgotten: ForgottenWrite) {
         guard isOpen else { return }
         send(.forgotten, forgotten.bytes)
     }
 
-    /// Reports the pauses of the site of any store.
+    /// Reports the write pauses of a site.
     package mutating func report(_ pauses: SitePauses) {
         guard isOpen else { return }
         send(.pauses, pauses.bytes)

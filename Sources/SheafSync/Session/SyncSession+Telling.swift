@@ -1,46 +1,46 @@
 import SheafBytes
 package import SheafDocument
 
-/// What the other side wants of this one.
+/// The sending half of a session.
 extension SyncSession {
     struct Telling: Sendable {
         var generation: UInt64 = 0
-        /// The parts received of a subscription that is continued.
+        /// Received parts of an incomplete subscription.
         var subscribing: PartialSubscribe?
         var hasCursor = false
-        /// Who answers, once the host has made a list.
+        /// The responder; nil until the host has built its version list.
         var teller: RangeTeller?
-        /// The question that waits for that list.
+        /// A range request that waits for the version list.
         var question: RangeQuestion?
-        /// What is wanted, as far as it was named.
+        /// Documents wanted so far by a continued `want`.
         var wanted: [DocumentAddress] = []
-        /// Whether the other side still compares: only parts of what it wants are sent then.
+        /// Whether the peer is reconciling; only wanted parts are sent meanwhile.
         var isComparing = false
-        /// Whether the host sends such a part.
+        /// Whether the host is sending a wanted part.
         var isSendingPart = false
         var segments = SegmentWriter()
-        /// Commits that wait to be sent as a segment.
+        /// Encoded commits of the next segment.
         var raw = CommitWriter()
-        /// A commit that was begun, and has no documents yet.
+        /// A commit that was begun and has no documents yet.
         var opening: (commit: UInt64, stamp: Stamp?, isCut: Bool, endsPart: Bool)?
-        /// How many names have numbers on the connection, and those that the other side was not told of.
+        /// Number of names numbered on the connection.
         var nameCount = 0
         var freshNames: [[UInt8]] = []
-        /// Pieces of segments that wait for credit.
+        /// Fragments of segments that wait for credit.
         var pieces: [[UInt8]] = []
-        /// How many bytes may still be sent.
+        /// Number of bytes that may still be sent.
         var credit = SyncLimits.credit
-        /// Whether the host waits for room.
+        /// Whether the host waits for `roomToSend`.
         var isWaiting = false
     }
 
-    /// A segment is sent when it is so long.
+    /// A segment is sent once it has this many bytes.
     package static var segmentTarget: Int { 128 << 10 }
 
-    /// The generation of what the other side wants; 0 where it has not said.
+    /// The generation of the peer's subscription; 0 before the first.
     package var toldGeneration: UInt64 { telling.generation }
 
-    /// Whether commits can be sent now; where not, `roomToSend` comes when they can.
+    /// Whether commits can be sent; if not, `roomToSend` is emitted once they can.
     package mutating func hasRoom() -> Bool {
         guard isOpen else { return false }
         let hasRoom = telling.pieces.isEmpty && telling.credit > SyncLimits.credit / 4
@@ -48,12 +48,12 @@ extension SyncSession {
         return hasRoom
     }
 
-    /// Whether documents wait for credit, or to be sent with others.
+    /// Whether commits wait for credit or for a full segment.
     package var hasUnsent: Bool { !telling.pieces.isEmpty || telling.raw.count > 0 }
 
-    /// The cursor of the other side says nothing: the two have to compare what they have.
+    /// Restarts reconciliation, since the peer's cursor is invalid or its rights have grown.
     ///
-    /// Also later, where there is more to be seen than before; not while they compare already.
+    /// Does nothing during a reconciliation.
     package mutating func restart() {
         guard isOpen, !telling.isComparing else { return }
         sendSegment()
@@ -61,7 +61,7 @@ extension SyncSession {
         send(.restart, LoneNumber.bytes(telling.generation))
     }
 
-    /// Answers from this list until the other side says what it wants.
+    /// Answers range requests from `list` until the reconciliation ends.
     package mutating func tell(_ list: VersionList) throws(WireError) {
         guard isOpen, let question = telling.question else { return }
         telling.question = nil
@@ -74,7 +74,7 @@ extension SyncSession {
         send(.answer, Generational.bytes(telling.generation, answer.bytes))
     }
 
-    /// Gives a name the next number on the connection; false where there is none left.
+    /// Assigns the next number to a name; returns false when none is left.
     package mutating func teach(_ name: [UInt8]) -> Bool {
         guard telling.nameCount < SyncLimits.names else { return false }
         telling.nameCount += 1
@@ -84,7 +84,7 @@ extension SyncSession {
 
     /// Begins a commit, or a part of one; `sendSegment` sends it.
     ///
-    /// A step that is cut ends with it, and what belongs to the commit goes on in the next one.
+    /// With `isCut` the batch ends with this part, and the commit continues in the next batch.
     package mutating func beginCommit(_ commit: UInt64, stamp: Stamp?, isCut: Bool = false) {
         telling.opening = (commit, stamp, isCut, false)
     }
@@ -95,7 +95,7 @@ extension SyncSession {
         telling.raw.begin(commit, stamp: stamp, isCut: isCut, endsPart: endsPart)
     }
 
-    /// Ends the step that has the last documents of a wanted part, so that the other side continues to compare.
+    /// Ends the last batch of a wanted part, after which the peer resumes reconciling.
     package mutating func endPart(_ commit: UInt64) {
         guard isOpen, telling.isSendingPart else { return }
         telling.opening = (commit, nil, true, true)
@@ -104,7 +104,7 @@ extension SyncSession {
         telling.isSendingPart = false
     }
 
-    /// Adds a document, in the numbers of the connection.
+    /// Adds a document encoded in the numbered names of the connection.
     package mutating func add(
         _ collection: String, id: UnsafeRawBufferPointer, _ form: ShippedDocument.Form,
         _ bytes: UnsafeRawBufferPointer, unproven: [[UInt8]] = []
@@ -113,7 +113,7 @@ extension SyncSession {
         telling.raw.add(collection, id: id, form, bytes, unproven: unproven)
     }
 
-    /// Ends a commit, or a part of one; a part without documents is left out.
+    /// Ends a commit, or a part of one; an empty part is omitted.
     package mutating func endCommit(isContinued: Bool = false) {
         guard isOpen else { return }
         if isContinued, telling.opening != nil {
@@ -125,7 +125,7 @@ extension SyncSession {
         if telling.raw.count >= Self.segmentTarget { sendSegment() }
     }
 
-    /// Sends the commits that have ended.
+    /// Sends all ended commits as one segment.
     package mutating func sendSegment() {
         guard isOpen, telling.raw.count > 0 else { return }
         var head = ByteWriter()
@@ -146,7 +146,7 @@ extension SyncSession {
         sendPieces()
     }
 
-    /// Sends the pieces for which there is credit: a long document has more bytes than there ever is.
+    /// Sends fragments within the credit; a long document may exceed all of it.
     private mutating func sendPieces() {
         var count = 0
         while count < telling.pieces.count, telling.pieces[count].count <= telling.credit {
@@ -157,7 +157,7 @@ extension SyncSession {
         telling.pieces.removeFirst(count)
     }
 
-    /// Says what would be sent.
+    /// Announces the documents that would be sent.
     package mutating func announce(_ entries: [Announce.Entry], of commit: UInt64) {
         guard isOpen else { return }
         sendSegment()
@@ -165,13 +165,13 @@ extension SyncSession {
         send(.announce, message.bytes)
     }
 
-    // MARK: What comes
+    // MARK: Received frames
 
     mutating func takeAnnounceOnly(_ generation: UInt64) throws(WireError) {
         guard generation == telling.generation else {
-            throw .outOfOrder("the generation \(generation)")
+            throw .outOfOrder("unexpected generation \(generation)")
         }
-        // Both sides may have spoken at the same time.
+        // The frame may have crossed a `restart`.
         guard !telling.isComparing else { return }
         emit(.announceOnly)
     }
@@ -179,7 +179,7 @@ extension SyncSession {
     mutating func takeSubscribe(_ part: SubscribePart) throws(WireError) {
         var partial = telling.subscribing ?? PartialSubscribe(generation: part.generation)
         guard part.generation == partial.generation, part.generation > telling.generation else {
-            throw .outOfOrder("the generation \(part.generation)")
+            throw .outOfOrder("unexpected generation \(part.generation)")
         }
         partial.append(part)
         if let excess = partial.excess { return end(Farewell(.limit, excess)) }
@@ -191,7 +191,7 @@ extension SyncSession {
         let request = Subscribe(
             generation: part.generation, partial.queries, at: end.commit, from: end.cursor,
             whole: end.whole)
-        // What was begun for an older generation is not ended: the other side drops it.
+        // The peer drops unfinished commits of an older generation.
         telling.raw.removeAll()
         telling.opening = nil
         telling.generation = request.generation
@@ -207,28 +207,28 @@ extension SyncSession {
             let message = try Generational(decoding: body)
             return (message.generation, try RangeQuestion(decoding: message.rest))
         }
-        try checkComparing(generation, "a question")
+        try checkComparing(generation, "a range request")
         guard !telling.isSendingPart else {
-            throw .outOfOrder("an `ask` before the end of the wanted part")
+            throw .outOfOrder("`ask` before the end of the wanted part")
         }
-        guard telling.question == nil else { throw .outOfOrder("a second question") }
+        guard telling.question == nil else { throw .outOfOrder("a second range request") }
         guard telling.teller == nil else { return try answer(question) }
         telling.question = question
         emit(.listMatches)
     }
 
     mutating func takeWant(_ want: Want) throws(WireError) {
-        try checkComparing(want.generation, "what is wanted")
-        // How long a list takes may depend on documents that the other side may not read.
+        try checkComparing(want.generation, "`want`")
+        // The time to build the list may depend on documents that the peer may not read.
         guard telling.question == nil else {
-            throw .outOfOrder("what is wanted before the answer to a question")
+            throw .outOfOrder("`want` before the answer to a range request")
         }
         guard !telling.isSendingPart else {
-            throw .outOfOrder("a `want` before the end of the wanted part")
+            throw .outOfOrder("`want` before the end of the wanted part")
         }
         switch want.documents {
         case .all:
-            guard telling.wanted.isEmpty else { throw .outOfOrder("all behind some") }
+            guard telling.wanted.isEmpty else { throw .outOfOrder("`want` of all after some") }
             endComparing(.all)
         case .some(let addresses, let isContinued):
             try addWanted(addresses)
@@ -236,7 +236,7 @@ extension SyncSession {
             endComparing(.some(telling.wanted, isContinued: false))
         case .part(let addresses):
             guard telling.teller != nil else {
-                throw .outOfOrder("a `want` of a part before an `answer`")
+                throw .outOfOrder("`want` of a part before an `answer`")
             }
             try addWanted(addresses)
             telling.isSendingPart = true
@@ -261,13 +261,13 @@ extension SyncSession {
 
     private func checkComparing(_ generation: UInt64, _ what: String) throws(WireError) {
         guard generation == telling.generation, telling.isComparing else {
-            throw .outOfOrder("\(what) of the generation \(generation)")
+            throw .outOfOrder("\(what) of generation \(generation)")
         }
     }
 
     mutating func takeAcknowledgement(_ message: Acknowledge) throws(WireError) {
         guard message.generation <= telling.generation else {
-            throw .outOfOrder("the generation \(message.generation)")
+            throw .outOfOrder("unexpected generation \(message.generation)")
         }
         guard message.generation == telling.generation else { return }
         emit(.acknowledged(commit: message.commit))
@@ -275,7 +275,7 @@ extension SyncSession {
 
     mutating func takeRefused(_ notice: RefusedNotice) throws(WireError) {
         guard notice.generation <= telling.generation else {
-            throw .outOfOrder("the generation \(notice.generation)")
+            throw .outOfOrder("unexpected generation \(notice.generation)")
         }
         guard notice.generation == telling.generation else { return }
         emit(.refused(notice))
@@ -283,7 +283,7 @@ extension SyncSession {
 
     mutating func takeCredit(_ length: UInt64) throws(WireError) {
         guard length <= UInt64(SyncLimits.credit), telling.credit + Int(length) <= SyncLimits.credit
-        else { throw .outOfOrder("credit for \(length) bytes") }
+        else { throw .outOfOrder("a credit of \(length) bytes") }
         telling.credit += Int(length)
         sendPieces()
         if telling.isWaiting, telling.pieces.isEmpty, telling.credit > SyncLimits.credit / 4 {

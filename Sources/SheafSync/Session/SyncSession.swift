@@ -1,96 +1,97 @@
 import SheafBytes
 package import SheafDocument
 
-/// One side of a conversation between two peers.
+/// One side of a session between two peers.
 ///
-/// A machine: it is told of bytes and of time, and returns what to do. Each side asks for what it wants
-/// (`SyncSession+Asking.swift`) and tells what the other one wants (`SyncSession+Telling.swift`). What a
-/// store has to do with it is up to its host.
+/// A machine: inputs are bytes and time; outputs are effects. The receiving half is in
+/// `SyncSession+Asking.swift`, the sending half in `SyncSession+Telling.swift`. The host reads and
+/// writes the store.
 package struct SyncSession: Sendable {
-    /// What the host has to do.
+    /// An effect that the host must carry out.
     package enum Effect: Equatable, Sendable {
         case send([UInt8])
-        /// To end the connection, once everything before is sent.
+        /// Closes the connection after all preceding bytes are sent.
         case end(Farewell)
-        /// The other side has said who it is.
+        /// The hello of the peer was received.
         case greeted(Hello)
 
-        // What this side wants.
+        // The receiving half.
 
-        /// To call `compare(with:)` with the list of what this side has.
+        /// Requests a call of `compare(with:)` with the local version list.
         case listOwn(generation: UInt64)
-        /// The documents found to differ, where the host has asked for them.
+        /// The documents found to differ, if the host requested them.
         case differing([DocumentAddress])
-        /// To apply some commits of the other side, all of them at once; or to keep them until the rest is
-        /// there.
+        /// Applies a batch of commits atomically, or stages it until its remainder arrives.
         case apply(ShippedStep)
-        /// To see whether all of that is here, and to acknowledge its commit, or to subscribe again.
+        /// Acknowledges the commit if all announced documents are present, or subscribes again.
         case announced(Announce)
 
-        // What the other side wants.
+        // The sending half.
 
-        /// To stream from a cursor, or to call `restart()` where it is not known; without a cursor there
-        /// is nothing to do yet.
+        /// Starts streaming from the cursor; the host calls `restart()` if the cursor is unknown.
+        ///
+        /// Without a cursor the peer reconciles first.
         case subscribed(Subscribe)
-        /// To call `tell(_:)` with the list of what matches.
+        /// Requests a call of `tell(_:)` with the version list of the matching documents.
         case listMatches
-        /// To send these documents, and then all changes after that state; for a part, to send its documents in the
-        /// compared state, and to call `endPart(_:)`.
+        /// Sends these documents, and then all changes after that state.
+        ///
+        /// For a part, sends its documents in the compared state, and then calls `endPart(_:)`.
         case wanted(Want.Documents)
         case acknowledged(commit: UInt64)
-        /// To announce commits from now on, instead of sending them.
+        /// Announces further commits instead of sending them.
         case announceOnly
-        /// The other side has set documents of this one aside, or has none set aside any more.
+        /// The peer reports its number of quarantined documents.
         case setAside(SetAsideNotice)
-        /// The other side has refused documents of a step.
+        /// The peer refused documents of a batch.
         case refused(RefusedNotice)
-        /// The other side knows a write that this one does not have, or another peer with its site.
+        /// The peer reports a write that this store has lost, or another peer with its site.
         case forgotten(ForgottenWrite)
-        /// The other side writes with this site from now on.
+        /// The peer changed its site.
         case changedSite(Site)
         case pauses(SitePauses)
-        /// There is room again for what is to be sent.
+        /// Credit arrived after `hasRoom()` returned false.
         case roomToSend
 
         // Attachments.
 
-        /// The other side wants a file, or does not any more.
+        /// The peer seeks an attachment, or cancels the search.
         case sought(Seek)
-        /// The other side has a file.
+        /// The peer offers an attachment.
         case offered(Offer)
-        /// The bytes of a part that this side has asked for; none where the other side cannot tell.
+        /// The bytes of a requested part; nil if the peer cannot provide them.
         case fetched(AttachmentPart, [UInt8]?)
-        /// The other side asks whether a token is proven here, which `confirm(_:)` answers.
+        /// The peer requests proof of a token; `confirm(_:)` responds.
         case proofAsked(TokenAddress)
-        /// A token of which this side has asked is proven at the other one.
+        /// The peer confirmed a token.
         case proven(TokenAddress)
 
         // Presence.
 
-        /// The other side tells of peers; `takePresence()` lets it go on.
+        /// Peer records were received; `takePresence()` acknowledges them.
         case presence(PresenceMessage)
-        /// The other side has taken what it was told of peers.
+        /// The peer acknowledged the last presence message.
         case presenceTaken
     }
 
-    /// What the host calls it.
+    /// The phase of the session.
     enum Phase: Equatable {
         case greeting, open, ended
     }
 
     let hello: Hello
-    /// Who the transport has proven the other side to be; none where nobody has.
+    /// The peer's key as authenticated by the transport; nil without authentication.
     private let expectedKey: [UInt8]?
     private(set) var phase = Phase.greeting
-    /// Whether the other side ended the conversation.
+    /// Whether the peer ended the session.
     package private(set) var isEndedRemotely = false
-    /// What the other side has said of itself.
+    /// The hello of the peer.
     package internal(set) var remote: Hello?
 
     private var reader = FrameReader()
     private var writer = FrameWriter()
     private var effects: [Effect] = []
-    /// How many of them were taken.
+    /// Number of effects already returned.
     private var takenCount = 0
 
     var asking = Asking()
@@ -99,12 +100,12 @@ package struct SyncSession: Sendable {
     var presence = Presence()
 
     private let startedAt: UInt64
-    /// When a frame has begun of which not all is there.
+    /// Time at which an incomplete frame began.
     private var frameBegunAt: UInt64?
     private var heardAt: UInt64
     private var isPinging = false
 
-    /// Begins a conversation; the first effects are there at once.
+    /// Starts a session; its first effects are immediately available.
     package init(_ hello: Hello, expecting key: [UInt8]? = nil, at now: UInt64) {
         self.hello = hello
         expectedKey = key
@@ -112,13 +113,13 @@ package struct SyncSession: Sendable {
         send(.hello, hello.bytes)
     }
 
-    /// What to do, in this order; each is told once.
+    /// Removes and returns all pending effects, in order.
     package mutating func takeEffects() -> [Effect] {
         defer { (effects, takenCount) = ([], 0) }
         return Array(effects[takenCount...])
     }
 
-    /// The next of them, where what it leads to may have effects of its own.
+    /// Removes and returns the next effect; the host may call the session before the one after it.
     package mutating func takeEffect() -> Effect? {
         guard takenCount < effects.count else {
             (effects, takenCount) = ([], 0)
@@ -130,25 +131,25 @@ package struct SyncSession: Sendable {
 
     package var isOpen: Bool { phase == .open }
 
-    // MARK: What the host tells
+    // MARK: Inputs
 
-    /// Takes in received bytes, and each frame in them.
+    /// Buffers received bytes, and handles all complete frames.
     package mutating func receive(_ bytes: UnsafeRawBufferPointer, at now: UInt64) {
         append(bytes, at: now)
         while takeFrame() {}
     }
 
-    /// Keeps received bytes until `takeFrame()` takes the frames in them.
+    /// Buffers received bytes for `takeFrame()`.
     package mutating func append(_ bytes: UnsafeRawBufferPointer, at now: UInt64) {
         guard phase != .ended, !bytes.isEmpty else { return }
         (heardAt, isPinging) = (now, false)
         reader.append(bytes)
     }
 
-    /// Takes the next frame; false where there is none.
+    /// Handles the next complete frame; returns false if there is none.
     ///
-    /// The host handles the effects of each frame before the next one: a frame that subscribes ends what the
-    /// frames before it asked for.
+    /// The host carries out the effects of a frame before the next one: a new subscription cancels
+    /// the effects of the frames before it.
     package mutating func takeFrame() -> Bool {
         guard phase != .ended else { return false }
         do throws(WireError) {
@@ -164,17 +165,17 @@ package struct SyncSession: Sendable {
         return true
     }
 
-    /// Notes that time goes by.
+    /// Advances the clock: sends pings, and detects timeouts.
     package mutating func tick(at now: UInt64) {
         guard phase != .ended, let deadline, deadline <= now else { return }
         if phase == .greeting, startedAt + SyncLimits.greetingNanoseconds <= now {
-            return end(Farewell(.timedOut, "nobody said who was there"))
+            return end(Farewell(.timedOut, "handshake timeout: no hello received"))
         }
         if let frameBegunAt, frameBegunAt + SyncLimits.frameNanoseconds <= now {
-            return end(Farewell(.timedOut, "a frame has begun and does not end"))
+            return end(Farewell(.timedOut, "frame timeout: an incomplete frame was received"))
         }
         if heardAt + SyncLimits.idleNanoseconds <= now {
-            return end(Farewell(.timedOut, "nothing was heard for long"))
+            return end(Farewell(.timedOut, "idle timeout: nothing received for 90 s"))
         }
         if phase == .open, !isPinging, heardAt + SyncLimits.quietNanoseconds <= now {
             isPinging = true
@@ -182,7 +183,7 @@ package struct SyncSession: Sendable {
         }
     }
 
-    /// When time matters next.
+    /// Time of the next timeout or ping.
     package var deadline: UInt64? {
         guard phase != .ended else { return nil }
         var deadlines = [heardAt + SyncLimits.idleNanoseconds]
@@ -192,7 +193,7 @@ package struct SyncSession: Sendable {
         return deadlines.min()
     }
 
-    /// Ends the conversation, and says why.
+    /// Closes the session with a reason.
     package mutating func end(_ farewell: Farewell) {
         guard phase != .ended else { return }
         send(.close, farewell.bytes)
@@ -201,7 +202,7 @@ package struct SyncSession: Sendable {
         forget()
     }
 
-    /// Lets go of what only a conversation that goes on needs.
+    /// Releases the state of an open session.
     private mutating func forget() {
         reader = FrameReader()
         (asking, telling, fetching) = (Asking(), Telling(), Fetching())
@@ -210,12 +211,12 @@ package struct SyncSession: Sendable {
 
     // MARK: Frames
 
-    /// Sends a frame; ends the conversation where the other side would refuse its length.
+    /// Sends a frame; closes the session if the peer would refuse its length.
     mutating func send(_ type: FrameType, _ body: [UInt8]) {
         guard phase != .ended else { return }
         guard body.count < SyncLimits.frameLength else {
-            let text = "a frame \(type) of this side has \(body.count + 1) bytes; "
-            return end(Farewell(.failed, text + "\(SyncLimits.frameLength) are allowed"))
+            let text = "outgoing frame \(type) has \(body.count + 1) bytes; "
+            return end(Farewell(.failed, text + "maximum is \(SyncLimits.frameLength)"))
         }
         effects.append(.send(writer.bytes(of: Frame(type, body))))
     }
@@ -229,14 +230,14 @@ package struct SyncSession: Sendable {
             switch frame.type {
             case .hello: return try greet(try frame.read(Hello.init(decoding:)))
             case .close: break
-            default: throw .outOfOrder("\(frame.type) before hello")
+            default: throw .outOfOrder("`\(frame.type)` before `hello`")
             }
         }
         if telling.subscribing != nil, frame.type != .subscribe, frame.type != .close {
-            throw .outOfOrder("\(frame.type) within a subscription")
+            throw .outOfOrder("`\(frame.type)` within a subscription")
         }
         switch frame.type {
-        case .hello: throw .outOfOrder("a second hello")
+        case .hello: throw .outOfOrder("a second `hello`")
         case .close:
             let farewell = try frame.read(Farewell.init(decoding:))
             (phase, isEndedRemotely) = (.ended, true)
@@ -279,17 +280,17 @@ package struct SyncSession: Sendable {
         guard hello.version(with: other) != nil else {
             return end(
                 Farewell(
-                    .version, "this side speaks the versions \(hello.versions) of the protocol"))
+                    .version, "this peer supports protocol versions \(hello.versions)"))
         }
         guard other.database == hello.database else {
-            return end(Farewell(.database, "this side has another database"))
+            return end(Farewell(.database, "this peer has a different database"))
         }
         guard other.peerKey != hello.peerKey else {
-            return end(Farewell(.sameKey, "both sides have the same key"))
+            return end(Farewell(.sameKey, "both peers have the same key"))
         }
         guard expectedKey == nil || expectedKey == other.peerKey else {
             return end(
-                Farewell(.refused, "the key in the greeting is not the one of the connection"))
+                Farewell(.refused, "the key in the hello differs from that of the connection"))
         }
         remote = other
         phase = .open
@@ -299,7 +300,7 @@ package struct SyncSession: Sendable {
 }
 
 extension Frame {
-    /// Reads the body.
+    /// Decodes the body.
     func read<Message>(
         _ decode: (UnsafeRawBufferPointer) throws(Malformed) -> Message
     ) throws(WireError) -> Message {

@@ -1,8 +1,9 @@
 package import SheafBytes
 package import SheafDocument
 
-/// What would be sent of some commits, by what the documents have seen: where the other side mostly has it
-/// from somebody else, that is less than to send it (`format-spec/sync.md`, table 16).
+/// The version vectors of documents that commits changed (`format-spec/sync.md`, table 16).
+///
+/// A sender announces commits that the receiver mostly has from other peers already.
 package struct Announce: Equatable, Sendable {
     package struct Entry: Equatable, Sendable {
         package let address: DocumentAddress
@@ -13,14 +14,14 @@ package struct Announce: Equatable, Sendable {
             self.vector = vector
         }
 
-        /// About how much memory it takes.
+        /// Approximate memory, in bytes.
         package var length: Int {
             128 + address.id.count + address.collection.utf8.count + vector.entries.count * 16
         }
     }
 
     package let generation: UInt64
-    /// The last of the commits.
+    /// The last announced commit.
     package let commit: UInt64
     package let entries: [Entry]
 
@@ -53,14 +54,14 @@ package struct Announce: Equatable, Sendable {
         for address in try reader.readAddresses() {
             let start = reader.offset
             var seen: [VersionVector.Entry] = []
-            // Each takes bytes, so a count that is a lie ends with them.
+            // Each entry takes bytes, so an exaggerated count ends in a truncation error.
             for _ in 0..<(try reader.readVarint()) {
                 let site = Site(rawValue: try reader.readUInt64())
                 let time = HybridTime(rawValue: try reader.readUInt64())
                 seen.append(VersionVector.Entry(site: site, time: time))
             }
             guard let vector = VersionVector(sorted: seen) else {
-                throw .invalid("sites that are not in their order", at: start)
+                throw .invalid("sites out of order", at: start)
             }
             entries.append(Entry(address: address, vector: vector))
         }

@@ -1,10 +1,10 @@
 package import SheafBytes
 
-/// That somebody wants a file, and how far he may be asked on for it (`format-spec/sync.md`, table 18).
+/// A request to find an attachment, or its cancellation (`format-spec/sync.md`, table 18).
 package struct Seek: Equatable, Sendable {
-    /// 32 bytes.
+    /// The attachment id, 32 bytes.
     package let id: [UInt8]
-    /// Over how many connections the wish may still go, this one with them; 0: nobody wants it any more.
+    /// Remaining number of connections the request may travel, this one included; 0 cancels it.
     package let hops: Int
 
     package init(id: [UInt8], hops: Int) {
@@ -25,10 +25,10 @@ package struct Seek: Equatable, Sendable {
     }
 }
 
-/// That all of a file is here for whoever seeks it (`format-spec/sync.md`, table 19).
+/// An attachment that the sender stores completely (`format-spec/sync.md`, table 19).
 package struct Offer: Equatable, Sendable {
     package let id: [UInt8]
-    /// The bytes of the file.
+    /// Length of the attachment, in bytes.
     package let length: Int
 
     package init(id: [UInt8], length: Int) {
@@ -51,11 +51,10 @@ package struct Offer: Equatable, Sendable {
     }
 }
 
-/// Which bytes of a file are meant: some of the hashes of its chunks, or a chunk (`format-spec/sync.md`,
-/// table 20).
+/// A part of an attachment: a chunk, or a group of chunk hashes (`format-spec/sync.md`, table 20).
 package struct AttachmentPart: Hashable, Sendable {
     package enum Kind: UInt8, Sendable {
-        /// So many hashes as fill a part, but for the last one.
+        /// Chunk hashes that fill a part; the last group may be shorter.
         case hashes = 0
         case chunk = 1
     }
@@ -88,7 +87,7 @@ package struct AttachmentPart: Hashable, Sendable {
         let byte = try reader.readUInt8()
         guard let kind = Kind(rawValue: byte) else { throw .unexpected(byte, at: start) }
         self.kind = kind
-        // A file has at most so many chunks.
+        // Maximum number of chunks of an attachment.
         number = try reader.readNumber(
             through: SyncLimits.attachmentLength / SyncLimits.partLength - 1)
     }
@@ -100,7 +99,7 @@ package struct AttachmentPart: Hashable, Sendable {
     }
 }
 
-/// The bytes of a part, which prove nothing by themselves (`format-spec/sync.md`, table 21).
+/// The unverified bytes of a part (`format-spec/sync.md`, table 21).
 package struct AttachmentBytes: Equatable, Sendable {
     package let part: AttachmentPart
     package let content: [UInt8]
@@ -121,7 +120,7 @@ package struct AttachmentBytes: Equatable, Sendable {
         var reader = ByteReader(bytes)
         part = try AttachmentPart(&reader)
         guard reader.remaining > 0, reader.remaining <= SyncLimits.partLength else {
-            throw .invalid("a part of \(reader.remaining) bytes", at: reader.offset)
+            throw .invalid("an attachment part of \(reader.remaining) bytes", at: reader.offset)
         }
         content = Array(try reader.readBytes(reader.remaining))
     }

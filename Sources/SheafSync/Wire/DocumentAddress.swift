@@ -1,7 +1,7 @@
 package import SheafBytes
 import SheafDocument
 
-/// Which document is meant: its collection, and the bytes of its id.
+/// The address of a document: its collection, and its encoded id.
 package struct DocumentAddress: Sendable {
     package let collection: String
     package let id: [UInt8]
@@ -11,7 +11,7 @@ package struct DocumentAddress: Sendable {
         self.id = id
     }
 
-    /// Whether another one is of the same collection: names that only look alike are others.
+    /// Whether `collection` is the same name, byte by byte: Unicode equivalence does not count.
     fileprivate func isOf(_ collection: String?) -> Bool {
         guard let collection else { return false }
         return UTF8Order.compare(self.collection, collection) == 0
@@ -35,7 +35,7 @@ extension DocumentAddress: Hashable, Comparable {
 }
 
 extension DocumentAddress {
-    /// The address as lists of several collections have it, whose order is that of these bytes.
+    /// The address as encoded in version lists, which are sorted by these bytes.
     package var bytes: [UInt8] {
         var writer = ByteWriter(capacity: collection.utf8.count + id.count + 2)
         writer.writeText(collection)
@@ -60,7 +60,7 @@ extension DocumentAddress {
 }
 
 extension ByteWriter {
-    /// Writes addresses behind their number.
+    /// Writes the number of addresses, then the addresses.
     mutating func write(_ addresses: [DocumentAddress]) {
         writeVarint(UInt64(addresses.count))
         var collection: String?
@@ -76,11 +76,11 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    /// Reads addresses behind their number.
+    /// Reads the number of addresses, then the addresses.
     mutating func readAddresses() throws(Malformed) -> [DocumentAddress] {
         let count = try readVarint()
         var addresses: [DocumentAddress] = []
-        // Each takes bytes, so a count that is a lie ends with them.
+        // Each address takes bytes, so an exaggerated count ends in a truncation error.
         for _ in 0..<count {
             let start = offset
             let collection: String
@@ -90,19 +90,19 @@ extension ByteReader {
                 guard
                     collection.utf8.count != last?.utf8.count
                         || Array(collection.utf8) != last.map({ Array($0.utf8) })
-                else { throw .invalid("a collection that is spelled again", at: start) }
+                else { throw .invalid("a repeated collection name", at: start) }
             case (1, let last?): collection = last
-            case (1, nil): throw .invalid("a first document without its collection", at: start)
+            case (1, nil): throw .invalid("a first document without a collection", at: start)
             case (let byte, _): throw .unexpected(byte, at: start)
             }
             let id = Array(try readLengthPrefixed(limit: SyncLimits.idLength))
-            guard !id.isEmpty else { throw .invalid("an id without bytes", at: start) }
+            guard !id.isEmpty else { throw .invalid("an empty id", at: start) }
             addresses.append(DocumentAddress(collection: collection, id: id))
         }
         return addresses
     }
 
-    /// Refuses what follows the last field.
+    /// Throws if bytes remain after the last field.
     func checkEnd() throws(Malformed) {
         guard remaining == 0 else { throw .invalid("bytes after the last field", at: offset) }
     }

@@ -1,32 +1,32 @@
 package import SheafBytes
 
-/// Why somebody ends a connection (`format-spec/sync.md`, table 4).
+/// Why a peer closes a connection (`format-spec/sync.md`, table 4).
 package struct Farewell: Equatable, Sendable {
     package enum Code: UInt8, Sendable, CaseIterable {
-        /// Nothing is wrong.
+        /// Normal end.
         case done = 0
-        /// What came is not what the protocol says.
+        /// Protocol violation.
         case protocolBroken = 1
-        /// There is no version of the protocol that both speak.
+        /// No protocol version is supported by both peers.
         case version = 2
-        /// The other side has another database.
+        /// The peers have different databases.
         case database = 3
-        /// The other side is this peer itself, or has its key.
+        /// Both peers have the same key.
         case sameKey = 4
-        /// The other side may not talk to this one.
+        /// The peer is not authorized to connect.
         case refused = 5
-        /// Something took longer than it may.
+        /// A timeout.
         case timedOut = 6
-        /// The other side asks for more than this one gives.
+        /// The peer exceeds a limit.
         case limit = 7
-        /// The store of this side cannot go on.
+        /// The local store has failed.
         case failed = 8
-        /// The store of the other side does not have all that it has written.
+        /// The store of the remote peer has lost writes.
         case forgotten = 9
     }
 
     package let code: Code
-    /// For people; nothing of documents is in it.
+    /// Explanation for people; contains no document data.
     package let text: String
 
     package static let maximumTextLength = 512
@@ -45,7 +45,7 @@ package struct Farewell: Equatable, Sendable {
         return writer.bytes
     }
 
-    /// The farewell as the only frame of a connection.
+    /// The message as the only frame of a connection.
     package var firstFrame: [UInt8] {
         var writer = FrameWriter()
         return writer.bytes(of: Frame(.close, bytes))
@@ -58,7 +58,7 @@ package struct Farewell: Equatable, Sendable {
         self.code = code
         text = try reader.readText(limit: Self.maximumTextLength)
         guard reader.remaining == 0 else {
-            throw .invalid("something behind the text", at: reader.offset)
+            throw .invalid("bytes after the text", at: reader.offset)
         }
     }
 }

@@ -1,7 +1,7 @@
 package import SheafBytes
 package import SheafDocument
 
-/// The site that a peer writes with from now on, instead of that of its hello (`format-spec/sync.md`, table 28).
+/// The site of a peer's further writes (`format-spec/sync.md`, table 28).
 package enum NewSite {
     package static func bytes(_ site: Site) -> [UInt8] {
         var writer = ByteWriter(capacity: 8)
@@ -12,18 +12,20 @@ package enum NewSite {
     package static func decode(_ bytes: UnsafeRawBufferPointer) throws(Malformed) -> Site {
         var reader = ByteReader(bytes)
         let site = Site(rawValue: try reader.readUInt64())
-        guard site != .initial else { throw .invalid("a site that is zero", at: 0) }
+        guard site != .initial else { throw .invalid("a zero site", at: 0) }
         try reader.checkEnd()
         return site
     }
 }
 
-/// A peer that knows a write that the receiver has made and does not have, or another peer that writes with the
-/// site of the receiver (`format-spec/sync.md`, table 27).
+/// A report of lost writes or of a duplicate site (`format-spec/sync.md`, table 27).
+///
+/// The sender knows a write that the receiver made and does not have, or another peer that writes
+/// with the receiver's site.
 package struct ForgottenWrite: Equatable, Sendable {
     /// The site of the receiver.
     package let site: Site
-    /// The time of the write, which lies in a pause of the receiver; nil where another peer has its site.
+    /// The time of the write, which lies in a pause of the receiver; nil for a duplicate site.
     package let time: HybridTime?
 
     package init(site: Site, time: HybridTime?) {

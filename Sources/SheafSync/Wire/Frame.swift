@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// What a frame is (`format-spec/sync.md`, table 2).
+/// The type of a frame (`format-spec/sync.md`, table 2).
 package enum FrameType: UInt8, Sendable, CaseIterable {
     case hello = 1
     case subscribe = 2
@@ -32,7 +32,7 @@ package enum FrameType: UInt8, Sendable, CaseIterable {
     case presenceTaken = 31
 }
 
-/// A piece of a conversation.
+/// A unit of the wire protocol.
 package struct Frame: Equatable, Sendable {
     package let type: FrameType
     package let body: [UInt8]
@@ -42,16 +42,16 @@ package struct Frame: Equatable, Sendable {
         self.body = body
     }
 
-    /// Before the type: how long it and the body are, and their checksum.
+    /// Length of the frame length and the checksum, which precede the type.
     static let headerLength = 8
 
-    /// Frames are numbered in each direction, and the number is in the checksum.
+    /// Returns the checksum, seeded with the number of the frame in its direction.
     static func checksum(_ bytes: UnsafeRawBufferPointer, number: UInt64) -> UInt32 {
         UInt32(truncatingIfNeeded: XXH3.hash64(bytes, seed: number))
     }
 }
 
-/// Makes bytes of frames, one after the other.
+/// Encodes consecutive frames of one direction.
 package struct FrameWriter: Sendable {
     private var number: UInt64 = 0
 
@@ -73,9 +73,9 @@ package struct FrameWriter: Sendable {
     }
 }
 
-/// Makes frames of bytes, in whatever pieces they come.
+/// Decodes consecutive frames of one direction from byte chunks of any size.
 package struct FrameReader: Sendable {
-    /// The longest frame that is read; a frame that says it is longer is refused before it has come.
+    /// Maximum frame length; a longer frame is refused as soon as its length is received.
     package var limit: Int
     private var buffer: [UInt8] = []
     private var start = 0
@@ -85,10 +85,10 @@ package struct FrameReader: Sendable {
         self.limit = limit
     }
 
-    /// How many bytes wait for the rest of their frame.
+    /// Number of buffered bytes.
     package var waitingLength: Int { buffer.count - start }
 
-    /// Takes in what came.
+    /// Buffers received bytes.
     package mutating func append(_ bytes: UnsafeRawBufferPointer) {
         if start == buffer.count {
             buffer.removeAll(keepingCapacity: true)
@@ -100,7 +100,7 @@ package struct FrameReader: Sendable {
         buffer.append(contentsOf: bytes)
     }
 
-    /// The next frame, if all of it has come.
+    /// Returns the next frame, or nil until it is complete.
     package mutating func next() throws(WireError) -> Frame? {
         let length = waitingLength
         guard length >= 4 else { return nil }

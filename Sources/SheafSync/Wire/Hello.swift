@@ -1,29 +1,30 @@
 package import SheafBytes
 package import SheafDocument
 
-/// What each side says first: who it is, and what it can (`format-spec/sync.md`, table 3).
+/// The first message of each peer: its identity and capabilities (`format-spec/sync.md`, table 3).
 package struct Hello: Equatable, Sendable {
-    /// What tells a database from all others: only peers of one talk to each other.
+    /// The identifier of a database; only peers with the same one replicate.
     package typealias DatabaseID = XXH3.Hash128
 
-    /// The versions of the protocol that it speaks.
+    /// Supported protocol versions.
     package let versions: ClosedRange<UInt64>
     package let database: DatabaseID
-    /// The public key of the peer, by which it is known.
+    /// The public key that identifies the peer.
     package let peerKey: [UInt8]
     package let site: Site
-    /// The log that its commits are numbered in, in this opening: drawn anew with each, so that nobody
-    /// goes on where a backup was put in its place.
+    /// Identifies the current opening of the peer's log, in which its commits are numbered.
+    ///
+    /// Drawn at each opening, so that a cursor is invalid once a backup replaces the log.
     package let log: XXH3.Hash128
-    /// Drawn anew for each connection.
+    /// Random number drawn for each connection.
     package let nonce: UInt64
-    /// The wall clock of the peer when it said this, in milliseconds since 1970.
+    /// Wall clock of the peer when it sent the message, in milliseconds since 1970.
     package let wallMilliseconds: UInt64
-    /// Periods in which the site of the peer made no write.
+    /// Periods in which the peer's site made no writes.
     package let pauses: [WritePause]
-    /// Whether it calls itself a server.
+    /// Whether the peer is configured as a server.
     package let isServer: Bool
-    /// What people call the device.
+    /// Name of the device, for people.
     package let name: String
 
     package static let spokenVersions: ClosedRange<UInt64> = 2...2
@@ -45,7 +46,7 @@ package struct Hello: Equatable, Sendable {
         self.wallMilliseconds = wallMilliseconds
         self.pauses = Array(pauses.prefix(WritePause.maximumCount))
         self.isServer = isServer
-        // What is too long is cut where a character ends.
+        // A long name is truncated at a character boundary.
         var name = name
         while name.utf8.count > Self.maximumNameLength { name.removeLast() }
         self.name = name
@@ -72,14 +73,14 @@ package struct Hello: Equatable, Sendable {
         var reader = ByteReader(bytes)
         let (lowest, highest) = (try reader.readVarint(), try reader.readVarint())
         guard lowest <= highest, lowest > 0 else {
-            throw .invalid("versions that there cannot be", at: reader.offset)
+            throw .invalid("an empty range of versions", at: reader.offset)
         }
         versions = lowest...highest
         database = try reader.readHash128()
         peerKey = Array(try reader.readBytes(Self.peerKeyLength))
         let site = try reader.readUInt64()
         guard site != Site.initial.rawValue else {
-            throw .invalid("a site that nobody has", at: reader.offset)
+            throw .invalid("a zero site", at: reader.offset)
         }
         self.site = Site(rawValue: site)
         log = try reader.readHash128()
@@ -91,11 +92,11 @@ package struct Hello: Equatable, Sendable {
         isServer = flags == 1
         name = try reader.readText(limit: Self.maximumNameLength)
         guard reader.remaining == 0 else {
-            throw .invalid("something behind the name", at: reader.offset)
+            throw .invalid("bytes after the name", at: reader.offset)
         }
     }
 
-    /// The version that both sides speak from now on: the highest that both know.
+    /// Returns the negotiated version: the highest one that both peers support, or nil.
     package func version(with other: Hello) -> UInt64? {
         let highest = min(versions.upperBound, other.versions.upperBound)
         return versions.contains(highest) && other.versions.contains(highest) ? highest : nil

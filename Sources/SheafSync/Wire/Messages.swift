@@ -1,6 +1,6 @@
 package import SheafBytes
 
-/// Something that is said for one generation of a subscription: its number, and what follows.
+/// A message about one generation of a subscription: the generation, then its content.
 struct Generational {
     let generation: UInt64
     let rest: UnsafeRawBufferPointer
@@ -19,15 +19,14 @@ struct Generational {
     }
 }
 
-/// What was found to differ, of which the other side sends what it has (`format-spec/sync.md`, table
-/// 14).
+/// The documents that the receiver requests (`format-spec/sync.md`, table 14).
 package struct Want: Equatable, Sendable {
     package enum Documents: Equatable, Sendable {
-        /// All that match.
+        /// All matching documents.
         case all
-        /// These, and whether more are named in the next message.
+        /// The given documents; the next message may continue the list.
         case some([DocumentAddress], isContinued: Bool)
-        /// These first: the comparison continues after they were sent.
+        /// A first part of the documents; the reconciliation continues after it.
         case part([DocumentAddress])
     }
 
@@ -69,7 +68,7 @@ package struct Want: Equatable, Sendable {
     }
 }
 
-/// How far a peer has what was sent to it, on its disk (`format-spec/sync.md`, table 12).
+/// The commit up to which received changes are durable (`format-spec/sync.md`, table 12).
 package struct Acknowledge: Equatable, Sendable {
     package let generation: UInt64
     package let commit: UInt64
@@ -94,7 +93,7 @@ package struct Acknowledge: Equatable, Sendable {
     }
 }
 
-/// A number by itself: how much more may be sent, or the generation whose cursor is not known.
+/// A message with one number: an amount of credit, or a generation.
 enum LoneNumber {
     static func bytes(_ number: UInt64) -> [UInt8] {
         var writer = ByteWriter(capacity: 8)

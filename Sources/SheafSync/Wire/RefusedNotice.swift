@@ -1,21 +1,20 @@
 package import SheafBytes
 
-/// Documents of one step of the other side that a peer does not write, since that side may not
-/// (`format-spec/sync.md`, table 29).
+/// Documents of a batch that the receiver refused (`format-spec/sync.md`, table 29).
 package struct RefusedNotice: Equatable, Sendable {
-    /// The state of a document that the write rule of the other side does not permit.
+    /// Which state of a document the sender's write rule does not permit.
     package enum Reason: UInt8, Sendable, CaseIterable {
-        /// The document as the write would leave it.
+        /// The document with the write applied.
         case result = 0
-        /// The document as it was before the write.
+        /// The document before the write.
         case original = 1
     }
 
     package let generation: UInt64
-    /// The commit of the step in the log of the other side.
+    /// The commit of the batch in the sender's log.
     package let commit: UInt64
     package let reason: Reason
-    /// Number of further documents of the step that no notice names.
+    /// Number of further refused documents that no notice names.
     package let omitted: UInt64
     package let addresses: [DocumentAddress]
 

@@ -1,13 +1,12 @@
 package import SheafBytes
 
-/// Compresses the segments of a link, each with those before it at hand: much of what documents say
-/// they say again and again.
+/// Compresses the segments of a connection with their predecessors as dictionary.
 package struct SegmentWriter: Sendable {
     private var history: [UInt8] = []
 
     package init() {}
 
-    /// A length and a block (`format-spec/sync.md`, table 5).
+    /// Returns a length and a compressed block (`format-spec/sync.md`, table 5).
     package mutating func bytes(of raw: [UInt8]) -> [UInt8] {
         let block = raw.span.withUnsafeBytes { raw in
             history.span.withUnsafeBytes { LZ4.compress(raw, after: $0) }
@@ -20,13 +19,13 @@ package struct SegmentWriter: Sendable {
     }
 }
 
-/// Expands the segments of a link in their order.
+/// Decompresses the segments of a connection, in order.
 package struct SegmentReader: Sendable {
     private var history: [UInt8] = []
 
     package init() {}
 
-    /// The bytes that were compressed.
+    /// Returns the decompressed segment.
     package mutating func raw(of bytes: UnsafeRawBufferPointer) throws(Malformed) -> [UInt8] {
         var reader = ByteReader(bytes)
         let length = try reader.readVarint()
@@ -43,7 +42,7 @@ package struct SegmentReader: Sendable {
 }
 
 extension [UInt8] {
-    /// Adds what was said, and forgets what nobody can repeat any more.
+    /// Appends a segment, and drops bytes beyond the dictionary length.
     fileprivate mutating func remember(_ raw: [UInt8]) {
         if raw.count >= LZ4.historyLength {
             self = Array(raw.suffix(LZ4.historyLength))

@@ -1,13 +1,14 @@
 package import SheafBytes
 
-/// How many documents of the other side a peer has set aside, since they are stamped too far ahead of its clock
-/// (`format-spec/sync.md`, table 26).
+/// Number of documents that a peer has quarantined (`format-spec/sync.md`, table 26).
+///
+/// Quarantined documents have stamps too far ahead of the peer's clock.
 package struct SetAsideNotice: Equatable, Sendable {
-    /// 0 where nothing is set aside any more.
+    /// 0 once no document is quarantined.
     package let count: UInt64
-    /// The latest time of a dot in them, in milliseconds since 1970.
+    /// Latest time of a dot in them, in milliseconds since 1970.
     package let latestMilliseconds: UInt64
-    /// The clock of the peer, in milliseconds since 1970.
+    /// Wall clock of the peer, in milliseconds since 1970.
     package let wallMilliseconds: UInt64
 
     package init(count: UInt64, latestMilliseconds: UInt64, wallMilliseconds: UInt64) {

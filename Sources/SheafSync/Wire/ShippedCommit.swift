@@ -1,21 +1,21 @@
 package import SheafBytes
 package import SheafDocument
 
-/// A document, or what was touched of one, on its way (`format-spec/sync.md`, table 7).
+/// A document or a delta of one, as sent to a peer (`format-spec/sync.md`, table 7).
 package struct ShippedDocument: Equatable, Sendable {
     package enum Form: UInt8, Sendable {
-        /// All of it.
+        /// The complete document.
         case state = 1
-        /// What was touched, for those who have what it stands on.
+        /// The changed parts, for a receiver that has the preceding state.
         case delta = 2
     }
 
     package let collection: String
     package let id: [UInt8]
     package let form: Form
-    /// In the numbers that names have on the connection; those that have none are spelled.
+    /// Encoded with the name numbers of the connection; unnumbered names are spelled out.
     package let bytes: [UInt8]
-    /// The ids of attachments whose tokens in it are unproven, in their order.
+    /// Ids of attachments whose tokens in the document are unproven, in ascending order.
     package let unproven: [[UInt8]]
 
     package init(
@@ -30,18 +30,18 @@ package struct ShippedDocument: Equatable, Sendable {
     }
 }
 
-/// A commit on its way, or what several come to: whoever gets it takes all of it or nothing.
+/// One or several combined commits, or a part of one; a receiver applies the batch atomically.
 package struct ShippedCommit: Equatable, Sendable {
-    /// Its number in the log of the sender; of several, the last one.
+    /// Commit number in the sender's log; the last one of several.
     package let commit: UInt64
-    /// Who wrote it first, and when; none where that is several.
+    /// Stamp of the original commit; nil for several.
     package let stamp: Stamp?
     package let documents: [ShippedDocument]
-    /// Whether more of the same step follows.
+    /// Whether further parts of the batch follow.
     package let isContinued: Bool
-    /// Whether the step ends before all is sent that belongs to its commit.
+    /// Whether the commit continues in the next batch.
     package let isCut: Bool
-    /// Whether the step is the last one of a part of the wanted documents; such a step is cut.
+    /// Whether the batch ends a wanted part; it then also has `isCut` set.
     package let endsPart: Bool
 
     package init(
@@ -64,19 +64,19 @@ extension ShippedCommit {
         static let endOfPart: UInt8 = 4
     }
 
-    /// The flags in the first byte of a document, besides its form.
+    /// Flags in the first byte of a document, in addition to its form.
     fileprivate enum Head {
         static let sameCollection: UInt8 = 1
         static let unproven: UInt8 = 8
     }
 
-    /// What stands behind the last document: nothing more, or more of the same step.
+    /// The byte after the last document: the end of the batch, or of one part of it.
     fileprivate enum End {
         static let ofStep: UInt8 = 0
         static let ofPart: UInt8 = 1
     }
 
-    /// Writes it behind others.
+    /// Appends the commit to a run of commits.
     package func write(into writer: inout CommitWriter) {
         writer.begin(commit, stamp: stamp, isCut: isCut, endsPart: endsPart)
         for document in documents {
@@ -91,9 +91,9 @@ extension ShippedCommit {
         writer.end(isContinued: isContinued)
     }
 
-    /// Reads one of several.
+    /// Reads one commit of a run.
     ///
-    /// - Parameter room: how many documents and commits there may be.
+    /// - Parameter room: Number of documents and commits still allowed; decremented.
     package init(from reader: inout ByteReader, room: inout Int) throws(Malformed) {
         let start = reader.offset
         try Self.take(&room, at: start)
@@ -117,7 +117,7 @@ extension ShippedCommit {
             guard head > End.ofPart else {
                 isContinued = head == End.ofPart
                 guard !isContinued || !isCut else {
-                    throw .invalid("a step that goes on and is cut", at: start)
+                    throw .invalid("a batch both continued and cut", at: start)
                 }
                 break
             }
@@ -136,7 +136,7 @@ extension ShippedCommit {
         }
     }
 
-    /// The commits in a run of bytes, in their order.
+    /// Reads all commits of a run, in order.
     package static func all(in reader: inout ByteReader) throws(Malformed) -> [ShippedCommit] {
         var commits: [ShippedCommit] = []
         var room = SyncLimits.segmentDocuments
@@ -147,7 +147,7 @@ extension ShippedCommit {
     }
 }
 
-/// Writes commits one behind the other, document by document.
+/// Encodes consecutive commits, document by document.
 package struct CommitWriter: Sendable {
     private(set) var writer = ByteWriter(capacity: 0)
     private var collection: String?
@@ -157,7 +157,7 @@ package struct CommitWriter: Sendable {
     package var bytes: [UInt8] { writer.bytes }
     package var count: Int { writer.count }
 
-    /// Begins a commit, or a part of one; a step that is cut ends with it.
+    /// Begins a commit, or a part of one.
     package mutating func begin(
         _ commit: UInt64, stamp: Stamp?, isCut: Bool = false, endsPart: Bool = false
     ) {
@@ -173,13 +173,13 @@ package struct CommitWriter: Sendable {
         collection = nil
     }
 
-    /// Adds a document to the commit that was begun.
+    /// Adds a document to the current commit.
     package mutating func add(
         _ collection: String, id: UnsafeRawBufferPointer, _ form: ShippedDocument.Form,
         _ bytes: UnsafeRawBufferPointer, unproven: [[UInt8]] = []
     ) {
         typealias Head = ShippedCommit.Head
-        // Most documents of a commit are of one collection.
+        // Most documents of a commit are in one collection.
         let isSame = self.collection.map { UTF8Order.compare($0, collection) } == 0
         writer.write(
             form.rawValue << 1 | (isSame ? Head.sameCollection : 0)
@@ -195,7 +195,7 @@ package struct CommitWriter: Sendable {
         for id in unproven { writer.write(id) }
     }
 
-    /// Ends it; more of the same step may follow.
+    /// Ends the commit, or a part of it if `isContinued`.
     package mutating func end(isContinued: Bool) {
         writer.write(isContinued ? ShippedCommit.End.ofPart : ShippedCommit.End.ofStep)
     }
@@ -220,17 +220,17 @@ extension ShippedDocument {
         } else if let collection {
             self.collection = collection
         } else {
-            throw .invalid("a first document without its collection", at: start)
+            throw .invalid("a first document without a collection", at: start)
         }
         self.form = form
         let idStart = reader.offset
         id = Array(try reader.readLengthPrefixed(limit: SyncLimits.idLength))
-        guard !id.isEmpty else { throw .invalid("an id without bytes", at: idStart) }
+        guard !id.isEmpty else { throw .invalid("an empty id", at: idStart) }
         bytes = Array(try reader.readLengthPrefixed(limit: EncodedDocument.maximumLength))
         unproven = head & Head.unproven == 0 ? [] : try Self.readUnproven(from: &reader)
     }
 
-    /// Reads ids, in ascending order.
+    /// Reads attachment ids in ascending order.
     private static func readUnproven(from reader: inout ByteReader) throws(Malformed) -> [[UInt8]] {
         let start = reader.offset
         let count = try reader.readVarint()
@@ -243,7 +243,7 @@ extension ShippedDocument {
             let idStart = reader.offset
             let id = Array(try reader.readBytes(SyncLimits.attachmentIDLength))
             if let last = ids.last, !last.lexicographicallyPrecedes(id) {
-                throw .invalid("ids that are not in their order", at: idStart)
+                throw .invalid("attachment ids out of order", at: idStart)
             }
             ids.append(id)
         }

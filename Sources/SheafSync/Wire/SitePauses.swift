@@ -1,7 +1,7 @@
 package import SheafBytes
 package import SheafDocument
 
-/// Periods in which the site of any store made no write (`format-spec/sync.md`, table 31).
+/// Periods in which a site made no writes (`format-spec/sync.md`, table 31).
 package struct SitePauses: Equatable, Sendable {
     package let site: Site
     package let pauses: [WritePause]
@@ -21,7 +21,7 @@ package struct SitePauses: Equatable, Sendable {
     package init(decoding bytes: UnsafeRawBufferPointer) throws(Malformed) {
         var reader = ByteReader(bytes)
         site = Site(rawValue: try reader.readUInt64())
-        guard site != .initial else { throw .invalid("a site that is zero", at: 0) }
+        guard site != .initial else { throw .invalid("a zero site", at: 0) }
         pauses = try reader.readPauses()
         guard !pauses.isEmpty else { throw .invalid("a site without pauses", at: reader.offset) }
     }

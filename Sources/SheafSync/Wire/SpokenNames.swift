@@ -1,10 +1,9 @@
 package import SheafBytes
 package import SheafDocument
 
-/// What the bytes of a segment begin with: names that have numbers on the connection from then on
-/// (`format-spec/sync.md`, table 5).
+/// The head of a segment: newly numbered names of the connection (`format-spec/sync.md`, table 5).
 package enum SpokenNames {
-    /// Takes in names that the other side has given numbers.
+    /// Reads names that the sender has numbered.
     private static func read(
         from reader: inout ByteReader, into names: inout NameTable
     ) throws(Malformed) {
@@ -18,12 +17,12 @@ package enum SpokenNames {
             let offset = reader.offset
             let name = try reader.readText(limit: NameTable.maximumNameLength)
             guard names.add(Array(name.utf8)) != nil else {
-                throw .invalid("a name that comes twice", at: offset)
+                throw .invalid("a duplicate name", at: offset)
             }
         }
     }
 
-    /// Reads what a segment says: names, and commits in their numbers.
+    /// Reads a segment: adds its names to `names`, and returns its commits.
     package static func commits(
         in bytes: UnsafeRawBufferPointer, _ names: inout NameTable
     ) throws(Malformed) -> [ShippedCommit] {
@@ -32,7 +31,7 @@ package enum SpokenNames {
         return try ShippedCommit.all(in: &reader)
     }
 
-    /// Tells names that have got numbers.
+    /// Writes newly numbered names.
     package static func write(_ names: [[UInt8]], into writer: inout ByteWriter) {
         writer.writeVarint(UInt64(names.count))
         for name in names { name.withUnsafeBytes { writer.writeLengthPrefixed($0) } }

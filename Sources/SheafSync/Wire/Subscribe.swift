@@ -1,11 +1,11 @@
 package import SheafBytes
 import SheafDocument
 
-/// A query that a peer wants the documents of.
+/// A query of a subscription.
 package struct SubscribedQuery: Sendable {
-    /// A SELECT of whole documents of one collection.
+    /// A `SELECT *` of one collection.
     package let text: String
-    /// Its arguments as a document with all names spelled, as INSERT INITIAL makes it.
+    /// Encoded arguments with all names spelled out, like those of `INSERT INITIAL`.
     package let arguments: [UInt8]
 
     package init(text: String, arguments: [UInt8]) {
@@ -15,7 +15,7 @@ package struct SubscribedQuery: Sendable {
 }
 
 extension SubscribedQuery: Hashable {
-    /// Texts that only look alike are others.
+    /// Compares byte by byte: Unicode equivalence does not count.
     package static func == (left: SubscribedQuery, right: SubscribedQuery) -> Bool {
         UTF8Order.compare(left.text, right.text) == 0 && left.arguments == right.arguments
     }
@@ -26,11 +26,11 @@ extension SubscribedQuery: Hashable {
     }
 }
 
-/// How far a peer has the documents that it subscribed to.
+/// The position up to which a peer has received the documents of its subscription.
 package struct Cursor: Hashable, Sendable {
-    /// The log of the other side, as its greeting named it.
+    /// The log of the sender, as identified by its hello.
     package let log: XXH3.Hash128
-    /// All of it is there up to this commit.
+    /// The last commit received completely.
     package let commit: UInt64
 
     package init(log: XXH3.Hash128, commit: UInt64) {
@@ -40,20 +40,20 @@ package struct Cursor: Hashable, Sendable {
 }
 
 extension SubscribedQuery {
-    /// The number of bytes of the text and the arguments, which limits count.
+    /// Length of the text and the arguments in bytes, as counted by the limits.
     package var length: Int { text.utf8.count + arguments.count }
 }
 
-/// Everything a peer subscribes to, in as many frames as it needs (`format-spec/sync.md`, table 11).
+/// A complete subscription, sent in one or more frames (`format-spec/sync.md`, table 11).
 package struct Subscribe: Equatable, Sendable {
-    /// Counts the subscriptions of a connection; what is sent for an older one counts for nothing.
+    /// Number of the subscription on the connection; frames for an older one are ignored.
     package let generation: UInt64
     package let queries: [SubscribedQuery]
-    /// The newest commit of this side: what it has sent before, it may have taken away since.
+    /// The subscriber's newest commit; documents it sent up to there may be evicted since.
     package let commit: UInt64
-    /// Where to go on; without it the two sides compare what they have.
+    /// The position to resume from; nil starts a reconciliation.
     package let cursor: Cursor?
-    /// Documents behind the cursor that are needed whole, since deltas do not fit.
+    /// Documents after the cursor to be sent completely, since their deltas do not apply.
     package let whole: [DocumentAddress]
 
     package init(
@@ -67,7 +67,7 @@ package struct Subscribe: Equatable, Sendable {
         self.whole = whole
     }
 
-    /// The parts that carry the subscription, in order; each fits into a frame.
+    /// The parts of the subscription, in order; each fits in a frame.
     package var parts: [SubscribePart] {
         var parts: [SubscribePart] = []
         var (current, length): ([SubscribedQuery], Int) = ([], 0)
@@ -90,7 +90,7 @@ package struct Subscribe: Equatable, Sendable {
 
 /// One frame of a `Subscribe`.
 package struct SubscribePart: Equatable, Sendable {
-    /// What only the last part carries.
+    /// The content of only the last part.
     package struct End: Equatable, Sendable {
         package let commit: UInt64
         package let cursor: Cursor?
@@ -102,7 +102,7 @@ package struct SubscribePart: Equatable, Sendable {
             self.whole = whole
         }
 
-        /// An upper bound of the encoded length.
+        /// Upper bound of the encoded length.
         var length: Int { 48 + Self.length(of: whole) }
 
         static func length(of whole: [DocumentAddress]) -> Int {
@@ -112,12 +112,12 @@ package struct SubscribePart: Equatable, Sendable {
 
     package let generation: UInt64
     package let queries: [SubscribedQuery]
-    /// Nil where the next frame continues the subscription.
+    /// Nil if the next frame continues the subscription.
     package let end: End?
 
-    /// A part ends before the query that would make it longer.
+    /// Length beyond which a query starts the next part.
     fileprivate static let targetLength = SyncLimits.frameLength - (4 << 10)
-    /// The longest length prefixes of a text and its arguments.
+    /// Maximum length of both length prefixes of a query.
     fileprivate static let queryOverhead = 8
 
     package init(generation: UInt64, _ queries: [SubscribedQuery], end: End?) {
@@ -157,9 +157,9 @@ package struct SubscribePart: Equatable, Sendable {
             throw .tooLong(
                 at: reader.offset, length: count, limit: UInt64(SyncLimits.queries))
         }
-        // A part without queries that ends nothing would let a sender go on for ever.
+        // A sender could otherwise send empty parts without end.
         guard flag == 0 || count > 0 else {
-            throw .invalid("a part without queries that is continued", at: reader.offset)
+            throw .invalid("an empty part that is continued", at: reader.offset)
         }
         var queries: [SubscribedQuery] = []
         for _ in 0..<count {
@@ -188,13 +188,13 @@ extension SubscribePart.End {
 }
 
 extension Subscribe {
-    /// Whether documents fit into a `subscribe` that names them as needed whole.
+    /// Whether the addresses fit in the `whole` list of a subscription.
     package static func fits(whole: [DocumentAddress]) -> Bool {
         SubscribePart.End.length(of: whole) <= SyncLimits.wholeLength
     }
 }
 
-/// A subscription whose last part has not come.
+/// A subscription whose last part was not received.
 struct PartialSubscribe: Sendable {
     let generation: UInt64
     private(set) var queries: [SubscribedQuery] = []
@@ -204,7 +204,7 @@ struct PartialSubscribe: Sendable {
         self.generation = generation
     }
 
-    /// The name and value of the limit that is exceeded; nil within all limits.
+    /// Description of the exceeded limit, or nil.
     var excess: String? {
         if queries.count > SyncLimits.queries {
             return "a subscription has more than \(SyncLimits.queries) queries"

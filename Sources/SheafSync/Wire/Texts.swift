@@ -1,7 +1,7 @@
 package import SheafBytes
 
 extension ByteWriter {
-    /// Writes a text behind its length.
+    /// Writes a length-prefixed text.
     package mutating func writeText(_ text: String) {
         writeVarint(UInt64(text.utf8.count))
         write(Array(text.utf8))
@@ -9,7 +9,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
-    /// Reads a text behind its length.
+    /// Reads a length-prefixed text.
     package mutating func readText(limit: Int) throws(Malformed) -> String {
         let start = offset
         let bytes = try readLengthPrefixed(limit: limit)

@@ -1,8 +1,8 @@
 package import SheafBytes
 
-/// The token of an attachment in a document (`format-spec/sync.md`, table 30).
+/// The address of an attachment token in a document (`format-spec/sync.md`, table 30).
 package struct TokenAddress: Hashable, Sendable {
-    /// 32 bytes.
+    /// The attachment id, 32 bytes.
     package let attachment: [UInt8]
     package let document: DocumentAddress
 

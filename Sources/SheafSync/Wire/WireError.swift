@@ -1,18 +1,18 @@
 package import SheafBytes
 
-/// Why a connection is ended: what a peer sent is not what the protocol says.
+/// A protocol violation by a peer, which ends the connection.
 package enum WireError: Error, Equatable, Sendable {
-    /// A frame is longer than it may be, by the length that it begins with.
+    /// The announced length of a frame exceeds the limit.
     case frameTooLong(length: UInt64, limit: Int)
     /// A frame without a type.
     case frameEmpty
-    /// The checksum does not fit: something was changed, lost, repeated or put in another order.
+    /// The checksum does not match: the frame was altered, lost, repeated or reordered.
     case checksum(frame: UInt64)
-    /// No such type is known.
+    /// An unknown frame type.
     case unknownType(UInt8)
-    /// The body of a frame is not what its type says.
+    /// The body of a frame does not decode.
     case malformed(Malformed)
-    /// A frame that cannot come now.
+    /// A frame that the protocol does not allow in the current state.
     case outOfOrder(String)
 }
 
@@ -20,12 +20,12 @@ extension WireError: CustomStringConvertible {
     package var description: String {
         switch self {
         case .frameTooLong(let length, let limit):
-            "a frame says that it has \(length) bytes; \(limit) are allowed"
+            "a frame of \(length) bytes; maximum is \(limit)"
         case .frameEmpty: "a frame has no type"
-        case .checksum(let frame): "the checksum of frame \(frame) does not fit what came"
-        case .unknownType(let type): "no frame has the type \(type)"
-        case .malformed(let reason): "the body of a frame cannot be read: \(reason)"
-        case .outOfOrder(let what): "\(what) cannot come here"
+        case .checksum(let frame): "checksum mismatch in frame \(frame)"
+        case .unknownType(let type): "unknown frame type \(type)"
+        case .malformed(let reason): "malformed frame body: \(reason)"
+        case .outOfOrder(let what): "protocol violation: \(what)"
         }
     }
 }

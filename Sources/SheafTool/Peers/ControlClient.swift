@@ -1,15 +1,15 @@
 import SheafBytes
 import SheafDocument
 
-/// A command that asks a peer that runs.
+/// The client side of the control socket of a running peer.
 enum ControlClient {
-    /// Sends a request to the peer on the store at `path`, and hands on each line of its answer.
+    /// Sends a request to the peer on the store at `path`; calls `body` with each response line.
     static func ask(
         _ request: Object, ofStore path: String, _ body: (String) -> Void
     ) throws(ToolError) {
         let socket = try ControlSocket.connecting(toStore: path)
         guard socket.write(Value.object(request).json) else {
-            throw .failed("the peer on \(path.shortened(to: ErrorText.limit)) does not listen")
+            throw .failed("the peer on \(path.shortened(to: ErrorText.limit)) does not respond")
         }
         var lines = ControlLines(socket)
         while let line = lines.next() {
@@ -20,10 +20,10 @@ enum ControlClient {
             }
         }
         throw .failed(
-            "the peer on \(path.shortened(to: ErrorText.limit)) has ended before it had answered")
+            "the peer on \(path.shortened(to: ErrorText.limit)) stopped before it had responded")
     }
 
-    /// Asks for one object, and gives the line in which it came, too.
+    /// Requests one object; also returns the line that contained it.
     static func object(
         _ request: Object, ofStore path: String
     ) throws(ToolError) -> (Object, line: String) {
@@ -32,7 +32,7 @@ enum ControlClient {
             if case .object(let object)? = try? Value(json: line) { found = (object, line) }
         }
         guard let found else {
-            throw .failed("the peer on \(path.shortened(to: ErrorText.limit)) gave no answer")
+            throw .failed("the peer on \(path.shortened(to: ErrorText.limit)) sent no response")
         }
         return found
     }
@@ -41,7 +41,7 @@ enum ControlClient {
         guard case .object(let object)? = try? Value(json: text),
             case .string(let message)? = object["message"],
             case .integer(let code)? = object["code"]
-        else { return .failed("the peer gave an answer that cannot be read") }
+        else { return .failed("the peer sent an invalid response") }
         switch ExitCode(rawValue: Int32(truncatingIfNeeded: code)) {
         case .usage: return .usage(message)
         case .damaged: return .damaged(message)

@@ -9,12 +9,14 @@ import SheafStorage
     import Darwin
 #endif
 
-/// Answers the commands that ask a peer that runs, each on a thread of its own.
+/// The server side of the control socket of a running peer; each request has its own thread.
 ///
-/// A command sends one line, which is a JSON object. The answer is `=` and a line of JSON, any number of
-/// times, and then `.`, or `!` and a JSON object that says what was wrong.
+/// A request is one line with a JSON object. The response is any number of lines with `=` and JSON
+/// followed by a line with `.`, or a line with `!` and a JSON object that describes the error.
 final class ControlServer: Sendable {
-    /// Answers one request, line by line; an answer that nobody reads any more returns false.
+    /// A handler of a request, which passes response lines to the closure.
+    ///
+    /// The closure returns whether the client is still connected.
     typealias Handler =
         @Sendable (Object, (String) -> Bool) throws(ToolError) -> Void
 
@@ -23,11 +25,11 @@ final class ControlServer: Sendable {
         var isStopping = false
     }
 
-    /// More at a time wait for their turn.
+    /// Maximum number of concurrent requests; further ones wait.
     private static let mostConversations = 16
-    /// So long somebody may take to say what he wants, or to read on.
+    /// Time that a client has to send its request, and to receive each part of the response.
     private static let patienceSeconds = 10
-    /// For so long errors are sent to commands when the peer stops.
+    /// Time for sending the remaining errors to clients when the peer stops.
     private static let lastWordsNanoseconds: UInt64 = 250_000_000
 
     private let listener: ControlSocket
@@ -35,7 +37,7 @@ final class ControlServer: Sendable {
     private let handler: Handler
     private let state = Monitor(State())
 
-    /// Begins to listen beside the store at `path`.
+    /// Starts listening on the control socket of the store at `path`.
     init(forStore path: String, _ handler: @escaping Handler) throws(ToolError) {
         listener = try ControlSocket.listening(forStore: path)
         self.path = ControlSocket.path(ofStore: path)
@@ -43,15 +45,14 @@ final class ControlServer: Sendable {
         do throws(ThreadRefused) {
             _ = try Thread(name: "sheaf-control") { [self] in listen() }
         } catch {
-            throw .failed("the system has no room for a thread (error \(error.code))")
+            throw .failed("cannot create a thread (error \(error.code))")
         }
     }
 
-    /// Whether the peer is being closed, so that nobody should wait for it.
+    /// Whether the server is stopping, so that requests should not wait.
     var isStopping: Bool { state.withLock(\.isStopping) }
 
-    /// Refuses further commands, and waits for those that are being answered; one that does not read what is
-    /// sent to it is cut off.
+    /// Refuses new requests and waits for the current ones; disconnects clients that do not read.
     func stop() {
         unlink(path)
         let conversations = state.withLock { state in
@@ -76,7 +77,7 @@ final class ControlServer: Sendable {
             let number = accept(listener.descriptor, nil, nil)
             guard number >= 0 else {
                 if errno == EINTR || errno == ECONNABORTED { continue }
-                // There is no room for one more: those who are here make some.
+                // No descriptor is free: wait until a request has ended.
                 guard !state.wait(until: Self.deadline(seconds: 1), while: { !$0.isStopping })
                 else { return }
                 continue
@@ -118,7 +119,7 @@ final class ControlServer: Sendable {
         guard let line = lines.next() else { return }
         do throws(ToolError) {
             guard case .object(let request)? = try? Value(json: line) else {
-                throw .failed("the request is no JSON object")
+                throw .failed("the request is not a JSON object")
             }
             try handler(request) { socket.write("=" + $0) }
             _ = socket.write(".")

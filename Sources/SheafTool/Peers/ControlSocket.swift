@@ -8,13 +8,13 @@ import SheafBytes
     import Darwin
 #endif
 
-/// One end of a conversation between a peer that runs and a command that asks it: lines of text.
+/// A Unix domain socket between a running peer and a command, for lines of text.
 ///
-/// One thread at a time may read, and one may write.
+/// One thread may read while another one writes.
 final class ControlSocket: Sendable {
     let descriptor: Int32
 
-    /// Takes over an open descriptor.
+    /// Takes ownership of an open descriptor.
     init(_ descriptor: Int32) {
         self.descriptor = descriptor
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -24,7 +24,7 @@ final class ControlSocket: Sendable {
         close(descriptor)
     }
 
-    /// Where the peer of a store listens: beside the store, whatever its directory is called.
+    /// Returns the path of the control socket: the resolved path of the store and `.peer`.
     static func path(ofStore path: String) -> String {
         var resolved = path
         if let real = realpath(path, nil) {
@@ -34,52 +34,53 @@ final class ControlSocket: Sendable {
         return resolved + ".peer"
     }
 
-    /// Asks the peer that has the store at `path`.
+    /// Connects to the peer that has opened the store at `path`.
     static func connecting(toStore path: String) throws(ToolError) -> ControlSocket {
         let socket = try make()
-        let place = self.path(ofStore: path)
-        let isThere = try withAddress(place) { connect(socket.descriptor, $0, $1) == 0 }
+        let socketPath = self.path(ofStore: path)
+        let isThere = try withAddress(socketPath) { connect(socket.descriptor, $0, $1) == 0 }
         guard isThere else {
             switch errno {
             case ENOENT, ECONNREFUSED, ENOTDIR:
                 throw .failed(
-                    "no peer runs on the store at \(path.shortened); 'sheaf peer serve \(path.shortened) ...' starts one"
+                    "no peer is running on the store at \(path.shortened); start one with 'sheaf peer serve \(path.shortened) ...'"
                 )
             default:
                 throw .failed(
-                    "cannot ask the peer at \(place.shortened(to: ErrorText.limit)): \(systemText())"
+                    "cannot connect to the peer at \(socketPath.shortened(to: ErrorText.limit)): \(systemText())"
                 )
             }
         }
         return socket
     }
 
-    /// Listens for who wants to ask the peer of the store at `path`, which this process has opened.
+    /// Listens on the control socket of the store at `path`, which this process has opened.
     static func listening(forStore path: String) throws(ToolError) -> ControlSocket {
         let socket = try make()
-        let place = self.path(ofStore: path)
+        let socketPath = self.path(ofStore: path)
         var status = stat()
-        // Who has the store has its socket, so one that is there is left of a process that is gone.
-        if lstat(place, &status) == 0 {
+        // The store is locked by this process, so an existing socket was left by a process that has
+        // ended.
+        if lstat(socketPath, &status) == 0 {
             guard status.st_mode & S_IFMT == S_IFSOCK else {
                 throw .failed(
-                    "\(place.shortened(to: ErrorText.limit)) exists and is no socket; a peer needs this path for its control socket, so move the file away"
+                    "\(socketPath.shortened(to: ErrorText.limit)) exists and is not a socket; move it away: the peer needs this path for its control socket"
                 )
             }
-            unlink(place)
+            unlink(socketPath)
         }
-        guard try withAddress(place, { bind(socket.descriptor, $0, $1) == 0 }),
-            // Before anybody can connect.
-            chmod(place, 0o600) == 0, listen(socket.descriptor, 16) == 0
+        guard try withAddress(socketPath, { bind(socket.descriptor, $0, $1) == 0 }),
+            // The mode is set before `listen`, when no client can connect yet.
+            chmod(socketPath, 0o600) == 0, listen(socket.descriptor, 16) == 0
         else {
             throw .failed(
-                "commands cannot ask the peer at \(place.shortened(to: ErrorText.limit)): \(systemText())"
+                "cannot listen on the control socket \(socketPath.shortened(to: ErrorText.limit)): \(systemText())"
             )
         }
         return socket
     }
 
-    /// Sets for how long a call may wait for the other end.
+    /// Sets the timeout of each read and write.
     func setPatience(seconds: Int) {
         var patience = timeval()
         patience.tv_sec = seconds
@@ -89,17 +90,17 @@ final class ControlSocket: Sendable {
         }
     }
 
-    /// Reads nothing more; what is written still arrives.
+    /// Shuts down the receiving direction; bytes written are still delivered.
     func endReading() {
         shutdown(descriptor, Int32(SHUT_RD))
     }
 
-    /// Ends the conversation for both ends.
+    /// Shuts down both directions.
     func end() {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Sends a line; false where the other end is gone.
+    /// Writes a line; returns false if the other end is closed.
     func write(_ line: String) -> Bool {
         let bytes = Array(line.utf8) + [0x0A]
         var done = 0
@@ -126,7 +127,7 @@ final class ControlSocket: Sendable {
         #else
             let number = socket(AF_UNIX, SOCK_STREAM, 0)
         #endif
-        guard number >= 0 else { throw .failed("the system has no socket: \(systemText())") }
+        guard number >= 0 else { throw .failed("cannot create a socket: \(systemText())") }
         return ControlSocket(number)
     }
 
@@ -138,8 +139,8 @@ final class ControlSocket: Sendable {
         let limit = MemoryLayout.size(ofValue: address.sun_path) - 1
         guard path.utf8.count <= limit else {
             throw .failed(
-                "\(path.shortened(to: ErrorText.limit)) has \(path.utf8.count) bytes, and the socket of a peer at most \(limit): "
-                    + "a store with a shorter path is right")
+                "\(path.shortened(to: ErrorText.limit)) has \(path.utf8.count) bytes, and a socket path at most \(limit); "
+                    + "use a store with a shorter path")
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
         return withUnsafePointer(to: &address) { pointer in
@@ -150,9 +151,9 @@ final class ControlSocket: Sendable {
     }
 }
 
-/// Cuts what comes into lines.
+/// The lines received on a control socket.
 struct ControlLines {
-    /// A line that is longer is refused: more than any document has.
+    /// Maximum length of a line, which exceeds that of any document.
     static let maximumLength = 64 << 20
 
     private let socket: ControlSocket
@@ -163,7 +164,7 @@ struct ControlLines {
         self.socket = socket
     }
 
-    /// The next line; none where the other end is gone, silent for too long, or talks too much.
+    /// Returns the next line; nil if the connection ends, times out, or sends an overlong line.
     mutating func next() -> String? {
         var seen = start
         while true {
@@ -186,7 +187,7 @@ struct ControlLines {
     }
 }
 
-/// What the system says about the last call that failed.
+/// Returns the system's message for the current `errno`.
 func systemText() -> String {
     String(cString: strerror(errno))
 }

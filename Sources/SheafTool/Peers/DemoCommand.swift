@@ -2,15 +2,15 @@ import Sheaf
 import SheafDocument
 
 extension Command {
-    /// Shows what peers do.
+    /// The command `sheaf demo`.
     static let demo = Command(
-        name: "demo", summary: "let three peers edit while they are apart, and meet",
+        name: "demo", summary: "show three peers that edit offline and sync",
         operands: [], options: [.json],
         details: """
-            Three peers in the memory of this process: nothing is written to the disk, and nothing
-            sent. They share a document, part, edit it each in their own way, and meet again.
+            Runs three peers in the memory of this process, without disk or network. They sync a
+            document, disconnect, edit it concurrently, and sync again.
 
-            JSON keys: step (a sentence), peer, document; what does not belong to a step is null.
+            JSON keys: step (a sentence), peer, document. Keys that do not apply are null.
             """,
         run: { (arguments, output) throws(ToolError) in
             let isJSON = arguments.has("json")
@@ -20,9 +20,9 @@ extension Command {
         })
 }
 
-/// Three peers that part and meet.
+/// The demonstration of three peers that disconnect, write and reconnect.
 struct Demo {
-    /// Something to read: what happened, or what a peer has.
+    /// A line of output: a sentence, or a document of a peer.
     struct Step: Sendable {
         var sentence: String?
         var peer: String?
@@ -51,7 +51,7 @@ struct Demo {
     private var peers: [Peer] = []
     private var steps: [Step] = []
 
-    /// Lets the three play, and says what they did.
+    /// Runs the demonstration and returns its output.
     static func play() async throws -> [Step] {
         var demo = Demo()
         do {
@@ -83,19 +83,19 @@ struct Demo {
                 + "'bring': {'rope': 1}})")
         try await agree()
         try await show()
-        say("They part, and each of them edits the trip.")
+        say("They disconnect, and each peer edits the trip.")
         for pair in [(0, 1), (1, 2)] { network.disconnect(peers[pair.0].key, peers[pair.1].key) }
         try await execute(0, "UPDATE trips SET days = 5 WHERE _id = 'alps'")
         try await execute(1, "UPDATE trips SET bring.tent = 1 WHERE _id = 'alps'")
         try await execute(2, "UPDATE trips SET place = 'Zermatt' WHERE _id = 'alps'")
         try await execute(2, "INSERT INTO trips DOCUMENTS ({'_id': 'sea', 'days': 2})")
         try await show()
-        say("They meet again. Nobody's edit is lost, and all three have the same:")
+        say("They reconnect. No edit is lost, and all three have the same documents:")
         connect()
         try await agree()
         try await show()
         let checksum = try peers[0].sync.checksum(of: "SELECT * FROM trips")
-        say("The checksum of the trips is \(checksum) on each of them.")
+        say("The checksum of the trips is \(checksum) on all three peers.")
     }
 
     private mutating func say(_ sentence: String) {
@@ -119,13 +119,15 @@ struct Demo {
         }
     }
 
-    /// Returns when all have the same; nobody writes meanwhile, so then each has what all have written.
+    /// Waits until all checksums are equal.
+    ///
+    /// No peer writes during the wait, so each of them then has all writes.
     private func agree() async throws {
         for _ in 0..<Self.mostLooks {
             let checksums = try peers.map { try $0.sync.checksum(of: "SELECT * FROM trips") }
             if Set(checksums).count == 1 { return }
             try await Task.sleep(for: .milliseconds(5))
         }
-        throw ToolError.failed("the three peers did not agree within ten seconds")
+        throw ToolError.failed("timeout: the three peers did not converge within 10 s")
     }
 }

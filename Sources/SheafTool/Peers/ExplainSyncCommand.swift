@@ -1,7 +1,7 @@
 import Sheaf
 import SheafDocument
 
-/// `sheaf explain-sync`.
+/// The implementation of `sheaf explain-sync`.
 enum ExplainSyncCommand {
     @Sendable static func run(
         _ arguments: Arguments, _ output: Output
@@ -23,18 +23,18 @@ enum ExplainSyncCommand {
     private static func lines(_ answer: Object) throws(ToolError) -> [String] {
         let presence = try answer.text("document")
         let commit = answer.number("commit")
-        let touched = commit.map { ", touched last by commit \($0)" } ?? ""
+        let touched = commit.map { ", last changed by commit \($0)" } ?? ""
         let mayGo =
             answer.isTrue("isShared") && answer.isTrue("mayRead") && answer.isTrue("maySend")
         let isWanted = presence != "present" || !answer.texts("matching").isEmpty
-        let isTelling = answer.number("queries") != nil
+        let hasSubscribed = answer.number("queries") != nil
         func progress(_ name: String) -> String {
             guard let reached = answer.number(name) else {
-                return isTelling ? "no" : "not known before the peer says what it wants"
+                return hasSubscribed ? "no" : "unknown until the peer sends its subscriptions"
             }
-            guard isTelling else { return "what it wanted, up to commit \(reached)" }
+            guard hasSubscribed else { return "what it subscribed to, up to commit \(reached)" }
             guard mayGo, isWanted, let commit else {
-                return "no; what may go there was, up to commit \(reached)"
+                return "no; the documents it may have were, up to commit \(reached)"
             }
             return reached >= commit
                 ? "yes, up to commit \(reached)" : "up to commit \(reached) only"
@@ -62,11 +62,11 @@ enum ExplainSyncCommand {
 
     private static func matching(_ answer: Object, _ presence: String) -> String {
         guard let count = answer.number("queries") else {
-            return "the peer has not said what it wants"
+            return "unknown: the peer has not sent its subscriptions"
         }
         switch presence {
-        case "missing": return "there is nothing to match"
-        case "deleted": return "what is deleted goes to those who had it"
+        case "missing": return "no such document"
+        case "deleted": return "a deletion is sent to peers that received the document"
         default: break
         }
         let queries = answer.texts("matching")
@@ -74,18 +74,18 @@ enum ExplainSyncCommand {
         return "by none of " + (count == 1 ? "its 1 query" : "its \(count) queries")
     }
 
-    /// What is wrong with the clocks, and with the stamps of the document; nothing where all is right.
+    /// Returns warnings about the clocks and the stamps of the document, or no lines.
     private static func clock(_ answer: Object) -> [String] {
         var lines = answer.texts("clock").map { "clock: \($0)" }
         if answer.number("setAsideUntilMilliseconds") != nil {
             lines.append(
-                "set aside: what the peer has of the document is stamped too far ahead of the clock "
-                    + "here; it is taken when the clock has come to that time, or when it is repaired"
+                "quarantined: the peer's version is stamped too far ahead of the local clock; it "
+                    + "is applied when the clock reaches that time, or after it is repaired"
             )
         }
         if let ahead = answer.number("aheadMilliseconds") {
             lines.append(
-                "stamped: \(ClockReport.text(UInt64(clamping: ahead))) ahead of the clock here")
+                "stamped: \(ClockReport.text(UInt64(clamping: ahead))) ahead of the local clock")
         }
         return lines
     }
@@ -94,8 +94,8 @@ enum ExplainSyncCommand {
         if !answer.isTrue("isShared") {
             return "no, the collection has the sync scope \(try answer.text("scope"))"
         }
-        if !answer.isTrue("mayRead") { return "no, the peer's grant does not let it read this" }
-        if !answer.isTrue("maySend") { return "no, this peer's grant does not let it write this" }
+        if !answer.isTrue("mayRead") { return "no, the peer's grant does not permit reading it" }
+        if !answer.isTrue("maySend") { return "no, this peer's grant does not permit writing it" }
         return "yes"
     }
 }

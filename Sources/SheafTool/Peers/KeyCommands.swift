@@ -4,14 +4,14 @@ import SheafNetwork
 import SheafStorage
 
 extension Command {
-    /// Makes the key of a peer or of an authority.
+    /// The command `sheaf keygen`.
     static let keygen = Command(
-        name: "keygen", summary: "make the key of a peer, or of an authority", operands: ["FILE"],
+        name: "keygen", summary: "create a key for a peer or an authority", operands: ["FILE"],
         options: [.json],
         details: """
-            Writes a new file that its owner alone can read, and prints the public key (pk:...), by
-            which others know who has it. A file that is there is never replaced. It is what
-            'openssl genpkey -algorithm ed25519' writes.
+            Writes a secret key to a new file that only its owner can read, in the format of
+            'openssl genpkey -algorithm ed25519', and prints the public key (pk:...), which
+            identifies the peer. An existing file is never overwritten.
 
             JSON keys: key.
             """,
@@ -25,34 +25,34 @@ extension Command {
             return .ok
         })
 
-    /// Signs what a peer may do.
+    /// The command `sheaf grant`.
     static let grant = Command(
-        name: "grant", summary: "sign what a peer may read and write",
+        name: "grant", summary: "sign the read and write rights of a peer",
         operands: ["AUTHORITY", "PEER"],
         options: [
             .database,
             Option(
                 name: "read", value: "COLLECTION=CONDITION", isRepeatable: true,
-                summary: "let it read what matches, such as \"cars=owner = 'ann'\""),
+                summary: "permit reading documents that match, such as \"cars=owner = 'ann'\""),
             Option(
                 name: "write", value: "COLLECTION=CONDITION", isRepeatable: true,
-                summary: "let it write what matches; \"cars=true\" is the whole collection"),
-            Option(name: "all", summary: "let it read and write everything"),
-            Option(name: "days", value: "DAYS", summary: "for so many days, and not for 30"),
+                summary: "permit writing documents that match; \"cars=true\" matches all"),
+            Option(name: "all", summary: "permit reading and writing everything"),
+            Option(name: "days", value: "DAYS", summary: "set the validity period (default: 30)"),
             .json,
         ],
         details: """
-            AUTHORITY is the file with the key of who grants, of 'sheaf keygen'; PEER is the public
-            key (pk:...) of who is granted. Prints the grant as one line, which goes into the file
-            that the peer shows with --grant. It is no secret: only who has the key can use it.
-            What is not named cannot be read or written.
+            AUTHORITY is the key file of the authority, created by 'sheaf keygen'; PEER is the
+            public key (pk:...) of the peer. Prints the grant on one line, for the file that the
+            peer passes to --grant. A grant is not secret: only the owner of the key can use it.
+            Collections that are not listed can be neither read nor written.
 
             JSON keys: grant, authority, peer, from, fromMilliseconds, until, untilMilliseconds.
             """,
         run: GrantCommand.run)
 }
 
-/// `sheaf grant`.
+/// The implementation of `sheaf grant`.
 enum GrantCommand {
     private static let mostDays: UInt64 = 36_500
     private static let millisecondsADay: UInt64 = 86_400_000
@@ -66,7 +66,7 @@ enum GrantCommand {
         let database = try arguments.required("database", "ID")
         let days = try arguments.number("days") ?? 30
         guard 1...mostDays ~= days else {
-            throw .usage("--days is 1 to \(mostDays), not \(days)")
+            throw .usage("--days must be 1 to \(mostDays), not \(days)")
         }
         let rights = try rights(arguments)
         let file = arguments.operands[0]
@@ -92,17 +92,17 @@ enum GrantCommand {
         return .ok
     }
 
-    /// What is granted; nothing stands for everything.
+    /// Returns the rights from the options; nil grants everything.
     private static func rights(_ arguments: Arguments) throws(ToolError) -> PeerRights? {
         let (read, write) = (arguments.allValues("read"), arguments.allValues("write"))
         guard !arguments.has("all") else {
             guard read.isEmpty, write.isEmpty else {
-                throw .usage("--all is everything, so --read and --write add nothing to it")
+                throw .usage("--all includes --read and --write; give it alone")
             }
             return nil
         }
         guard !read.isEmpty || !write.isEmpty else {
-            throw .usage("nothing is granted: --read, --write or --all says what is")
+            throw .usage("no rights given; use --read, --write or --all")
         }
         let rights = PeerRights(
             read: try rules(read, of: "--read"), write: try rules(write, of: "--write"))
@@ -119,18 +119,18 @@ enum GrantCommand {
             let name = String(parts[0])
             guard parts.count == 2, !name.isEmpty, !parts[1].isEmpty else {
                 throw .usage(
-                    "\(option) needs a collection and a condition, such as \"cars=owner = 'ann'\" "
+                    "\(option) requires COLLECTION=CONDITION, such as \"cars=owner = 'ann'\" "
                         + "or \"cars=true\", not '\(word.shortened)'")
             }
             guard rules[name] == nil else {
-                throw .usage("\(option) names '\(name.shortened)' twice; OR joins conditions")
+                throw .usage("\(option) sets '\(name.shortened)' twice; combine conditions with OR")
             }
             rules[name] = String(parts[1])
         }
         return rules
     }
 
-    /// Asks what will read the rules whether it can: who is refused by them later cannot mend them.
+    /// Throws if a condition cannot be evaluated; the peer could not correct it in its grant.
     private static func check(_ rights: PeerRights) throws(ToolError) {
         let peer = try waitFor {
             try await Peer.inMemory(configuration: PeerConfiguration(databaseID: ""))
@@ -143,7 +143,7 @@ enum GrantCommand {
             let query = Query(verbatim: "SELECT * FROM `\(quoted)` WHERE \(condition)")
             do { _ = try peer.sync.checksum(of: query) } catch {
                 let message = ToolError(error).message
-                throw .usage("the condition on \(name.shortened) cannot be granted: \(message)")
+                throw .usage("invalid condition for \(name.shortened): \(message)")
             }
         }
         try waitFor { try await peer.close() }

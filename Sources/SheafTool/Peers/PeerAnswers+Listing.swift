@@ -2,16 +2,16 @@ import Sheaf
 import SheafDocument
 import SheafNetwork
 
-/// Who is there, near and far.
+/// The list of peers, connected or reachable through other peers.
 extension PeerAnswers {
-    /// A line for each peer that was met or is reached, and for each address that is tried.
+    /// Returns a line per connected, former or reachable peer, and per address being dialed.
     func rows() throws(ToolError) -> [String] {
         let surveys = try asTool { try peer.sync.surveys() }
         let graph = peer.presence.graph
         let links = transport.links
         var rows: [String] = []
         for survey in surveys {
-            let link = links.first { link in
+            let connection = links.first { link in
                 if case .connected(let key, _) = link.state { return key == survey.key.bytes }
                 return false
             }
@@ -22,8 +22,8 @@ extension PeerAnswers {
             row.add("isServer", survey.isServer)
             row.add(
                 "state", survey.isConnected ? "connected" : reached == nil ? "gone" : "reached")
-            row.add("address", link?.address)
-            row.add("isOutgoing", raw: link.map { "\($0.isOutgoing)" } ?? "null")
+            row.add("address", connection?.address)
+            row.add("isOutgoing", raw: connection.map { "\($0.isOutgoing)" } ?? "null")
             row.add("reason", survey.isConnected ? nil : survey.lastCloseReason)
             add(reached, to: &row)
             rows.append(row.closed)
@@ -44,7 +44,7 @@ extension PeerAnswers {
         return rows + links.compactMap(row(of:))
     }
 
-    /// What the graph of the mesh has of a peer.
+    /// Adds the peer's entry in the presence graph.
     private func add(_ peer: PresencePeer?, to row: inout JSONLine) {
         row.add("distance", raw: peer.map { "\($0.distance)" } ?? "null")
         row.add(
@@ -53,7 +53,7 @@ extension PeerAnswers {
         row.add("metadata", raw: peer.map { Value.object($0.metadata).json } ?? "null")
     }
 
-    /// An address that is tried.
+    /// Returns the line of an address being dialed, nil for an established connection.
     private func row(of link: NetworkLink) -> String? {
         let (state, reason): (String, String?)
         switch link.state {

@@ -5,16 +5,16 @@ import SheafNetwork
 import SheafQuery
 import SheafStorage
 
-/// Answers what commands ask of a peer that runs.
+/// The handler of requests to a running peer.
 final class PeerAnswers: Sendable {
-    /// So often it is looked whether peers have a commit.
+    /// Interval between checks whether peers have received a commit.
     private static let stepNanoseconds: UInt64 = 10_000_000
 
     let peer: Peer
     let transport: TCPTransport
     private struct State: Sendable {
         var isStopping = false
-        /// The statements that run.
+        /// The running statements.
         var statements: Set<Task<Void, Never>> = []
     }
 
@@ -26,7 +26,7 @@ final class PeerAnswers: Sendable {
         self.transport = transport
     }
 
-    /// Cancels statements and waits; each fails with an error that says that the peer stops.
+    /// Cancels statements and waits; each fails with an error that the peer is stopping.
     func stop() {
         evaluationStop.set()
         let statements = state.withLock { state in
@@ -37,7 +37,7 @@ final class PeerAnswers: Sendable {
         for statement in statements { statement.cancel() }
     }
 
-    /// Answers one request.
+    /// Handles one request.
     func answer(_ request: Object, _ write: (String) -> Bool) throws(ToolError) {
         switch try request.text("do") {
         case "list": for row in try rows() { guard write(row) else { return } }
@@ -48,7 +48,7 @@ final class PeerAnswers: Sendable {
             }
             _ = write(try status())
         case "explain": _ = write(try explain(request))
-        case let other: throw .failed("the peer does not know what '\(other.shortened)' is")
+        case let other: throw .failed("unknown request '\(other.shortened)'")
         }
     }
 
@@ -80,7 +80,7 @@ final class PeerAnswers: Sendable {
         _ = write(line.closed)
     }
 
-    /// Keeps the thread until a task has ended, which is cancelled when the peer stops.
+    /// Blocks the thread until a task has ended; the task is canceled when the peer stops.
     private func untilStopped<Value: Sendable>(
         _ body: @escaping @Sendable () async throws -> Value
     ) throws(ToolError) -> Value {
@@ -96,12 +96,12 @@ final class PeerAnswers: Sendable {
         }) {
             do { return try await body() } catch {
                 guard Task.isCancelled else { throw error }
-                throw ToolError.failed("the peer stops, and has cancelled the statement")
+                throw ToolError.failed("the peer is stopping and has canceled the statement")
             }
         }
     }
 
-    // MARK: How far others are
+    // MARK: Status
 
     private func status() throws(ToolError) -> String {
         var line = JSONLine()
@@ -147,11 +147,11 @@ final class PeerAnswers: Sendable {
         return line.closed
     }
 
-    /// Waits until others have a commit: a named one, or all who are there and want something.
+    /// Waits until a commit has reached the requested peer, or all connected subscribers.
     private func wait(for commit: UInt64, _ request: Object) throws(ToolError) {
         let newest = peer.sync.newestCommit
         guard commit <= newest else {
-            throw .failed("there is no commit \(commit) here yet; the newest is \(newest)")
+            throw .failed("commit \(commit) does not exist yet; the newest is \(newest)")
         }
         var only: PeerKey?
         if request["peer"] != nil {
@@ -168,12 +168,12 @@ final class PeerAnswers: Sendable {
             let now = Clock.system.monotonicNanoseconds()
             guard now < end else {
                 let lack = only.map { "\($0) does not have" } ?? "not all peers have"
-                throw .failed("\(lack) commit \(commit) after \(seconds) s")
+                throw .failed("timeout: \(lack) commit \(commit) after \(seconds) s")
             }
             let isOver = state.wait(until: min(end, now + Self.stepNanoseconds)) {
                 !$0.isStopping
             }
-            guard !isOver else { throw .failed("the peer stops") }
+            guard !isOver else { throw .failed("the peer is stopping") }
         }
     }
 
@@ -183,7 +183,7 @@ final class PeerAnswers: Sendable {
             guard let refused = survey.refused.first(where: { $0.concerns(commit) }) else {
                 continue
             }
-            throw .failed("commit \(commit) was not taken as it is: \(refused)")
+            throw .failed("commit \(commit) was refused in part: \(refused)")
         }
         if let only { return surveys.first { $0.key == only }?.syncedUpTo ?? 0 >= commit }
         let wanting = surveys.filter { $0.isConnected && !($0.wants ?? []).isEmpty }
@@ -200,10 +200,10 @@ final class PeerAnswers: Sendable {
         let found = try asTool { try peer.sync.explanation(of: collection, id, for: key) }
         guard let found else {
             let reasons = peer.presence.unreachableAddresses.map {
-                "; \($0.address) was not reached: \($0.reason)"
+                "; \($0.address) is unreachable: \($0.reason)"
             }
             throw .failed(
-                "\(key) was not met since this peer was started; 'sheaf peer list' says who was"
+                "no connection to \(key) since this peer was started; see 'sheaf peer list'"
                     + reasons.prefix(4).joined())
         }
         var line = JSONLine()
@@ -226,7 +226,7 @@ final class PeerAnswers: Sendable {
         return line.closed
     }
 
-    /// The documents that a peer has refused, as JSON.
+    /// Returns the documents refused by a peer, as JSON.
     private static func refused(_ writes: [RefusedWrite]) -> String {
         let entries = writes.map { write in
             var entry = JSONLine()
@@ -240,15 +240,15 @@ final class PeerAnswers: Sendable {
 }
 
 extension Object {
-    /// A field that is a text.
+    /// Returns the string in a field; throws if there is none.
     func text(_ name: String) throws(ToolError) -> String {
         guard case .string(let text)? = self[name] else {
-            throw .failed("'\(name.shortened)' is missing, or no text")
+            throw .failed("the field '\(name.shortened)' is missing or not a string")
         }
         return text
     }
 
-    /// A field that is a number; none where it is something else.
+    /// Returns the integer in a field, or nil.
     func number(_ name: String) -> Int64? {
         if case .integer(let number)? = self[name] { number } else { nil }
     }
@@ -258,13 +258,13 @@ extension Object {
         if case .bool(true)? = self[name] { true } else { false }
     }
 
-    /// The objects that are in a field.
+    /// Returns the objects in an array field.
     func objects(_ name: String) -> [Object] {
         guard case .array(let values)? = self[name] else { return [] }
         return values.compactMap { if case .object(let object) = $0 { object } else { nil } }
     }
 
-    /// The texts that are in a field.
+    /// Returns the strings in an array field.
     func texts(_ name: String) -> [String] {
         guard case .array(let values)? = self[name] else { return [] }
         return values.compactMap { if case .string(let text) = $0 { text } else { nil } }

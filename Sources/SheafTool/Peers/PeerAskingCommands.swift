@@ -1,37 +1,37 @@
 import SheafDocument
 
 extension Command {
-    /// Lists the peers of a peer that runs.
+    /// The command `sheaf peer list`.
     static let peerList = Command(
-        name: "peer list", summary: "list the peers that a running peer knows", operands: ["PATH"],
+        name: "peer list", summary: "list the peers of a running peer", operands: ["PATH"],
         options: [.json],
         details: """
-            Asks the process that runs 'sheaf peer serve' or 'sheaf peer connect' on the store. A
-            line for each peer that was met since it began, for each one that is reached over
-            others, and for each address that is tried. What peers are called that are reached over
-            others, and how they are connected, is what others say.
+            Connects to the process that runs 'sheaf peer serve' or 'sheaf peer connect' on the
+            store. There is a line for each peer connected since it started, for each peer
+            reachable through others, and for each address being dialed. Names and connections of
+            peers that are reachable through others are reported by those peers.
 
             JSON keys: peer (a public key), name, isServer, state (connected, reached, gone,
-            waiting or connecting), address, isOutgoing (whether this side has connected), reason,
-            distance (over how many connections it is reached), connections (with which peers),
-            metadata. What is not known is null.
+            waiting or connecting), address, isOutgoing (whether this peer opened the connection),
+            reason, distance (the number of connections on the path), connections (the keys of
+            the adjacent peers), metadata. Unknown values are null.
             """,
         run: PeerListCommand.run)
 
-    /// Runs a statement where a peer has the store.
+    /// The command `sheaf peer execute`.
     static let peerExecute = Command(
         name: "peer execute", summary: "run a statement in a running peer",
         operands: ["PATH", "STATEMENT"],
         options: [
             Option(
                 name: "arg", value: "NAME=JSON", isRepeatable: true,
-                summary: "the value of the parameter :NAME")
+                summary: "set the parameter :NAME")
         ],
         details: """
-            As 'sheaf query PATH STATEMENT --mode json', for a store that a peer has: prints JSON,
-            a row a line, and of a statement that writes a last line with the keys commit, changed
-            and ids. STATEMENT - is read from standard input. What was written is on the disk of
-            this peer; 'sheaf sync status PATH --wait COMMIT' waits until others have it.
+            Like 'sheaf query PATH STATEMENT --mode json', for a store opened by a running peer:
+            prints one row per line as JSON. The last line of a statement that writes has the keys
+            commit, changed and ids. STATEMENT - reads standard input. Changes are durable on this
+            peer; 'sheaf sync status PATH --wait COMMIT' waits until other peers have them.
             """,
         run: { (arguments, output) throws(ToolError) in
             let values = try StatementInput.arguments(arguments.allValues("arg"))
@@ -48,23 +48,23 @@ extension Command {
             return .ok
         })
 
-    /// Says how far peers are.
+    /// The command `sheaf sync status`.
     static let syncStatus = Command(
-        name: "sync status", summary: "say how far a running peer and its peers are",
+        name: "sync status", summary: "show the sync progress of a running peer",
         operands: ["PATH"],
         options: [
             Option(
-                name: "wait", value: "COMMIT", summary: "wait until peers have this commit first"),
-            Option(name: "peer", value: "KEY", summary: "wait for this peer alone"),
+                name: "wait", value: "COMMIT", summary: "wait until the peers have this commit"),
+            Option(name: "peer", value: "KEY", summary: "wait for this peer only"),
             Option(
-                name: "timeout", value: "SECONDS", summary: "wait for so long, and not for 60 s"),
+                name: "timeout", value: "SECONDS", summary: "set the time limit (default: 60)"),
             .json,
         ],
         details: """
-            Peers that have the same have the same checksum of a subscription. With --wait, all
-            peers that are connected and have subscribed to something have to have the commit, or
-            all of it that they may have, on their disks; at least one has to be there. Time that
-            passes before is exit code 1.
+            Peers with the same documents report the same checksum of a subscription. --wait waits
+            until the commit, or the part of it that the peer may have, is durable on every
+            connected peer with subscriptions; there must be at least one. The exit code is 1 if
+            the time limit expires.
 
             JSON keys: key (of this peer), commit (the newest), subscriptions (with query,
             documents and checksum) and peers (with peer, name, isConnected, syncedUpTo, wants,
@@ -72,19 +72,20 @@ extension Command {
             """,
         run: SyncStatusCommand.run)
 
-    /// Says what became of a document on its way to a peer.
+    /// The command `sheaf explain-sync`.
     static let explainSync = Command(
-        name: "explain-sync", summary: "say why a peer has a document, or has it not",
+        name: "explain-sync", summary: "explain why a peer has or does not have a document",
         operands: ["PATH", "COLLECTION", "ID", "PEER"], options: [.json],
         details: """
-            ID is JSON; what is no JSON is taken for a string. PEER is a public key, as 'sheaf peer
-            list' has it. Asks the process that runs the peer on the store whether the document is
-            matched by what the other peer has subscribed to, may go there, was sent, and is there.
+            ID is JSON; if it is not valid JSON, it is a string. PEER is a public key, as printed by
+            'sheaf peer list'. Reports whether the document matches the subscriptions of the peer,
+            whether it may be sent, and whether it was sent and acknowledged. Requires a running
+            peer on the store.
 
-            JSON keys: document (present, deleted or missing), commit (the newest that has touched
-            it), isConnected, queries (how many the peer has subscribed to), matching (a list of
-            queries), scope, isShared, mayRead (by the rules for the peer), maySend (by those for
-            this one), sentUpTo, acknowledgedUpTo (commits). What is not known is null.
+            JSON keys: document (present, deleted or missing), commit (the last that changed it),
+            isConnected, queries (the number of subscriptions of the peer), matching (an array of
+            queries), scope, isShared, mayRead (by the peer's grant), maySend (by this peer's
+            grant), sentUpTo, acknowledgedUpTo (commits). Unknown values are null.
             """,
         run: ExplainSyncCommand.run)
 }

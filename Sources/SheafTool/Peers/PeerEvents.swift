@@ -1,10 +1,10 @@
 import Sheaf
 
-/// Prints what happens to a peer that runs, a line for each event.
+/// The output of the events of a running peer, one line per event.
 struct PeerEvents: Sendable {
     let isJSON: Bool
 
-    /// Prints what happens to the connections of the peer.
+    /// Prints a connection event.
     func note(_ event: PeerTransportEvent) {
         switch event {
         case .listening(let address):
@@ -32,9 +32,9 @@ struct PeerEvents: Sendable {
         }
     }
 
-    /// Another peer that has the key of this one.
+    /// Prints a conflict with another peer that has the same key.
     func note(_ conflict: PeerKeyConflict) {
-        let reason = "\(conflict); each peer needs a key of its own, of 'sheaf keygen'"
+        let reason = "\(conflict); each peer needs its own key, see 'sheaf keygen'"
         write(
             "conflict", [("peer", conflict.key.description), ("reason", reason)],
             "conflict: \(reason)")

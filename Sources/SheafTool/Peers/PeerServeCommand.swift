@@ -3,27 +3,26 @@ import SheafNetwork
 import SheafStorage
 
 extension Command {
-    /// Runs a peer that others connect to.
+    /// The command `sheaf peer serve`.
     static let peerServe = Command(
-        name: "peer serve", summary: "share a store with other peers, until it is interrupted",
+        name: "peer serve", summary: "sync a store with other peers until interrupted",
         operands: ["PATH"], options: [.listen] + Option.peer + [.json],
         details: """
-            The store is made where there is none. Without --shared-key and --authority only peers
-            on this machine are talked to. Nothing is fetched that --subscribe does not ask for;
-            others get what they ask for, as far as their grants go.
+            Creates the store if it does not exist. Without --shared-key or --authority, only peers
+            on this machine can connect. Documents are received for --subscribe only, and sent to
+            other peers according to their subscriptions and grants.
 
-            A subscription is SELECT * FROM a collection, with or without WHERE, ORDER BY and LIMIT,
+            A subscription is SELECT * FROM a collection, with optional WHERE, ORDER BY and LIMIT,
             as with dql_restrict_subscriptions = false.
 
-            A line is printed for each event: listening, connected, disconnected, refused,
-            unreachable, and conflict, where another peer has the key of this one. Warnings and
-            errors of the store go to standard error, such as the reasons of ended connections, and
-            clocks that differ. SIGINT and SIGTERM close the store: the command ends within 2
-            seconds, whatever it is doing. Statements of 'sheaf peer execute' that run then fail, and
-            documents that other peers have sent and that are not written yet are sent again the next
-            time. While the peer runs it has the store: 'sheaf peer list', 'sheaf peer execute',
-            'sheaf sync status' and 'sheaf explain-sync' ask it, through
-            the socket PATH.peer, which is its owner's alone.
+            Prints one line per event: listening, connected, disconnected, refused, unreachable, and
+            conflict if another peer has the same key. Warnings and errors of the store go to
+            standard error, such as the reasons of closed connections and clock differences. SIGINT
+            and SIGTERM close the store; the command ends within 2 seconds. Running statements of
+            'sheaf peer execute' then fail, and received documents that are not written yet are
+            sent again later. While the peer runs, it has the store locked; 'sheaf peer list',
+            'sheaf peer execute', 'sheaf sync status' and 'sheaf explain-sync' connect to it
+            through the socket PATH.peer, which only its owner can access.
 
             JSON keys: event, address, peer (a public key), reason.
             """,
@@ -31,26 +30,25 @@ extension Command {
             try PeerRun(arguments, listens: true).run()
         })
 
-    /// Runs a peer that connects to others.
+    /// The command `sheaf peer connect`.
     static let peerConnect = Command(
-        name: "peer connect", summary: "share a store with peers that listen",
+        name: "peer connect", summary: "sync a store with peers that listen",
         operands: ["PATH"],
         options: Option.peer + [
             Option(
                 name: "until-synced",
-                summary: "end when all was taken and given that there is"),
+                summary: "exit when all documents are received and sent"),
             Option(
                 name: "timeout", value: "SECONDS",
-                summary: "give up after so long with --until-synced"),
+                summary: "fail after this time with --until-synced"),
             .json,
         ],
         details: """
-            As 'sheaf peer serve', without listening. With --until-synced the command ends when
-            each peer of --connect is there, this one has all that it wants of them, and they have
-            all that they want of this one; a peer that has subscribed to nothing wants nothing.
-            Where no --subscribe is given, only what a peer has subscribed to can tell that it
-            was served: so one is waited for that subscribes. A --timeout that passes is exit
-            code 1.
+            Like 'sheaf peer serve', without listening. With --until-synced the command ends when
+            it is connected to each peer of --connect, has received everything it subscribes to,
+            and has sent everything they subscribe to. Without --subscribe it waits for a peer
+            with at least one subscription, since a peer without any receives nothing. The exit
+            code is 1 if the time limit expires.
 
             JSON keys: event, address, peer (a public key), reason.
             """,
@@ -59,9 +57,9 @@ extension Command {
         })
 }
 
-/// A peer that runs until it is interrupted, or has nothing more to do.
+/// The execution of `sheaf peer serve` or `sheaf peer connect`.
 struct PeerRun {
-    /// So often it is looked whether everything is synced.
+    /// Interval between checks whether everything is synced.
     private static let stepMilliseconds: UInt64 = 20
 
     private let setup: PeerSetup
@@ -75,14 +73,14 @@ struct PeerRun {
         isUntilSynced = arguments.has("until-synced")
         timeoutSeconds = try arguments.number("timeout")
         guard timeoutSeconds ?? 0 <= ControlLimits.mostSeconds else {
-            throw .usage("--timeout is at most \(ControlLimits.mostSeconds) seconds")
+            throw .usage("--timeout must be at most \(ControlLimits.mostSeconds) seconds")
         }
         guard timeoutSeconds == nil || isUntilSynced else {
-            throw .usage("--timeout goes with --until-synced")
+            throw .usage("--timeout requires --until-synced")
         }
     }
 
-    /// Opens the peer, lets it run, and closes it.
+    /// Opens the peer, runs it, and closes it.
     func run() throws(ToolError) -> ExitCode {
         let signals = try StopSignals()
         let transport = try asTool { try TCPTransport(setup.network) }
@@ -104,7 +102,7 @@ struct PeerRun {
         let events = events
         peer.presence.onTransportEvent { events.note($0) }
         peer.presence.onKeyConflict { events.note($0) }
-        // The people who run the peer say themselves what it is to want.
+        // The options of the command are trusted, so subscriptions are not restricted.
         _ = try waitFor {
             try await peer.store.execute("ALTER SYSTEM SET dql_restrict_subscriptions = false")
         }
@@ -144,32 +142,32 @@ struct PeerRun {
         }
     }
 
-    /// What is still to be waited for; nothing where everything is synced.
+    /// Returns the reason why syncing is not complete, or nil if it is.
     private func lack(_ peer: Peer, _ transport: TCPTransport) throws -> String? {
         let links = transport.links
         let surveys = try peer.sync.surveys().filter(\.isConnected)
         for link in links where link.isOutgoing {
             switch link.state {
             case .waiting(_, let reason):
-                return "\(link.address) cannot be reached" + (reason.map { ": \($0)" } ?? "")
-            case .connecting: return "\(link.address) does not answer"
+                return "cannot connect to \(link.address)" + (reason.map { ": \($0)" } ?? "")
+            case .connecting: return "\(link.address) does not respond"
             case .connected(let key, _), .elsewhere(let key):
                 guard let survey = surveys.first(where: { $0.key.bytes == key }) else {
-                    return "\(link.address) has not said who it is"
+                    return "\(link.address) has not sent its hello yet"
                 }
-                if !survey.isTaken { return "\(survey.key) has not told everything" }
-                if !survey.isGiven { return "\(survey.key) has not taken everything" }
+                if !survey.isTaken { return "not everything is received from \(survey.key)" }
+                if !survey.isGiven { return "not everything is sent to \(survey.key)" }
                 if setup.subscriptions.isEmpty, survey.wants?.isEmpty ?? true {
-                    return "\(survey.key) has subscribed to nothing"
+                    return "\(survey.key) has no subscriptions"
                 }
             }
         }
-        return links.contains(where: \.isOutgoing) ? nil : "no connection was begun"
+        return links.contains(where: \.isOutgoing) ? nil : "no connection was started"
     }
 }
 
-/// What commands may ask of a peer that runs.
+/// Limits of requests to a running peer.
 enum ControlLimits {
-    /// A day.
+    /// One day.
     static let mostSeconds: UInt64 = 86_400
 }

@@ -12,34 +12,34 @@ import SheafNetwork
 #endif
 
 extension Option {
-    /// What a peer has to know, whether it listens or not.
+    /// The options of all peers, whether they listen or not.
     static let peer: [Option] = [
         .database,
-        Option(name: "key", value: "FILE", summary: "the key of this peer, of 'sheaf keygen'"),
+        Option(name: "key", value: "FILE", summary: "the key of this peer, from 'sheaf keygen'"),
         Option(
             name: "connect", value: "ADDRESS", isRepeatable: true,
-            summary: "connect to a peer, such as example.org:4120, again and again"),
+            summary: "connect to a peer, such as example.org:4120, and reconnect"),
         Option(
             name: "subscribe", value: "QUERY", isRepeatable: true,
-            summary: "want what a SELECT * FROM a collection gives, also with ORDER BY and LIMIT"),
+            summary: "receive the result of a SELECT * FROM, optionally with ORDER BY and LIMIT"),
         Option(
             name: "shared-key", value: "FILE",
-            summary: "talk to who has the same 16 to 1024 random bytes"),
+            summary: "accept peers with the same 16 to 1024 random bytes"),
         Option(
             name: "authority", value: "KEY",
-            summary: "talk to who has a grant of this public key (pk:...)"),
-        Option(name: "grant", value: "FILE", summary: "what the authority has granted this peer"),
-        Option(name: "name", value: "NAME", summary: "what others see this peer called"),
-        Option(name: "server", summary: "be a server in the eyes of others"),
+            summary: "accept peers with a grant of this public key (pk:...)"),
+        Option(name: "grant", value: "FILE", summary: "the grant of the authority for this peer"),
+        Option(name: "name", value: "NAME", summary: "the device name shown to other peers"),
+        Option(name: "server", summary: "announce this peer as a server"),
     ]
     static let database = Option(
-        name: "database", value: "ID", summary: "the name that all peers of the database have")
+        name: "database", value: "ID", summary: "the database id, the same for all peers")
     static let listen = Option(
         name: "listen", value: "ADDRESS", isRepeatable: true,
-        summary: "listen at a number with a port, such as 127.0.0.1:4120; port 0 is any")
+        summary: "listen on a numeric address, such as 127.0.0.1:4120; port 0 is any free port")
 }
 
-/// A peer as the command line describes it.
+/// The configuration of a peer from the command line.
 struct PeerSetup: Sendable {
     let path: String
     let subscriptions: [String]
@@ -63,10 +63,10 @@ struct PeerSetup: Sendable {
         network.listening = listens ? arguments.allValues("listen") : []
         network.peers = arguments.allValues("connect")
         if listens, network.listening.isEmpty {
-            throw .usage("--listen is missing: --listen 127.0.0.1:0 takes any port")
+            throw .usage("missing --listen; --listen 127.0.0.1:0 selects a free port")
         }
         if !listens, network.peers.isEmpty {
-            throw .usage("--connect is missing: --connect ADDRESS says whom to talk to")
+            throw .usage("missing --connect ADDRESS")
         }
         self.network = network
     }
@@ -76,31 +76,31 @@ struct PeerSetup: Sendable {
         switch (arguments.value("shared-key"), arguments.value("authority")) {
         case (nil, nil):
             guard grant == nil else {
-                throw .usage("--grant needs --authority KEY, whose grant it is")
+                throw .usage("--grant requires --authority KEY")
             }
             return .development()
         case (let file?, nil):
             guard grant == nil else {
-                throw .usage("--grant goes with --authority, and not with --shared-key")
+                throw .usage("--grant requires --authority and excludes --shared-key")
             }
             let bytes = try KeyFile.bytes(of: file, upTo: SharedKey.maximumLength, isSecret: true)
             return .sharedKey(try asTool { try SharedKey(bytes) })
         case (nil, let text?):
             guard let key = PeerKey(text) else { throw KeyFile.noKey(text, of: "--authority") }
             guard let grant else {
-                throw .usage("--authority needs --grant FILE, which 'sheaf grant' prints")
+                throw .usage("--authority requires --grant FILE, from 'sheaf grant'")
             }
             return .authority(publicKey: key.bytes, grant: try KeyFile.grant(in: grant))
         case (_?, _?):
             throw .usage(
-                "--shared-key and --authority are two ways to know peers: give one of them")
+                "--shared-key and --authority are mutually exclusive; use one of them")
         }
     }
 
-    /// How the peer is opened; warnings of its store go to standard error.
+    /// Returns the configuration; warnings of the store go to standard error.
     func configuration(_ transport: TCPTransport) throws(ToolError) -> PeerConfiguration {
         guard let key = PeerKey(network.keyPair.publicKey) else {
-            throw .failed("the key has no \(PeerKey.length) bytes")
+            throw .failed("the public key does not have \(PeerKey.length) bytes")
         }
         return PeerConfiguration(
             databaseID: databaseID, key: key, deviceName: deviceName, isServer: isServer,
@@ -110,29 +110,29 @@ struct PeerSetup: Sendable {
 }
 
 extension Arguments {
-    /// The value of an option that has to be given.
+    /// Returns the value of a required option.
     func required(_ option: String, _ placeholder: String) throws(ToolError) -> String {
         guard let value = value(option), !value.isEmpty else {
-            throw .usage("--\(option) is missing: --\(option) \(placeholder)")
+            throw .usage("missing --\(option) \(placeholder)")
         }
         return value
     }
 }
 
-/// Files with keys and grants.
+/// Readers of key files and grant files.
 enum KeyFile {
     static func noKey(_ text: String, of name: String) -> ToolError {
-        .usage("\(name) is a public key, pk: and 64 hexadecimal digits, not '\(text.shortened)'")
+        .usage("\(name) must be a public key (pk: and 64 hex digits), not '\(text.shortened)'")
     }
 
-    /// What a file has; a secret has to be its owner's alone.
+    /// Returns the contents of a file; a secret file must not be readable by other users.
     static func bytes(
         of path: String, upTo limit: Int, isSecret: Bool
     ) throws(ToolError) -> [UInt8] {
         let file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else {
             throw .failed(
-                "\(path.shortened(to: ErrorText.limit)) cannot be opened: \(systemText())")
+                "cannot open \(path.shortened(to: ErrorText.limit)): \(systemText())")
         }
         defer { close(file) }
         var status = stat()
@@ -141,7 +141,7 @@ enum KeyFile {
         }
         guard !isSecret || status.st_mode & 0o077 == 0 else {
             throw .failed(
-                "others can read \(path.shortened); 'chmod 600 \(path.shortened)' keeps it to its owner"
+                "other users can access \(path.shortened); run 'chmod 600 \(path.shortened)'"
             )
         }
         var bytes = [UInt8](repeating: 0, count: limit + 1)
@@ -153,14 +153,14 @@ enum KeyFile {
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else {
                 throw .failed(
-                    "\(path.shortened(to: ErrorText.limit)) cannot be read: \(systemText())")
+                    "cannot read \(path.shortened(to: ErrorText.limit)): \(systemText())")
             }
             guard count > 0 else { break }
             length += count
         }
         guard length <= limit else {
             throw .failed(
-                "\(path.shortened(to: ErrorText.limit)) has more than \(limit) bytes, so it is something else"
+                "\(path.shortened(to: ErrorText.limit)) is too long; the limit is \(limit) bytes"
             )
         }
         return Array(bytes.prefix(length))
@@ -168,12 +168,12 @@ enum KeyFile {
 
     private static let grantPrefix = "grant:"
 
-    /// A grant as one line.
+    /// Returns the grant as a line of text.
     static func text(of grant: PeerGrant) -> String {
         grantPrefix + ReadableBytes.hexadecimal(grant.bytes)
     }
 
-    /// Reads the line that 'sheaf grant' prints.
+    /// Reads a grant printed by `sheaf grant`.
     static func grant(in path: String) throws(ToolError) -> PeerGrant {
         let limit = 2 * PeerGrant.maximumLength + 16
         let text = try bytes(of: path, upTo: limit, isSecret: false)
@@ -184,7 +184,7 @@ enum KeyFile {
             digits.allSatisfy(ReadableBytes.isHexadecimal)
         else {
             throw .failed(
-                "\(path.shortened(to: ErrorText.limit)) is no grant; it has to be what 'sheaf grant' prints"
+                "\(path.shortened(to: ErrorText.limit)) is not a grant as printed by 'sheaf grant'"
             )
         }
         let text16 = Array(String(decoding: digits, as: UTF8.self))
@@ -193,7 +193,7 @@ enum KeyFile {
         }
         do { return try PeerGrant(bytes) } catch {
             throw .failed(
-                "\(path.shortened(to: ErrorText.limit)) is no grant: \(ToolError(error).message)")
+                "\(path.shortened(to: ErrorText.limit)): \(ToolError(error).message)")
         }
     }
 }

@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// `sheaf peer list`.
+/// The implementation of `sheaf peer list`.
 enum PeerListCommand {
     @Sendable static func run(
         _ arguments: Arguments, _ output: Output
@@ -18,7 +18,7 @@ enum PeerListCommand {
         func text(_ name: String) -> String? {
             if case .string(let text)? = row[name], !text.isEmpty { text } else { nil }
         }
-        var words = [text("peer") ?? "somebody"]
+        var words = [text("peer") ?? "unknown"]
         if let name = text("name") { words.append("\"\(name)\"") }
         if row.isTrue("isServer") { words.append("(server)") }
         if let state = text("state") { words.append(state) }
@@ -32,7 +32,7 @@ enum PeerListCommand {
     }
 }
 
-/// `sheaf sync status`.
+/// The implementation of `sheaf sync status`.
 enum SyncStatusCommand {
     @Sendable static func run(
         _ arguments: Arguments, _ output: Output
@@ -43,7 +43,7 @@ enum SyncStatusCommand {
         }
         for option in ["peer", "timeout"] where arguments.value(option) != nil {
             guard request["commit"] != nil else {
-                throw .usage("--\(option) goes with --wait COMMIT")
+                throw .usage("--\(option) requires --wait COMMIT")
             }
         }
         if let peer = arguments.value("peer") { request["peer"] = .string(peer) }
@@ -69,11 +69,11 @@ enum SyncStatusCommand {
         }
         for entry in answer.objects("peers") {
             guard case .string(let key)? = entry["peer"] else { continue }
-            var line = "\(key) " + (entry.isTrue("isConnected") ? "connected" : "gone")
+            var line = "\(key) " + (entry.isTrue("isConnected") ? "connected" : "disconnected")
             line += entry.number("syncedUpTo").map { ", has commit \($0)" } ?? ", has no commit"
             if entry.isTrue("isConnected") {
-                line += entry.isTrue("isTaken") ? ", all taken" : ", not all taken"
-                line += entry.isTrue("isGiven") ? ", all given" : ", not all given"
+                line += entry.isTrue("isTaken") ? ", all received" : ", not all received"
+                line += entry.isTrue("isGiven") ? ", all sent" : ", not all sent"
             } else if case .string(let reason)? = entry["lastCloseReason"] {
                 line += "; \(reason)"
             }
@@ -90,14 +90,14 @@ enum SyncStatusCommand {
                 entry.number("nextAttemptMilliseconds") ?? 0
             )
             lines.append(
-                "\(address) not reached: \(reason); attempt \(entry.number("attempts") ?? 0) at "
-                    + "\(Timestamp.text(UInt64(clamping: last))), the next at "
+                "\(address) unreachable: \(reason); attempt \(entry.number("attempts") ?? 0) at "
+                    + "\(Timestamp.text(UInt64(clamping: last))), next at "
                     + Timestamp.text(UInt64(clamping: next)))
         }
         return lines
     }
 
-    /// Maximum number of refused documents of a peer that are printed.
+    /// Maximum number of refused documents printed per peer.
     private static let mostRefused = 16
 
     private static func refused(_ writes: [Object]) -> [String] {

@@ -3,7 +3,7 @@ import SheafNetwork
 import SheafQuery
 
 extension ToolError {
-    /// What a call to the store or to the network has thrown.
+    /// Creates the error for an error thrown by the store or the network.
     init(_ error: any Error) {
         switch error {
         case let error as ToolError: self = error
@@ -21,7 +21,7 @@ extension ToolError {
         }
     }
 
-    /// Why a statement cannot be run, wherever its store is.
+    /// Creates the error for a statement that cannot be run.
     private init(_ error: QueryError) {
         switch error.reason {
         case .syntax, .argument: self = .usage(error.terminalText)
@@ -30,7 +30,7 @@ extension ToolError {
     }
 }
 
-/// Runs calls of the store and of the network, and lets their errors out as the tool's.
+/// Runs `body` and converts its errors to errors of the tool.
 func asTool<Value>(_ body: () throws -> Value) throws(ToolError) -> Value {
     do { return try body() } catch { throw ToolError(error) }
 }

@@ -8,7 +8,7 @@ import SheafStorage
     import Darwin
 #endif
 
-/// Keeps the thread until a task has ended; `started` gets the task, which can be cancelled.
+/// Blocks the thread until a task has ended; `started` receives the task, for cancellation.
 func waitFor<Value: Sendable>(
     started: (Task<Void, Never>) -> Void = { _ in },
     _ body: @escaping @Sendable () async throws -> Value
@@ -28,11 +28,11 @@ func waitFor<Value: Sendable>(
     }
 }
 
-/// Hears of the signals by which people end a program.
+/// A wait for the signals SIGINT and SIGTERM.
 final class StopSignals: Sendable {
     private let hasCome = Monitor(false)
 
-    /// To be made before other threads are, which would take the signals otherwise.
+    /// Must be created before other threads, which inherit the blocked signals.
     init() throws(ToolError) {
         var signals = sigset_t()
         sigemptyset(&signals)
@@ -47,16 +47,16 @@ final class StopSignals: Sendable {
                 while sigwait(&signals, &number) != 0 {}
                 hasCome.withLock { $0 = true }
                 hasCome.broadcast()
-                // Who asks twice does not want to wait.
+                // A second signal ends the process without closing the store.
                 while sigwait(&signals, &number) != 0 {}
                 _exit(ExitCode.failed.rawValue)
             }
         } catch {
-            throw .failed("the system has no room for a thread (error \(error.code))")
+            throw .failed("cannot create a thread (error \(error.code))")
         }
     }
 
-    /// Returns true when a signal has come, and false after so many milliseconds.
+    /// Waits for a signal; returns false if the timeout expires first.
     func wait(milliseconds: UInt64? = nil) -> Bool {
         let deadline = milliseconds.map {
             Clock.system.monotonicNanoseconds() + $0 * 1_000_000
