@@ -2,15 +2,14 @@
 import Foundation
 import PackageDescription
 
-// The engine is measured from inside, through its `package` declarations. The compiler admits a
-// module to those only under the same package name, which the build derives from the name of the
-// engine's directory: so the name is derived here the same way and given by hand.
+// The benchmarks use `package` declarations of the engine, which requires the same package name.
+// The build derives that name from the engine's directory, and so does this code.
 let parent = URL(fileURLWithPath: Context.packageDirectory)
     .deletingLastPathComponent().lastPathComponent
 let packageName = String(
     parent.lowercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
 
-// LevelDB is a peer only where its header is installed; the others are required.
+// LevelDB is included only if its header is installed; the other databases are required.
 let hasLevelDB = ["/usr/include", "/usr/local/include", "/opt/homebrew/include"].contains {
     FileManager.default.fileExists(atPath: "\($0)/leveldb/c.h")
 }
@@ -33,7 +32,7 @@ let package = Package(
     ],
     dependencies: [.package(name: "sheaf", path: "..")],
     targets: [
-        // The peers, and what does not import: a sink for results, and the kind of a file system.
+        // C helpers for the benchmarks: a sink for results and the type of a file system.
         .systemLibrary(
             name: "CSQLite", pkgConfig: "sqlite3",
             providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
@@ -44,12 +43,12 @@ let package = Package(
             providers: [.apt(["librocksdb-dev"]), .brew(["rocksdb"])]),
         .systemLibrary(name: "CBench"),
 
-        // Rounds, statistics, output and the command line; knows no database.
+        // Rounds, statistics, output and the command line, independent of any database.
         .target(
             name: "BenchHarness", dependencies: ["CBench"], packageAccess: false,
             swiftSettings: settings),
 
-        // The workloads and the systems that they measure.
+        // The workloads and the systems they measure.
         .executableTarget(
             name: "SheafBench",
             dependencies: [
@@ -63,7 +62,7 @@ let package = Package(
             ] + (hasLevelDB ? ["CLevelDB"] : []),
             packageAccess: false, swiftSettings: settings),
 
-        // Random statements, run by Sheaf and by SQLite.
+        // Random statements executed by Sheaf and by SQLite.
         .executableTarget(
             name: "SecondOpinion",
             dependencies: [

@@ -4,9 +4,9 @@ import SheafTestSupport
 import Synchronization
 import Testing
 
-/// Files that documents name, under the names of the reference system.
+/// Attachments under the names of the reference system.
 struct AttachmentTests {
-    @Test func `a file is attached here, and fetched there`() async throws {
+    @Test func `an attachment is fetched by another peer`() async throws {
         let mesh = DittoMesh()
         let ditto = try await mesh.ditto()
         let other = try await mesh.ditto()
@@ -45,7 +45,7 @@ struct AttachmentTests {
                 #expect(downloaded >= last && total == 300_000)
                 last = downloaded
             case .completed(let attachment): fetched = attachment
-            case .deleted: Issue.record("it was there")
+            case .deleted: Issue.record("the attachment is missing")
             }
         }
         let found = try #require(fetched)
@@ -56,7 +56,7 @@ struct AttachmentTests {
         #expect(FileManager.default.contents(atPath: copy) == bytes)
         fetcher.stop()
         #expect(other.store.attachmentFetchers.isEmpty)
-        // Its token as a value of its own, and a file that is made of bytes.
+        // A token as an argument, and an attachment created from data.
         let small = try await ditto.store.newAttachment(data: Data([1, 2, 3]))
         try await ditto.store.execute(
             query: "UPDATE COLLECTION cars (photo ATTACHMENT) SET photo = :photo WHERE _id = 'a'",
@@ -67,17 +67,17 @@ struct AttachmentTests {
         try await mesh.close()
     }
 
-    @Test func `a fetch that is stopped tells nothing more, and ends with the database`()
+    @Test func `a stopped fetch reports nothing more, and a closed database has no fetchers`()
         async throws
     {
         let mesh = DittoMesh()
         let ditto = try await mesh.ditto()
         let absent: [String: Any] = ["id": String(repeating: "0", count: 64), "len": 5]
         let first = try ditto.store.fetchAttachment(token: absent) { _ in
-            Issue.record("nobody has it")
+            Issue.record("no peer has it")
         }
         let second = try ditto.store.fetchAttachment(token: absent) { _ in
-            Issue.record("nobody has it")
+            Issue.record("no peer has it")
         }
         #expect(ditto.store.attachmentFetchers == [first, second])
         first.stop()
@@ -86,7 +86,7 @@ struct AttachmentTests {
         #expect(ditto.store.attachmentFetchers.isEmpty)
     }
 
-    @Test func `an attachment that the older calls write is an ATTACHMENT`() async throws {
+    @Test func `an attachment written by the older calls is an ATTACHMENT`() async throws {
         let mesh = DittoMesh()
         let ditto = try await mesh.ditto()
         let file = try await ditto.store.newAttachment(data: Data([1, 2, 3]))
@@ -133,7 +133,7 @@ struct AttachmentTests {
         try await ditto.close()
     }
 
-    @Test func `what is no token is refused, and so is a fetch without peers`() async throws {
+    @Test func `an invalid token is refused, and so is a fetch without peers`() async throws {
         let mesh = DittoMesh()
         let ditto = try await mesh.ditto()
         for wrong: [String: Any?] in [[:], ["id": 7, "len": 1], ["id": Date(), "len": 1]] {

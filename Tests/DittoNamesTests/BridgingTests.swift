@@ -10,21 +10,21 @@ struct BridgingTests {
         ditto = try await Ditto.inMemory()
     }
 
-    /// What a value becomes on its way through a statement.
+    /// Returns a value after a round trip through a statement.
     private func echo(_ value: Any?) async throws -> Any? {
         let result = try await ditto.store.execute(
             query: "SELECT :v AS v FROM system:dual", arguments: ["v": value])
         return try #require(result.items.first).value["v"] ?? nil
     }
 
-    /// The JSON of what a value becomes: it tells booleans, integers and floats apart.
+    /// Returns the JSON of a value, which distinguishes booleans, integers and floats.
     private func json(_ value: Any?) async throws -> String {
         let result = try await ditto.store.execute(
             query: "SELECT :v AS v FROM system:dual", arguments: ["v": value])
         return String(try #require(result.items.first).jsonString().dropFirst(5).dropLast())
     }
 
-    @Test func `a number can be cast to every type that it fits`() async throws {
+    @Test func `a number can be cast to every type that can represent it`() async throws {
         let small = try #require(try await echo(5))
         #expect(small as? Int == 5)
         #expect(small as? Int64 == 5)
@@ -40,7 +40,7 @@ struct BridgingTests {
         #expect(try await echo(2.5) as? Int == nil)
     }
 
-    @Test func `booleans come back as booleans, and zero and one as numbers`() async throws {
+    @Test func `booleans remain booleans, and zero and one remain numbers`() async throws {
         #expect(try await echo(true) as? Bool == true)
         #expect(try await echo(NSNumber(value: false)) as? Bool == false)
         #expect(try await json(true) == "true")
@@ -53,7 +53,7 @@ struct BridgingTests {
         #expect(try await json(parsed) == "[true,1,1.5,0,false,null]")
     }
 
-    @Test func `what Foundation and the standard library have becomes a value`() async throws {
+    @Test func `Foundation and standard library types become values`() async throws {
         let bytes = Data([0, 1, 255])
         let cases: [(Any?, String)] = [
             (nil, "null"), (NSNull(), "null"), (Optional<Int>.none as Any, "null"),
@@ -77,7 +77,7 @@ struct BridgingTests {
         #expect(null == nil)
     }
 
-    @Test func `objects and arrays come back as dictionaries and arrays of Any`() async throws {
+    @Test func `objects and arrays are returned as dictionaries and arrays of Any`() async throws {
         let source: [String: Any] = ["list": [1, ["deep": NSNull()]], "flag": true]
         let value = try #require(try await echo(source) as? [String: Any])
         #expect(value["flag"] as? Bool == true)
@@ -89,32 +89,31 @@ struct BridgingTests {
         #expect(deep["nothing"] == nil)
     }
 
-    @Test func `what cannot be a value is refused, and the error says where it lies`() async throws
-    {
+    @Test func `an unsupported value is refused, and the error gives its path`() async throws {
         final class Own {}
         let deep = (0..<65).reduce("" as Any) { inner, _ in [inner] }
         let cases: [(Any, String)] = [
-            (Date(), "the argument v: documents have no dates; pass a text like"),
-            ([["at": [1, Date()] as [Any]]], "the argument v[0].at[1]: documents have no dates"),
-            (["a": Own()], "the argument v.a: Own has no counterpart in a document"),
-            (UInt64.max, "the argument v: 18446744073709551615 is beyond integers of 64 bits"),
-            (NSNumber(value: UInt64.max), "the argument v: 18446744073709551615 is beyond"),
+            (Date(), "the argument v: documents have no date type; pass a string such as"),
+            ([["at": [1, Date()] as [Any]]], "the argument v[0].at[1]: documents have no date"),
+            (["a": Own()], "the argument v.a: Own cannot be stored in a document"),
+            (UInt64.max, "the argument v: 18446744073709551615 does not fit into a 64-bit integer"),
+            (NSNumber(value: UInt64.max), "the argument v: 18446744073709551615 does not fit"),
             (
                 [1: "a"],
-                "the argument v: the key 1 is of type Int; the name of a field is a String"
+                "the argument v: the key 1 is of type Int; a field name must be a String"
             ),
             (
                 [1.5: "a"] as [AnyHashable: Any],
-                "the argument v: the key 1.5 is of type Double; the name of a field is a String"
+                "the argument v: the key 1.5 is of type Double; a field name must be a String"
             ),
             (["a": [2: "b"]], "the argument v.a: the key 2 is of type Int"),
             (deep, "nested deeper than 64"),
-            (UUID(), "the argument v: UUID has no counterpart"),
+            (UUID(), "the argument v: UUID cannot be stored"),
         ]
         for (source, expected) in cases {
             do {
                 _ = try await echo(source)
-                Issue.record("nothing is wrong with \(source)")
+                Issue.record("an unsupported value was accepted: \(source)")
             } catch DittoError.storeError(reason: .queryArgumentsInvalid(let message)) {
                 #expect(message.contains(expected))
             }

@@ -1,6 +1,6 @@
 import Sheaf
 
-/// Reads CBOR of definite lengths, as plainly as it can be done.
+/// A minimal decoder for definite-length CBOR.
 struct CBORReader {
     private var rest: ArraySlice<UInt8>
 
@@ -10,7 +10,7 @@ struct CBORReader {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// The next value; nil where there is none.
+    /// Decodes the next value, or returns nil at the end.
     mutating func value() -> Value? {
         guard let first = rest.popFirst() else { return nil }
         let kind = first & 31
@@ -48,7 +48,7 @@ struct CBORReader {
         }
     }
 
-    /// As appendix D of RFC 8949 does it.
+    /// Converts half precision as in RFC 8949, appendix D.
     private static func half(_ bits: UInt16) -> Double {
         let exponent = Int(bits >> 10 & 31)
         let significand = Double(bits & 1023)

@@ -5,7 +5,7 @@ import SheafTestSupport
 import Testing
 
 struct CBORTests {
-    /// The bytes that a value has in a row, behind its name.
+    /// Returns the CBOR bytes of each value, without the enclosing row.
     private func bytes(_ values: [Value]) async throws -> [[UInt8]] {
         let store = try await Store.inMemory()
         let ditto = Ditto(over: store)
@@ -22,7 +22,7 @@ struct CBORTests {
         return encoded
     }
 
-    /// Those of appendix A of RFC 8949 that are values of documents.
+    /// The examples of RFC 8949, appendix A, that can be document values.
     private static let vectors: [(Value, String)] = [
         (0, "00"), (1, "01"), (10, "0a"), (23, "17"), (24, "1818"), (25, "1819"), (100, "1864"),
         (1000, "1903e8"), (1_000_000, "1a000f4240"), (1_000_000_000_000, "1b000000e8d4a51000"),
@@ -48,20 +48,20 @@ struct CBORTests {
         ),
     ]
 
-    @Test func `values have the bytes that the standard says`() async throws {
+    @Test func `values are encoded as in RFC 8949`() async throws {
         let encoded = try await bytes(Self.vectors.map(\.0))
         for ((value, expected), bytes) in zip(Self.vectors, encoded) {
             #expect(bytes.map { String(format: "%02x", $0) }.joined() == expected, "\(value)")
         }
     }
 
-    @Test func `shorter names come first, as the deterministic form wants it`() async throws {
+    @Test func `shorter names come first, as deterministic encoding requires`() async throws {
         let encoded = try await bytes([["aa": 1, "b": 2, "é": 3]])
         #expect(encoded == [[0xA3, 0x61, 0x62, 2, 0x62, 0x61, 0x61, 1, 0x62, 0xC3, 0xA9, 3]])
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func `what is written is read back, whatever it is`(seed: UInt64) async throws {
+    func `random values survive a round trip through CBOR`(seed: UInt64) async throws {
         var random = SeededRandom(seed: seed, "cbor")
         let values = (0..<50).map { _ in Self.value(&random, depth: 3) }
         for (value, bytes) in zip(values, try await bytes(values)) {
@@ -79,7 +79,7 @@ struct CBORTests {
             let value = Double(bitPattern: random.next())
             return .float(value.isFinite ? value : 0.5)
         case 3:
-            // Floats that fit into few bits, and those beside them.
+            // Floats that fit into few bits, and neighbors that do not.
             let exponent = Double(random.below(50)) - 30
             return .float(Double(random.below(4096)) * Foundation.pow(2, exponent))
         case 4: return .string(String(repeating: "né", count: random.below(150)))

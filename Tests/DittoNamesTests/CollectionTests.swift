@@ -4,7 +4,7 @@ import Sheaf
 import Synchronization
 import Testing
 
-/// The older calls, which are made from functions that are no tasks.
+/// The older calls, made from synchronous functions.
 struct CollectionTests {
     private let ditto: Ditto
     private let problems = PrintedLines()
@@ -29,7 +29,7 @@ struct CollectionTests {
 
     private func ids(_ documents: [DittoDocument]) -> [String] { documents.map(\.id.stringValue) }
 
-    @Test func `documents are found by conditions of the older kind`() throws {
+    @Test func `documents are found by conditions in the older syntax`() throws {
         try fill()
         #expect(ids(cars.find("color == 'red'").exec()).sorted() == ["a", "c"])
         #expect(ids(ditto.store["cars"].find("color == 'red' && mileage > 2").exec()) == ["a"])
@@ -39,7 +39,7 @@ struct CollectionTests {
         #expect(problems.all == [])
     }
 
-    @Test func `sort, limit and offset say which of them, in which order`() throws {
+    @Test func `sort, limit and offset select and order documents`() throws {
         try fill()
         let all = cars.findAll()
         #expect(ids(all.sort("mileage", direction: .ascending).exec()) == ["c", "b", "a"])
@@ -54,14 +54,14 @@ struct CollectionTests {
 
     private func ids(_ ids: [DittoDocumentID]) -> [String] { ids.map(\.stringValue) }
 
-    @Test func `a document is written, looked at and written again`() throws {
-        let made = try cars.upsert(["model": "Ford", "color": "black"] as [String: Any?])
-        let document = try #require(cars.findByID(made).exec())
-        #expect(document.id == made)
+    @Test func `a document can be inserted, read and updated`() throws {
+        let inserted = try cars.upsert(["model": "Ford", "color": "black"] as [String: Any?])
+        let document = try #require(cars.findByID(inserted).exec())
+        #expect(document.id == inserted)
         #expect(document["model"].string == "Ford")
         #expect(document["nothing"].string == nil && !document["nothing"].exists)
-        try cars.upsert(["_id": made, "color": "white", "owner": ["name": "Bob", "ages": [7]]])
-        let again = try #require(cars.findByID(made.value).exec())
+        try cars.upsert(["_id": inserted, "color": "white", "owner": ["name": "Bob", "ages": [7]]])
+        let again = try #require(cars.findByID(inserted.value).exec())
         #expect(again["color"].stringValue == "white")
         #expect(again["model"].stringValue == "Ford")
         #expect(again["owner"]["name"].string == "Bob")
@@ -73,7 +73,7 @@ struct CollectionTests {
         #expect(problems.all == [])
     }
 
-    @Test func `a write strategy says what is done to what is there`() throws {
+    @Test func `a write strategy decides what happens to an existing document`() throws {
         let both: [String: Any?] = ["_id": 1, "a": 1]
         #expect(try cars.upsert(both, writeStrategy: .insertIfAbsent) == 1)
         #expect(try cars.upsert(["_id": 1, "a": 2], writeStrategy: .insertIfAbsent) == 1)
@@ -120,7 +120,7 @@ struct CollectionTests {
         #expect(problems.all == [])
     }
 
-    @Test func `fields are assigned, and arrays and objects replaced`() throws {
+    @Test func `fields can be assigned, and arrays and objects replaced`() throws {
         try cars.upsert(["_id": 1, "o": ["a": 1, "b": 2], "l": [1, 2, 3]])
         let results = cars.findByID(1).update { document in
             document?["color"] = "red"
@@ -145,7 +145,7 @@ struct CollectionTests {
         #expect(problems.all == [])
     }
 
-    @Test func `what goes wrong in a closure undoes all of it, and is told`() throws {
+    @Test func `an error in a closure undoes all its changes and is reported`() throws {
         try fill()
         try cars.upsert(["_id": "d", "list": [1, 2]])
         cars.findAll().update { documents in
@@ -156,14 +156,14 @@ struct CollectionTests {
         cars.findByID("a").update { $0?["_id"].set("z") }
         cars.findByID("a").update { $0?["color"][0].set(1) }
         #expect(problems.all.count == 4)
-        #expect(problems.all[0].hasPrefix("when: documents have no dates"))
-        #expect(problems.all[1].hasPrefix("list[3]: list has 2 elements, and an index is"))
-        #expect(problems.all[3].hasPrefix("color[0]: color is no array, and only arrays"))
+        #expect(problems.all[0].hasPrefix("when: documents have no date type"))
+        #expect(problems.all[1].hasPrefix("list[3]: list has 2 elements, so index 3 is"))
+        #expect(problems.all[3].hasPrefix("color[0]: color is not an array"))
         #expect(cars.find("color == 'green'").exec().isEmpty)
         #expect(cars.findByID("z").exec() == nil)
     }
 
-    @Test func `what cannot be asked is told, and finds nothing`() throws {
+    @Test func `an invalid query is reported and finds nothing`() throws {
         try fill()
         #expect(cars.find("color = 'red'").exec().isEmpty)
         #expect(cars.find("color == ").remove().isEmpty)
@@ -172,14 +172,14 @@ struct CollectionTests {
         #expect(problems.all.count == 5)
         #expect(problems.all[0].hasPrefix("unexpected = (line 1, column 7)"))
         #expect(problems.all[2].hasPrefix("expected &&, || or the end"))
-        #expect(problems.all[3].hasPrefix("the argument at: documents have no dates"))
+        #expect(problems.all[3].hasPrefix("the argument at: documents have no date type"))
         #expect(cars.findAll().exec().count == 3)
         #expect(throws: DittoError.self) { try cars.upsert(["a": Date()]) }
         #expect(throws: DittoError.self) { try cars.upsert(["_id": 1.5]) }
     }
 
     @Test(arguments: ["__x", "__collections", "system:refused_writes"])
-    func `collections of the system are changed by no call`(_ name: String) throws {
+    func `system collections cannot be changed by any call`(_ name: String) throws {
         let collection = ditto.store.collection(name)
         for strategy: DittoWriteStrategy in [
             .merge, .insertIfAbsent, .insertDefaultIfAbsent, .updateDifferentValues,
@@ -198,15 +198,15 @@ struct CollectionTests {
         #expect(!collection.findByID("a").evict())
         let reason =
             name == "__x"
-            ? "__x cannot be changed: names that begin with __ are those of the system"
-            : "\(name) belongs to the system, and cannot be changed"
+            ? "__x cannot be changed: names that begin with __ are reserved"
+            : "\(name) is a system collection and cannot be changed"
         #expect(problems.all.count == 6)
         #expect(problems.all.allSatisfy { $0.contains(reason) }, "\(problems.all)")
         #expect(calls == 0)
         #expect(problems.all.count == 6 && collection.findAll().exec().isEmpty)
     }
 
-    @Test func `a write inside of a transaction that is no part of it is refused`() async throws {
+    @Test func `a write in a block but outside its transaction is refused`() async throws {
         try await ditto.store.transaction(hint: "outer") { transaction in
             #expect(throws: DittoError.self) { try cars.upsert(["_id": 1]) }
             #expect(cars.findAll().exec().isEmpty)
@@ -218,12 +218,12 @@ struct CollectionTests {
         #expect(throws: DittoError.self) { try cars.upsert(["_id": 2]) }
     }
 
-    @Test func `writers on threads wait for a transaction, and for each other`() async throws {
+    @Test func `writers on threads wait for a transaction and for each other`() async throws {
         let (cars, threads, each) = (cars, 8, 25)
         let group = DispatchGroup()
         try await ditto.store.transaction { transaction in
             for thread in 0..<threads {
-                // Each has a thread: those of tasks shall not wait.
+                // Blocking calls would occupy the threads of tasks.
                 let worker = Thread {
                     for index in 0..<each {
                         _ = try? cars.upsert(["_id": thread * each + index])
@@ -245,7 +245,7 @@ struct CollectionTests {
 }
 
 extension Value {
-    /// All of a document.
+    /// Returns the JSON of a document.
     fileprivate static func json(of document: DittoDocument) throws -> String {
         let fields = document.value.mapValues { $0 ?? NSNull() }
         let data = try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys)

@@ -1,10 +1,10 @@
-// The samples stay as they were written.
+// The samples keep the formatting of the reference documentation.
 // swift-format-ignore-file
 
 import DittoNames
 import Testing
 
-/// The samples that deal with commit IDs, as the reference documentation has them.
+/// Samples from the reference documentation about commit IDs.
 struct CommitIDSampleTests {
     private let ditto: Ditto
     private let printed = PrintedLines()
@@ -29,7 +29,7 @@ struct CommitIDSampleTests {
         try await ditto.close()
     }
 
-    @Test func `a statement that only reads has no commit ID`() async throws {
+    @Test func `a read-only statement has no commit ID`() async throws {
         let write = try await ditto.store.execute(query: "INSERT INTO cars DOCUMENTS ({ _id: 'a' })")
         #expect(write.commitID == 1)
         for query in ["SELECT * FROM cars", "SELECT * FROM cars WHERE _id = 'a'", "SHOW ALL", "EXPLAIN SELECT * FROM cars"] {
@@ -53,7 +53,7 @@ struct CommitIDSampleTests {
         try await ditto.close()
     }
 
-    @Test func `a commit is compared with what peers have`() async throws {
+    @Test func `a commit is compared with the synced commits of peers`() async throws {
         // Step 1: Execute statement and get commit ID
         let result = try await ditto.store.execute(
           query: "UPDATE orders SET status = 'shipped' WHERE _id = :id",
@@ -77,12 +77,12 @@ struct CommitIDSampleTests {
           }
         }
 
-        // Nobody is connected to.
+        // No peer is connected.
         #expect(printed.all == [])
         try await ditto.close()
     }
 
-    @Test func `several commits are watched as they sync`() async throws {
+    @Test func `several pending commits are watched`() async throws {
         try await ditto.store.execute(
             query: "INSERT INTO inventory DOCUMENTS ({ _id: 'item-1', quantity: 10 })")
 
@@ -140,8 +140,8 @@ struct CommitIDSampleTests {
         try await ditto.close()
     }
 
-    /// The same sample over a collection of documents like those that peers will have.
-    @Test func `commits are counted off as a peer reports them`() async throws {
+    /// The same sample, over a collection that simulates peers.
+    @Test func `pending commits are removed as a peer reports them`() async throws {
         var pendingCommits: [Int64] = [2, 3, 7]
 
         let observer = ditto.store.registerObserver(
@@ -186,7 +186,7 @@ struct CommitIDSampleTests {
         try await ditto.close()
     }
 
-    @Test func `a transaction has its commit ID when it is over`() async throws {
+    @Test func `a transaction has a commit ID after its commit`() async throws {
         var queryResult: DittoQueryResult?
 
         try await ditto.store.transaction { transaction in
@@ -205,7 +205,7 @@ struct CommitIDSampleTests {
         try await ditto.close()
     }
 
-    @Test func `a certain peer is asked about`() async throws {
+    @Test func `the synced commits of one peer can be queried`() async throws {
         // Check sync to a specific peer device
         let syncResult = try await ditto.store.execute(
           query: "SELECT * FROM system:data_sync_info WHERE _id = 'peer-device-456'"
@@ -217,7 +217,7 @@ struct CommitIDSampleTests {
           print("Peer has synced up to commit \(peerSyncedUpTo)")
         }
 
-        // Nobody is connected to.
+        // No peer is connected.
         #expect(printed.all == [])
         try await ditto.close()
     }

@@ -3,14 +3,14 @@ import Sheaf
 import SheafTestSupport
 import Testing
 
-/// Query strings of the older kind.
+/// Conditions in the older query syntax.
 struct ConditionTests {
     private func translated(_ text: String, _ arguments: [String: Value] = [:]) throws -> String {
         var parser = try ConditionParser(text, collection: "cars", arguments: arguments)
         return try parser.condition()
     }
 
-    @Test func `each construct has its counterpart in the query language`() throws {
+    @Test func `each construct is translated to DQL`() throws {
         let arguments: [String: Value] = [
             "n": 5, "list": ["a"], "none": .null, "deep": ["er": ["x": 1]], "ünicode": true,
         ]
@@ -57,40 +57,43 @@ struct ConditionTests {
         }
     }
 
-    @Test func `what is wrong is told with its place`() throws {
+    @Test func `syntax errors report their position`() throws {
         let cases = [
             ("color = 'red'", "unexpected = (line 1, column 7)", "write == to compare"),
             ("a & b", "unexpected & (line 1, column 3)", "write &&"),
-            ("a == 'red", "the text that begins here has no end (line 1, column 6)", ""),
+            ("a == 'red", "unterminated string (line 1, column 6)", ""),
             (
                 "a ==",
-                "expected a field, a value or a function, and not the end (line 1, column 5)", ""
+                "expected a field, a value or a function, found the end (line 1, column 5)", ""
             ),
-            ("a == 1 b", "expected &&, || or the end, and not b (line 1, column 8)", ""),
-            ("a and b", "expected &&, || or the end, and not and (line 1, column 3)", "write &&"),
-            ("a == 1 == 2", "expected &&, || or the end, and not == (line 1, column 8)", ""),
-            ("(a || b", "expected &&, || or ), and not the end (line 1, column 8)", ""),
-            ("a ==\n  $args.x", "there is no argument x (line 2, column 3)", "there are n, o"),
+            ("a == 1 b", "expected &&, || or the end, found b (line 1, column 8)", ""),
+            ("a and b", "expected &&, || or the end, found and (line 1, column 3)", "write &&"),
+            ("a == 1 == 2", "expected &&, || or the end, found == (line 1, column 8)", ""),
+            ("(a || b", "expected &&, || or ), found the end (line 1, column 8)", ""),
+            ("a ==\n  $args.x", "no argument x (line 2, column 3)", "known arguments: n, o"),
             ("a == $args.o.x", "the argument o has no field x (line 1, column 6)", ""),
-            ("a == $0", "expected $args, and not $0 (line 1, column 6)", "write $args.name"),
-            ("$args", "expected .name behind $args, and not the end (line 1, column 6)", ""),
-            ("near(a, 1)", "there is no function near (line 1, column 1)", "there are contains, "),
-            ("length(a, 1)", "expected ), and not , (line 1, column 9)", ""),
-            ("keys()", "expected a field, a value or a function, and not )", ""),
-            ("starts_with(a)", "expected a comma and the second value of starts_with", ""),
-            ("contains(a, 1, 2)", "expected ), and not , (line 1, column 14)", ""),
-            ("a[b]", "expected the place of an element, or a key in quotes", ""),
-            ("a.1", "expected a name, and not 1 (line 1, column 3)", ""),
-            ("a == -'x'", "expected a number, and not \"x\" (line 1, column 7)", ""),
-            (#"a == '\u12'"#, "\\u stands before four hexadecimal digits (line 1, column 7)", ""),
-            ("", "expected a field, a value or a function, and not the end (line 1, column 1)", ""),
-            (String(repeating: "(", count: 40) + "a", "this is nested deeper than 32", ""),
-            (String(repeating: "!", count: 40) + "a", "this is nested deeper than 32", ""),
+            ("a == $0", "expected $args, found $0 (line 1, column 6)", "write $args.name"),
+            ("$args", "expected .name after $args, found the end (line 1, column 6)", ""),
+            ("near(a, 1)", "no function near (line 1, column 1)", "known functions: contains, "),
+            ("length(a, 1)", "expected ), found , (line 1, column 9)", ""),
+            ("keys()", "expected a field, a value or a function, found )", ""),
+            ("starts_with(a)", "expected a comma and the second argument of starts_with", ""),
+            ("contains(a, 1, 2)", "expected ), found , (line 1, column 14)", ""),
+            ("a[b]", "expected an array index, or a key in quotes", ""),
+            ("a.1", "expected a name, found 1 (line 1, column 3)", ""),
+            ("a == -'x'", "expected a number, found \"x\" (line 1, column 7)", ""),
+            (
+                #"a == '\u12'"#,
+                "\\u must be followed by four hexadecimal digits (line 1, column 7)", ""
+            ),
+            ("", "expected a field, a value or a function, found the end (line 1, column 1)", ""),
+            (String(repeating: "(", count: 40) + "a", "the condition is nested deeper than 32", ""),
+            (String(repeating: "!", count: 40) + "a", "the condition is nested deeper than 32", ""),
         ]
         for (text, expected, hint) in cases {
             do {
                 let translation = try translated(text, ["n": 1, "o": [:]])
-                Issue.record("nothing is wrong with \(text): \(translation)")
+                Issue.record("an invalid condition was accepted: \(text): \(translation)")
             } catch {
                 let description = "\(error)"
                 #expect(description.hasPrefix(expected), "\(description)")
@@ -99,7 +102,7 @@ struct ConditionTests {
         }
     }
 
-    @Test func `length counts elements, fields and characters, and keys and values are lists`()
+    @Test func `length, keys and values work on arrays, objects and texts`()
         async throws
     {
         let ditto = try await Ditto.inMemory()
@@ -127,7 +130,7 @@ struct ConditionTests {
         }
     }
 
-    @Test func `an error shows the line with a mark below the place`() {
+    @Test func `an error shows the line with a mark below the position`() {
         let error = #expect(throws: ConditionError.self) { try translated("a == 1 &&\nb = 2") }
         #expect(
             error?.description == """
@@ -139,7 +142,7 @@ struct ConditionTests {
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `conditions find what a plain reading of them finds`(seed: UInt64) async throws {
+    func `random conditions find the same documents as a model`(seed: UInt64) async throws {
         var random = SeededRandom(seed: seed, "conditions")
         let ditto = try await Ditto.inMemory()
         let documents = (0..<40).map { RandomCondition.document($0, &random) }
@@ -162,7 +165,7 @@ struct ConditionTests {
     }
 
     @Test(arguments: 1...4 as ClosedRange<UInt64>)
-    func `any text and any name can be asked for`(seed: UInt64) async throws {
+    func `texts and names with any characters can be queried`(seed: UInt64) async throws {
         var random = SeededRandom(seed: seed, "odd texts")
         let ditto = try await Ditto.inMemory()
         let alphabet = Array("ab'\"`\\$:.[]{}\n\t\u{0}é€😀-/*% ")

@@ -3,12 +3,12 @@ import Foundation
 import SheafTestSupport
 import Testing
 
-/// What calls that cannot throw do with rows whose bytes are damaged.
+/// Calls that cannot throw, on rows with damaged bytes.
 struct DamageTests {
     private let directory = TemporaryDirectory()
     private let problems = PrintedLines()
 
-    /// Overwrites a text in the files of the store with bytes that are none; says in which file.
+    /// Overwrites `text` in the store's files with invalid bytes and returns the file name.
     private func damage(_ text: String) throws -> String {
         let store = URL(fileURLWithPath: directory.path("t.sheaf"))
         for name in try FileManager.default.contentsOfDirectory(atPath: store.path).sorted() {
@@ -31,7 +31,7 @@ struct DamageTests {
         #expect(problems.all.allSatisfy { $0.contains("\(file):") && $0.contains("damaged") })
     }
 
-    @Test func `a damaged row is empty in every form, and each time it is told of`() async throws {
+    @Test func `each read of a damaged row is empty and reports an error`() async throws {
         let ditto = try await Ditto.open(at: directory.path("t.sheaf"))
         ditto.store.onUnthrownError = { [problems] in problems.add("\($0)") }
         try await ditto.store.execute(
@@ -42,7 +42,7 @@ struct DamageTests {
             let before = 3 * round
             #expect(items[0].value.isEmpty)
             expectProblems(before + 1, in: file)
-            // What was not read is not kept as if it were.
+            // A failed read caches nothing.
             #expect(!items[0].isMaterialized)
             #expect(items[0].jsonString() == "{}")
             expectProblems(before + 2, in: file)
@@ -55,10 +55,10 @@ struct DamageTests {
         try await ditto.close()
     }
 
-    @Test func `the older calls tell of damaged documents, and find none`() async throws {
+    @Test func `the older calls report damaged documents and omit them`() async throws {
         let ditto = try await Ditto.open(at: directory.path("t.sheaf"))
         ditto.store.onUnthrownError = { [problems] in problems.add("\($0)") }
-        // Each in a commit of its own, whose bytes are checked together.
+        // Each document gets a commit, because the bytes of a commit are checked together.
         for document in ["{ _id: 'a', color: 'needle-a' }", "{ _id: 'b' }"] {
             try await ditto.store.execute(query: "INSERT INTO cars DOCUMENTS (\(document))")
         }

@@ -3,9 +3,9 @@ import Foundation
 import Sheaf
 import Testing
 
-/// Types of fields as the reference has them: REGISTER where nothing is declared, MAP where it is.
+/// Default field types of the reference system: REGISTER unless a MAP is declared.
 struct DataTypeTests {
-    /// Opens two connected databases that share the cars and have the one of the reference.
+    /// Opens two connected databases that sync the sample car of the reference documentation.
     private func pair(_ mesh: DittoMesh) async throws -> (Ditto, Ditto) {
         let (left, right) = (try await mesh.ditto("left"), try await mesh.ditto("right"))
         for ditto in [left, right] {
@@ -35,7 +35,7 @@ struct DataTypeTests {
         try await ditto.store.execute(query: query).items.map { $0.jsonString() }
     }
 
-    @Test func `an embedded object is one unit, and a declared map merges`() async throws {
+    @Test func `an embedded object is replaced, and a declared map merges`() async throws {
         let ditto = try await Ditto.inMemory()
         let insert = "INSERT INTO COLLECTION cars (features MAP) DOCUMENTS (:car)"
         try await ditto.store.execute(query: insert, arguments: ["car": car])
@@ -62,7 +62,7 @@ struct DataTypeTests {
         try await ditto.close()
     }
 
-    @Test func `concurrent changes of a register do not mix, and those of a map do`() async throws {
+    @Test func `concurrent changes merge in a map, and do not in a register`() async throws {
         let mesh = DittoMesh()
         let (left, right) = try await pair(mesh)
         for ditto in [left, right] { ditto.stopSync() }
@@ -82,7 +82,7 @@ struct DataTypeTests {
                 are: ["a"])
             shown.insert(try await json(ditto, "SELECT location FROM cars"))
         }
-        // Neither write saw the other: in one millisecond the counter and the random site decide.
+        // The writes are concurrent; with equal timestamps, counter and site decide.
         let written = [
             [#"{"location":{"address":"left","coordinates":[1,2]}}"#],
             [#"{"location":{"address":"right","coordinates":[3,4]}}"#],
@@ -91,7 +91,7 @@ struct DataTypeTests {
         try await mesh.close()
     }
 
-    @Test func `strict mode is on at first, and can be set and reset`() async throws {
+    @Test func `strict mode is on by default, and can be set and reset`() async throws {
         let ditto = try await Ditto.inMemory()
         let show = "SHOW DQL_STRICT_MODE"
         #expect(try await json(ditto, show) == [#"{"dql_strict_mode":true}"#])
@@ -131,7 +131,7 @@ struct DataTypeTests {
         let mesh = DittoMesh()
         let (strict, lenient) = (try await mesh.ditto("strict"), try await mesh.ditto("lenient"))
         try await strict.store.execute(query: "ALTER SYSTEM SET DQL_STRICT_MODE = true")
-        // `a` has a register and `b` a map, as each database writes them.
+        // Document `a` has a register and `b` a map, following the mode of their databases.
         for (ditto, id) in [(strict, "a"), (lenient, "b")] {
             try await ditto.store.execute(
                 query: "INSERT INTO cars DOCUMENTS (:car)",
@@ -144,12 +144,12 @@ struct DataTypeTests {
         try lenient.sync.registerSubscription(query: query)
         for ditto in [strict, lenient] { try ditto.startSync() }
         await lenient.documents(of: query, are: ["a", "b"])
-        // The mark comes after all that the strict one wants.
+        // The mark arrives after all documents the strict database subscribes to.
         try await lenient.store.execute(query: "INSERT INTO marks DOCUMENTS ({ _id: 'm' })")
         await strict.documents(of: marks, are: ["m"])
         #expect(try await json(strict, "SELECT _id FROM cars") == [#"{"_id":"a"}"#])
 
-        // Older calls subscribe to what they find.
+        // Older calls subscribe to the same documents that they find.
         let subscription = strict.store.collection("cars").find("owner.name == 'Bob'").subscribe()
         await strict.documents(of: "SELECT * FROM cars", are: ["a", "b"])
         subscription.cancel()

@@ -3,12 +3,12 @@ import Foundation
 import Sheaf
 import Testing
 
-/// Databases of one process whose peers are connected, each with each.
+/// Databases in one process, connected in a full mesh.
 final class DittoMesh {
     private let network = MemoryNetwork()
     private(set) var dittos: [Ditto] = []
 
-    /// A database more, which syncs when somebody says so.
+    /// Adds a database; the caller starts its sync.
     func ditto(_ name: String = "", isServer: Bool = false) async throws -> Ditto {
         let key = PeerKey.random()
         let peer = try await Peer.inMemory(
@@ -26,9 +26,9 @@ final class DittoMesh {
     }
 }
 
-/// Databases of one process whose peers talk over TCP on this machine.
+/// Databases in one process that connect over TCP.
 enum LoopbackScene {
-    /// 32 bytes that both sides have, in Base64.
+    /// A 32-byte shared key in Base64.
     static let key = Data(repeating: 7, count: 32).base64EncodedString()
 
     static func ditto(_ databaseID: String = "loopback", key: String? = key) async throws -> Ditto {
@@ -37,7 +37,7 @@ enum LoopbackScene {
                 databaseID: databaseID, connect: .smallPeersOnly(privateKey: key)))
     }
 
-    /// Begins to listen at any port, and returns the address.
+    /// Starts listening on a free port and returns the address.
     static func listen(_ ditto: Ditto) async throws -> String {
         let (addresses, found) = AsyncStream.makeStream(of: String.self)
         let peer = try #require(ditto.peer)
@@ -56,7 +56,7 @@ enum LoopbackScene {
 }
 
 extension Ditto {
-    /// Returns when a query finds documents with these ids.
+    /// Waits until a query returns documents with exactly these IDs.
     func documents(of query: String, are ids: Set<String>) async {
         let (results, found) = AsyncStream.makeStream(of: Set<String>.self)
         let observer = store.registerObserver(
@@ -68,7 +68,7 @@ extension Ditto {
         for await known in results where known == ids { return }
     }
 
-    /// The first graph of which `condition` holds.
+    /// Returns the first presence graph that satisfies `condition`.
     func graph(where condition: (DittoPresenceGraph) -> Bool) async -> DittoPresenceGraph {
         let (graphs, found) = AsyncStream.makeStream(of: DittoPresenceGraph.self)
         let observer = presence.observe(deliverOn: DispatchQueue(label: "graphs")) {

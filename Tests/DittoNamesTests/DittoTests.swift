@@ -5,7 +5,7 @@ import SheafTestSupport
 import Testing
 
 struct DittoTests {
-    @Test func `a database is there again after it was closed`() async throws {
+    @Test func `a database persists across closing and reopening`() async throws {
         let directory = TemporaryDirectory()
         for round in 1...3 {
             let ditto =
@@ -24,30 +24,30 @@ struct DittoTests {
         }
     }
 
-    @Test func `a closed database says so, and has no observers`() async throws {
+    @Test func `a closed database throws, and has no observers`() async throws {
         let ditto = try await Ditto.inMemory()
         let observer = ditto.store.registerObserver(query: "SELECT * FROM cars") { _ in }
         try await ditto.close()
         #expect(observer.isCancelled && ditto.store.observers.isEmpty)
         do {
             try await ditto.store.execute(query: "SELECT * FROM cars")
-            Issue.record("a closed database has answered")
+            Issue.record("a closed database executed a statement")
         } catch DittoError.storeError(reason: .closed(let message)) {
             #expect(message.contains("the store was closed"))
         }
     }
 
-    @Test func `errors say what is wrong, and where`() async throws {
+    @Test func `errors name the mistake and its position`() async throws {
         let ditto = try await Ditto.inMemory()
         do {
             try await ditto.store.execute(query: "SELECT * FRM cars")
-            Issue.record("nothing is wrong with the statement")
+            Issue.record("an invalid statement was executed")
         } catch DittoError.storeError(reason: .queryInvalid(let message)) {
             #expect(message.contains("SELECT * FRM cars") && message.contains("^"))
         }
         do {
             try await ditto.store.execute(query: "SELECT * FROM cars WHERE a = :a")
-            Issue.record("no argument is missing")
+            Issue.record("a missing argument was accepted")
         } catch let error as DittoSwiftError {
             guard case .storeError(reason: .queryArgumentsInvalid) = error else { throw error }
             #expect(error.localizedDescription.contains(":a"))
@@ -60,7 +60,7 @@ struct DittoTests {
         try await ditto.close()
     }
 
-    @Test func `errors of a block leave the transaction as they are`() async throws {
+    @Test func `errors thrown in a transaction block are rethrown unchanged`() async throws {
         struct Mishap: Error {}
         let ditto = try await Ditto.inMemory()
         await #expect(throws: Mishap.self) {
@@ -78,7 +78,7 @@ struct DittoTests {
         try await ditto.close()
     }
 
-    @Test func `an item is kept as a dictionary while that is asked for`() async throws {
+    @Test func `an item caches its dictionary until it is dematerialized`() async throws {
         let ditto = try await Ditto.inMemory()
         try await ditto.store.execute(
             query: "INSERT INTO cars DOCUMENTS (:car)",
@@ -100,13 +100,13 @@ struct DittoTests {
         try await ditto.close()
     }
 
-    @Test func `handlers are called on the queue that was asked for`() async throws {
+    @Test func `handlers are called on the requested queue`() async throws {
         let ditto = try await Ditto.inMemory()
         let printed = PrintedLines()
         let key = DispatchSpecificKey<String>()
         let queue = DispatchQueue(label: "mine")
         queue.setSpecific(key: key, value: "mine")
-        // Asked of the queue: whether it has the main thread is the system's business.
+        // Compares queues, not threads: the system chooses the thread of the main queue.
         DispatchQueue.main.setSpecific(key: key, value: "main")
         let query = "SELECT * FROM cars"
         ditto.store.registerObserver(query: query, deliverOn: queue) { _ in
@@ -120,7 +120,7 @@ struct DittoTests {
         try await ditto.close()
     }
 
-    @Test func `a handler that signals hears no result before it does, and none twice`()
+    @Test func `a handler receives the next result only after its signal, and none twice`()
         async throws
     {
         let ditto = try await Ditto.inMemory()
@@ -136,26 +136,26 @@ struct DittoTests {
         #expect(await printed.next(1) == ["0"])
         for id in 1...5 { try ditto.store["cars"].upsert(["_id": id]) }
         #expect(printed.all == ["0"])
-        // How many of the commits the store has worked out by now is its business.
-        var heard = 0
-        while heard < 5 {
+        // The store may combine several commits into one result.
+        var received = 0
+        while received < 5 {
             let signal = try #require(await iterator.next())
             signal()
             let line = await printed.next(1).first
             let count = try #require(line.flatMap { Int($0) })
-            #expect(count > heard)
-            heard = count
+            #expect(count > received)
+            received = count
         }
         observer.cancel()
         try await ditto.close()
         #expect(printed.all.last == "5")
     }
 
-    @Test func `nothing is delivered after an observer was cancelled`() async throws {
+    @Test func `a canceled observer receives no more results`() async throws {
         let ditto = try await Ditto.inMemory()
         for _ in 0..<50 {
             let queue = DispatchQueue(label: "mine")
-            // Written and read on the queue alone.
+            // Accessed on the queue only.
             nonisolated(unsafe) var isOver = false
             let observer = ditto.store.registerObserver(
                 query: "SELECT * FROM cars", deliverOn: queue
@@ -175,7 +175,7 @@ struct DittoTests {
     }
 
     @MainActor
-    @Test func `handlers that belong to the main actor change what is there`() async throws {
+    @Test func `handlers isolated to the main actor can change its state`() async throws {
         let ditto = try await Ditto.inMemory()
         let printed = PrintedLines()
         var counts: [Int] = []
@@ -195,7 +195,7 @@ struct DittoTests {
         try await ditto.close()
     }
 
-    @Test func `a store can be used under both names`() async throws {
+    @Test func `a store can be used through both APIs`() async throws {
         let store = try await Store.inMemory()
         let ditto = Ditto(over: store)
         try await store.execute("INSERT INTO cars DOCUMENTS ({ '_id': 1 })")

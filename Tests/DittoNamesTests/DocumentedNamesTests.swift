@@ -1,4 +1,4 @@
-// The examples stay as the pages show them.
+// The examples keep the formatting of the documentation.
 // swift-format-ignore-file
 
 import DittoNames
@@ -7,7 +7,7 @@ import Sheaf
 import SheafTestSupport
 import Testing
 
-/// What the documentation shows of the names of the reference system, run.
+/// Examples from the documentation of the reference names.
 struct DocumentedNamesTests {
     private let printed = PrintedLines()
 
@@ -27,7 +27,7 @@ struct DocumentedNamesTests {
         try await ditto.close()
     }
 
-    @Test func `a server is configured, and a change waits until it has arrived there`() async throws {
+    @Test func `a commit can be awaited until it has reached a configured server`() async throws {
         let directory = TemporaryDirectory()
         let (url, key) = (URL(filePath: directory.path("server")), LoopbackScene.key)
         let server = try await Ditto.open(
@@ -58,7 +58,7 @@ struct DocumentedNamesTests {
         try await server.close()
     }
 
-    @Test func `a location is a map in a store, and a unit under the names of the reference`() async throws {
+    @Test func `a location is a map in a store and a register in the reference API`() async throws {
         let store = try await Store.inMemory()
         let car: Value = [
             "_id": "a", "location": ["coordinates": [-122.0308, 37.3318], "address": "123 Main St"],

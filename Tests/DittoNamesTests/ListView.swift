@@ -1,15 +1,15 @@
 import DittoNames
 import Foundation
 
-/// Stands in for the list views of a user interface, and is as strict about batches as they are.
+/// A stand-in for list views of user interfaces, with the same strict batch rules.
 final class ListView {
-    /// What the rows are to show.
+    /// The rows to display after the next batch.
     var source: [String] = []
-    /// What the rows show.
+    /// The displayed rows.
     private(set) var shown: [String] = []
     private(set) var batchCount = 0
     var moves = Moves()
-    /// Tells the moves, which the sample takes from the view.
+    /// A second differ, because the sample reads the moves from the view.
     let differ = DittoDiffer()
 
     private var inserted: [Int] = []
@@ -28,12 +28,12 @@ final class ListView {
         batchCount += 1
         precondition(
             shown.count + inserted.count - deleted.count == source.count,
-            "The rows after a batch are those before, with the inserted, without the deleted ones.")
+            "A batch accounts for every inserted and deleted row.")
         var rows = [String?](repeating: nil, count: source.count)
         for (from, to) in moved { Self.put(shown[from], at: to, in: &rows) }
         for index in inserted { Self.put(source[index], at: index, in: &rows) }
         let gone = Set(deleted + moved.map(\.from))
-        // Rows that are left keep their order, and take the places that are left.
+        // Remaining rows keep their order and fill the remaining indexes.
         var rest = shown.indices.filter { !gone.contains($0) }.map { shown[$0] }[...]
         for index in rows.indices where rows[index] == nil { rows[index] = rest.popFirst() }
         for index in reloaded { rows[index] = source[index] }
@@ -42,7 +42,7 @@ final class ListView {
     }
 
     private static func put(_ row: String, at index: Int, in rows: inout [String?]) {
-        precondition(rows[index] == nil, "No two rows come to one place.")
+        precondition(rows[index] == nil, "No two rows have the same index.")
         rows[index] = row
     }
 }
@@ -57,7 +57,7 @@ struct Moves {
         moves = differ.diff(items).moves
     }
 
-    /// As the sample has it, for what the closure does alone.
+    /// Passes each move to the closure, as the sample expects.
     @discardableResult
     func map<Result>(_ body: ((from: Int, to: Int)) -> Result) -> [Result] {
         moves.map(body)
@@ -65,7 +65,7 @@ struct Moves {
 }
 
 extension IndexPath {
-    /// As user interfaces have it.
+    /// Creates an index path, as user interface frameworks do.
     init(item: Int, section: Int) {
         self = [section, item]
     }

@@ -23,7 +23,7 @@ struct LiveQueryTests {
         }
     }
 
-    @Test func `a live query tells what is found, and what has become of it`() async throws {
+    @Test func `a live query reports its initial result and each change`() async throws {
         try cars.upsert(["_id": "a", "color": "red"])
         let lines = printed
         let liveQuery = cars.find("color == 'red'").sort("_id", direction: .ascending)
@@ -45,7 +45,7 @@ struct LiveQueryTests {
         #expect(printed.all.count == 4)
     }
 
-    @Test func `moves are told where an order is asked for`() async throws {
+    @Test func `moves are reported if the query has an order`() async throws {
         for (id, place) in [("a", 1), ("b", 2), ("c", 3)] {
             try cars.upsert(["_id": id, "place": place])
         }
@@ -63,7 +63,7 @@ struct LiveQueryTests {
         try await ditto.close()
     }
 
-    @Test func `one document is observed as it comes, changes and goes`() async throws {
+    @Test func `a live query of one document reports its changes and removal`() async throws {
         let lines = printed
         let liveQuery = cars.findByID("a").observeLocal { car, event in
             lines.add(
@@ -81,7 +81,7 @@ struct LiveQueryTests {
         try await ditto.close()
     }
 
-    @Test func `a live query that nobody holds tells nothing more`() async throws {
+    @Test func `a deallocated live query reports nothing more`() async throws {
         let lines = printed
         var liveQuery: DittoLiveQuery? = cars.findAll().observeLocal { cars, _ in
             lines.add("\(cars.count)")
@@ -96,7 +96,7 @@ struct LiveQueryTests {
         try await ditto.close()
     }
 
-    @Test func `the next event comes when it is signaled for`()
+    @Test func `the next event arrives after the signal`()
         async throws
     {
         let lines = printed
@@ -117,7 +117,7 @@ struct LiveQueryTests {
         try await ditto.close()
     }
 
-    @Test func `a condition that is none is told, and observes nothing`() async throws {
+    @Test func `an invalid condition is reported, and observes nothing`() async throws {
         let problems = PrintedLines()
         ditto.store.onUnthrownError = { problems.add("\($0)") }
         let liveQuery = cars.find("color = 'red'").observeLocal { _, _ in }

@@ -5,12 +5,12 @@ import SheafTestSupport
 import Synchronization
 import Testing
 
-/// Log messages of databases; one test at a time, since all databases of a process share the logger.
+/// Log messages of databases; serialized because a process has one logger.
 @Suite(.serialized) struct LoggerTests {
     @Test func `sync starts with no peer to reach, and logs a note`() async throws {
         let notes = Mutex<[String]>([])
         DittoLogger.setCustomLogCallback { level, message in
-            guard message.contains("no peer can be reached yet") else { return }
+            guard message.contains("no peer can be reached") else { return }
             notes.withLock { $0.append("\(level): \(message)") }
         }
         defer { DittoLogger.setCustomLogCallback(nil) }
@@ -19,7 +19,7 @@ import Testing
         #expect(ditto.isSyncActive)
         #expect(notes.withLock { $0.contains { $0.hasPrefix("info: ") } })
         #expect(notes.withLock { $0.allSatisfy { $0.contains("connect.tcpServers") } })
-        // An address that is named later is used, without another start.
+        // An address added later is dialed without restarting sync.
         let other = try await LoopbackScene.ditto()
         let address = try await LoopbackScene.listen(other)
         ditto.updateTransportConfig { $0.connect.tcpServers.insert(address) }
@@ -28,12 +28,12 @@ import Testing
         try await other.close()
     }
 
-    @Test func `a denied connection is a warning, and both sides have the reason in presence`()
+    @Test func `a denied connection logs a warning, and both sides show the reason in presence`()
         async throws
     {
         let (left, right) = (try await LoopbackScene.ditto(), try await LoopbackScene.ditto())
         let key = right.presence.graph.localPeer.peerKeyString
-        let expected = "connectionRequestHandler denies \(key)"
+        let expected = "connectionRequestHandler denied \(key)"
         let (lines, found) = AsyncStream.makeStream(of: String.self)
         DittoLogger.setCustomLogCallback { level, message in
             if message.contains(expected) { found.yield("\(level): \(message)") }
@@ -77,7 +77,7 @@ import Testing
         #expect(Set(StoreLog.Level.allCases.map { DittoLogLevel($0) }).count == 5)
     }
 
-    @Test func `a long transaction is reported from debug upward, and by default from info`()
+    @Test func `a slow transaction is reported from debug upward, and by default from info`()
         async throws
     {
         let usual = DittoLogger.minimumLogLevel
@@ -105,14 +105,14 @@ import Testing
                 return .commit
             }
             if level == .verbose { #expect(seen.first == .debug) }
-            // A machine that is busy passes levels over, and turns back to none.
+            // A busy machine may skip levels, but never goes back to a lower one.
             #expect(zip(seen, seen.dropFirst()).allSatisfy { $0.rawValue > $1.rawValue })
             #expect(seen.last == .error && seen.allSatisfy { $0.rawValue <= level.rawValue })
             try await ditto.close()
         }
     }
 
-    @Test func `what has no effect is logged`() async throws {
+    @Test func `settings without effect are logged`() async throws {
         let lines = Mutex<[String]>([])
         DittoLogger.setCustomLogCallback { level, message in
             lines.withLock { $0.append("\(level): \(message)") }
@@ -122,9 +122,9 @@ import Testing
         DittoLogger.minimumLogLevel = .info
         defer { DittoLogger.minimumLogLevel = level }
         let directory = TemporaryDirectory()
-        let place = URL(fileURLWithPath: directory.path).appendingPathComponent("database")
+        let location = URL(fileURLWithPath: directory.path).appendingPathComponent("database")
         let ditto = try Ditto(
-            identity: .offlinePlayground(appID: "app", siteID: 7), persistenceDirectory: place)
+            identity: .offlinePlayground(appID: "app", siteID: 7), persistenceDirectory: location)
         #expect(ditto.appID == "app" && ditto.isActivated)
         try ditto.setOfflineOnlyLicenseToken("token")
         ditto.updateTransportConfig { $0.enableAllPeerToPeer() }
@@ -133,14 +133,14 @@ import Testing
         for part in [
             "warning: the site id 7 has no effect", "info: the license token has no effect",
             "warning: peerToPeer.bluetoothLE has no effect",
-            "warning: peerToPeer.lan has no effect", "warning: every peer that knows the id",
+            "warning: peerToPeer.lan has no effect", "warning: any peer that knows the database id",
         ] {
             #expect(logged.contains { $0.hasPrefix(part) }, "\(part)")
         }
         try await ditto.close()
     }
 
-    @Test func `a log file takes messages, and is bounded`() async throws {
+    @Test func `a log file receives messages and is limited in size`() async throws {
         let directory = TemporaryDirectory()
         let url = URL(fileURLWithPath: directory.path("logs/ditto.log"))
         DittoLogger.setLogFileURL(url)

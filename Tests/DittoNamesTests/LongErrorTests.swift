@@ -5,7 +5,7 @@ import SheafNetwork
 import SheafTestSupport
 import Testing
 
-/// What errors quote of huge inputs, in the calls of the reference system.
+/// Limits on what errors quote from huge inputs.
 struct LongErrorTests {
     private static let longest = 1_000
     private let huge = String(repeating: "e\u{301}", count: 36_000)
@@ -15,7 +15,7 @@ struct LongErrorTests {
         #expect(length <= Self.longest, "\(what): \(length)")
     }
 
-    @Test func `conditions are quoted around the place of the mistake`() throws {
+    @Test func `a condition is quoted around the position of its error`() throws {
         let conditions = [
             "\(huge)", "a == '\(huge)", "\(huge)(a)", "a == 1 && \(huge) ==", "a == \(huge) b",
             "a ==\n\(huge) ==\n1", "$args.\(huge) == 1", "\(huge)§",
@@ -31,7 +31,7 @@ struct LongErrorTests {
                 "\(String(repeating: "a", count: 500)) == 1 § 2", collection: "cars", arguments: [:]
             )
             _ = try parser.condition()
-            Issue.record("the condition was taken")
+            Issue.record("an invalid condition was accepted")
         } catch {
             let lines = "\(error)".split(separator: "\n")
             let mark = try #require(lines[2].firstIndex(of: "^"))
@@ -40,7 +40,7 @@ struct LongErrorTests {
         }
     }
 
-    @Test func `values without a counterpart are quoted in part`() async throws {
+    @Test func `values that cannot be stored are quoted in part`() async throws {
         let store = try await Ditto.inMemory().store
         for value: [String: Any?] in [
             [huge: Bundle.main], ["a": [huge: [huge: Bundle.main]]], ["a": Decimal.nan],
@@ -48,28 +48,28 @@ struct LongErrorTests {
             do {
                 try await store.execute(
                     query: "INSERT INTO cars DOCUMENTS (:car)", arguments: ["car": value])
-                Issue.record("the value was taken")
+                Issue.record("an invalid value was accepted")
             } catch { check(error, "argument") }
         }
     }
 
-    @Test func `JSON with a huge name that comes twice is quoted in part`() {
+    @Test func `JSON with a huge duplicate name is quoted in part`() {
         #expect(throws: JSONError.self) { try Value(json: "{\"\(huge)\":1,\"\(huge)\":2}") }
         do { _ = try Value(json: "{\"\(huge)\":1,\"\(huge)\":2}") } catch { check(error, "JSON") }
     }
 
-    @Test func `errors of the network are quoted in part`() {
+    @Test func `network errors quote their input in part`() {
         check(NetworkError(.address, huge), "address")
         do { _ = try PeerKeyPair.load(from: huge) } catch { check(error, "key") }
     }
 
-    @Test func `conditions and arguments are quoted to 200 scalars`() async throws {
+    @Test func `conditions and arguments are quoted up to 200 scalars`() async throws {
         let long = LongInput.text
         for condition in ["a == '\(long)' b", "a == 1 && '\(long)' '\(long)'", "a == 1 '\(long)'"] {
             do {
                 var parser = try ConditionParser(condition, collection: "cars", arguments: [:])
                 _ = try parser.condition()
-                Issue.record("the condition was taken")
+                Issue.record("an invalid condition was accepted")
             } catch {
                 let lines = "\(error)".split(separator: "\n")
                 for line in lines.prefix(2) where line.contains(LongInput.character) {
@@ -86,12 +86,12 @@ struct LongErrorTests {
             do {
                 try await store.execute(
                     query: "INSERT INTO cars DOCUMENTS (:car)", arguments: ["car": value])
-                Issue.record("the value was taken")
+                Issue.record("an invalid value was accepted")
             } catch { #expect(LongInput.problem(in: "\(error)") == nil) }
         }
     }
 
-    @Test func `addresses and paths are quoted to 200 scalars`() async throws {
+    @Test func `addresses and paths are quoted up to 200 scalars`() async throws {
         let long = LongInput.text
         let pair = try PeerKeyPair.generate()
         do {
@@ -108,7 +108,7 @@ struct LongErrorTests {
         network.peers = [long]
         do {
             _ = try TCPTransport(network)
-            Issue.record("an address was taken")
+            Issue.record("an invalid address was accepted")
         } catch { #expect(LongInput.problem(in: "\(error)") == nil) }
         do {
             _ = try await Store.open(at: long)
@@ -116,7 +116,7 @@ struct LongErrorTests {
         } catch { #expect(LongInput.problem(in: "\(error)") == nil) }
     }
 
-    @Test func `an address that is too long for an error is cut`() throws {
+    @Test func `an address that is too long for an error is truncated`() throws {
         let host = String(repeating: "a", count: 250)
         var network = NetworkConfiguration(
             databaseID: PeerConfiguration.databaseBytes(of: "cars"),
@@ -125,9 +125,9 @@ struct LongErrorTests {
         do {
             let transport = try TCPTransport(network)
             try transport.start(Host())
-            Issue.record("a name was taken for an address to listen at")
+            Issue.record("a host name was accepted as a listening address")
         } catch let error as NetworkError {
-            #expect(error.text.hasPrefix("aaaaaaaaaa") && error.text.contains("…"))
+            #expect(error.text.contains("aaaaaaaaaa") && error.text.contains("…"))
             #expect(error.text.count { $0 == "a" } <= 210)
         }
     }

@@ -4,9 +4,9 @@ import Sheaf
 import SheafTestSupport
 import Testing
 
-/// Older names of the reference system.
+/// The older names of the reference system.
 struct NameTests {
-    @Test func `a database says what it is and how much it takes`() async throws {
+    @Test func `a database reports its version, directory and disk usage`() async throws {
         let directory = TemporaryDirectory()
         let ditto = try await Ditto.open(at: directory.path("names"))
         #expect(ditto.sdkVersion == Ditto.version && ditto.activated)
@@ -49,7 +49,7 @@ struct NameTests {
         }
         #expect(items.map { $0.jsonData() } == [Data(#"{"_id":1,"l":[null],"n":null}"#.utf8)])
         let value = items[0].value
-        // The key is there, and its value is nil.
+        // The key exists, and its value is nil.
         #expect(value.keys.contains("n") && value["n"]! == nil)
         #expect((value["l"] as? [Any])?.first is NSNull)
         let failed: Result<DittoQueryResult, any Error> = await withCheckedContinuation { waiter in
@@ -70,7 +70,7 @@ struct NameTests {
         try await ditto.close()
     }
 
-    @Test func `calls without labels take completion handlers, signals and transactions`()
+    @Test func `calls without labels accept completion handlers, signals and transactions`()
         async throws
     {
         let ditto = try await Ditto.inMemory()
@@ -99,7 +99,7 @@ struct NameTests {
         try await ditto.close()
     }
 
-    @Test func `collections are observed by their names`() async throws {
+    @Test func `a live query on collections reports their names`() async throws {
         let ditto = try await Ditto.inMemory()
         try await ditto.store.execute(
             "ALTER SYSTEM SET live_query_system_collection_refresh_interval = 1")
@@ -112,7 +112,7 @@ struct NameTests {
         let first = try #require(await iterator.next())
         #expect(first.isInitial && first.collections.map(\.name) == ["b"])
         #expect(first.oldCollections.isEmpty && first.insertions.isEmpty && first.deletions.isEmpty)
-        // Another document changes no name, so the next event has the new collection.
+        // Another document changes no name, so the next event is about the new collection.
         try await ditto.store.execute("INSERT INTO b DOCUMENTS ({ _id: 2 })")
         await ditto.rows(of: "SELECT * FROM system:collections WHERE documents = 2", 3)
         try await ditto.store.execute("INSERT INTO a DOCUMENTS ({ _id: 1 })")
@@ -125,9 +125,9 @@ struct NameTests {
         try await ditto.close()
     }
 
-    // MARK: The page, and what the compiler says
+    // MARK: The page and the compiler messages
 
-    @Test func `the page lists each name as the sources have it`() throws {
+    @Test func `the page lists each name as the sources declare it`() throws {
         let sources = try NameSources()
         var listed: [String] = []
         for cells in try NameSources.rows() {
@@ -157,7 +157,7 @@ struct NameTests {
             #expect(!replacements.isEmpty, "\(name): \(message)")
             for code in replacements {
                 if code.contains(" FROM ") || code.hasPrefix("UPDATE ") {
-                    // A statement: it can be planned.
+                    // A statement must be plannable.
                     _ = try await ditto.store.execute(
                         "EXPLAIN \(code)", arguments: code.contains(":value") ? ["value": 1] : [:])
                     continue
@@ -171,11 +171,11 @@ struct NameTests {
     }
 }
 
-/// What the sources declare, and the rows of the page of names.
+/// The declarations in the sources and the rows of the page of names.
 private struct NameSources {
-    /// Messages of unavailable names.
+    /// The messages of unavailable names.
     private(set) var unavailable: [String: String] = [:]
-    /// The number of marks that make a name unavailable.
+    /// The number of `unavailable` attributes.
     let markCount: Int
     /// The sources without unavailable declarations.
     private let available: String
@@ -202,14 +202,14 @@ private struct NameSources {
         available = sources.replacing(mark, with: "")
     }
 
-    /// Whether there is such a declaration or label that can be used.
+    /// Whether an available declaration or label has this name.
     func declares(_ name: String) -> Bool {
         let declaration = "\\b(func|var|let|class|struct|enum|case|typealias) \(name)\\b"
         guard let pattern = try? Regex("\(declaration)|\\b\(name)( \\w+)?: ") else { return false }
         return available.contains(pattern)
     }
 
-    /// The cells of each row about a name, the first one without its marks.
+    /// Returns the cells of each row about a name; the name is without backquotes.
     static func rows() throws -> [[String]] {
         let page = try String(
             contentsOf: root.appending(path: "Sources/Sheaf/Sheaf.docc/ReferenceNames.md"),
@@ -221,14 +221,14 @@ private struct NameSources {
         }
     }
 
-    /// What is between backquotes.
+    /// Returns the text between backquotes.
     static func code(in text: String) -> [String] {
         text.matches(of: /`([^`]+)`/).map { String($0.output.1) }
     }
 }
 
 extension Ditto {
-    /// Returns once a query has had rows in this number of results.
+    /// Waits until a query has returned rows in `count` results.
     fileprivate func rows(of query: String, _ count: Int) async {
         let (results, found) = AsyncStream.makeStream(of: Int.self)
         let observer = store.registerObserver(query: query, deliverOn: DispatchQueue(label: "rows"))

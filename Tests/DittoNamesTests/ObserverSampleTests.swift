@@ -1,4 +1,4 @@
-// The samples stay as they were written.
+// The samples keep the formatting of the reference documentation.
 // swift-format-ignore-file
 
 import DittoNames
@@ -6,7 +6,7 @@ import Foundation
 import SheafTestSupport
 import Testing
 
-/// The samples that deal with observers and differences, as the reference documentation has them.
+/// Samples from the reference documentation about observers and diffs.
 struct ObserverSampleTests {
     private let ditto: Ditto
     private let printed = PrintedLines()
@@ -23,7 +23,7 @@ struct ObserverSampleTests {
             arguments: ["car": ["_id": id, "color": color]])
     }
 
-    @Test func `an observer hears of its arguments alone, until it is cancelled`() async throws {
+    @Test func `an observer receives results until it is canceled`() async throws {
         try await insert("a", "blue")
 
         let observer = ditto.store.registerObserver(
@@ -44,7 +44,7 @@ struct ObserverSampleTests {
         #expect(printed.all.count == 2)
     }
 
-    @Test func `the store knows its observers`() async throws {
+    @Test func `a store lists its observers`() async throws {
         func observers() -> Set<DittoStoreObserver> {
             ditto.store.observers
         }
@@ -59,7 +59,7 @@ struct ObserverSampleTests {
         try await ditto.close()
     }
 
-    @Test func `a differ tells what has come, gone and changed`() async throws {
+    @Test func `a differ reports insertions, deletions and updates`() async throws {
         try await insert("a", "blue")
         try await insert("b", "blue")
 
@@ -117,7 +117,7 @@ struct ObserverSampleTests {
     }
 
     @Test(arguments: 1...5 as ClosedRange<UInt64>)
-    func `batch updates of a list view lead to the new order`(seed: UInt64) async throws {
+    func `batch updates turn a list view into the new result`(seed: UInt64) async throws {
         var random = SeededRandom(seed: seed, "list view")
         let tableView = ListView()
 

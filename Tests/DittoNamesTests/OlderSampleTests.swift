@@ -1,11 +1,11 @@
-// The samples stay as they were written.
+// The samples keep the formatting of the reference documentation.
 // swift-format-ignore-file
 
 import DittoNames
 import Foundation
 import Testing
 
-/// The samples that use the older calls, as far as they need no peers.
+/// Samples from the reference documentation for the older calls, without peers.
 struct OlderSampleTests {
     private let ditto: Ditto
     private let printed = PrintedLines()
@@ -39,7 +39,7 @@ struct OlderSampleTests {
         try await ditto.close()
     }
 
-    @Test func `what is no longer needed is evicted`() throws {
+    @Test func `documents that are no longer needed are evicted`() throws {
         let collection = ditto.store.collection("cars")
         for owner in ["Bob", "Eve"] { try collection.upsert(["owner": owner, "isDeleted": owner == "Eve"]) }
 

@@ -5,9 +5,9 @@ import SheafTestSupport
 import Synchronization
 import Testing
 
-/// Databases that talk to each other over TCP, and what keeps them from it.
+/// Databases that sync over TCP, and configurations that prevent it.
 struct PeerTests {
-    @Test func `two peers find each other, know each other, and share documents`() async throws {
+    @Test func `two peers connect, exchange their metadata, and sync documents`() async throws {
         let (left, right) = (try await LoopbackScene.ditto(), try await LoopbackScene.ditto())
         try left.disableSyncWithV3()
         left.deviceName = "left"
@@ -30,11 +30,11 @@ struct PeerTests {
                 == [peer.peerKeyString, graph.localPeer.peerKeyString])
         try left.store["cars"].upsert(["_id": "a"])
         await right.documents(of: "SELECT * FROM cars", are: ["a"])
-        // It is named while sync is active, and taken away again.
+        // Addresses can be added and removed while sync is active.
         right.updateTransportConfig { $0.connect.tcpServers.insert("127.0.0.1:1") }
         right.updateTransportConfig { $0.connect.tcpServers.remove("127.0.0.1:1") }
         #expect(right.transportConfig.connect.tcpServers == [address])
-        // Who listens elsewhere is found there.
+        // A peer that listens on another port is dialed there.
         let later = try await LoopbackScene.listenAnew(left)
         right.updateTransportConfig { $0.connect.tcpServers = [later] }
         try left.store["cars"].upsert(["_id": "b"])
@@ -45,7 +45,7 @@ struct PeerTests {
         try await right.close()
     }
 
-    @Test func `a handler says who may connect`() async throws {
+    @Test func `a connection request handler decides which peers may connect`() async throws {
         let (left, right) = (try await LoopbackScene.ditto(), try await LoopbackScene.ditto())
         let (requests, asked) = AsyncStream.makeStream(of: DittoConnectionRequest.self)
         let isOpen = Atomic<Bool>(false)
@@ -61,11 +61,11 @@ struct PeerTests {
         let key = right.presence.graph.localPeer.peerKeyString
         try right.presence.setPeerMetadata(["user": "ann"])
         try right.startSync()
-        // The second time nobody has come in before.
+        // The second request proves that the first was denied.
         var count = 0
         for await request in requests {
             #expect(request.peerKeyString == key && request.connectionType == .accessPoint)
-            // They never met: it has come with the greeting.
+            // The metadata arrived in the introduction, before any sync.
             #expect(request.peerMetadata["user"] as? String == "ann")
             #expect(request.peerMetadataJSONData == Data(#"{"user":"ann"}"#.utf8))
             #expect(request.identityServiceMetadata.isEmpty)
@@ -82,7 +82,7 @@ struct PeerTests {
         try await right.close()
     }
 
-    // MARK: What has no meaning here
+    // MARK: Unsupported configurations
 
     @Test func `a configuration makes a server`() async throws {
         var config = DittoConfig(
@@ -104,7 +104,7 @@ struct PeerTests {
         try await server.close()
     }
 
-    @Test func `sync does not start where it could not do what is asked, and says what to do`()
+    @Test func `sync does not start with unsupported settings, and the error names them`()
         async throws
     {
         typealias Change = (inout DittoTransportConfig) -> Void
@@ -115,7 +115,7 @@ struct PeerTests {
             ),
             (
                 { $0.listen.http.isEnabled = true },
-                "listen.http.isEnabled asks for a server of web sockets"
+                "listen.http.isEnabled requires a web socket server"
             ),
             (
                 {
@@ -141,7 +141,7 @@ struct PeerTests {
             }
             #expect(text.contains(message), "\(text)")
             #expect(!ditto.isSyncActive)
-            // It can be mended.
+            // A corrected configuration can start.
             ditto.transportConfig = DittoTransportConfig()
             _ = try await LoopbackScene.listen(ditto)
             #expect(ditto.isSyncActive)
@@ -149,7 +149,7 @@ struct PeerTests {
         }
     }
 
-    @Test func `a shared key that is too short or no Base64 is refused`() async throws {
+    @Test func `a shared key that is too short or not Base64 is refused`() async throws {
         for key in ["c2hvcnQ=", "no Base64"] {
             let error = await #expect(throws: DittoError.self) {
                 _ = try await Ditto.inMemory(
@@ -159,10 +159,10 @@ struct PeerTests {
         }
     }
 
-    @Test func `a database without peers says so`() async throws {
+    @Test func `a database without peers reports errors for calls that need them`() async throws {
         let ditto = try await Ditto.inMemory()
-        let complaints = Mutex<[String]>([])
-        ditto.store.onUnthrownError = { error in complaints.withLock { $0.append("\(error)") } }
+        let errors = Mutex<[String]>([])
+        ditto.store.onUnthrownError = { error in errors.withLock { $0.append("\(error)") } }
         #expect(throws: DittoError.self) { try ditto.startSync() }
         #expect(throws: DittoError.self) {
             try ditto.sync.registerSubscription(query: "SELECT * FROM cars")
@@ -172,8 +172,8 @@ struct PeerTests {
         ditto.deviceName = "name"
         ditto.updateTransportConfig { $0.listen.tcp.isEnabled = true }
         ditto.presence.connectionRequestHandler = { _ in .allow }
-        let said = complaints.withLock { $0 }
-        #expect(said.count == 4 && said.allSatisfy { $0.contains("Ditto.open(config:)") })
+        let reported = errors.withLock { $0 }
+        #expect(reported.count == 4 && reported.allSatisfy { $0.contains("Ditto.open(config:)") })
         #expect(ditto.deviceName.isEmpty && ditto.presence.peerMetadata.isEmpty)
         #expect(ditto.presence.graph.remotePeers.isEmpty)
         let graph = await ditto.graph { _ in true }
@@ -181,28 +181,28 @@ struct PeerTests {
         ditto.stopSync()
         #expect(!ditto.isSyncActive && ditto.config == nil && ditto.appID.isEmpty)
         try await ditto.close()
-        // One whose transports are somebody else's.
+        // A database over a peer whose transports were configured by the caller.
         let mesh = DittoMesh()
         let over = try await mesh.ditto()
-        over.store.onUnthrownError = { error in complaints.withLock { $0.append("\(error)") } }
+        over.store.onUnthrownError = { error in errors.withLock { $0.append("\(error)") } }
         over.presence.connectionRequestHandler = { _ in .allow }
         over.transportConfig.listen.tcp.isEnabled = true
-        let more = complaints.withLock { $0.dropFirst(4) }
-        #expect(more.count == 2 && more.allSatisfy { $0.contains("made elsewhere") })
+        let more = errors.withLock { $0.dropFirst(4) }
+        #expect(more.count == 2 && more.allSatisfy { $0.contains("created elsewhere") })
         try await mesh.close()
     }
 
-    @Test func `a subscription that cannot be kept is an error`() async throws {
+    @Test func `an invalid subscription is an error`() async throws {
         let mesh = DittoMesh()
         let ditto = try await mesh.ditto()
-        let complaints = Mutex<[String]>([])
-        ditto.store.onUnthrownError = { error in complaints.withLock { $0.append("\(error)") } }
+        let errors = Mutex<[String]>([])
+        ditto.store.onUnthrownError = { error in errors.withLock { $0.append("\(error)") } }
         #expect(throws: DittoError.self) {
             try ditto.sync.registerSubscription("SELECT * FROM cars LIMIT 1")
         }
         #expect(ditto.store["cars"].findAll().limit(1).subscribe().isCancelled)
         #expect(ditto.store["cars"].find("color ==").subscribe().isCancelled)
-        #expect(complaints.withLock { $0.count } == 2)
+        #expect(errors.withLock { $0.count } == 2)
         let one = ditto.store["cars"].findByID("a").subscribe()
         #expect(!one.isCancelled && ditto.sync.subscriptions.isEmpty)
         let other = try ditto.sync.registerSubscription("SELECT * FROM cars")
@@ -212,7 +212,7 @@ struct PeerTests {
 
     // MARK: Metadata and files
 
-    @Test func `metadata has a limit, and is JSON`() async throws {
+    @Test func `peer metadata is limited in size and must be JSON`() async throws {
         let mesh = DittoMesh()
         let ditto = try await mesh.ditto("mine")
         try ditto.presence.setPeerMetadata(["name": "Ann", "age": 7, "none": nil])
@@ -247,12 +247,12 @@ struct PeerTests {
         try await mesh.close()
     }
 
-    @Test func `a database keeps its key in a file beside it`() async throws {
+    @Test func `a database stores its key in a file next to its directory`() async throws {
         let directory = TemporaryDirectory()
-        let place = URL(fileURLWithPath: directory.path).appendingPathComponent("database")
+        let location = URL(fileURLWithPath: directory.path).appendingPathComponent("database")
         let config = DittoConfig(
             databaseID: "kept", connect: .smallPeersOnly(privateKey: LoopbackScene.key),
-            persistenceDirectory: place)
+            persistenceDirectory: location)
         let first = try await Ditto.open(config: config)
         #expect(first.config == config)
         let key = first.presence.graph.localPeer.peerKeyString
@@ -262,7 +262,7 @@ struct PeerTests {
         #expect(second.presence.graph.localPeer.peerKeyString == key)
         #expect(second.store["cars"].findAll().exec().count == 1)
         try await second.close()
-        let file = place.path + ".key"
+        let file = location.path + ".key"
         let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions]
         #expect((mode as? NSNumber)?.intValue == 0o600)
         try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file)
@@ -276,7 +276,7 @@ struct PeerTests {
 }
 
 extension LoopbackScene {
-    /// Listens at another port than before.
+    /// Restarts the listener, which selects another port.
     static func listenAnew(_ ditto: Ditto) async throws -> String {
         let (addresses, found) = AsyncStream.makeStream(of: String.self)
         ditto.peer?.presence.onTransportEvent { event in

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Takes what a sample prints, in place of the terminal.
+/// The captured output of a sample.
 final class PrintedLines: Sendable {
     private let lines = Mutex<[String]>([])
     private let stream: AsyncStream<String>
@@ -17,19 +17,19 @@ final class PrintedLines: Sendable {
         continuation.yield(line)
     }
 
-    /// Returns when a line was added.
+    /// Waits until a line was added.
     func wait(for line: String) async {
         guard !all.contains(line) else { return }
         for await next in stream where next == line { return }
     }
 
-    /// Returns the next lines when `count` of them were added.
+    /// Returns the next `count` lines.
     func next(_ count: Int) async -> [String] {
-        var taken: [String] = []
+        var collected: [String] = []
         for await line in stream {
-            taken.append(line)
-            if taken.count == count { break }
+            collected.append(line)
+            if collected.count == count { break }
         }
-        return taken
+        return collected
     }
 }

@@ -1,15 +1,15 @@
 import Sheaf
 import SheafTestSupport
 
-/// A condition of the older kind, and a plain reading of it.
+/// A random condition in the older syntax and its expected result.
 ///
-/// Only comparisons whose outcome is known of each document: fields are there, and of one type.
+/// Only comparisons with a known result are generated: fields exist and have one type.
 struct RandomCondition {
     let text: String
-    /// Whether it holds; nil where that is not known.
+    /// The result of the condition for a document; nil if it is undefined.
     let holds: @Sendable (Object) -> Bool?
 
-    /// A document whose fields the conditions ask about.
+    /// Returns a document with the fields used by conditions.
     static func document(_ id: Int, _ random: inout SeededRandom) -> Object {
         var document: Object = [
             "_id": .integer(Int64(id)), "n": .integer(Int64(random.below(6))),
@@ -109,7 +109,7 @@ struct RandomCondition {
                 ($0["maybe"] == nil || $0["maybe"] == .null) == isEqual
             }
         default:
-            // What is not there is neither equal nor unequal.
+            // A missing element is neither equal nor unequal.
             return RandomCondition("list[1] \(sign) \(number)") { document in
                 guard case .array(let list)? = document["list"], list.count > 1 else { return nil }
                 return compare(list[1], .integer(number))

@@ -1,4 +1,4 @@
-// The samples stay as they were written.
+// The samples keep the formatting of the reference documentation.
 // swift-format-ignore-file
 
 import DittoNames
@@ -6,7 +6,7 @@ import Foundation
 import Sheaf
 import Testing
 
-/// The samples that deal with sync, as the reference documentation has them.
+/// Samples from the reference documentation about sync.
 struct SyncSampleTests {
     private let mesh = DittoMesh()
     private let ditto: Ditto
@@ -24,7 +24,7 @@ struct SyncSampleTests {
 
     private func print(_ item: Any) { printed.add("\(item)") }
 
-    @Test func `sync starts, and a subscription brings documents`() async throws {
+    @Test func `a subscription receives documents after sync has started`() async throws {
         try! ditto.startSync()
 
         // Register live query to update UI
@@ -42,7 +42,7 @@ struct SyncSampleTests {
         try await mesh.close()
     }
 
-    @Test func `subscriptions are kept, and cancelled`() async throws {
+    @Test func `subscriptions last until they are canceled`() async throws {
         try ditto.startSync()
         var subscribeA: DittoSubscription? = nil
         var liveQueryA: DittoLiveQuery? = nil
@@ -67,7 +67,7 @@ struct SyncSampleTests {
         try await mesh.close()
     }
 
-    @Test func `what is safe to evict is not synced`() async throws {
+    @Test func `documents that are safe to evict are not synced`() async throws {
         let collection = ditto.store.collection("cars")
         for (id, isSafe) in [("kept", false), ("gone", true)] {
             try other.store["cars"].upsert([
@@ -82,7 +82,7 @@ struct SyncSampleTests {
         try await mesh.close()
     }
 
-    @Test func `flights of yesterday are evicted, and do not come back`() async throws {
+    @Test func `evicted flights do not come back after a new subscription`() async throws {
         var day = 16
         func yesterday() -> String { "2022-09-\(day)T20:00:46.945Z" }
         for day in ["16", "17", "18"] {
@@ -113,7 +113,7 @@ struct SyncSampleTests {
         try await mesh.close()
     }
 
-    /// What an app has that works on orders.
+    /// An app class from the samples that works on orders.
     private final class Orders {
         let ditto: Ditto
         var query: DittoSubscription?
@@ -139,7 +139,7 @@ struct SyncSampleTests {
         try await mesh.close()
     }
 
-    @Test func `store observers hear of what subscriptions bring`() async throws {
+    @Test func `store observers receive documents that a subscription syncs`() async throws {
         let subscription = try ditto.sync.registerSubscription(
           query: "SELECT * FROM cars WHERE color = :color",
           arguments: [ "color": "blue" ])
@@ -160,7 +160,7 @@ struct SyncSampleTests {
         try await mesh.close()
     }
 
-    @Test func `a commit is on a server`() async throws {
+    @Test func `system:data_sync_info shows that a server has a commit`() async throws {
         try other.sync.registerSubscription(query: "SELECT * FROM orders")
         try ditto.sync.start()
         try await ditto.store.execute(query: "INSERT INTO orders DOCUMENTS ({ _id: 'order-456' })")
@@ -207,7 +207,7 @@ struct SyncSampleTests {
         try await mesh.close()
     }
 
-    @Test func `a commit has reached the server when the server has documents of it`() async throws {
+    @Test func `a delivered commit ID advances when the server has the documents`() async throws {
         try ditto.sync.start()
         try await ditto.store.execute(query: "INSERT INTO orders DOCUMENTS ({ _id: 'order-456' })")
         let result = try await ditto.store.execute(
@@ -221,11 +221,11 @@ struct SyncSampleTests {
             let documents = result.items.first?.value["documents"] as? [String: Any]
             let synced = documents?["synced_up_to_local_commit_id"] as? Int64 ?? 0
             let delivered = documents?["delivered_up_to_local_commit_id"] as? Int64 ?? 0
-            if synced >= commitID, delivered < commitID { print("the server wants nothing of it") }
+            if synced >= commitID, delivered < commitID { print("not subscribed by the server") }
             if delivered >= commitID { print("order-456 is on the server") }
         }
         try other.sync.registerSubscription(query: "SELECT * FROM boats")
-        #expect(await printed.next(1) == ["the server wants nothing of it"])
+        #expect(await printed.next(1) == ["not subscribed by the server"])
         try other.sync.registerSubscription(query: "SELECT * FROM orders")
         await printed.wait(for: "order-456 is on the server")
         await other.documents(of: "SELECT * FROM orders WHERE status = 'shipped'", are: ["order-456"])
@@ -233,7 +233,7 @@ struct SyncSampleTests {
         try await mesh.close()
     }
 
-    @Test func `several commits are counted off as a server has them`() async throws {
+    @Test func `pending commits are removed as a server receives them`() async throws {
         try other.sync.registerSubscription(query: "SELECT * FROM orders")
         try ditto.sync.start()
         var pendingCommits: [Int64] = []

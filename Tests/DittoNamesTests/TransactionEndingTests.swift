@@ -21,7 +21,7 @@ struct TransactionEndingTests {
     ) async throws {
         do {
             try await body()
-            Issue.record("an ended transaction did something more")
+            Issue.record("an ended transaction accepted a call")
         } catch DittoError.storeError(reason: .transactionMisused(let message)) {
             #expect(message.contains(words))
         }
@@ -65,7 +65,7 @@ struct TransactionEndingTests {
     }
 
     @Test(arguments: [false, true])
-    func `a transaction that a call has ended does nothing more`(isReadOnly: Bool) async throws {
+    func `an ended transaction accepts no more calls`(isReadOnly: Bool) async throws {
         try await ditto.store.transaction(hint: "first", isReadOnly: isReadOnly) { transaction in
             try await transaction.rollback()
             let words = "\"first\" was rolled back by a call within its block"
@@ -106,7 +106,7 @@ struct TransactionEndingTests {
         try await ditto.close()
     }
 
-    @Test func `the next writer is let in when a call ends the transaction`() async throws {
+    @Test func `a transaction ended by a call admits the next writer`() async throws {
         try await ditto.store.transaction { transaction in
             try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })")
             try await transaction.rollback()

@@ -1,10 +1,10 @@
-// The samples stay as they were written.
+// The samples keep the formatting of the reference documentation.
 // swift-format-ignore-file
 
 import DittoNames
 import Testing
 
-/// The samples that deal with transactions, as the reference documentation has them.
+/// Samples from the reference documentation about transactions.
 struct TransactionSampleTests {
     private let ditto: Ditto
 
@@ -18,7 +18,7 @@ struct TransactionSampleTests {
     }
 
     @Test(arguments: [false, true])
-    func `a transaction ends as its block says`(isRolledBack: Bool) async throws {
+    func `a transaction ends with the action its block returns`(isRolledBack: Bool) async throws {
         let completionAction = try await ditto.store.transaction(hint: "transaction example") { transaction in
             let queryResult1 = try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })")
             let queryResult2 = try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 2 })")
@@ -47,13 +47,13 @@ struct TransactionSampleTests {
         }
 
         #expect(result?.items.map { $0.value["_id"] as? Int } == [1, 2])
-        // A statement that only reads has none.
+        // A read-only statement has no commit ID.
         #expect(result?.commitID == nil)
         #expect(try await count() == 2)
         try await ditto.close()
     }
 
-    @Test func `a block needs no return, and one that hands on how it ends does end so`() async throws {
+    @Test func `a block may return nothing, or the completion action of a call`() async throws {
         try await ditto.store.transaction(hint: "nothing") { transaction in
             try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })")
             try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 2 })")
@@ -68,12 +68,12 @@ struct TransactionSampleTests {
         try await ditto.close()
     }
 
-    @Test func `a transaction that only reads refuses to write`() async throws {
+    @Test func `a read-only transaction refuses to write`() async throws {
         // Read-only transaction with hint:
         try await ditto.store.transaction(hint: "Read-only transaction", isReadOnly: true) { transaction in
             do {
                 try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })")
-                Issue.record("a transaction that only reads has written")
+                Issue.record("a read-only transaction has written")
             } catch DittoError.storeError(reason: .transactionReadOnly(let message)) {
                 #expect(message.contains("\"Read-only transaction\" is read-only"))
             }
@@ -84,7 +84,7 @@ struct TransactionSampleTests {
         try await ditto.close()
     }
 
-    @Test func `a transaction knows what it is`() async throws {
+    @Test func `a transaction has an ID, a hint and a mode`() async throws {
         try await ditto.store.transaction { transaction in
             let id = transaction.info.id
             let hint = transaction.info.hint
@@ -101,7 +101,7 @@ struct TransactionSampleTests {
         try await ditto.close()
     }
 
-    @Test func `a read beside a transaction sees nothing of it`() async throws {
+    @Test func `a read outside a transaction does not see its writes`() async throws {
         try await ditto.store.transaction { transaction in
             try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })") // ✅ OK
             try await ditto.store.execute(query: "SELECT * FROM t") // ⚠️ Avoid this
@@ -112,14 +112,14 @@ struct TransactionSampleTests {
         try await ditto.close()
     }
 
-    @Test func `a write beside a transaction is refused, where it would wait for ever`() async throws {
+    @Test func `a write inside a transaction block fails instead of deadlocking`() async throws {
         do {
             try await ditto.store.transaction(hint: "the outer one") { transaction in
                 try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })") // ✅ OK
                 try await ditto.store.execute(query: "DELETE FROM t") // ⚠️ Avoid this
                 return .commit
             }
-            Issue.record("a write beside the transaction went through")
+            Issue.record("a write outside the transaction succeeded")
         } catch DittoError.storeError(reason: .transactionMisused(let message)) {
             #expect(message.contains("the outer one"))
         }

@@ -1,4 +1,4 @@
-"""Joins for the vectors: what two get who wrote without having seen each other."""
+"""Joins for the vectors: the results of concurrent writes of two peers."""
 from document_shapes import ROOT, delta, state
 from document_writes import Peer
 from sheaf_dots import (
@@ -8,7 +8,7 @@ START = {"s": "-", "items": {"x": 1, "y": 2}, "n": 1, "color": "red"}
 
 
 def peers(start, left, right):
-    """What two have after writes on a common state: both states, and the delta of the second."""
+    """Returns two states after writes on a common one, and the delta of the second."""
     common = Peer(9)
     if start is not None:
         common.at(10)
@@ -20,7 +20,7 @@ def peers(start, left, right):
 
 
 def cases():
-    """(case, what it shows, left, right)"""
+    """Yields (case, comment, left, right)."""
     for case, comment, start, left, right in table():
         a, b, changed = peers(start, left, right)
         yield case, comment, a, b

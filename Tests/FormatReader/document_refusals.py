@@ -1,4 +1,4 @@
-"""Bytes for the vectors, each of which breaks one rule of format-spec/documents.md."""
+"""Malformed documents for the vectors; each breaks one rule of format-spec/documents.md."""
 import struct
 
 from sheaf_values import object_bytes, value_bytes, value_of, varint
@@ -8,7 +8,7 @@ TWO = ((1, 10), (2, 20))
 
 
 def header(sites=ONE, older=(), flags=0, bases=None, deletion=None, length=None, size=1):
-    """Table 1, with whatever one wants to have wrong."""
+    """Encodes table 1, with any field wrong."""
     flags |= (2 if bases is not None else 0) | (4 if deletion else 0) | (8 if size == 4 else 0)
     body = len(sites).to_bytes(size, "little")
     body += b"".join(struct.pack("<QQ", *site) for site in sites)
@@ -21,7 +21,7 @@ def header(sites=ONE, older=(), flags=0, bases=None, deletion=None, length=None,
 
 
 def entry(plain):
-    """A value as a register with the stamp of the root."""
+    """Encodes a value as a register with the stamp of the root."""
     return value_bytes(value_of(plain))
 
 
@@ -37,21 +37,21 @@ def root(*named, flags=0, mark=b"\x8e\0"):
     return mark + fields(*named, flags=flags)
 
 
-# Where the root entry of a document with one site begins, and its first field's content.
+# Offsets of the root entry of a document with one site, and of its first field's content.
 BODY = 19
 FIELD = BODY + 2
-# Where the entry of the first field "a" begins.
+# Offset of the entry of the first field "a".
 ENTRY = FIELD + 2
 MAP_FLAGS = 64
 
 
 def one(item, flags=0):
-    """A document with one site and one entry at "a"."""
+    """Returns a document with one site and one entry at "a"."""
     return header() + root((b"a", item), flags=flags)
 
 
 def two(item, flags=MAP_FLAGS):
-    """The same with two sites; references may be 0 or 1, the root's mark is 0."""
+    """Returns a document with two sites; references may be 0 or 1, the root's mark is 0."""
     return header(TWO) + root((b"a", item), flags=flags)
 
 
@@ -60,7 +60,7 @@ def delta(item, flags=0, sites=ONE):
 
 
 def cases():
-    """(case, the rule, bytes, where a reader sees it, names that the store knows)"""
+    """Yields (case, rule, bytes, offset of the error, numbered names)."""
     for make in (of_header, of_header_stamps, of_roots, of_entries, of_values, of_several,
                  of_parts, of_objects, of_arrays, of_deltas, of_seeds):
         for case, *rest in make():

@@ -1,4 +1,4 @@
-"""Documents for the vectors: each tag, each width, each table of format-spec/documents.md."""
+"""Documents for the vectors, with each tag, width and table of format-spec/documents.md."""
 from document_writes import Peer
 from sheaf_dots import (
     ATTACHMENT, COUNTER, INITIAL, MAP, MARK, MARKS, OLDER, REGISTER, RESTART, SUM, TOKEN, VALUE,
@@ -9,7 +9,7 @@ FIRST_DAY = 1_700_000_000_000 << 16
 
 
 def cases():
-    """(case, what it has, document, names that are numbers in it, names that the store knows)"""
+    """Yields (case, comment, document, names numbered in it, numbered names of the store)."""
     for make in (simple, values, widths, names, parts, counters, seeds, deltas):
         for case in make():
             yield case + ((), ()) if len(case) == 3 else case
@@ -20,7 +20,7 @@ def written(plain, site=1, time=10):
 
 
 def state(sites, dots=(), **more):
-    """A document from (path, part, kind, stamp, value, epoch)."""
+    """Returns a document with dots from (path, part, kind, stamp, value, epoch)."""
     document = Document(sites, **more)
     for path, part, kind, stamp, *rest in dots:
         path = tuple(name if isinstance(name, bytes) else name.encode() for name in path)

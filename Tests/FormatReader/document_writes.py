@@ -1,4 +1,4 @@
-"""The writes of format-spec/documents.md on flat sets of dots, to make vectors with."""
+"""The writes of format-spec/documents.md on sets of dots, for generating vectors."""
 from sheaf_dots import (
     ATTACHMENT, COUNTER, INITIAL, MAP, MARK, MARKS, OLDER, PARTS, REGISTER, RESTART, SUM, TOKEN,
     VALUE, Content, Document, Place, joined, normalized, plain_number)
@@ -7,12 +7,12 @@ from sheaf_values import name_of, value_bytes, value_of
 
 
 def path_of(text):
-    """A path from a text like "obj.a"."""
+    """Returns the path of a text like "obj.a"."""
     return tuple(map(name_of, text.split("."))) if text else ()
 
 
 def is_token(plain):
-    """attachments.md, "Tokens": what a writer takes for one."""
+    """Whether a writer stores the object as a token (attachments.md, "Tokens")."""
     return (isinstance(plain, dict) and {"id", "len"} <= set(plain) <= {"id", "len", "metadata"}
             and isinstance(plain["id"], str) and len(plain["id"]) == 64
             and set(plain["id"]) <= set("0123456789abcdef")
@@ -25,7 +25,7 @@ def has_token(plain):
 
 
 class Peer:
-    """Somebody who writes a document, and knows which parts of it the writes touched."""
+    """A peer that writes a document and records which parts the writes touched."""
 
     def __init__(self, site, document=None):
         self.site, self.stamp = site, INITIAL
@@ -33,7 +33,7 @@ class Peer:
         self.begin()
 
     def begin(self):
-        """From here on counts what `delta` hands out."""
+        """Starts recording the changes that `delta` returns."""
         self.touched, self.base = set(), dict(self.document.vector)
 
     def at(self, time):
@@ -45,7 +45,7 @@ class Peer:
         self.document = joined(self.document, other)
 
     def delta(self):
-        """What changed since `begin`."""
+        """Returns the changes since `begin`."""
         whole = self.document
         delta = Document(whole.vector, self.base, whole.deletion, named=self.touched)
         delta.dots = {place: content for place, content in whole.dots.items()
@@ -53,10 +53,10 @@ class Peer:
         delta.overrides = {pair for pair in whole.overrides if delta.names(*pair)}
         return normalized(delta)
 
-    # Table of writes.
+    # The writes of the table in documents.md.
 
     def drop(self, path, part, wanted=lambda place, content: True):
-        """Drops the dots of a part that are wanted, for a map also all below."""
+        """Drops the dots of a part that satisfy `wanted`, for a map also all below."""
         dropped = {place for place, content in self.document.dots.items()
                    if (place.path == path and place.part == part
                        or part == MAP and place.path[:len(path)] == path != place.path)
@@ -75,7 +75,7 @@ class Peer:
             self.mark(path[:-1])
 
     def mark(self, path):
-        """A mark to each map on the way that has none."""
+        """Adds a mark to each map on the path that has none."""
         if not any(place.path == path and place.kind == MARK for place in self.document.dots):
             self.add(path, MAP, MARK)
         elif path:

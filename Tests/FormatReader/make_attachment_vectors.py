@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes format-spec/vectors/attachments.txt anew; everything in it follows from attachments.md.
+"""Rewrites format-spec/vectors/attachments.txt from the rules of attachments.md.
 
     make_attachment_vectors.py [--check]
 
@@ -46,7 +46,7 @@ def head(length, name, hashes, here, since=0):
 
 
 def token(length, name):
-    """An object of two spelled fields, in the bytes of documents.md."""
+    """Encodes an object of two spelled fields as in documents.md."""
     digits = name.hex().encode()
     for size, tag in ((1, 4), (2, 5), (4, 6), (8, 7)):
         if -(1 << 8 * size - 1) <= length < 1 << 8 * size - 1:

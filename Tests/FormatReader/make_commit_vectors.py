@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes format-spec/vectors/commits.txt anew; everything in it follows from commits.md.
+"""Rewrites format-spec/vectors/commits.txt from the rules of commits.md.
 
     make_commit_vectors.py [--check]
 
@@ -78,7 +78,7 @@ def state_of(peer, base):
 
 
 def changes(peer, base, touched):
-    """What was touched, as it stands now."""
+    """Returns the delta of the touched parts, with their current contents."""
     whole = peer.document
     if ((), MAP) in touched:
         return state_of(peer, {})
@@ -155,7 +155,7 @@ SITES = [("site-plain", None, []), ("site-ahead", 1_700_000_000_000 << 16, []),
 
 
 def site_record(clock, pauses):
-    """The payload of the key 04."""
+    """Encodes the payload of the key 04."""
     data = struct.pack("<QQ", 0x0102030405060708, 0x1112131415161718)
     if clock or pauses:
         data += struct.pack("<Q", clock or 0)
@@ -197,7 +197,7 @@ def write_clocks(output):
 
 
 def forgotten_site(site, *times):
-    """The site of the writes that a site has forgotten in a pause."""
+    """Returns the derived site of writes that a site has lost in a pause."""
     for seed, time in enumerate(times, 2):
         site = xxh3(struct.pack("<QQ", site, time), seed)
         assert site not in (0, 2**64 - 1)
@@ -205,7 +205,7 @@ def forgotten_site(site, *times):
 
 
 def removal_site(site, is_older, *path):
-    """The site that removes the sums of a site of forgotten writes from a counter."""
+    """Returns the site that removes the sums of a derived site from a counter."""
     names = [name.encode() for name in path]
     assert all(len(name) < 128 for name in names)
     counter = bytes([is_older]) + b"".join(bytes([len(name)]) + name for name in names)

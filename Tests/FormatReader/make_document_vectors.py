@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes format-spec/vectors/documents.txt anew; everything in it follows from documents.md.
+"""Rewrites format-spec/vectors/documents.txt from the rules of documents.md.
 
     make_document_vectors.py [--check]
 
@@ -28,7 +28,7 @@ def write_names(output, case, names):
 
 
 def write_contents(output, case, document):
-    """What the bytes say: the value that is seen, and all that is in them."""
+    """Writes the visible value of a document, and all its contents."""
     if document.is_state:
         shown = document.visible()
         if shown is None:
@@ -46,7 +46,7 @@ def write_contents(output, case, document):
 
 
 def check_many_stamps():
-    """References of four bytes need too many stamps for a file of vectors."""
+    """Checks references of four bytes, which need too many stamps for a vector file."""
     for count, size in ((65_534, 2), (65_535, 4)):
         document = document_shapes.state(
             {site: 10 for site in range(1, count + 1)},

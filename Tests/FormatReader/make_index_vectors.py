@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes format-spec/vectors/indexes.txt anew; everything in it follows from indexes.md.
+"""Rewrites format-spec/vectors/indexes.txt from the rules of indexes.md.
 
     make_index_vectors.py [--check]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes format-spec/vectors/network.txt anew; everything in it follows from network.md.
+"""Rewrites format-spec/vectors/network.txt from the rules of network.md.
 
     make_network_vectors.py [--check]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes format-spec/vectors/sync.txt anew; everything in it follows from sync.md.
+"""Rewrites format-spec/vectors/sync.txt from the rules of sync.md.
 
     make_sync_vectors.py [--check]
 
@@ -56,7 +56,7 @@ def frames(output):
 
 
 def segments(output):
-    # Literals alone; then twelve bytes of the segment before, and twelve literals.
+    # Literals only; then twelve bytes of the previous segment, and twelve literals.
     first, last = b"{\"color\":\"blue\"}", b"and so it is"
     blocks = [bytes([0xF0, len(first) - 15]) + first,
               bytes([0x08]) + struct.pack("<H", len(first)) + bytes([len(last) << 4]) + last]
@@ -128,7 +128,7 @@ def commits(output):
     first = (bytes([1]) + varint(300) + struct.pack("<QQ", 5, 6 << 16)
              + bytes([2]) + text(b"cars") + text(b"\x40a\0") + text(b"a state")
              + bytes([5]) + text(b"\x40b\0") + text(b"a delta") + bytes([0]))
-    # The same letters, spelled in two ways: two collections.
+    # The same letters in two Unicode forms are two collections.
     second = (bytes([0]) + varint(301)
               + bytes([2]) + text("\u00e9".encode()) + text(b"\x40a\0") + text(b"one")
               + bytes([2]) + text("e\u0301".encode()) + text(b"\x40a\0") + text(b"two")
@@ -176,7 +176,7 @@ def commits(output):
 
 
 def steps(output):
-    """Each is a segment; what is in it matters, and not how it is cut."""
+    """Writes segments; only their contents matter, not the division into commits."""
     peer = Peer(5).at(6 << 16)
     older = encode(peer.set("", {"color": "red"}).document)
     newer = encode(peer.at(7 << 16).set("color", "blue").document)

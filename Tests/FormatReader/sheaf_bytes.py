@@ -1,4 +1,4 @@
-"""The structures of a Sheaf log and their checks; written from format-spec/log.md alone."""
+"""Decodes and checks the structures of a Sheaf log; written from format-spec/log.md alone."""
 import ctypes
 import struct
 import sys
@@ -40,7 +40,7 @@ def number(data, offset, size):
 
 
 def read_header(data):
-    """Table 2."""
+    """Decodes table 2."""
     check(len(data) >= HEADER, 0, "the file is shorter than a header")
     check(data[:8] == b"SHEAFLOG", 0, "the file does not begin with SHEAFLOG")
     (version, length, low, high, first, last, first_commit, _, link, cipher, codec, kind,
@@ -50,15 +50,15 @@ def read_header(data):
     check(version == 1, 8, f"format version {version}", unsupported=True)
     check(cipher == 0 and codec == 0, 64, f"cipher {cipher}, codec {codec}", unsupported=True)
     check(kind in (1, 2), 68, f"file kind {kind}", unsupported=True)
-    check(not any(data[80:120]), 80, "reserved bytes are used", unsupported=True)
+    check(not any(data[80:120]), 80, "reserved bytes are not zero", unsupported=True)
     check(length == HEADER, 12, "the header length is wrong")
-    check(1 <= first <= last and (kind == 2 or first == last), 32, "the segments are no run")
-    check(first > 1 or (first_commit == 1 and link == 0), 40, "the log does not begin here")
+    check(1 <= first <= last and (kind == 2 or first == last), 32, "invalid segment range")
+    check(first > 1 or (first_commit == 1 and link == 0), 40, "the first segment has predecessors")
     return Header(low, high, first, last, first_commit, link, kind, folded, checksum)
 
 
 def read_footer(data, offset, seed):
-    """Table 4; nothing where no right footer stands."""
+    """Decodes table 4; None without a valid footer."""
     raw = data[offset:offset + FOOTER]
     if offset < HEADER or len(raw) < FOOTER or raw[:8] != b"SHEAFEND":
         return None
@@ -76,35 +76,35 @@ def last_footer(data, seed):
 
 
 def read_record(data, offset, segment, seed):
-    """Table 3."""
+    """Decodes table 3."""
     check(offset + RECORD <= len(data), offset, "the file ends inside a record")
     (checksum, length, kind, padding, reserved, commit, position, previous, synced, at, count,
      part) = struct.unpack_from("<QIBBHQQQQQII", data, offset)
     end = offset + length
     check(RECORD <= length <= 2**26 and length % 8 == 0 and end <= len(data), offset + 8,
           f"the record length {length} is wrong")
-    check(position == segment << 32 | offset, offset + 24, "the record belongs somewhere else")
+    check(position == segment << 32 | offset, offset + 24, "the position is not that of the record")
     check(checksum == xxh3(data[offset + 8:end], seed), offset, "the record's checksum is wrong")
     check(WHOLE <= kind <= DIRECTORY and reserved == 0, offset + 12, f"record kind {kind}",
           unsupported=True)
     check(padding <= min(7, length - RECORD), offset + 13, "the padding is too long")
     check(not any(data[end - padding:end]), end - padding, "the padding is not zero")
-    check(synced <= position, offset + 40, "the record was synced before it was written")
+    check(synced <= position, offset + 40, "the synced position is after the record")
     return Record(offset, length, kind, commit, position, previous, synced, at, count, part,
                   checksum, data[offset + RECORD:end - padding])
 
 
 def read_operation(record, offset):
-    """Table 5; `offset` counts from the start of the record, as the distance does."""
+    """Decodes table 5; `offset` counts from the start of the record, like the distance."""
     body, at, here = record.body, offset - RECORD, record.offset + offset
     check(at + 20 <= len(body), here, "the record ends inside an operation")
     kind, reserved, key_length, length, previous, distance = struct.unpack_from("<BBHIQI", body, at)
     check(kind in (1, 2, 3) and reserved == 0, here, f"operation kind {kind}", unsupported=True)
     check(1 <= key_length <= 1024, here + 2, "the key length is wrong")
-    check(at + 20 + key_length + length <= len(body), here + 4, "the payload ends elsewhere")
+    check(at + 20 + key_length + length <= len(body), here + 4, "the payload is cut off")
     check(length <= (0 if kind == 2 else 2**25), here + 4, "the payload is too long")
     key = body[at + 20:at + 20 + key_length]
-    check(key[0] not in (0, 255), here + 20, "no key begins with this byte")
+    check(key[0] not in (0, 255), here + 20, "the first byte of the key is reserved")
     check(distance == offset, here + 16, "the distance is wrong")
     payload = body[at + 20 + key_length:at + 20 + key_length + length]
     return Operation(offset, kind, key, payload, previous)
@@ -116,11 +116,11 @@ def operations(record):
         operation = read_operation(record, offset)
         yield operation
         offset += 20 + len(operation.key) + len(operation.payload)
-    check(offset == end, record.offset + offset, "the record holds more than its operations")
+    check(offset == end, record.offset + offset, "bytes follow the last operation")
 
 
 def folded_entries(record, file):
-    """Table 6: (position, commit, operation) of each entry."""
+    """Decodes table 6; returns (position, commit, operation) of each entry."""
     check(1 <= record.count <= len(record.body) // ENTRY, record.offset + 56, "the count is wrong")
     end, newest, entries = RECORD + ENTRY * record.count, 0, []
     for index in range(record.count):
@@ -133,12 +133,12 @@ def folded_entries(record, file):
               "the operation does not fill its entry")
         newest, end = position, offset + length
         entries.append((position, commit, operation))
-    check(end == RECORD + len(record.body), record.offset + end, "the record holds more")
+    check(end == RECORD + len(record.body), record.offset + end, "bytes follow the last entry")
     return entries
 
 
 def proves_sync(data, segment, seed, p):
-    """Log.md, *Proof of sync*; without a seed the weak one."""
+    """Checks for a proof of sync after `p` (log.md, *Opening*); a weak one without a seed."""
     for q in range((p + 7) & ~7, len(data) - RECORD + 1, 8):
         if number(data, q + 24, 8) == segment << 32 | q:
             if segment << 32 | p < number(data, q + 40, 8) <= segment << 32 | q:

@@ -1,4 +1,4 @@
-"""What keys and payloads of a Sheaf log mean; written from format-spec/commits.md alone."""
+"""Decodes the keys and payloads of a Sheaf log; written from format-spec/commits.md alone."""
 import struct
 from collections import namedtuple
 
@@ -18,14 +18,14 @@ IndexField = namedtuple("IndexField", "path is_descending")
 
 
 class Mistake(Exception):
-    """A payload that breaks a rule: its key, the offset in it, and the reason."""
+    """A malformed payload: its key, the offset of the error, and the reason."""
 
     def __init__(self, key, error):
         super().__init__(f"key {key.hex()}:{error.offset}: {error.reason}")
 
 
 class Explaining:
-    """Adds the key to what is refused."""
+    """Adds the key to the error of a malformed payload."""
 
     def __init__(self, key):
         self.key = key
@@ -39,50 +39,50 @@ class Explaining:
 
 
 def check_key(key):
-    """Table 1."""
-    check(ORIGIN <= key[0] <= PAUSES or key[0] == DOCUMENT, 0, "no such key")
+    """Checks a key by table 1."""
+    check(ORIGIN <= key[0] <= PAUSES or key[0] == DOCUMENT, 0, "unknown key type")
     length = KEY_LENGTHS.get(key[0])
-    check(len(key) == length if length else len(key) > 3, 0, "the key has another length")
-    check(key[0] != INDEX or key[3:] != b"\xff\xff", 3, "no index has this number")
+    check(len(key) == length if length else len(key) > 3, 0, "wrong key length")
+    check(key[0] != INDEX or key[3:] != b"\xff\xff", 3, "reserved index number")
 
 
 def is_former_sites(payload):
-    """Table 1: up to 64 sites, none zero and none twice."""
+    """Whether the payload has 1 to 64 different sites, none zero (table 1)."""
     sites = [payload[start:start + 8] for start in range(0, len(payload), 8)]
     return (0 < len(sites) <= 64 and len(sites[-1]) == 8 and len(set(sites)) == len(sites)
             and bytes(8) not in sites)
 
 
 def is_clock(payload):
-    """Table 1: a time whose counter is not 0."""
+    """Whether the payload is a time whose counter is not 0 (table 1)."""
     return len(payload) == 8 and payload[:2] != bytes(2)
 
 
 def is_pauses(payload):
-    """Table 1: 1 to 16 pauses of a site."""
+    """Whether the payload has 1 to 16 pauses of a site (table 1)."""
     if len(payload) % 16 or not 16 <= len(payload) <= 16 * 16:
         return False
     return all(before - after > 1 for after, before in struct.iter_unpack("<QQ", payload))
 
 
 def read_origin(payload):
-    """Table 2."""
-    check(len(payload) > 24, 0, "no room for the origin")
+    """Decodes table 2."""
+    check(len(payload) > 24, 0, "the origin is too short")
     site, time, peer = struct.unpack_from("<QQQ", payload)
     commit, end = read_varint(payload, 24, len(payload))
-    check(end == len(payload), end, "bytes behind the origin")
+    check(end == len(payload), end, "bytes after the origin")
     return Origin(site, time, peer, commit)
 
 
 def read_index(payload):
-    """Table 4."""
+    """Decodes table 4."""
     end = len(payload)
     check(end <= 65_536, 0, "the index is too long")
-    check(payload[:1] == b"\1", 0, "no such kind of index")
+    check(payload[:1] == b"\1", 0, "unknown index kind")
 
     def count(at, most):
         number, after = read_varint(payload, at, end)
-        check(1 <= number <= most, at, "too few or too many")
+        check(1 <= number <= most, at, "the count is out of range")
         return number, after
 
     def text(at, most):
@@ -96,7 +96,7 @@ def read_index(payload):
     number, at = count(at, 16)
     fields = []
     for _ in range(number):
-        check(payload[at:at + 1] in (b"\0", b"\1"), at, "no such direction")
+        check(payload[at:at + 1] in (b"\0", b"\1"), at, "unknown direction")
         is_descending = payload[at] == 1
         steps, at = count(at + 1, 64)
         path = []
@@ -104,7 +104,7 @@ def read_index(payload):
             step, at = text(at, end)
             path.append(step)
         fields.append(IndexField(path, is_descending))
-    check(at == end, at, "bytes behind the index")
+    check(at == end, at, "bytes after the index")
     return Index(name, fields)
 
 
@@ -129,37 +129,37 @@ def part_of(payload, start, end, names):
 
 
 def read_document(payloads, names):
-    """Table 3: the state of a document, from its put and the extensions behind it, oldest first."""
+    """Returns the state of a document from its put and delta records, oldest first (table 3)."""
     for index, payload in enumerate(payloads):
-        check(payload, 0, "no byte that says what it is")
-        check(payload[0] in ((DELTA,) if index else (STATE, BOTH, WHOLE)), 0, "no such payload here")
+        check(payload, 0, "the payload is empty")
+        check(payload[0] in ((DELTA,) if index else (STATE, BOTH, WHOLE)), 0, "unexpected payload")
         if index:
             delta = part_of(payload, 1, len(payload), names)
-            check(can_join(state, delta), 1, "the delta does not belong to the state")
+            check(can_join(state, delta), 1, "the delta does not apply to the state")
             state = joined(state, delta)
         elif payload[0] in (STATE, WHOLE):
             state = part_of(payload, 1, len(payload), names)
-            check(state.is_state, 1, "no state")
+            check(state.is_state, 1, "not a state")
         else:
             length, start = read_varint(payload, 1, len(payload))
             check(length <= len(payload) - start, 1, "the state is longer than the payload")
             state = part_of(payload, start, start + length, names)
-            check(state.is_state, start, "no state")
+            check(state.is_state, start, "not a state")
             delta = part_of(payload, start + length, len(payload), names)
-            check(not delta.is_state, start + length, "no delta")
+            check(not delta.is_state, start + length, "not a delta")
             check(can_join(state, delta) and joined(state, delta) == joined(state, state),
-                  start + length, "the delta has what the state has not")
+                  start + length, "the delta has contents that the state lacks")
     return state
 
 
 class Commits:
-    """Follows the commits of a store, and then shows its documents."""
+    """Checks the commits of a store, and then lists its documents."""
 
     def __init__(self):
         self.named = {}
 
     def commit(self, number, operations):
-        """Checks a commit, and tells its origin; `operations` are (is_put, key, payload)."""
+        """Checks a commit and returns its origin; `operations` are (is_put, key, payload)."""
         origin = None
         for index, (is_put, key, payload) in enumerate(operations):
             with Explaining(key):
@@ -177,13 +177,13 @@ class Commits:
 
     @staticmethod
     def names(contents, kind):
-        """The names of numbers, in their order."""
+        """Returns the names in the order of their numbers."""
         found = []
         for key, payloads in sorted(contents.items()):
             if key[0] != kind:
                 continue
             with Explaining(key):
-                check(len(payloads) == 1, 0, "a name is extended")
+                check(len(payloads) == 1, 0, "a name has a delta record")
                 check(int.from_bytes(key[1:], "big") == len(found), 1, "a number is missing")
                 check_utf8(payloads[0], 0)
                 found.append(bytes(payloads[0]))
@@ -191,27 +191,27 @@ class Commits:
 
     @staticmethod
     def check_indexes(contents, collections):
-        """Each index is table 4, and the only one of its name in its collection."""
+        """Checks that each index is valid, with a name unique in its collection."""
         named = set()
         for key, payloads in sorted(contents.items()):
             if key[0] != INDEX:
                 continue
             with Explaining(key):
-                check(int.from_bytes(key[1:3], "big") < collections, 1, "no such collection")
-                check(len(payloads) == 1, 0, "an index is extended")
+                check(int.from_bytes(key[1:3], "big") < collections, 1, "unknown collection")
+                check(len(payloads) == 1, 0, "an index has a delta record")
                 name = read_index(bytes(payloads[0])).name
-                check((key[1:3], name) not in named, 0, "an index has the name of another one")
+                check((key[1:3], name) not in named, 0, "two indexes have one name")
                 named.add((key[1:3], name))
 
     def documents(self, contents):
-        """A line for each document; contents are the payloads of each live key, oldest first."""
+        """Yields a line for each document; `contents` has the payloads of live keys in order."""
         for key in contents:
             with Explaining(key):
                 check_key(key)
-                check(key[0] != SITE or len(contents[key][-1]) in (16, 24, *range(40, 281, 16)), 0, "no site")
-                check(key[0] != FORMER_SITES or is_former_sites(bytes(contents[key][-1])), 0, "no former sites")
+                check(key[0] != SITE or len(contents[key][-1]) in (16, 24, *range(40, 281, 16)), 0, "malformed site")
+                check(key[0] != FORMER_SITES or is_former_sites(bytes(contents[key][-1])), 0, "malformed former sites")
                 check(key[0] != UNPROVEN or [len(payload) for payload in contents[key]] in ([0], [32]), 0,
-                      "no unproven token")
+                      "malformed unproven token")
         names, collections = (self.names(contents, kind) for kind in (NAME, COLLECTION))
         self.check_indexes(contents, len(collections))
         for key, payloads in sorted(contents.items()):
@@ -219,7 +219,7 @@ class Commits:
                 continue
             with Explaining(key):
                 number = int.from_bytes(key[1:3], "big")
-                check(number < len(collections), 1, "no such collection")
+                check(number < len(collections), 1, "unknown collection")
                 shown = read_document([bytes(payload) for payload in payloads], names).visible()
                 yield (f"document {json_string(collections[number])} {json_of(read_id(key))} "
                        f"{'tombstone' if shown is None else json_of(shown)}")

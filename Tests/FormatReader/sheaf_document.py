@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Reads a document of Sheaf, a state or a delta; written from format-spec/documents.md alone.
+"""Decodes a Sheaf document, a state or a delta; written from format-spec/documents.md alone.
 
     sheaf_document.py FILE [NAME ...]
 
-FILE has the bytes of the document, NAME is the name of a numbered field, from 0. It prints the
-visible value, then all that is in the document in the form of the vectors. Exit codes: 0 the
-document is right, 3 it is not.
+FILE has the bytes of the document, NAME is the name of a numbered field, from 0. Prints the
+visible value, then all contents of the document in the form of the vectors. Exit codes: 0 the
+document is valid, 3 it is not.
 """
 import struct
 import sys
@@ -20,13 +20,13 @@ from sheaf_values import (
 LONGEST, MOST_SITES = 2**25, 65_535
 
 
-# What an entry in a list of *several* turned out to be, for the order of the list.
+# An entry in a list of *several*, as its order requires.
 Item = namedtuple("Item", "at part rank stamp latest")
 EMPTIES, OVERRIDES, NOTHING = 6, 7, (-1, -1)
 
 
 class Reader:
-    """Reads the bytes by tables 1 to 4; every check names the offset of the field."""
+    """Decodes tables 1 to 4; every error has the offset of its field."""
 
     def __init__(self, data, names):
         self.data, self.numbered_names = bytes(data), [name for name in names]
@@ -49,14 +49,14 @@ class Reader:
         return self.document
 
     def header(self):
-        """Table 1."""
+        """Decodes table 1."""
         document, flags = self.document, self.number(0, 1)
         check(flags < 64, 0, "unknown flags")
-        check(flags >> 4 < 3, 0, "references have no such size")
+        check(flags >> 4 < 3, 0, "unknown size of references")
         self.is_partial, self.reference_size = bool(flags & 1), 1 << (flags >> 4)
         size = 4 if flags & 8 else 1
         length = self.number(1, size)
-        check(length <= len(self.data), 1, "the header does not end in the document")
+        check(length <= len(self.data), 1, "the header ends after the document")
         self.sites = self.number(1 + size, size, length)
         at = 1 + 2 * size
         check(self.sites <= MOST_SITES and at + 16 * self.sites <= length, 1 + size,
@@ -83,7 +83,7 @@ class Reader:
                 if time == 0:
                     del document.base[order[index]]
                 before, at = index, at + 10
-            check(document.base, 0, "an empty base is left out")
+            check(document.base, 0, "an empty base is present")
         check(not flags & 8 or max(numbers) > 255, 0, "numbers of one byte are enough")
         if flags & 4:
             check(at + 10 <= length, 1, "the header ends inside the deletion")
@@ -99,7 +99,7 @@ class Reader:
             index, time = struct.unpack_from("<HQ", self.data, at)
             check(index < self.sites, at, "no such site")
             check(0 < time < document.vector[order[index]], at + 2, "the stamp is not older")
-            check((time, order[index]) not in known, at, "a stamp is there twice")
+            check((time, order[index]) not in known, at, "a repeated stamp")
             known.add((time, order[index]))
             self.stamps.append((time, order[index]))
         fewest = 0 if len(self.stamps) <= 255 else 1 if len(self.stamps) <= 65_535 else 2
@@ -108,12 +108,12 @@ class Reader:
         return length
 
     def reference(self, at, end):
-        """A stamp, and where the reference ends."""
+        """Returns the stamp of a reference, and the offset after it."""
         number = self.number(at, self.reference_size, end)
         self.has_reference = True
         if number == 256**self.reference_size - 1:
             return INITIAL, at + self.reference_size
-        check(number < len(self.stamps), at, "no such stamp")
+        check(number < len(self.stamps), at, "unknown stamp")
         if number >= self.sites:
             check(number <= self.used, at, "the older stamps are not in the order of their use")
             self.used = max(self.used, number + 1)
@@ -123,19 +123,19 @@ class Reader:
 
     def root(self, at):
         end, tag = len(self.data), self.data[at]
-        check(tag in (0x8E, 15, 20, 23), at, "no tag of a root")
+        check(tag in (0x8E, 15, 20, 23), at, "not a root tag")
         if tag == 23:
-            check(end == at + 1, at + 1, "bytes behind the end")
+            check(end == at + 1, at + 1, "bytes after the end")
             check(not self.is_partial, 0, "a delta without a root is not partial")
             self.document.named.add(((), MAP))
             return
         if tag == 20:
             first = read_varint(self.data, at + 1, end)[1]
-            check(first < end and self.data[first] == 0x8E, first, "no tag of a root")
+            check(first < end and self.data[first] == 0x8E, first, "not a root tag")
         self.at_name((), at, end, 1, self.is_partial)
 
     def at_name(self, path, at, end, depth, in_partial):
-        """Everything at a name; its latest stamp, if there is any."""
+        """Decodes everything at a name; returns its latest stamp, or None."""
         if self.data[at] != 20:
             check(self.data[at] & 127 != 16, at, "a mark without its map")
             return self.entry(path, at, end, depth, in_partial).latest
@@ -143,10 +143,10 @@ class Reader:
         at += 1
         while at < end:
             length, first = read_varint(self.data, at, end)
-            check(0 < length <= end - first, at, "the entry does not end here")
+            check(0 < length <= end - first, at, "wrong length of an entry")
             items.append(self.entry(path, first, first + length, depth, in_partial))
             at = first + length
-        check(len(items) >= 2, start, "several are at least two")
+        check(len(items) >= 2, start, "fewer than two entries")
         self.check_order(items)
         return max((item.latest for item in items if item.latest is not None), default=None)
 
@@ -156,7 +156,7 @@ class Reader:
             if item.latest is not None:
                 latest[item.part] = max(latest.get(item.part, item.latest), item.latest)
             if item.part >= EMPTIES or item.part == MAP and item.rank == 0:
-                check(item.part not in once, item.at, "the same twice")
+                check(item.part not in once, item.at, "a repeated entry")
                 once.add(item.part)
 
         def order(item):
@@ -171,20 +171,20 @@ class Reader:
         for item in items:
             if item.part == MAP and item.rank == 1:
                 check(heads and heads[0].stamp and item.stamp < heads[0].stamp, item.at,
-                      "this mark is not behind the latest one")
+                      "the mark is not older than the latest one")
             if item.part == EMPTIES:
                 check(not any(self.data[item.at + 1] >> other.part & 1 for other in items
-                              if other.part in PARTS), item.at + 1, "a part is there and empty")
+                              if other.part in PARTS), item.at + 1, "a part is not empty")
 
     def stamped(self, path, part, kind, tag, at, end):
-        """The stamp of an entry, and where its payload starts."""
+        """Returns the stamp of an entry, and the offset of its payload."""
         here, at = at, at + 1
         if tag & 128:
             stamp, at = self.reference(at, end)
             check(path == () and tag == 0x8E or stamp != self.root_stamp, here + 1,
-                  "the root's stamp needs no reference")
+                  "a reference to the root's stamp")
         else:
-            check(self.root_stamp is not None, here, "no stamp, and none at the root")
+            check(self.root_stamp is not None, here, "neither the entry nor the root has a stamp")
             stamp = self.root_stamp
         check((path, part, kind, stamp[1]) not in self.where, here, "two dots of one kind and site")
         self.where[path, part, kind, stamp[1]] = here
@@ -194,12 +194,12 @@ class Reader:
         self.document.dots[Place(path, part, kind, stamp)] = Content(value, epoch)
 
     def entry(self, path, at, end, depth, in_partial):
-        """One entry of table 2 that is not 20."""
+        """Decodes one entry of table 2 other than 20."""
         tag, here = self.data[at], at
         kind = tag & 127
-        check(1 <= kind <= 22 and kind != 20, at, "no tag of an entry")
-        check(path or kind in (14, 15, 16), at, "no tag of a root")
-        check(tag < 128 or kind <= 14 or 16 <= kind <= 19, at, "no stamp belongs here")
+        check(1 <= kind <= 22 and kind != 20, at, "not an entry tag")
+        check(path or kind in (14, 15, 16), at, "not a root tag")
+        check(tag < 128 or kind <= 14 or 16 <= kind <= 19, at, "unexpected stamp")
         if kind in (14, 15, 16):
             return self.map_entry(path, kind, tag, at, end, depth, in_partial)
         if kind in (21, 22):
@@ -231,7 +231,7 @@ class Reader:
             self.document.overrides |= found
             self.where.update({pair: at for pair in found})
             return Item(at, OVERRIDES, 0, None, None)
-        check(in_partial, at, "empty in a map that is not partial")
+        check(in_partial, at, "an empty part in a map that is not partial")
         self.document.named |= found
         return Item(at, EMPTIES, 0, None, None)
 
@@ -245,14 +245,14 @@ class Reader:
             if tag == 0x8E and not path:
                 self.root_stamp = stamp
         if kind == 16:
-            check(end == at, at, "bytes behind a mark")
+            check(end == at, at, "bytes after a mark")
             return Item(here, MAP, 1, stamp, stamp)
         outer, self.has_reference = self.has_reference, False
         fields, flags, flags_at = self.fields(at, end, depth)
         partial = bool(flags & 32)
-        check(in_partial or not partial, flags_at, "a partial map in one that is not")
-        check(path or partial == self.is_partial, flags_at, "the header says otherwise")
-        check(fields or kind == 14 or partial and not path, here, "a map without anything")
+        check(in_partial or not partial, flags_at, "a partial map in a complete one")
+        check(path or partial == self.is_partial, flags_at, "the header has another partial flag")
+        check(fields or kind == 14 or partial and not path, here, "an empty map without marks")
         if not partial and (in_partial or not path):
             self.document.named.add((path, MAP))
         if partial and kind == 14:
@@ -260,7 +260,7 @@ class Reader:
         latest = [stamp] if stamp else []
         for name, start, stop in fields:
             latest.append(self.at_name(path + (name,), start, stop, depth + 1, partial))
-        check(self.has_reference == bool(flags & 64), flags_at, "wrong about references")
+        check(self.has_reference == bool(flags & 64), flags_at, "wrong reference flag")
         self.has_reference |= outer
         return Item(here, MAP, 0, stamp, max((s for s in latest if s is not None), default=None))
 
@@ -268,22 +268,22 @@ class Reader:
 
     def value(self, at, end, depth):
         check(at < end, at, "no value")
-        check(1 <= self.data[at] <= 12, at, "no tag of a value")
+        check(1 <= self.data[at] <= 12, at, "not a value tag")
         return self.payload(self.data[at], at, at + 1, end, depth)
 
     def payload(self, kind, here, at, end, depth):
         length = end - at
         if kind <= 3:
-            check(length == 0, at, "bytes behind a value")
+            check(length == 0, at, "bytes after a value")
             return (NULL, FALSE, TRUE)[kind - 1]
         if kind <= 7:
-            check(length == 1 << (kind - 4), at, "an integer of another size")
+            check(length == 1 << (kind - 4), at, "wrong length of an integer")
             number = int.from_bytes(self.data[at:end], "little", signed=True)
             check(kind == 4 or not -(1 << 4 * length - 1) <= number < 1 << 4 * length - 1, here,
                   "not the fewest bytes")
             return ("int", number)
         if kind == 8:
-            check(length == 8, at, "a float of another size")
+            check(length == 8, at, "wrong length of a float")
             return ("float", self.number(at, 8))
         if kind in (9, 10):
             if kind == 9:
@@ -294,28 +294,28 @@ class Reader:
             return ("array", tuple(self.value(*place, depth + 1) for place in starts))
         fields, flags, flags_at = self.fields(at, end, depth)
         check(not flags & 32, flags_at, "a partial value")
-        check(not flags & 64, flags_at, "no reference stands in values")
+        check(not flags & 64, flags_at, "a reference in a value")
         return ("object", tuple(sorted((name, self.value(start, stop, depth + 1))
                                        for name, start, stop in fields)))
 
     def ends(self, at, table, count, flags, flags_at):
-        """The places of entries from `at`, whose ends stand at `table` (before `at`: no room)."""
+        """Returns the ranges of entries from `at`, whose ends are at `table`."""
         size = 1 << (flags & 3)
         places, start = [], at
         for index in range(count):
             stop = at + self.number(table + size * index, size)
-            check(start < stop <= table, table + size * index, "an end is not behind the last")
+            check(start < stop <= table, table + size * index, "the ends do not ascend")
             places.append((start, stop))
             start = stop
         check(start == table, table + size * (count - 1) if count else at,
-              "the contents do not end where they must")
+              "the contents do not fill their length")
         length = table - at
         check((flags & 3) == (0 if length < 256 else 1 if length < 65_536 else 2), flags_at,
               "ends do not have the fewest bytes")
         return places
 
     def fields(self, at, end, depth):
-        """Table 3: (name, start, stop) of the entry of each field, the flags and their offset."""
+        """Decodes table 3; returns (name, start, stop) of fields, the flags and their offset."""
         check(depth <= DEEPEST, at, "too deep")
         check(at < end, at, "no room for an object")
         flags_at, flags = end - 1, self.data[end - 1]
@@ -353,13 +353,13 @@ class Reader:
             name = self.data[first:first + length]
             check_utf8(name, first)
             check(before is None or before < name, first, "the names do not ascend")
-            check(name not in known, first, "a name is there twice")
+            check(name not in known, first, "a repeated name")
             before = name
             fields.append((name, first + length, stop))
         return fields, flags, flags_at
 
     def elements(self, at, end, depth):
-        """Table 4."""
+        """Decodes table 4."""
         check(depth <= DEEPEST, at, "too deep")
         check(at < end, at, "no room for an array")
         flags_at, flags = end - 1, self.data[end - 1]
@@ -374,22 +374,22 @@ class Reader:
         return self.ends(at, table, count, flags, flags_at)
 
     def no_overridden(self):
-        """The last line of the checklist."""
+        """Checks the last line of the checklist."""
         document = self.document
         for pair in sorted(document.overrides, key=self.where.get):
-            check(not document.deletion, self.where[pair], "overrides beside a deletion")
+            check(not document.deletion, self.where[pair], "overrides with a deletion")
             check(not is_below(pair[0], document.overrides), self.where[pair],
                   "overrides below an overridden map")
         for path, part, kind, stamp in document.dots:
             if stamp == INITIAL:
                 at = self.where[path, part, kind, stamp[1]]
-                check(not document.deletion, at, "a seed beside a deletion")
+                check(not document.deletion, at, "a seed with a deletion")
                 check((path, part) not in document.overrides and not is_below(
                     path, document.overrides), at, "an overridden seed")
 
 
 def decode(data, names=()):
-    """The document in these bytes, with the names of numbered fields as UTF-8."""
+    """Decodes a document; `names` are those of numbered fields, as UTF-8."""
     return Reader(data, names).read()
 
 

@@ -1,16 +1,16 @@
-"""What a document of Sheaf is, what is seen of it, and the join; from documents.md alone."""
+"""Sheaf documents as sets of dots: visible value and join; written from documents.md alone."""
 from collections import namedtuple
 
 from sheaf_values import bits_of, escaped, float_of, sort_key, value_bytes, value_text
 
 REGISTER, ATTACHMENT, MAP, COUNTER, OLDER = PARTS = range(5)
 PART_NAMES = ["register", "attachment", "map", "counter", "older"]
-# Of a map that is named only partly, its marks. The last one stands for nothing in the bytes.
+# The marks of a partial map, as a part; it has no number in the bytes.
 MARKS = 5
 VALUE, TOKEN, MARK, RESTART, SUM = KINDS = ["value", "token", "mark", "restart", "sum"]
 INITIAL = (0, 0)
 
-# A dot stands at a path, which is a tuple of names; stamps are (time, site).
+# The identity of a dot. A path is a tuple of names; stamps are (time, site).
 Place = namedtuple("Place", "path part kind stamp")
 Content = namedtuple("Content", "value epoch")
 
@@ -19,8 +19,8 @@ class Document:
     """A state or a delta as flat sets.
 
     vector and base: site -> time. dots: Place -> Content. overrides: set of (path, part).
-    named: set of (path, part); a map stands for all below, MARKS for the marks of a map that is
-    named only partly. A state names its root's map.
+    named: set of (path, part); a map stands for all below, MARKS for the marks of a partial map.
+    A state names its root's map.
     """
 
     def __init__(self, vector=(), base=(), deletion=None, dots=(), overrides=(), named=None):
@@ -41,7 +41,7 @@ class Document:
         return self.names(place.path, MARKS if place.kind == MARK else place.part)
 
     def has_replaced(self, place):
-        """Whether the site of a sum or restart has replaced one here with it."""
+        """Whether a sum or restart replaces an earlier one of its site in this document."""
         def stamps(kind):
             return [other.stamp for other in self.dots if other[:2] == place[:2]
                     and other.kind == kind and other.stamp[1] == place.stamp[1]]
@@ -56,7 +56,7 @@ class Document:
         return self.__dict__ == other.__dict__
 
     def lines(self):
-        """Everything in the document in the text form of documents.md, *Vectors*."""
+        """Yields all contents in the text form of documents.md, *Vectors*."""
         for site, time in sorted(self.vector.items()):
             yield "vector", f"{time}@{site}"
         for site, time in sorted(self.base.items()):
@@ -77,14 +77,14 @@ class Document:
         for path, part in sorted(self.named) if not self.is_state else ():
             yield "named", f"{path_text(path)} {(PART_NAMES + ['marks'])[part]}"
 
-    # What is seen of it.
+    # The visible value.
 
     def visible(self):
-        """The value that the root shows; nothing if there is no root."""
+        """Returns the visible value of the root; None without a root."""
         return self.shown((), self.dots)
 
     def shown(self, path, dots):
-        """The value at a path, from the dots at and below it."""
+        """Returns the visible value at a path, from the dots at and below it."""
         parts = {}
         for place in dots:
             part = place.part if place.path == path else MAP
@@ -108,7 +108,7 @@ class Document:
 
 
 def total(dots):
-    """What a counter shows."""
+    """Returns the visible value of a counter."""
     epochs = [place.stamp if place.kind == RESTART else content.epoch or INITIAL
               for place, content in dots.items()]
     epoch = max(epochs)
@@ -143,7 +143,7 @@ def is_below(path, pairs):
 
 
 def normalized(document):
-    """Without what the checklist has not in any document: the same document, put shortly."""
+    """Removes dots and overrides without effect, so that the document passes the checklist."""
     document.overrides = set() if document.deletion else {
         pair for pair in document.overrides if not is_below(pair[0], document.overrides)}
     document.dots = {
@@ -160,7 +160,7 @@ def normalized(document):
 
 
 def greater(one, other):
-    """Of two contents with the same place, the one that stays."""
+    """Returns the content that a join keeps of two with one identity."""
     return max(one, other, key=lambda content: (
         content.epoch or INITIAL, sort_key(content.value) if content.value else b"",
         value_bytes(content.value) if content.value else b""))
@@ -173,7 +173,7 @@ def can_join(one, other):
 
 
 def joined(one, other):
-    """The join of two states or deltas, dot by dot."""
+    """Joins two states or deltas, dot by dot."""
     result = Document(named=one.named | other.named)
     for site in one.vector.keys() | other.vector.keys():
         result.vector[site] = max(one.vector.get(site, 0), other.vector.get(site, 0))

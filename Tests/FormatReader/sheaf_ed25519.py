@@ -1,4 +1,4 @@
-"""Signatures with Ed25519 as RFC 8032 describes them: slow, and for vectors alone."""
+"""Ed25519 signatures (RFC 8032): slow and not constant-time, for vectors only."""
 import hashlib
 
 P = 2**255 - 19
@@ -8,7 +8,7 @@ ROOT = pow(2, (P - 1) // 4, P)
 
 
 def add(left, right):
-    """The sum of two points in extended coordinates."""
+    """Adds two points in extended coordinates."""
     a = (left[1] - left[0]) * (right[1] - right[0]) % P
     b = (left[1] + left[0]) * (right[1] + right[0]) % P
     c = 2 * left[3] * right[3] * D % P

@@ -1,4 +1,4 @@
-"""Writes a document of Sheaf, from its flat sets of dots; from format-spec/documents.md alone."""
+"""Encodes a Sheaf document from its sets of dots; written from format-spec/documents.md alone."""
 import struct
 
 from sheaf_dots import (
@@ -7,10 +7,10 @@ from sheaf_values import object_bytes, order_of, value_bytes, varint
 
 
 def encode(document, names=()):
-    """The bytes of a document; names that are in the list are numbered fields."""
+    """Encodes a document; fields with a name in `names` are numbered."""
     writer = Writer(document, {name: number for number, name in enumerate(names)})
     writer.root()
-    # The older stamps are known now, and so the size of references.
+    # The first pass has collected the older stamps, which determine the size of references.
     writer.reference_size = writer.size_of_references()
     return writer.header() + writer.root()
 
@@ -29,7 +29,7 @@ class Writer:
         return 1 if len(self.stamps) <= 255 else 2 if len(self.stamps) <= 65_535 else 4
 
     def header(self):
-        """Table 1."""
+        """Encodes table 1."""
         document = self.document
         flags = 0 if document.is_state else 1
         flags |= (2 if document.base else 0) | (4 if document.deletion else 0)
@@ -74,7 +74,7 @@ class Writer:
         return self.several(entries)
 
     def several(self, entries):
-        """Entries that stand in one place, made one after another in their order."""
+        """Encodes the entries of one name, in their order."""
         made = [entry() for entry in entries]
         if len(made) == 1:
             return made[0]
@@ -85,10 +85,10 @@ class Writer:
             return bytes([tag])
         return bytes([tag | 128]) + self.reference(stamp)
 
-    # What follows hands out functions, so that references are given in the order of the bytes.
+    # These methods return functions, so that references are numbered in the order of the bytes.
 
     def map(self, path, dots, overrides, named):
-        """The entries of a map, and its latest stamp, from what is at or below it."""
+        """Returns the entries of a map and its latest stamp, from the dots at and below it."""
         whole = (path, MAP) in named
         marks = sorted((place.stamp for place, _ in dots if place.path == path), reverse=True)
         below = {}

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Prints what the log of a Sheaf store says; written from format-spec/ alone, and not from Sheaf.
+"""Prints the contents of the log of a Sheaf store; written from format-spec/ alone.
 
     sheaf_log.py [--documents] DIRECTORY
 
 One line for each base file and each commit, then the live keys with the lengths and hashes of the
-payloads that they stand on, the put's first; keys are in hexadecimal digits. With --documents a
-line behind each commit says where it comes from, and documents stand in the place of the keys: the
-collection, the id, and what is seen, or that it is a tombstone.
-Exit codes: 0 the log is right, 1 no store can be read, 3 damage, 4 a later version of the format.
+payloads of each, the put's first; keys are in hexadecimal digits. With --documents a line after
+each commit has its origin, and documents are printed instead of keys: the collection, the id, and
+the visible value, or "tombstone".
+Exit codes: 0 success, 1 the store cannot be read, 3 damage, 4 a later version of the format.
 """
 import os
 import re
@@ -37,7 +37,7 @@ class Store:
         return data
 
     def list(self):
-        """Steps 2 to 4 of *Opening*: the files of the log, in order."""
+        """Returns the files of the log in order (log.md, *Opening*, steps 2 to 4)."""
         covers = []
         for entry in os.scandir(self.path):
             if entry.is_dir():
@@ -57,7 +57,7 @@ class Store:
                 kept.append((first, -last, is_log, name))
                 end = -last
             elif -last > end:
-                raise Damage(0, "the file holds a part of other files' segments", name)
+                raise Damage(0, "the segments overlap those of another file", name)
         return kept
 
     def open(self):
@@ -87,18 +87,18 @@ class Store:
             with Naming(name):
                 header = read_header(data)
                 check((header.first, header.last, header.kind) == (first, last, 1 if is_log else 2),
-                      32, "the header is that of another file")
+                      32, "the header does not match the file name")
                 store = self.files[0].header if before else header
                 check((header.low, header.high) == (store.low, store.high), 16, "another store")
                 footer = last_footer(data, header.low)
                 check(footer or (is_log and index == len(kept) - 1), len(data), "no footer")
                 if before:
-                    check(header.link == before.footer.link, 56, "the link is broken")
+                    check(header.link == before.footer.link, 56, "wrong chain hash")
                     check(header.first_commit == before.footer.last + 1, 40, "commits are missing")
             self.files.append(File(name, first, last, not is_log, data, header, footer))
 
     def walk(self):
-        """Steps 6 to 8."""
+        """Reads the log (log.md, *Opening*, steps 6 to 8)."""
         for index, file in enumerate(self.files):
             with Naming(file.name):
                 (self.walk_base if file.is_base else self.walk_log)(
@@ -109,22 +109,22 @@ class Store:
                 if self.files and (self.is_torn or where not in self.left_out):
                     where = self.files[-1].name
                 raise Damage(self.end if self.files and where == self.files[-1].name else 0,
-                             f"the log ends with commit {self.last}, but there is {name}", where)
+                             f"the log ends with commit {self.last}, but {name} exists", where)
 
     def check_payloads(self):
         for key, payloads in self.payloads.items():
             if payloads[0] is None:
                 position = self.newest[key]
                 name = next(f.name for f in self.files if f.first <= position >> 32 <= f.last)
-                raise Damage(position & MAXIMUM, "what it extends was folded away", name)
+                raise Damage(position & MAXIMUM, "the base of a delta record was folded away", name)
 
     def records(self, file):
-        """The records up to the footer, or to the damage that is handed out at the end."""
+        """Yields the records, then the footer or the damage that ends them."""
         offset, chain, seed = HEADER, file.header.checksum, file.header.low
         while read_footer(file.data, offset, seed) is None:
             try:
                 record = read_record(file.data, offset, file.first, seed)
-                check(record.previous == chain, offset + 32, "the chain of records is broken")
+                check(record.previous == chain, offset + 32, "wrong previous checksum")
             except Damage as error:
                 yield offset, error
                 return
@@ -137,7 +137,7 @@ class Store:
         check(footer.hash == xxh3(file.data[:footer.length]), footer.length + 40, "wrong hash")
         if not file.is_base:
             check(footer.last == self.last, footer.length + 24, f"the last commit is {self.last}")
-            check(footer.link == footer.hash, footer.length + 48, "the link is not the hash")
+            check(footer.link == footer.hash, footer.length + 48, "the chain hash is not the hash")
 
     def walk_log(self, file, is_last):
         self.end = HEADER
@@ -158,15 +158,15 @@ class Store:
                 self.take(found, starts_segment=count == 0)
 
     def take(self, record, starts_segment):
-        check(record.kind <= LAST, record.offset + 12, "a record of a base file")
+        check(record.kind <= LAST, record.offset + 12, "a record kind of base files")
         check(record.commit == self.last + 1, record.offset + 16, "the commit is not the next")
         if record.kind in (WHOLE, FIRST):
             check(not self.parts or starts_segment, record.offset + 12, "a commit is incomplete")
             self.parts = []
-        check((record.kind in (WHOLE, FIRST)) == (not self.parts), record.offset + 12, "no start")
+        check((record.kind in (WHOLE, FIRST)) == (not self.parts), record.offset + 12, "no first part")
         check(record.part == len(self.parts), record.offset + 60, "a part is missing")
-        check(record.at >= self.last_at, record.offset + 48, "time goes back")
-        check(not self.parts or record.at == self.parts[0][0].at, record.offset + 48, "two times")
+        check(record.at >= self.last_at, record.offset + 48, "the time decreases")
+        check(not self.parts or record.at == self.parts[0][0].at, record.offset + 48, "times differ")
         self.parts.append((record, list(operations(record))))
         if record.kind in (MIDDLE, FIRST):
             return
@@ -184,10 +184,10 @@ class Store:
 
     def apply(self, position, operation, folded=False):
         here, known = position & MAXIMUM, self.newest.get(operation.key)
-        check(operation.previous < position, here + 8, "the chain of the key does not go back")
+        check(operation.previous < position, here + 8, "the previous position is not earlier")
         check(folded or operation.previous in (0, known) or known is None
               or operation.previous > known and self.is_folded(operation.previous), here + 8,
-              "the chain of the key passes over an operation")
+              "the chain of the key skips an operation")
         self.newest[operation.key] = position
         if operation.kind == 2:
             self.payloads.pop(operation.key, None)
@@ -200,10 +200,10 @@ class Store:
         return f" {word}:{operation.key.hex()}:{len(operation.payload)}"
 
     def extend(self, operation, here, known):
-        """An extension stands on the operation before it, which may only be folded away."""
+        """Applies a delta record; its previous operation may be missing only if folded away."""
         if operation.previous != known or operation.key not in self.payloads:
-            check(self.is_folded(operation.previous), here + 8, "nothing is there to be extended")
-            # Something newer must follow, or the key cannot be read.
+            check(self.is_folded(operation.previous), here + 8, "a delta record without a base")
+            # A newer operation must follow, or the key cannot be read.
             self.payloads[operation.key] = [None]
         self.payloads[operation.key].append(operation.payload)
 
@@ -219,11 +219,11 @@ class Store:
             if isinstance(found, Footer):
                 self.check_footer(file, found, count)
                 check(directory is not None and found.directory == directory, found.length + 56,
-                      "the directory is somewhere else")
+                      "wrong directory offset")
                 self.last, self.last_at, self.parts = found.last, found.at, []
                 self.end = found.length
                 continue
-            check(directory is None and found.kind >= FOLDED, offset + 12, "no place for it")
+            check(directory is None and found.kind >= FOLDED, offset + 12, "unexpected record kind")
             if found.kind == FOLDED:
                 entries = folded_entries(found, file)
                 check(entries[0][0] > newest, offset + RECORD, "positions do not ascend")
@@ -235,7 +235,7 @@ class Store:
             directory = offset
             check(len(found.body) == 16 * found.count, offset + 56, "the count is wrong")
             check(list(struct.iter_unpack("<QII", found.body)) == places, offset + RECORD,
-                  "the directory does not name the folded records")
+                  "the directory does not match the folded records")
         print(line)
 
     def check_checkpoints(self):
@@ -249,27 +249,27 @@ class Store:
                 print(f"checkpoint {name} unusable {error.offset}: {error.reason}")
 
     def check_checkpoint(self, data, commit, removals):
-        """Checkpoint.md, table 1, and table 8; not the pages."""
-        check(len(data) >= PAGE and data[:8] == b"SHEAFCKP", 0, "no checkpoint")
+        """Checks a checkpoint by tables 1 and 8 of checkpoint.md; not its pages."""
+        check(len(data) >= PAGE and data[:8] == b"SHEAFCKP", 0, "not a checkpoint")
         check(number(data, 4152, 8) == xxh3(data[:4152]), 4152, "the checksum is wrong")
         (version, page, low, high, last, position, _, _, pages, files, digest, _, linked) = \
             struct.unpack_from("<IIQQQQQQIIQQQ", data, 8)
         check((version, page) == (1, PAGE), 8, f"version {version}", unsupported=True)
         store = self.files[0].header if self.files else None
         check(store and (low, high) == (store.low, store.high), 16, "another store")
-        check(last == commit, 32, "the commit is not that of the name")
-        check(linked <= last, 88, "links are right beyond the commit")
-        check(position >= removals, 40, "removals were forgotten since")
+        check(last == commit, 32, "the commit does not match the file name")
+        check(linked <= last, 88, "index entries reach beyond the commit")
+        check(position >= removals, 40, "removals were dropped since")
         check(pages > 0 and len(data) == PAGE * (pages + 1) + 16 * files, 64, "the length is wrong")
         check(digest == xxh3(data[PAGE:]), 72, "the hash of the pages is wrong")
         before = 0
         for first, zero, live in struct.iter_unpack("<IIQ", data[PAGE * (pages + 1):]):
-            check(first > before and zero == 0 and live <= MAXIMUM, 68, "live bytes are wrong")
+            check(first > before and zero == 0 and live <= MAXIMUM, 68, "malformed live bytes")
             before = first
 
 
 class Naming:
-    """Adds the name of a file to damage that is found in it."""
+    """Adds the name of a file to damage found in it."""
 
     def __init__(self, name):
         self.name = name

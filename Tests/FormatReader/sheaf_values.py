@@ -1,4 +1,4 @@
-"""The values of Sheaf documents: their bytes, keys and texts; written from format-spec/ alone.
+"""Values of Sheaf documents as bytes, sort keys and texts; written from format-spec/ alone.
 
 A value is a tuple: ("null",), ("false",), ("true",), ("int", number), ("float", its 64 bits),
 ("string", UTF-8), ("bytes", bytes), ("array", elements), ("object", fields), where a field is a
@@ -12,7 +12,7 @@ NULL, FALSE, TRUE = ("null",), ("false",), ("true",)
 
 
 class Refused(Exception):
-    """Bytes that break a rule, and where."""
+    """Malformed bytes: the offset of the error, and the reason."""
 
     def __init__(self, offset, reason):
         super().__init__(f"{offset}: {reason}")
@@ -33,7 +33,7 @@ def float_of(bits):
 
 
 def value_of(plain):
-    """A value from what Python has for it; dictionaries have texts or bytes as names."""
+    """Converts a Python object to a value; dictionaries have texts or bytes as names."""
     if plain is None:
         return NULL
     if isinstance(plain, bool):
@@ -59,7 +59,7 @@ def name_of(name):
 
 
 def varint(number):
-    """README.md, *Conventions*."""
+    """Encodes a varint (README.md, *Conventions*)."""
     found = b""
     while number > 127:
         found, number = found + bytes([number & 127 | 128]), number >> 7
@@ -67,16 +67,16 @@ def varint(number):
 
 
 def read_varint(data, at, end):
-    """A number and where it ends."""
+    """Returns a decoded varint and the offset after it."""
     number, start = 0, at
     while True:
-        check(at < end and at - start < 10, start, "a varint ends too late")
+        check(at < end and at - start < 10, start, "a varint has too many bytes")
         number |= (data[at] & 127) << 7 * (at - start)
         at += 1
         if data[at - 1] < 128:
             break
-    check(at == start + 1 or data[at - 1], start, "a varint is too long")
-    check(number < 2**64, start, "a varint leaves 64 bits")
+    check(at == start + 1 or data[at - 1], start, "a varint is not the shortest")
+    check(number < 2**64, start, "a varint exceeds 64 bits")
     return number, at
 
 
@@ -90,12 +90,12 @@ def check_utf8(data, at):
 # Documents.md, tables 2 to 4: the bytes of values, without references.
 
 def width(greatest):
-    """How many bytes ends have, as the two bits of the flags."""
+    """Returns the size of ends as the two bits of the flags."""
     return 0 if greatest < 256 else 1 if greatest < 65_536 else 2
 
 
 def listed(contents):
-    """Contents, and where each of them ends, with the bits of the flags."""
+    """Returns the contents, followed by their ends, and the bits of the flags."""
     ends, end = [], 0
     for content in contents:
         end += len(content)
@@ -111,7 +111,7 @@ def array_bytes(elements):
 
 
 def object_bytes(fields, numbers, flags=0):
-    """Table 3, of (name, entry), in any order; `numbers` has the numbers of some names."""
+    """Encodes table 3 from (name, entry) in any order; `numbers` has the numbers of some names."""
     numbered = sorted((numbers[name], entry) for name, entry in fields if name in numbers)
     spelled = sorted((name, entry) for name, entry in fields if name not in numbers)
     body, ends = listed([entry for _, entry in numbered]
@@ -126,13 +126,13 @@ def object_bytes(fields, numbers, flags=0):
 
 
 def order_of(fields, numbers):
-    """The names of fields in the order of their contents."""
+    """Returns the names of fields in the order of their contents."""
     return sorted(fields, key=lambda name: (
         name not in numbers, numbers.get(name, 0), name))
 
 
 def value_bytes(value, numbers=None):
-    """An entry of the tags 1 to 12 without a reference."""
+    """Encodes an entry of the tags 1 to 12 without a reference."""
     kind, numbers = value[0], numbers or {}
     if kind == "int":
         size = next(size for size in range(4) if -(1 << (8 << size) - 1) <= value[1] < 1 << (
@@ -157,7 +157,7 @@ def text_key(data):
 
 
 def number_key(value):
-    """Keys.md, table 2."""
+    """Encodes a number (keys.md, table 2)."""
     number = value[1] if value[0] == "int" else float_of(value[1])
     if number != number:
         return struct.pack(">BQ", 0x20, 0xFFF8 << 48)
@@ -172,7 +172,7 @@ def number_key(value):
 
 
 def components(value):
-    """Keys.md, table 1, and the forms of the numbers."""
+    """Returns the component of a value (keys.md, table 1) and the forms of its numbers."""
     kind = value[0]
     if kind in ("int", "float"):
         return number_key(value), [0 if kind == "int" else 2 if value[1] == 2**63 else 1]
@@ -190,7 +190,7 @@ def components(value):
 
 
 def sort_key(value):
-    """The key of a value as one ascending component, with its trailer."""
+    """Returns the key of a value as one ascending component, with its trailer."""
     key, forms = components(value)
     packed = sum(form << 2 * index for index, form in enumerate(forms))
     return key + packed.to_bytes(len(forms) // 4 + 1, "little").rstrip(b"\0")
@@ -204,7 +204,7 @@ class KeyReader:
 
     def id(self):
         value = self.component(0)
-        check(self.at == len(self.data), self.at, "bytes behind the id")
+        check(self.at == len(self.data), self.at, "bytes after the id")
         return value
 
     def take(self, size):
@@ -222,7 +222,7 @@ class KeyReader:
             return ("bytes", self.text())
         if tag == 0x40:
             return self.string()
-        check(tag in (0x50, 0x60), at, "no tag of an id")
+        check(tag in (0x50, 0x60), at, "not a tag of an id")
         check(depth < DEEPEST, at, "too deep")
         found = []
         while True:
@@ -261,7 +261,7 @@ class KeyReader:
         while (byte := self.take(1)) != b"\0":
             if byte == b"\1":
                 byte = self.take(1)
-                check(byte in b"\1\2", self.at - 1, "no such escape")
+                check(byte in b"\1\2", self.at - 1, "unknown escape")
                 byte = bytes([byte[0] - 1])
             found += byte
         return found
@@ -276,7 +276,7 @@ def json_string(text):
 
 
 def json_of(value):
-    """JSON on one line; what JSON cannot say shows as {"$bytes":"hex"}, NaN and Infinity."""
+    """Returns JSON on one line, with {"$bytes":"hex"}, NaN and Infinity for other values."""
     kind = value[0]
     if kind == "int":
         return str(value[1])
@@ -304,13 +304,13 @@ def is_json(value):
 
 
 def escaped(data):
-    """Documents.md, *Vectors*: letters, digits, minus and underscore stand for themselves."""
+    """Escapes all but ASCII letters, digits, minus and underscore (documents.md, *Vectors*)."""
     plain = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     return "".join(chr(byte) if byte in plain else f"%{byte:02x}" for byte in data)
 
 
 def value_text(value):
-    """Documents.md, *Vectors*: a value without spaces and without loss."""
+    """Returns a lossless text of a value, without spaces (documents.md, *Vectors*)."""
     kind = value[0]
     if kind == "int":
         return str(value[1])

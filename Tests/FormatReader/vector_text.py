@@ -8,7 +8,7 @@ VECTORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../format
 
 
 def runs(data, shortest):
-    """Data in pieces, each of them a run of one byte or something else."""
+    """Splits data into runs of one byte and other chunks."""
     piece = b""
     for byte, group in itertools.groupby(data):
         count = len(list(group))
@@ -24,7 +24,7 @@ def runs(data, shortest):
 
 
 def hexadecimal(data):
-    """Words for any bytes."""
+    """Returns bytes as words of hexadecimal digits."""
     for piece, count in runs(data, 6):
         if count > 1:
             yield f"{piece.hex()}*{count}"
@@ -34,7 +34,7 @@ def hexadecimal(data):
 
 
 def text(data):
-    """Words for a text: quoted where quotes can hold it."""
+    """Returns a text as words: quoted where quotes can represent it."""
     for piece, count in runs(data, 40):
         if count > 1:
             yield f"{piece.hex()}*{count}"
@@ -50,7 +50,7 @@ def text(data):
 
 
 def lines(name, words, start=None):
-    """The lines of bytes with a name, and further lines where they do not fit in one."""
+    """Yields the lines of named bytes, which may not fit in one."""
     line, found = start or name + ":", []
     for word in words:
         if len(line) + 1 + len(word) > LINE and line.strip():
@@ -61,7 +61,7 @@ def lines(name, words, start=None):
 
 
 class Output:
-    """A file of vectors while it is made: its head, then cases, and what each of them has."""
+    """A vector file under construction: its header, then cases with their fields."""
 
     def __init__(self, head):
         self.lines, self.cases = [head.rstrip()], set()
@@ -82,7 +82,7 @@ class Output:
 
 
 def main(name, head, *parts):
-    """Writes a file of vectors anew, part by part, and gives the exit code.
+    """Rewrites a vector file, part by part, and returns the exit code.
 
     With --check nothing is written, and the exit code is 1 if the file would change.
     """

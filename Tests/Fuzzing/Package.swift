@@ -2,8 +2,8 @@
 import Foundation
 import PackageDescription
 
-// The compiler admits a module to `package` declarations only under the same package name, which
-// the build derives from the name of the engine's directory: so it is derived here the same way.
+// The compiler grants access to `package` declarations only under the same package name, which the
+// build derives from the directory name of the engine. This is the same derivation.
 let root = URL(fileURLWithPath: Context.packageDirectory)
     .deletingLastPathComponent().deletingLastPathComponent().lastPathComponent
 let packageName = String(
@@ -15,7 +15,7 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
     .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     .treatAllWarnings(as: .error),
-    // The fuzzer brings its own main function.
+    // The fuzzer provides `main`.
     .unsafeFlags(["-package-name", packageName, "-parse-as-library"]),
 ]
 

@@ -1,8 +1,8 @@
-/// Stands in for the continuation of the standard library in a copy of the sources that the thread
-/// sanitizer looks at.
+/// Replacement for the continuation of the standard library in thread sanitizer builds.
 ///
-/// Where a continuation is resumed before its task waits, the runtime hands the result over by an atomic
-/// that the sanitizer does not see. Here a lock that it knows is passed from one to the other as well.
+/// If a continuation is resumed before its task waits, the runtime passes the result through an
+/// atomic that the sanitizer does not instrument. Locking a mutex on both sides exposes the
+/// synchronization to the sanitizer.
 struct UnsafeContinuation<Value, Failure: Error>: Sendable {
     fileprivate let runtime: _Concurrency.UnsafeContinuation<Value, Failure>
     fileprivate let handover: Handover
@@ -19,7 +19,7 @@ extension UnsafeContinuation where Value == Void, Failure == Never {
     func resume() { resume(returning: ()) }
 }
 
-/// What was done before somebody passes has been done for who passes later.
+/// Orders everything before one call of `pass` before everything after a later call.
 private final class Handover: Sendable {
     private let lock = Mutex(())
 

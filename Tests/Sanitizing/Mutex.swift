@@ -6,11 +6,10 @@
     import Darwin
 #endif
 
-/// Stands in for the `Mutex` of the standard library in a copy of the sources that the thread sanitizer
-/// looks at.
+/// Replacement for the `Mutex` of the standard library in thread sanitizer builds.
 ///
-/// That one waits within a library that is not instrumented, so the sanitizer takes all that it guards
-/// for unguarded. This one is on a lock of the system, which the sanitizer knows.
+/// The original waits in an uninstrumented library, so the sanitizer would report every guarded
+/// access as a race. This one uses a `pthread` mutex, which the sanitizer intercepts.
 struct Mutex<Value: ~Copyable>: ~Copyable, Sendable {
     nonisolated(unsafe) private let lock: UnsafeMutablePointer<pthread_mutex_t>
     nonisolated(unsafe) private let value: UnsafeMutablePointer<Value>
@@ -30,7 +29,7 @@ struct Mutex<Value: ~Copyable>: ~Copyable, Sendable {
         lock.deallocate()
     }
 
-    /// Runs `body` while no other thread sees the value.
+    /// Runs `body` with exclusive access to the value.
     borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result {
@@ -39,7 +38,7 @@ struct Mutex<Value: ~Copyable>: ~Copyable, Sendable {
         return try body(&value.pointee)
     }
 
-    /// The same, unless another thread sees the value: then nothing is run.
+    /// Runs `body` with exclusive access to the value, or returns nil if another thread has it.
     borrowing func withLockIfAvailable<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
     ) throws(Failure) -> sending Result? {

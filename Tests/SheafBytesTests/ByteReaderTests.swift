@@ -3,7 +3,7 @@ import SheafTestSupport
 import Testing
 
 @Suite struct ByteReaderTests {
-    /// One of everything, as the writer leaves it.
+    /// One value of each kind, as encoded by the writer.
     private let written: [UInt8] = {
         var writer = ByteWriter(capacity: 64)
         writer.write(UInt8(0x01))
@@ -16,7 +16,7 @@ import Testing
         return writer.bytes
     }()
 
-    /// Reads one of everything, and says where each value started and ended.
+    /// Reads one value of each kind; returns the offsets where they start and end.
     private func readAll(_ reader: inout ByteReader) throws -> [Int] {
         var offsets: [Int] = [reader.offset]
         #expect(try reader.readUInt8() == 0x01)
@@ -36,7 +36,7 @@ import Testing
         return offsets
     }
 
-    @Test func `what is written is read, the least significant byte first`() throws {
+    @Test func `a reader decodes the little-endian values of a writer`() throws {
         #expect(
             written == [
                 0x01, 0x03, 0x02, 0x07, 0x06, 0x05, 0x04, 0x0F, 0x0E, 0x0D, 0x0C, 0x0B, 0x0A, 0x09,
@@ -47,22 +47,23 @@ import Testing
         #expect(end == written.count)
     }
 
-    @Test func `bytes that are cut off anywhere are refused at the value that is cut`() throws {
+    @Test func `truncated bytes are refused at the value that is cut off`() throws {
         let (offsets, _) = try reading(written) { try readAll(&$0) }
         for cut in 0..<written.count {
-            // The memory is exactly as long as the cut, so that a sanitizer sees a read too far.
+            // The buffer is exactly as long as the prefix, so that a sanitizer detects reads past
+            // its end.
             let found = malformation(Array(written.prefix(cut))) { try readAll(&$0) }
             guard case .truncated(let offset) = found else {
-                Issue.record("The cut at \(cut) gave \(String(describing: found)).")
+                Issue.record("Truncated at \(cut): \(String(describing: found))")
                 continue
             }
             let start = offsets.last { $0 <= cut }
-            // The bytes after a length start one later than the length.
+            // After a length prefix, the truncated value starts after the length.
             #expect(offset == start || offset == 18 && start == 17, "cut at \(cut)")
         }
     }
 
-    @Test func `a failed read of fixed length moves nothing`() throws {
+    @Test func `a failed read of a fixed-length value does not advance the reader`() throws {
         try [UInt8](arrayLiteral: 1, 2, 3).withUnsafeBytes { bytes throws in
             var reader = ByteReader(bytes, at: 1)
             #expect(throws: Malformed.truncated(at: 1)) { try reader.readUInt32() }
@@ -79,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a reader starts inside its bytes, wherever it is told to start`() {
+    @Test func `the initial offset of a reader is clamped to its bytes`() {
         let bytes: [UInt8] = [1, 2, 3]
         bytes.withUnsafeBytes { bytes in
             #expect(ByteReader(bytes, at: -5).offset == 0)
@@ -90,7 +91,7 @@ import Testing
         #expect(ByteReader(UnsafeRawBufferPointer(start: nil, count: 0)).remaining == 0)
     }
 
-    @Test func `a length above its limit is refused, however large it claims to be`() {
+    @Test func `a length above its limit is refused, even one close to 2^64`() {
         for length in [4, 5, 1 << 31, 1 << 62, UInt64(Int.max), UInt64(Int.max) + 1, .max] {
             var writer = ByteWriter()
             writer.writeVarint(length)
@@ -110,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `random bytes are read or refused, and never past their end`() {
+    @Test func `reading random bytes succeeds or fails, and never passes their end`() {
         let seed: UInt64 = 3
         var random = SeededRandom(seed: seed, "reader")
         for round in 0..<20_000 {
@@ -139,7 +140,7 @@ import Testing
 }
 
 @Suite struct ByteWriterTests {
-    @Test func `zeros align, and patches change only their own bytes`() {
+    @Test func `alignment pads with zeros, and a patch changes only its own bytes`() {
         var writer = ByteWriter()
         writer.align(to: 8)
         #expect(writer.count == 0)
@@ -156,7 +157,7 @@ import Testing
         #expect(writer.bytes == [])
     }
 
-    @Test func `a patch outside of what was written stops the program`() async {
+    @Test func `a patch outside the written bytes traps`() async {
         await #expect(processExitsWith: .failure) {
             var writer = ByteWriter()
             writer.write([1, 2, 3, 4])
@@ -164,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `what is malformed is explained in a sentence`() {
+    @Test func `each kind of malformed bytes has a description`() {
         let descriptions: [(Malformed, String)] = [
             (.truncated(at: 3), "the bytes end inside the value at offset 3"),
             (

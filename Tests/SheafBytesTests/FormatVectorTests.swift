@@ -2,9 +2,9 @@ import SheafBytes
 import SheafTestSupport
 import Testing
 
-/// The vectors of `format-spec` that concern bytes alone.
+/// The vectors of `format-spec` for encodings of bytes.
 @Suite struct FormatVectorTests {
-    @Test func `varints are those of the specification, and wrong ones are refused`() throws {
+    @Test func `varints match the vectors, and malformed varints are refused`() throws {
         let vectors = try FormatVectors("varint.txt")
         #expect(vectors.cases.count == 15)
         for name in vectors.cases {
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `blocks of LZ4 expand as specified, and wrong ones are refused`() throws {
+    @Test func `LZ4 blocks expand to the vectors, and malformed blocks are refused`() throws {
         let vectors = try FormatVectors("lz4.txt")
         #expect(vectors.cases.count == 11)
         for name in vectors.cases {
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `hashes are those of the specification`() throws {
+    @Test func `XXH3 hashes match the vectors`() throws {
         let vectors = try FormatVectors("xxh3.txt")
         #expect(vectors.cases.count == 13)
         for name in vectors.cases {

@@ -3,7 +3,7 @@ import SheafTestSupport
 import Testing
 
 @Suite struct KeyRangeTests {
-    /// All keys of at most three bytes out of four, in order.
+    /// All keys of at most three bytes from an alphabet of four, sorted.
     private let keys: [[UInt8]] = {
         let alphabet: [UInt8] = [0x00, 0x01, 0xFE, 0xFF]
         var keys: [[UInt8]] = [[]]
@@ -15,7 +15,7 @@ import Testing
         return keys.sorted { $0.lexicographicallyPrecedes($1) }
     }()
 
-    /// The keys in a range, by definition.
+    /// Returns the keys in a range, by definition.
     private func members(_ range: KeyRange) -> Set<[UInt8]> {
         Set(
             keys.filter { key in
@@ -38,14 +38,14 @@ import Testing
             let expected = members(range)
             #expect(Set(keys.filter(range.contains)) == expected, "\(range)")
             if range.isEmpty { #expect(expected.isEmpty, "\(range)") }
-            // The lower bound is itself a key, and the first one of any range that has keys.
+            // The lower bound is the smallest key of a nonempty range.
             #expect(range.isEmpty == !range.contains(range.lower), "\(range)")
         }
         #expect(Set(keys.filter(KeyRange.all.contains)) == Set(keys))
         #expect(KeyRange(from: [], to: []).isEmpty)
     }
 
-    @Test func `ranges around a key have it where they should`() {
+    @Test func `ranges of one key, after a key and between two keys contain the expected keys`() {
         for key in keys {
             #expect(keys.filter(KeyRange.only(key).contains) == [key])
             #expect(!KeyRange.only(key).isEmpty)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a prefix has the keys that begin with it, also one that ends in 0xFF`() {
+    @Test func `a prefix range contains the keys with that prefix, also if it ends in 0xFF`() {
         for prefix in keys {
             let range = KeyRange.prefix(prefix)
             #expect(
@@ -73,7 +73,7 @@ import Testing
         #expect(KeyRange.prefix([1, 0xFF]) == KeyRange(from: [1, 0xFF], to: [2]))
     }
 
-    @Test func `an intersection has the keys that both ranges have`() {
+    @Test func `an intersection contains the keys of both ranges`() {
         let seed: UInt64 = 2
         var random = SeededRandom(seed: seed, "intersection")
         for round in 0..<3_000 {
@@ -88,7 +88,7 @@ import Testing
         #expect(KeyRange.all.intersection(.all) == .all)
     }
 
-    @Test func `a union has the keys of all ranges, as fewest ranges that stay apart`() {
+    @Test func `a union contains the keys of all ranges, in as few disjoint ranges as possible`() {
         let seed: UInt64 = 3
         var random = SeededRandom(seed: seed, "union")
         for round in 0..<2_000 {
@@ -99,7 +99,7 @@ import Testing
             #expect(found == expected, "seed \(seed), round \(round)")
             #expect(union.allSatisfy { !$0.isEmpty }, "seed \(seed), round \(round)")
             for (one, next) in zip(union, union.dropFirst()) {
-                // The upper bound of a range lies in the gap after it: the ranges cannot be one.
+                // There is a gap after the upper bound, so the ranges cannot be merged.
                 let gap = one.upper.map { $0.lexicographicallyPrecedes(next.lower) } ?? false
                 #expect(gap, "seed \(seed), round \(round)")
             }
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `ranges that touch become one`() {
+    @Test func `adjacent ranges are merged`() {
         let one = KeyRange(from: [1], to: [2])
         let two = KeyRange(from: [2], to: [3])
         #expect(KeyRange.union([two, one]) == [KeyRange(from: [1], to: [3])])

@@ -3,7 +3,7 @@ import SheafTestSupport
 import Testing
 
 @Suite struct LZ4Tests {
-    /// Runs of bytes that compress well, badly and not at all.
+    /// Byte sequences that compress well, badly and not at all.
     private let samples: [[UInt8]] = {
         var random = SeededRandom(seed: 5, "samples")
         var samples: [[UInt8]] = [[], [0], [1, 2, 3]]
@@ -23,7 +23,7 @@ import Testing
         try block.withUnsafeBytes { try LZ4.decompress($0, rawLength: rawLength) }
     }
 
-    /// What was expanded; nil where the block was refused as one.
+    /// Returns the decompressed bytes, or nil if the block was refused.
     private func expanded(_ block: [UInt8], rawLength: Int) -> [UInt8]? {
         do {
             return try decompress(block, rawLength: rawLength)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `every run of bytes survives its block`() throws {
+    @Test func `every byte sequence survives compression`() throws {
         for bytes in samples {
             let block = compress(bytes)
             #expect(try decompress(block, rawLength: bytes.count) == bytes)
@@ -42,15 +42,16 @@ import Testing
         #expect(compress([UInt8](repeating: 7, count: 65_536)).count < 300)
     }
 
-    @Test func `a block that others made is read`() throws {
-        // From the description of the format: eight literals, then a match that overlaps itself.
+    @Test func `a block of another compressor is decompressed`() throws {
+        // Built by hand from the format description: one literal, an overlapping match, five
+        // literals.
         let block: [UInt8] = [0x17, 0x61, 0x01, 0x00, 0x50, 0x62, 0x63, 0x64, 0x65, 0x66]
         #expect(
             try decompress(block, rawLength: 17)
                 == [UInt8](repeating: 0x61, count: 12) + [0x62, 0x63, 0x64, 0x65, 0x66])
     }
 
-    @Test func `a length that lies by a little or a lot is refused`() {
+    @Test func `an incorrect raw length is refused`() {
         for bytes in samples {
             let block = compress(bytes)
             for length in [0, 1, bytes.count - 1, bytes.count + 1, 2 * bytes.count + 100] {
@@ -60,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a length that no block of the size can reach costs no memory`() {
+    @Test func `an impossible raw length is refused without allocating memory`() {
         for length in [255 * 4, 1 << 30, LZ4.maximumRawLength] {
             #expect(expanded([1, 2, 3], rawLength: length) == nil)
         }
@@ -72,13 +73,13 @@ import Testing
         }
     }
 
-    @Test func `no bytes at all are no block`() {
+    @Test func `an empty block is refused`() {
         for length in [0, 1, 254] {
             #expect(expanded([], rawLength: length) == nil)
         }
     }
 
-    @Test func `a block that is cut off is refused`() {
+    @Test func `a truncated block is refused`() {
         for bytes in samples where bytes.count <= 1_000 {
             let block = compress(bytes)
             for cut in 0..<block.count {
@@ -88,13 +89,13 @@ import Testing
         }
     }
 
-    @Test func `a damaged block expands to the right length or is refused`() {
+    @Test func `a damaged block expands to the requested length or is refused`() {
         for bytes in samples where bytes.count <= 256 {
             let block = compress(bytes)
             for bit in 0..<block.count * 8 {
                 var damaged = block
                 damaged[bit / 8] ^= 1 << (bit % 8)
-                // What comes out is for a checksum to judge; that much and no more comes out.
+                // Decompression guarantees the length only; checksums detect damaged content.
                 if let result = expanded(damaged, rawLength: bytes.count) {
                     #expect(result.count == bytes.count)
                 }

@@ -9,7 +9,7 @@ import Testing
         vectors = try FormatVectors("attachments.txt")
     }
 
-    @Test func `hashes are those of the vectors`() throws {
+    @Test func `hashes match the vectors`() throws {
         var count = 0
         for name in vectors.cases where vectors.has("\(name).input") {
             let input = try vectors.bytes("\(name).input")
@@ -20,14 +20,14 @@ import Testing
         #expect(count == 13)
     }
 
-    @Test func `a million letters make the hash that the standard names`() throws {
+    @Test func `a million letters have the hash that the standard states`() throws {
         let count = try vectors.integer("million.count")
         let million = [UInt8](repeating: try vectors.bytes("million.repeated")[0], count: count)
         let expected = try vectors.bytes("million.hash")
         #expect(million.withUnsafeBytes { SHA256.hash($0) } == expected)
     }
 
-    @Test func `pieces of any length make the hash of the whole`() {
+    @Test func `a hash does not depend on how its input is split`() {
         let seed: UInt64 = 256
         var random = SeededRandom(seed: seed, "pieces")
         for round in 0..<300 {
@@ -38,7 +38,7 @@ import Testing
                 let length = min(
                     random.below(random.chance(1, in: 4) ? 300 : 66), bytes.count - start)
                 hash.update(Array(bytes[start..<start + length]))
-                // What was asked on the way changes nothing.
+                // Intermediate results do not change the state.
                 if random.chance(1, in: 8) { _ = hash.finish() }
                 start += length
             }

@@ -1,7 +1,7 @@
 import SheafBytes
 import Testing
 
-/// Reads from an array, and says what was read and how far.
+/// Reads from an array; returns the value and the offset after it.
 func reading<Value>(
     _ bytes: [UInt8], at offset: Int = 0, _ body: (inout ByteReader) throws -> Value
 ) throws -> (value: Value, offset: Int) {
@@ -12,7 +12,7 @@ func reading<Value>(
     }
 }
 
-/// What is wrong with the bytes that `body` reads; none if it reads them.
+/// Returns the error of `body` reading the bytes, or nil.
 func malformation<Value>(
     _ bytes: [UInt8], at offset: Int = 0, _ body: (inout ByteReader) throws -> Value
 ) -> Malformed? {
@@ -22,13 +22,13 @@ func malformation<Value>(
     } catch let error as Malformed {
         return error
     } catch {
-        Issue.record("The error is of another kind: \(error)")
+        Issue.record("Unexpected error: \(error)")
         return nil
     }
 }
 
 @Suite struct VarintTests {
-    /// Integers around every change of length and of bit.
+    /// Integers around every change of length.
     private let values: [UInt64] = (0..<64).flatMap { shift in
         [UInt64(1) << shift, (UInt64(1) << shift) - 1, UInt64.max >> UInt64(shift)]
     }
@@ -39,7 +39,7 @@ func malformation<Value>(
         return writer.bytes
     }
 
-    @Test func `every integer survives its varint, which is as short as can be`() throws {
+    @Test func `every integer survives its varint, which has the minimal length`() throws {
         for value in values {
             let bytes = bytes(of: value)
             #expect(bytes.count == max(1, (64 - value.leadingZeroBitCount + 6) / 7))
@@ -48,7 +48,7 @@ func malformation<Value>(
         }
     }
 
-    @Test func `the bytes of a varint are those of the specification`() {
+    @Test func `varints of selected integers match the specification`() {
         #expect(bytes(of: 0) == [0])
         #expect(bytes(of: 127) == [0x7F])
         #expect(bytes(of: 128) == [0x80, 0x01])
@@ -56,7 +56,7 @@ func malformation<Value>(
         #expect(bytes(of: .max) == [UInt8](repeating: 0xFF, count: 9) + [0x01])
     }
 
-    @Test func `a varint that is cut off is refused`() {
+    @Test func `a truncated varint is refused`() {
         for value in values {
             let bytes = bytes(of: value)
             for cut in 0..<bytes.count {
@@ -66,7 +66,7 @@ func malformation<Value>(
         }
     }
 
-    @Test func `a varint with needless bytes is refused`() {
+    @Test func `a varint with redundant bytes is refused`() {
         for value in values {
             var bytes = bytes(of: value)
             while bytes.count < 12 {
@@ -86,7 +86,7 @@ func malformation<Value>(
         #expect(malformation(endless) { try $0.readVarint() } == .varint(at: 0))
     }
 
-    @Test func `no two runs of up to three bytes read as the same integer`() throws {
+    @Test func `different varints of up to three bytes decode to different integers`() throws {
         var seen: [UInt64: [UInt8]] = [:]
         let interesting: [UInt8] = [0, 1, 2, 0x7E, 0x7F, 0x80, 0x81, 0xFE, 0xFF]
         for first in interesting {

@@ -6,7 +6,7 @@ import Testing
     private static let prime32: UInt64 = 2_654_435_761
     private static let prime64: UInt64 = 11_400_714_785_074_694_797
 
-    /// The bytes that the authors of the hash test it with.
+    /// The input bytes of the reference test suite.
     private let buffer: [UInt8] = {
         var generator = prime32
         return (0..<4_096).map { _ in
@@ -23,7 +23,7 @@ import Testing
         Array(bytes).withUnsafeBytes { XXH3.hash128($0, seed: seed) }
     }
 
-    @Test func `64-bit hashes are the published ones`() {
+    @Test func `64-bit hashes match the reference values`() {
         let vectors: [(count: Int, plain: UInt64, seeded: UInt64)] = [
             (0, 0x2D06_8005_38D3_94C2, 0xA8A6_B918_B2F0_364A),
             (1, 0xC44B_DFF4_074E_ECDB, 0x032B_E332_DD76_6EF8),
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `128-bit hashes are the published ones`() {
+    @Test func `128-bit hashes match the reference values`() {
         let vectors: [(count: Int, seed: UInt64, low: UInt64, high: UInt64)] = [
             (0, 0, 0x6001_C324_468D_497F, 0x99AA_06D3_0147_98D8),
             (0, Self.prime32, 0x5444_F786_9C67_1AB0, 0x9222_0AE5_5E14_AB50),
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a stream of pieces hashes as the whole, wherever it is cut`() {
+    @Test func `a stream in two parts has the hash of the complete input`() {
         for count in [0, 1, 16, 17, 128, 129, 240, 241, 256, 257, 512, 1_024, 1_025, 2_367] {
             let bytes = Array(buffer.prefix(count))
             let whole = hash64(bytes)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `a stream hashes many pieces, and goes on after it was asked`() {
+    @Test func `a stream continues after an intermediate hash`() {
         let seed: UInt64 = 4
         var random = SeededRandom(seed: seed, "pieces")
         buffer.withUnsafeBytes { bytes in
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `no bytes hash the same with and without an address`() {
+    @Test func `an empty buffer hashes the same with and without an address`() {
         let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
         #expect(XXH3.hash64(nothing) == 0x2D06_8005_38D3_94C2)
         #expect(XXH3.hash128(nothing) == hash128([]))
@@ -113,7 +113,7 @@ import Testing
         #expect(stream.finish() == 0x2D06_8005_38D3_94C2)
     }
 
-    @Test func `each bit of the bytes and of the seed changes the hash`() {
+    @Test func `each bit of the input and of the seed changes the hash`() {
         for count in [1, 8, 100, 300] {
             let bytes = Array(buffer.prefix(count))
             var seen: Set<UInt64> = [hash64(bytes)]
@@ -122,7 +122,7 @@ import Testing
                 changed[bit / 8] ^= 1 << (bit % 8)
                 #expect(seen.insert(hash64(changed)).inserted)
             }
-            // In few bytes a change of the seed may look like one of the bytes: the hash adds them.
+            // For short inputs, the hash adds the seed to the bytes, so their changes may coincide.
             seen = [hash64(bytes)]
             for bit in 0..<64 as Range<UInt64> {
                 #expect(seen.insert(hash64(bytes, seed: 1 << bit)).inserted)

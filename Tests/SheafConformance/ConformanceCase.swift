@@ -1,11 +1,11 @@
 package import SheafDocument
 
-/// What a store has before a case begins.
+/// The contents of a store before a case.
 package struct ConformanceSetting: Equatable, Sendable {
     package enum Action: Equatable, Sendable {
         case documents(collection: String, [Value])
         case statement(String)
-        /// What comes behind CREATE INDEX; made in the second of two runs only.
+        /// The text after CREATE INDEX; the index is created in the second of two runs only.
         case index(String)
     }
 
@@ -13,7 +13,7 @@ package struct ConformanceSetting: Equatable, Sendable {
 
     package init() {}
 
-    /// Whether there are indexes that a run may have or not.
+    /// Whether the setting has indexes, so that its cases run twice.
     package var hasIndexes: Bool {
         actions.contains {
             if case .index = $0 { return true }
@@ -22,28 +22,28 @@ package struct ConformanceSetting: Equatable, Sendable {
     }
 }
 
-/// One statement of a case, and what it has to come to.
+/// One statement of a case and its expected result.
 package struct ConformanceStep: Sendable {
     package let line: Int
     package let text: String
     package var arguments: [String: Value] = [:]
-    /// The answer, line by line, as `ConformanceStore` writes it.
+    /// The lines of the expected result, as `ConformanceStore` formats them.
     package var expected: [String] = []
-    /// The lines of the file that the answer stands in; none where a table has it.
+    /// The lines of the file with the expected result; nil for a table.
     package var answerLines: Range<Int>?
-    /// Whether the answer stands behind `=>` in the line of the statement.
+    /// Whether the expected result follows `=>` in the line of the statement.
     package var isInline = false
 }
 
-/// Statements that are run one after the other against a store of their own.
+/// Statements that run consecutively in one store.
 package struct ConformanceCase: Sendable {
-    /// What the case shows, in words.
+    /// The behavior that the case tests, in words.
     package let title: String
     package let setting: Int
     package var steps: [ConformanceStep]
 }
 
-/// What is wrong about a line of a file of cases.
+/// An error in a line of a conformance file.
 package struct ConformanceMistake: Error, CustomStringConvertible {
     package let file: String
     package let line: Int

@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// A file of cases; `Tests/Conformance/README.md` describes its lines.
+/// A parsed conformance file; `Tests/Conformance/README.md` describes its syntax.
 package struct ConformanceFile: Sendable {
     package let name: String
     package private(set) var lines: [String]
@@ -9,14 +9,14 @@ package struct ConformanceFile: Sendable {
 
     private var setting = ConformanceSetting()
     private var title: String?
-    /// The collection that lines with objects are documents of.
+    /// The collection of the documents in lines with objects.
     private var collection: String?
     private var documents: [Value] = []
     private var table: ConformanceTable?
-    /// Whether lines with answers belong to the last case.
+    /// Whether result lines belong to the last case.
     private var isAnswering = false
 
-    /// Reads the text of a file.
+    /// Parses the text of a file.
     package init(_ text: String, name: String) throws(ConformanceMistake) {
         self.name = name
         lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
@@ -24,7 +24,7 @@ package struct ConformanceFile: Sendable {
         endDocuments()
     }
 
-    /// Puts other lines in place of some.
+    /// Replaces a range of lines.
     package mutating func replace(_ range: Range<Int>, with new: [String]) {
         lines.replaceSubrange(range, with: new)
     }
@@ -34,7 +34,7 @@ package struct ConformanceFile: Sendable {
     private mutating func read(_ line: String, _ index: Int) throws(ConformanceMistake) {
         let rest = String(line.dropFirst(2))
         if line.hasPrefix("{") {
-            guard collection != nil else { throw mistake(index, "there is no collection") }
+            guard collection != nil else { throw mistake(index, "a document without a collection") }
             documents.append(try json(line, index))
             return
         }
@@ -43,7 +43,7 @@ package struct ConformanceFile: Sendable {
         case "> ":
             begin(ConformanceStep(line: index + 1, text: rest), isNew: true)
         case "& ":
-            guard !cases.isEmpty else { throw mistake(index, "there is nothing to go on with") }
+            guard !cases.isEmpty else { throw mistake(index, "a & line without a preceding case") }
             begin(ConformanceStep(line: index + 1, text: rest), isNew: false)
         case "  ": try goOn(with: rest, index)
         case ": ": try arguments(rest, index)
@@ -56,7 +56,7 @@ package struct ConformanceFile: Sendable {
         default: try setUp(line, index)
         }
         if line.hasPrefix("> ") || line.hasPrefix("& ") || line.hasPrefix("? ") {
-            guard title != nil else { throw mistake(index, "a case says what it shows: - ..") }
+            guard title != nil else { throw mistake(index, "a case without a title (- TITLE)") }
         }
     }
 
@@ -73,7 +73,7 @@ package struct ConformanceFile: Sendable {
         case "index": setting.actions.append(.index(rest))
         case "grid": table = ConformanceTable(.values, rest)
         case "where": table = ConformanceTable(.ids, rest)
-        default: throw mistake(index, "no line begins with \(word)")
+        default: throw mistake(index, "unknown directive \(word)")
         }
     }
 
@@ -97,11 +97,11 @@ package struct ConformanceFile: Sendable {
             ConformanceCase(title: title ?? "", setting: settings.count - 1, steps: [step]))
     }
 
-    /// Changes the step that was read last.
+    /// Changes the step parsed last.
     private mutating func change(
         _ index: Int, _ body: (inout ConformanceStep) -> Void
     ) throws(ConformanceMistake) {
-        guard isAnswering else { throw mistake(index, "there is no statement before this") }
+        guard isAnswering else { throw mistake(index, "a line without a preceding statement") }
         let last = cases.count - 1
         body(&cases[last].steps[cases[last].steps.count - 1])
     }
@@ -116,7 +116,7 @@ package struct ConformanceFile: Sendable {
 
     private mutating func arguments(_ text: String, _ index: Int) throws(ConformanceMistake) {
         guard case .object(let object) = try json(text, index) else {
-            throw mistake(index, "arguments are an object")
+            throw mistake(index, "the arguments must be a JSON object")
         }
         try change(index) { step in
             for field in object { step.arguments[field.name] = field.value }
@@ -149,7 +149,7 @@ package struct ConformanceFile: Sendable {
     }
 
     private mutating func row(_ line: String, _ index: Int) throws(ConformanceMistake) {
-        guard var table else { throw mistake(index, "there is no table") }
+        guard var table else { throw mistake(index, "a row without a grid or where line") }
         let steps = try table.read(line) { (text) throws(ConformanceMistake) in
             text == "MISSING" ? nil : try json(text, index)
         }
@@ -165,7 +165,7 @@ package struct ConformanceFile: Sendable {
 
     private func json(_ text: String, _ index: Int) throws(ConformanceMistake) -> Value {
         do throws(JSONError) { return try Value(json: text) } catch {
-            throw mistake(index, "this is no JSON: \(error)")
+            throw mistake(index, "invalid JSON: \(error)")
         }
     }
 
@@ -175,7 +175,7 @@ package struct ConformanceFile: Sendable {
 }
 
 extension String {
-    /// Where a text stands last in this one.
+    /// Returns the range of the last occurrence of `text`.
     fileprivate func lastRange(of text: String) -> Range<Index>? {
         var end = endIndex
         while true {

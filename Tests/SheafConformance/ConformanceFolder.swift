@@ -1,20 +1,20 @@
 import SheafStorage
 import SheafTestSupport
 
-/// The folder of the files of cases.
+/// The folder of the conformance files.
 package enum ConformanceFolder {
-    /// Its path.
+    /// Returns the path of the folder.
     package static func path(_ file: String = #filePath) -> String {
         let root = file.split(separator: "/", omittingEmptySubsequences: false).dropLast(2)
         return root.joined(separator: "/") + "/Conformance"
     }
 
-    /// The names of its files, sorted.
+    /// Returns the sorted names of its files.
     package static func names() throws -> [String] {
         try volume().names().filter { $0.hasSuffix(".txt") }.sorted()
     }
 
-    /// A file of it.
+    /// Reads and parses a file.
     package static func file(_ name: String) throws -> ConformanceFile {
         let text = String(decoding: try volume().bytes(of: name), as: UTF8.self)
         return try ConformanceFile(text, name: name)

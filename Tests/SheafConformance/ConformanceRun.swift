@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// A step whose answer is not the one that its file has.
+/// A step whose result differs from the expected one.
 package struct ConformanceFailure: Sendable, CustomStringConvertible {
     package let file: String
     package let line: Int
@@ -9,7 +9,7 @@ package struct ConformanceFailure: Sendable, CustomStringConvertible {
     package let hasIndexes: Bool
     package let expected: [String]
     package let found: [String]
-    /// Where the file has the answer.
+    /// The lines of the file with the expected result.
     package let answerLines: Range<Int>?
     package let isInline: Bool
 
@@ -22,9 +22,9 @@ package struct ConformanceFailure: Sendable, CustomStringConvertible {
     }
 }
 
-/// Runs the cases of files.
+/// Execution of conformance files.
 package enum ConformanceRun {
-    /// The steps of a file whose answers differ, without indexes and with them.
+    /// Returns the failed steps of a file, run without indexes and with them.
     package static func failures(of file: ConformanceFile) throws -> [ConformanceFailure] {
         var failures: [ConformanceFailure] = []
         for hasIndexes in [false, true] {
@@ -61,7 +61,7 @@ package enum ConformanceRun {
         do { return try ConformanceStore(setting, hasIndexes: hasIndexes) } catch {
             throw ConformanceMistake(
                 file: file.name, line: one.steps[0].line,
-                reason: "what is set up before this fails: \(error)")
+                reason: "setting up the store failed: \(error)")
         }
     }
 

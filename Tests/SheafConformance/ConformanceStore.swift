@@ -5,12 +5,12 @@ import SheafStorage
 import SheafTestSupport
 import Synchronization
 
-/// A store on a simulated disk, which cases are run against.
+/// A store on a simulated disk in which cases run.
 final class ConformanceStore {
     private let store: StoreEngine
     private let queries: QueryEngine
 
-    /// A store that has what a setting says, with or without its indexes.
+    /// Creates a store with the contents of a setting, with or without its indexes.
     init(_ setting: ConformanceSetting, hasIndexes: Bool) throws {
         var options = LogStoreOptions()
         options.clock = FakeClock().clock
@@ -38,7 +38,7 @@ final class ConformanceStore {
         }
     }
 
-    /// Whether a statement leaves the store as it is.
+    /// Whether a statement does not change the store.
     static func isReading(_ text: String) -> Bool {
         guard let statement = try? Parser.parse(text) else { return true }
         if case .reading = statement.kind { return true }
@@ -67,12 +67,12 @@ final class ConformanceStore {
         return outcome
     }
 
-    /// What a step comes to, in the lines that files have.
+    /// Runs a step and formats its result as lines of a conformance file.
     func answer(_ step: ConformanceStep) -> [String] {
         do {
             let outcome = try execute(step.text, step.arguments)
             guard (outcome.commit != nil) == Self.isWriting(step.text) else {
-                return ["! what writes has a commit, also where nothing changes, and nothing else"]
+                return ["! a commit must be returned exactly if the statement writes"]
             }
             var rows: [String] = []
             for item in outcome.rows.items {
@@ -88,7 +88,7 @@ final class ConformanceStore {
         }
     }
 
-    /// Whether the order of rows is said; else it is nobody's promise, and they are compared sorted.
+    /// Whether the order of rows is specified; if not, rows are compared sorted.
     static func isOrdered(_ text: String) -> Bool {
         text.uppercased().contains("ORDER BY") || text.uppercased().hasPrefix("PROFILE")
     }
@@ -98,8 +98,8 @@ final class ConformanceStore {
         if let excerpt = error.excerpt {
             let start = excerpt.text.index(
                 excerpt.text.startIndex, offsetBy: min(excerpt.markStart, excerpt.text.count))
-            let place = excerpt.line > 1 ? "\(excerpt.line):\(excerpt.column)" : "\(excerpt.column)"
-            lines.append("^ \(place) \(excerpt.text[start...].prefix(excerpt.markLength))")
+            let mark = excerpt.line > 1 ? "\(excerpt.line):\(excerpt.column)" : "\(excerpt.column)"
+            lines.append("^ \(mark) \(excerpt.text[start...].prefix(excerpt.markLength))")
         }
         if let hint = error.hint { lines.append("+ " + hint) }
         return lines

@@ -1,11 +1,11 @@
 import SheafDocument
 
-/// A table of cases, whose statement has `@1` for the head of a row and `@2` for that of a column.
+/// A table of cases; in its statement, `@1` is the row header and `@2` the column header.
 struct ConformanceTable: Sendable {
     enum Kind: Sendable {
         /// Each cell is the value of the column `v`.
         case values
-        /// Heads of columns are ids; an x stands where the document is found.
+        /// Column headers are ids; an x marks each document found.
         case ids
     }
 
@@ -18,7 +18,7 @@ struct ConformanceTable: Sendable {
         self.statement = statement
     }
 
-    /// The statements of a row, with their answers.
+    /// Parses a row into statements with their expected results.
     mutating func read(
         _ line: String, _ value: (String) throws(ConformanceMistake) -> Value?
     ) throws(ConformanceMistake) -> [(text: String, expected: [String])] {
@@ -55,7 +55,7 @@ struct ConformanceTable: Sendable {
         return text + rest
     }
 
-    /// What stands between the bars; a bar of a statement is written `\|`.
+    /// Returns the cells between the bars; `\|` is a bar inside a cell.
     private static func cells(of line: String) -> [String] {
         var cells: [String] = []
         var cell = ""

@@ -5,9 +5,9 @@ package import SheafDocumentModel
 package import SheafStorage
 package import SheafTestSupport
 
-/// A store of documents on a simulated disk, beside what a model says of them.
+/// A store of documents on a simulated disk, and a model of its contents.
 package final class DocumentLife {
-    /// Which document of a few.
+    /// The collection and id of a document.
     package struct Name: Hashable, Sendable {
         package let collection: String
         package let id: Value
@@ -23,7 +23,7 @@ package final class DocumentLife {
     package private(set) var store: StoreEngine
     package private(set) var engine: DocumentEngine
     package private(set) var models: [Name: ModelDocument] = [:]
-    /// The models after each commit, by their number.
+    /// The models after each commit, by commit number.
     package private(set) var past: [CommitID: [Name: ModelDocument]] = [0: [:]]
     package private(set) var lastCommit: CommitID = 0
 
@@ -44,7 +44,7 @@ package final class DocumentLife {
         return options
     }
 
-    /// Makes one change in a commit of its own, here and in the model.
+    /// Commits one change to the store and applies it to the model.
     @discardableResult
     package func apply(_ write: ModelWrite, to name: Name) throws -> DocumentReceipt {
         let action: DocumentChange.Action =
@@ -63,7 +63,7 @@ package final class DocumentLife {
         return receipt
     }
 
-    /// Takes what another store has of a document, as its change since a commit or as a whole.
+    /// Joins a delta or a complete state of a document from another store.
     package func join(_ bytes: [UInt8], _ name: Name, _ other: ModelDocument) throws {
         let receipt = try commit([DocumentChange(name.collection, name.id, .join(bytes))])
         if receipt.outcomes[0].isChanged {
@@ -95,7 +95,7 @@ package final class DocumentLife {
         engine = try DocumentEngine(store)
     }
 
-    /// The bytes of a document; none where nobody has heard of it.
+    /// Returns the bytes of a document, or nil if the store has none.
     package func bytes(_ name: Name) throws -> [UInt8]? {
         let snapshot = engine.snapshot()
         guard let key = try snapshot.key(collection: name.collection, id: name.id) else {
@@ -104,7 +104,7 @@ package final class DocumentLife {
         return try snapshot.document(key)?.bytes
     }
 
-    /// All that a document is, as the model says it.
+    /// Returns the complete contents of a document, in the model's format.
     package func dump(_ bytes: [UInt8]?) throws -> [String] {
         try bytes?.withUnsafeBytes {
             let document = try EncodedDocument($0)

@@ -5,21 +5,21 @@ import SheafDocumentModel
 import SheafStorage
 import SheafTestSupport
 
-/// A random life of some stores that exchange what they wrote, against the model.
+/// A random history of stores that exchange their writes, compared with the model.
 package struct DocumentLives {
-    /// What a life was like.
+    /// The numbers of checks in a run.
     package struct Report: Sendable {
         package var steps = 0
-        /// States of older commits, and what changed since, held against the model.
+        /// Older commits whose states and later changes were compared with the model.
         package var pasts = 0
     }
 
-    /// A store that is not what its model is.
+    /// A difference between a store and its model.
     package struct Breach: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// A document that is large enough for deltas.
+    /// A document large enough to be written as deltas.
     private static let large = Object([
         ("filler", .string(String(repeating: "x", count: 1_200))),
         ("m", .object(Object((0..<40).map { ("key\($0)", .integer(Int64($0))) }))),
@@ -28,10 +28,10 @@ package struct DocumentLives {
     private var peers: [DocumentLife]
     private var random: SeededRandom
     private var writes: RandomWrite
-    /// Of each pair of peers, up to which commit the second has what the first wrote.
+    /// For each pair of peers, the last commit of the first that the second received.
     private var cursors: [[CommitID]]
 
-    /// Lives the life of this seed; throws what goes wrong in it.
+    /// Runs the history of a seed; throws the first difference.
     package static func run(seed: UInt64, steps: Int) throws -> Report {
         var report = Report()
         var lives = try DocumentLives(seed: seed, peers: 2 + Int(seed % 2))
@@ -58,7 +58,7 @@ package struct DocumentLives {
         cursors = Array(repeating: Array(repeating: 0, count: count), count: count)
     }
 
-    /// Takes a step; returns whose store it was about.
+    /// Performs a random step; returns the peers that it changed.
     private mutating func step() throws -> [Int] {
         let number = random.below(peers.count)
         let peer = peers[number]
@@ -84,7 +84,7 @@ package struct DocumentLives {
         DocumentLife.names[random.below(DocumentLife.names.count)]
     }
 
-    /// One peer takes all that another wrote since the last time.
+    /// Sends the changes of one peer since the last exchange to another peer.
     private mutating func exchange() throws -> [Int] {
         let from = random.below(peers.count)
         let into = (from + 1 + random.below(peers.count - 1)) % peers.count
@@ -109,7 +109,7 @@ package struct DocumentLives {
         return [from, into]
     }
 
-    // MARK: Against the model
+    // MARK: Comparison with the model
 
     private func check(_ peer: DocumentLife, _ title: String) throws {
         for name in DocumentLife.names {
@@ -120,7 +120,7 @@ package struct DocumentLives {
         try checkCounts(of: peer, title)
     }
 
-    /// Holds what is counted without a look at documents against those of the model that exist.
+    /// Checks document counts, computed from key ranges, against the model.
     private func checkCounts(of peer: DocumentLife, _ title: String) throws {
         let snapshot = peer.engine.snapshot()
         for (number, collection) in snapshot.directory.collections.enumerated() {
@@ -132,12 +132,12 @@ package struct DocumentLives {
             guard found == expected else {
                 throw Breach(
                     description: "\(title): \(collection) has \(expected) documents, "
-                        + "and counted are \(found.map(String.init) ?? "none")")
+                        + "but the count is \(found.map(String.init) ?? "unknown")")
             }
         }
     }
 
-    /// Holds what a log says of older commits, and of what changed since, against the model.
+    /// Checks the states of older commits, and the changes since, against the model.
     private func checkPast(
         of peer: DocumentLife, _ title: String, _ report: inout Report
     ) throws {
@@ -155,18 +155,18 @@ package struct DocumentLives {
                 guard let past = peer.past[commit] else { continue }
                 let title = "\(title), commit \(commit), \(name)"
                 guard let then = try snapshot.document(key, asOf: commit) else {
-                    throw Breach(description: "\(title): the commit is not known")
+                    throw Breach(description: "\(title): the commit is not in the log")
                 }
                 try Self.expect(try peer.dump(then?.bytes), past[name]?.dump ?? [], title)
                 let found = try Self.applied(
                     try snapshot.changes(of: key, since: commit), to: then?.bytes, peer)
-                try Self.expect(found, now, "\(title), what changed since")
+                try Self.expect(found, now, "\(title), changes since")
                 report.pasts += 1
             }
         }
     }
 
-    /// What an older state and the changes since come to.
+    /// Returns the contents of an older state with the later changes applied.
     private static func applied(
         _ changes: DocumentSnapshot.ChangesSince, to then: [UInt8]?, _ peer: DocumentLife
     ) throws -> [String] {
@@ -177,7 +177,7 @@ package struct DocumentLives {
         case .delta(let bytes):
             let names = peer.engine.snapshot().names
             try bytes.withUnsafeBytes { try EncodedDocument($0).validate(names) }
-            guard let then else { throw Breach(description: "a delta on nothing") }
+            guard let then else { throw Breach(description: "a delta without a base document") }
             return try peer.dump(BytesDocument.joined(then, bytes, names))
         }
     }
@@ -187,6 +187,6 @@ package struct DocumentLives {
         let (found, expected) = (Set(found), Set(expected))
         throw Breach(
             description: "\(title) has \(found.subtracting(expected).sorted()), "
-                + "and not \(expected.subtracting(found).sorted())")
+                + "instead of \(expected.subtracting(found).sorted())")
     }
 }

@@ -1,11 +1,11 @@
 package import SheafBytes
 package import SheafDocument
 
-/// A document in bytes, as tests want it: what cannot happen traps.
+/// An encoded document for tests, in which unexpected errors trap.
 package struct BytesDocument: MergingDocument, Hashable {
-    /// The state; none as long as nobody has heard of the document.
+    /// The encoded state; nil if the document was never written.
     package private(set) var bytes: [UInt8]?
-    /// The numbers that names have while it is written.
+    /// The numbered names used for writing.
     package var names = NameTable()
 
     package static func == (left: Self, right: Self) -> Bool { left.bytes == right.bytes }
@@ -18,7 +18,7 @@ package struct BytesDocument: MergingDocument, Hashable {
         self.names = names
     }
 
-    /// What edits change; none where that is nothing.
+    /// Returns the delta of some edits, or nil if they change nothing.
     package func delta(_ edits: [Edit], stamp: Stamp) -> [UInt8]? {
         read { document in
             let editor = try DocumentEditor(document, at: stamp, names)
@@ -26,12 +26,12 @@ package struct BytesDocument: MergingDocument, Hashable {
             let bytes = try editor.finish()
             guard let document else { return bytes }
             let delta = try DocumentEditor.delta(of: edits, in: document, at: stamp, names)
-            precondition(delta?.bytes == bytes, "What takes no drafts has to come to the same.")
+            precondition(delta?.bytes == bytes, "Edits without a draft yield the same delta.")
             if let delta, delta.isTold {
                 let isTold = try delta.bytes.withUnsafeBytes {
                     try Changes.isTold(EncodedDocument($0), since: document.vector())
                 }
-                precondition(isTold, "A delta was said to be told that is not.")
+                precondition(isTold, "A delta is wrongly claimed to be derivable from its base.")
             }
             return bytes
         }
@@ -78,7 +78,7 @@ package struct BytesDocument: MergingDocument, Hashable {
         join(change(.insertInitial(object), stamp: .initial))
     }
 
-    /// What an operation changes: a state where there was none or all goes, and a delta otherwise.
+    /// Returns the change of an operation: a state for a new or deleted document, else a delta.
     package func change(_ write: ModelWrite, stamp: Stamp) -> [UInt8]? {
         switch write {
         case .edit(let edits): return delta(edits, stamp: stamp)
@@ -88,14 +88,14 @@ package struct BytesDocument: MergingDocument, Hashable {
                     let deletion = try Insertion.deletion(of: document, at: stamp)
                 else { return nil }
                 let joined = Self.joined(Array(document.bytes), deletion, names)
-                precondition(joined == deletion, "Nothing is left of what was deleted.")
+                precondition(joined == deletion, "A deletion must remove all contents.")
                 return deletion
             }
         case .insert(let object):
             let edited = delta([.set(path: [], to: .object(object))], stamp: stamp)
             guard bytes == nil else { return edited }
             let inserted = read { _ in try Insertion.document(object, at: stamp, names) }
-            precondition(edited == inserted, "An insertion is what its edits make.")
+            precondition(edited == inserted, "An insertion must equal its edits.")
             return inserted
         case .insertDifferences(let object):
             guard value != nil else { return change(.insert(object), stamp: stamp) }
@@ -127,12 +127,12 @@ package struct BytesDocument: MergingDocument, Hashable {
         }
     }
 
-    /// Traps where the bytes are not the form that the format gives the document.
+    /// Traps if the bytes are not the canonical encoding of the document.
     package func validate() {
         read { try $0?.validate(names) }
     }
 
-    /// Why the bytes are not the form that the format gives the document; nil where they are.
+    /// The reason why the bytes are not the canonical encoding of the document, or nil.
     package var mistake: Malformed? {
         guard let bytes else { return nil }
         do throws(Malformed) {
@@ -145,7 +145,7 @@ package struct BytesDocument: MergingDocument, Hashable {
         }
     }
 
-    /// What has been seen.
+    /// The version vector of the document.
     package var vector: VersionVector { read { try $0?.vector() ?? VersionVector() } }
 
     package var latestTime: HybridTime { read { try $0?.vector().latest ?? .initial } }
@@ -154,7 +154,7 @@ package struct BytesDocument: MergingDocument, Hashable {
         read { document in try document.map { try DocumentDump.lines(of: $0, names) } ?? [] }
     }
 
-    /// Reads the document; what is wrong with it is a mistake of the test.
+    /// Calls `body` with the decoded document; an error traps.
     package func read<Result>(_ body: (EncodedDocument?) throws -> Result) -> Result {
         do {
             guard let bytes else { return try body(nil) }
@@ -165,7 +165,7 @@ package struct BytesDocument: MergingDocument, Hashable {
     }
 }
 
-/// All that a document is, in the lines that `ModelDocument.dump` describes.
+/// Dumps of encoded documents, in the format of `ModelDocument.dump`.
 package enum DocumentDump {
     package static func lines(of document: EncodedDocument, _ names: NameTable) throws -> [String] {
         var lines = try document.vector().entries.map {

@@ -1,6 +1,6 @@
 package import SheafDocument
 
-/// Small sets of writes in which each kind meets each other kind, for `Enumeration`.
+/// Small sets of writes for `Enumeration`, which cover all pairs of kinds.
 package enum EnumeratedWrites {
     package static let all = ["fields": fields, "counters": counters, "seeds": seeds]
 
@@ -15,7 +15,7 @@ package enum EnumeratedWrites {
         .delete,
     ]
 
-    /// Counters of both kinds beside a register.
+    /// Counters of both kinds and a register.
     package static let counters: [ModelWrite] = [
         .edit([.increment(path: ["a"], by: .integer(1))]),
         .edit([.restart(path: ["a"], with: .integer(10))]),
@@ -26,7 +26,7 @@ package enum EnumeratedWrites {
         .delete,
     ]
 
-    /// Seeds of several contents, and what replaces or removes them.
+    /// Seeds with different contents, and writes that replace or remove them.
     package static let seeds: [ModelWrite] = [
         .insertInitial(.of(("a", ["x": 1]))),
         .insertInitial(.of(("a", ["x": 2, "y": 3]), ("b", 1))),
@@ -40,6 +40,6 @@ package enum EnumeratedWrites {
 }
 
 extension Object {
-    /// An object with these fields, without the detour over a type that literals need.
+    /// Returns an object with these fields, for contexts without a type for a literal.
     package static func of(_ fields: (String, Value)...) -> Object { Object(fields) }
 }

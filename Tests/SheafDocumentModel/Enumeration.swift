@@ -1,17 +1,16 @@
 import SheafDocument
 
-/// All that three peers can do with a few operations, and the laws of join in each state of it.
+/// An exhaustive enumeration of short histories of three peers, which checks the laws of join.
 ///
-/// States that were met before are not looked at again, so shorter ways come first, and what is
-/// found is a shortest counterexample.
+/// The search is breadth-first and visits each state once, so a counterexample is a shortest one.
 package struct Enumeration<Document: MergingDocument & Hashable> {
-    /// What was looked at.
+    /// The numbers of visited states and documents.
     package struct Report: Sendable {
-        /// States of all three peers together.
+        /// Combined states of all three peers.
         package var states = 0
-        /// Different documents in them, and in their joins.
+        /// Different documents in these states and in their joins.
         package var documents = 0
-        /// The first breach of a law, and how it came to it.
+        /// The first violation of a law, with the history that leads to it.
         package var breach: String?
     }
 
@@ -40,10 +39,10 @@ package struct Enumeration<Document: MergingDocument & Hashable> {
     private var acts: [Act: Int32] = [:]
     private var breach: String?
 
-    /// At most `writeLimit` of these writes in one history, and `joinLimit` joins between them.
+    /// Creates an enumeration with at most `writeLimit` writes and `joinLimit` joins per history.
     ///
-    /// A peer's write is later than what it has seen by 1, and by its lag. `inspect` tells what is
-    /// wrong with a document, and is asked of each once.
+    /// A peer's write is later than its latest seen time by 1 plus its lag. `inspect` is called
+    /// once for each document and returns its defect, or nil.
     package init(
         _ writes: [ModelWrite], writeLimit: Int, joinLimit: Int, lags: [UInt64] = [0, 0, 0],
         inspect: @escaping (Document) -> String? = { _ in nil }
@@ -101,7 +100,7 @@ package struct Enumeration<Document: MergingDocument & Hashable> {
                 successor.peers[peer] = joined(node.peers[peer], node.peers[other])
                 guard successor.peers != node.peers else { continue }
                 successor.joins += 1
-                successors.append((successor, "peer \(peer) joins what peer \(other) has"))
+                successors.append((successor, "peer \(peer) joins the document of peer \(other)"))
             }
         }
         return successors.filter { $0.0.peers != node.peers }
@@ -124,7 +123,7 @@ package struct Enumeration<Document: MergingDocument & Hashable> {
         let after = number(document)
         acts[act] = after
         if joined(act.document, after) != after {
-            fail("peer \(act.peer): \(writes[act.write]) is undone by what was there before")
+            fail("peer \(act.peer): \(writes[act.write]) is undone by the earlier state")
         }
         return after
     }
@@ -135,9 +134,9 @@ package struct Enumeration<Document: MergingDocument & Hashable> {
         joins[Pair(left: left, right: right)] = joined
         let swapped = number(documents[Int(right)].joined(with: documents[Int(left)]))
         joins[Pair(left: right, right: left)] = swapped
-        if joined != swapped { fail("a join depends on its direction", left, right) }
+        if joined != swapped { fail("a join is not commutative", left, right) }
         for one in [left, right] where one != joined {
-            if self.joined(one, joined) != joined { fail("a join again is another", left, right) }
+            if self.joined(one, joined) != joined { fail("a repeated join differs", left, right) }
         }
         return joined
     }
@@ -149,7 +148,7 @@ package struct Enumeration<Document: MergingDocument & Hashable> {
         documents.append(document)
         if let mistake = inspect(document) { fail(mistake, number) }
         if document.joined(with: document) != document {
-            fail("a join with itself is another", number, number)
+            fail("a join with itself differs", number, number)
         }
         return number
     }

@@ -1,20 +1,20 @@
 package import SheafDocument
 
-/// Two peers who write without having seen each other, and what is seen when they have.
+/// A case of concurrent writes of two peers, with the expected merged document.
 package struct MergeRow: Sendable {
-    /// Who of the two has the later stamps.
+    /// The side with the later stamps.
     package enum Order: Sendable {
-        /// Either, also with equal times: the outcome is the same.
+        /// Either side, or equal times; the outcome must be the same.
         case any
-        /// The one on the right, if only by its site.
+        /// The right side, by its time or by its site.
         case rightLater
     }
 
-    /// What a part shows, also if another part of the field shows in the document.
+    /// The expected value of a part, which another part of the field may hide.
     package struct PartValue: Sendable {
         package let path: [String]
         package let part: Part
-        /// Nil if the part is not there.
+        /// The value; nil if the part does not exist.
         package let value: Value?
 
         package init(_ path: [String], _ part: Part, _ value: Value?) {
@@ -25,13 +25,13 @@ package struct MergeRow: Sendable {
     }
 
     package let name: String
-    /// What both have seen.
+    /// The writes that both sides have seen.
     package let base: [ModelWrite]
     package let left, right: [ModelWrite]
     package let order: Order
-    /// What the one on the left does when it has seen both.
+    /// The writes of the left side after the merge.
     package let then: [ModelWrite]
-    /// Nil if there is no document then.
+    /// The expected document; nil if it does not exist.
     package let value: Value?
     package let parts: [PartValue]
 
@@ -49,7 +49,7 @@ package struct MergeRow: Sendable {
         self.parts = parts
     }
 
-    /// When and where the two write.
+    /// The times and sites of the two sides.
     private struct Setting {
         let left, right: Stamp
 
@@ -68,7 +68,7 @@ package struct MergeRow: Sendable {
         return later + [.of(30, 1, 20, 2), .of(30, 2, 20, 1), .of(20, 2, 20, 1)]
     }
 
-    /// What is not as it should be, with both directions and with third peers between.
+    /// Returns the failures, for both directions and with intermediate peers.
     package func failures<Document: MergingDocument>(of type: Document.Type) -> [String] {
         settings.flatMap { setting -> [String] in
             let base = written(
@@ -95,7 +95,7 @@ package struct MergeRow: Sendable {
         return document
     }
 
-    /// The ways on which both can come to somebody.
+    /// Returns the merged document for each path by which both writes can reach a peer.
     private func outcomes<Document: MergingDocument>(
         _ left: Document, _ right: Document, between thirds: [Document]
     ) -> [(String, Document)] {
@@ -108,13 +108,13 @@ package struct MergeRow: Sendable {
                 let (withLeft, withRight) = (third.joined(with: left), third.joined(with: right))
                 let (first, second) = (withLeft.joined(with: right), withRight.joined(with: left))
                 return [
-                    ("a third takes left, then right", first),
-                    ("a third takes right, then left", second),
-                    ("left takes it from a third that has right", left.joined(with: withRight)),
-                    ("right takes it from a third that has left", right.joined(with: withLeft)),
-                    ("left takes it from a third that has both", left.joined(with: first)),
-                    ("right takes it from a third that has both", second.joined(with: right)),
-                    ("two thirds meet", withLeft.joined(with: withRight)),
+                    ("a third joins left, then right", first),
+                    ("a third joins right, then left", second),
+                    ("left joins a third that has right", left.joined(with: withRight)),
+                    ("right joins a third that has left", right.joined(with: withLeft)),
+                    ("left joins a third that has both", left.joined(with: first)),
+                    ("right joins a third that has both", second.joined(with: right)),
+                    ("two thirds join", withLeft.joined(with: withRight)),
                 ]
             }
     }
@@ -130,7 +130,7 @@ package struct MergeRow: Sendable {
                 failures.append("\(part.path) as \(part.part) shows \(text(shown))")
             }
         }
-        if outcome.dump != other.dump { failures.append("depends on the way") }
+        if outcome.dump != other.dump { failures.append("depends on the path") }
         return failures
     }
 

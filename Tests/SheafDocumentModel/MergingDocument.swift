@@ -1,8 +1,8 @@
 package import SheafDocument
 
-/// What tests ask of a document, be it the model or what is checked against it.
+/// The interface of documents in tests: the model, or an implementation compared with it.
 package protocol MergingDocument: Sendable {
-    /// A document of which nobody has heard.
+    /// Creates a document that was never written.
     init()
 
     mutating func apply(_ edits: [Edit], stamp: Stamp)
@@ -12,19 +12,19 @@ package protocol MergingDocument: Sendable {
     mutating func insertInitial(_ object: Object)
     func joined(with other: Self) -> Self
 
-    /// What is seen of it; nil where there is no document.
+    /// The visible value; nil if the document does not exist.
     var value: Value? { get }
-    /// What is seen of a part; nil where that is not there.
+    /// Returns the visible value of a part, or nil if the part does not exist.
     func value(at path: [String], as part: Part) -> Value?
-    /// The latest time that it has seen.
+    /// The latest time in the vector.
     var latestTime: HybridTime { get }
-    /// All of it, in the lines that `ModelDocument.dump` describes.
+    /// The complete contents, in the format of `ModelDocument.dump`.
     var dump: [String] { get }
 }
 
 extension ModelDocument: MergingDocument {}
 
-/// One operation on a document, as a statement does it.
+/// One operation of a statement on a document.
 package enum ModelWrite: Sendable {
     case edit([Edit])
     case delete
@@ -34,7 +34,7 @@ package enum ModelWrite: Sendable {
 }
 
 extension MergingDocument {
-    /// Does it, with this stamp unless it is INITIAL.
+    /// Applies an operation with the given stamp, which INITIAL ignores.
     package mutating func apply(_ write: ModelWrite, stamp: Stamp) {
         switch write {
         case .edit(let edits): apply(edits, stamp: stamp)

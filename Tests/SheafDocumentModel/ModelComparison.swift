@@ -1,9 +1,9 @@
 import SheafDocument
 import SheafTestSupport
 
-/// A document beside the model, through a history and in joins of what was met in it.
+/// Comparison of an implementation with the model, in a history and in joins of its states.
 package enum ModelComparison {
-    /// The first place where the document is not what the model is; nil if there is none.
+    /// Returns the first difference between the document and the model, or nil.
     package static func difference<Document: MergingDocument>(
         of type: Document.Type, seed: UInt64, peers: Int, steps: Int
     ) -> String? {
@@ -30,7 +30,7 @@ package enum ModelComparison {
         return nil
     }
 
-    /// How a document differs from the model.
+    /// Returns the difference between a document and the model, or nil.
     package static func difference(
         _ document: some MergingDocument, _ model: ModelDocument
     ) -> String? {
@@ -53,7 +53,7 @@ package enum ModelComparison {
         return nil
     }
 
-    /// `==` does not tell 1 from 1.0.
+    /// Returns the key of a value, which distinguishes 1 from 1.0, unlike `==`.
     private static func key(_ value: Value?) -> [UInt8]? { value.map(ModelDocument.key) }
 
     private static func text(_ value: Value?) -> String { value.map { "\($0)" } ?? "nothing" }

@@ -1,32 +1,32 @@
 package import SheafDocument
 
-/// What one store changed of a document between two states of it, by writes of its own.
+/// The changes that the writes of one store made to a document between two states.
 package struct ModelDelta: Sendable {
-    /// What had been seen in the first state.
+    /// The vector of the first state.
     package let base: [Site: HybridTime]
-    /// The second state; of it a delta has the parts that it names, and what has no place.
+    /// The second state, of which the delta contains the named parts, the vector and the deletion.
     package let state: ModelDocument
-    /// The parts that were touched between; of a map its marks, and not what is below it.
+    /// The parts touched between the states; for a map, its marks but not its fields.
     package let names: Set<ModelDocument.PartPlace>
 
-    /// What was done from the first of these states, which follow one another, to the last.
+    /// Creates the delta between the first and the last of some consecutive states.
     ///
-    /// All between are needed: what was set and removed again was touched.
+    /// Intermediate states are needed to find parts that were set and removed again.
     package init(_ first: ModelDocument, _ following: [ModelDocument]) {
         base = first.vector
         state = following.last ?? first
         var names: Set<ModelDocument.PartPlace> = []
         for (before, after) in zip([first] + following, following) {
-            for place in Set(before.dots.keys).union(after.dots.keys)
-            where before.dots[place] != after.dots[place] { names.insert(place.part) }
+            for dot in Set(before.dots.keys).union(after.dots.keys)
+            where before.dots[dot] != after.dots[dot] { names.insert(dot.part) }
             names.formUnion(after.overrides.subtracting(before.overrides))
         }
         self.names = names
     }
 
-    /// The document with what was changed; nil if it has not seen all that this builds on.
+    /// Returns the document with the delta applied, or nil if it does not cover the base.
     ///
-    /// Of seeds a vector does not tell whether they were seen: the caller has to know.
+    /// A vector does not record seeds, so the caller must ensure that they were seen.
     package func applied(to document: ModelDocument) -> ModelDocument? {
         guard base.allSatisfy({ document.covers(Stamp($0.value, $0.key)) }) else { return nil }
         let named = state.with(dots: state.dots.filter { names.contains($0.key.part) })

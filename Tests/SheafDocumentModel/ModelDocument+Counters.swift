@@ -1,11 +1,11 @@
 package import SheafDocument
 
 extension ModelDocument {
-    /// A stamp after those of all writes.
+    /// A stamp later than all writes.
     private static let last = Stamp(
         HybridTime(milliseconds: HybridTime.maximumMilliseconds, counter: 0), Site(rawValue: 1))
 
-    /// Whether one of some edits sets a value where a counter shows, or a field below one.
+    /// Whether an edit sets a value at or below a visible counter.
     package func hidesCounter(_ edits: [Edit]) -> Bool {
         var changed = self
         for edit in edits {
@@ -14,14 +14,14 @@ extension ModelDocument {
             {
                 return true
             }
-            // A value does not count as hiding a counter from the values after it.
+            // Values are not applied, so that later edits still see the counter.
             if case .set = edit { continue }
             changed.apply([edit], stamp: Self.last)
         }
         return false
     }
 
-    /// Whether inserting a document sets a value where a counter shows.
+    /// Whether the insertion of a document sets a value at or below a visible counter.
     package func hidesCounter(_ object: Object, differencesOnly: Bool) -> Bool {
         guard isThere(.map, at: []) else { return false }
         return hidesCounter(

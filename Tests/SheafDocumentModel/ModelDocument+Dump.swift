@@ -1,13 +1,13 @@
 import SheafDocument
 
 extension ModelDocument {
-    /// All that the document is, as lines of ASCII, which two states have alike if they are equal.
+    /// The complete contents of the document as lines of ASCII, equal for equal states.
     ///
-    /// A line is `path|kind|stamp|epoch|what`, and stands for
+    /// A line is `path|kind|stamp|epoch|what`, with these kinds:
     ///
     /// | kind | stamp | epoch | what |
     /// |---|---|---|---|
-    /// | `vector` | the newest of a site | | |
+    /// | `vector` | newest of the site | | |
     /// | `deletion` | of the newest DELETE | | |
     /// | `override` | | | the part: `register`, `attachment`, `map`, `counter`, `olderCounter` |
     /// | `value`, `token` | of the dot | | the value |
@@ -16,11 +16,11 @@ extension ModelDocument {
     /// | `sum` | of the dot | of the restart | the number |
     /// | `olderSum` | of the dot | | the number |
     ///
-    /// A path is a `/` and a name for each field on the way, and nothing for the root. A byte of a
-    /// name that is no printable ASCII, or is one of `/`, `|` and `\`, is `\` and two hexadecimal
-    /// digits. A stamp is `time.site`, both in decimal, `0.0` for the initial one. Values and
-    /// numbers are their ascending keys with trailers, in hexadecimal digits (lowercase). Overrides
-    /// have a line for each part. The lines are sorted by their bytes.
+    /// A path is a `/` and a name for each field, and empty for the root. A byte of a name that is
+    /// not printable ASCII, or is one of `/`, `|` and `\`, is written as `\` and two hexadecimal
+    /// digits. A stamp is `time.site`, both in decimal; the initial one is `0.0`. Values and
+    /// numbers are their ascending keys with trailers, in lowercase hexadecimal. Each overridden
+    /// part has its line. The lines are sorted by their bytes.
     package var dump: [String] {
         var lines: [String] = vector.map { site, time in
             Self.line([], "vector", Stamp(time, site))
@@ -29,11 +29,11 @@ extension ModelDocument {
         for override in overrides {
             lines.append(Self.line(override.path, "override", what: "\(override.part)"))
         }
-        for (place, content) in dots {
+        for (dot, content) in dots {
             lines.append(
                 Self.line(
-                    place.path, place.kind.rawValue, place.stamp,
-                    epoch: place.kind == .sum ? content.epoch : nil,
+                    dot.path, dot.kind.rawValue, dot.stamp,
+                    epoch: dot.kind == .sum ? content.epoch : nil,
                     what: content.key.map(Self.hexadecimal).joined()))
         }
         return lines.sorted()

@@ -1,10 +1,10 @@
 package import SheafDocument
 
 extension ModelDocument {
-    /// What is seen of the document; nil where there is none.
+    /// The visible value of the document; nil if it does not exist.
     package var value: Value? { value(of: .map, at: []) }
 
-    /// What a statement sees that says which part it means; nil where that is not there.
+    /// Returns the visible value of a declared part, or nil if the part does not exist.
     package func value(at path: [String], as part: Part) -> Value? {
         value(of: part, at: Self.path(path))
     }
@@ -24,13 +24,13 @@ extension ModelDocument {
             return .object(object)
         case .counter:
             let epoch = latestEpoch(at: path)
-            let counted = dots(of: .counter, at: path).filter { place, content in
-                place.kind == .restart ? place.stamp == epoch : content.epoch == epoch
+            let counted = dots(of: .counter, at: path).filter { dot, content in
+                dot.kind == .restart ? dot.stamp == epoch : content.epoch == epoch
             }
             // Floats are added in the order of their stamps, a restart before sums.
             let sorted =
-                counted.filter { $0.place.kind == .restart }.reversed()
-                + counted.filter { $0.place.kind == .sum }.reversed()
+                counted.filter { $0.dot.kind == .restart }.reversed()
+                + counted.filter { $0.dot.kind == .sum }.reversed()
             return Number.sum(sorted.compactMap { $0.content.value.flatMap(Number.init) }).value
         case .olderCounter:
             let sums = dots(of: .olderCounter, at: path)
@@ -39,10 +39,10 @@ extension ModelDocument {
         }
     }
 
-    /// Whether a part has a dot, or, a map, anything below it has.
+    /// Whether a part has a dot, or, for a map, any field below it has one.
     func isThere(_ part: Part, at path: Path) -> Bool { latestStamp(of: part, at: path) != nil }
 
-    /// The part that shows: the one with the latest dot, and of equal ones the first.
+    /// Returns the visible part: the one with the latest dot, or the first of equal ones.
     func shownPart(at path: Path) -> Part? {
         var shown: (part: Part, stamp: Stamp)?
         for part in Part.allCases {
@@ -53,28 +53,28 @@ extension ModelDocument {
         return shown?.part
     }
 
-    /// The latest restart, or that which somebody counts from.
+    /// Returns the stamp of the latest restart or epoch of a counter.
     func latestEpoch(at path: Path) -> Stamp {
-        let epochs = dots(of: .counter, at: path).map { place, content in
-            place.kind == .restart ? place.stamp : content.epoch
+        let epochs = dots(of: .counter, at: path).map { dot, content in
+            dot.kind == .restart ? dot.stamp : content.epoch
         }
         return epochs.max() ?? .initial
     }
 
-    /// Of a map also all that is below it.
+    /// Returns the latest stamp of a part; for a map, including all fields below it.
     private func latestStamp(of part: Part, at path: Path) -> Stamp? {
-        dots.keys.filter { place in
-            if place.path == path { return place.kind.part == part }
-            return part == .map && place.path.starts(with: path)
+        dots.keys.filter { dot in
+            if dot.path == path { return dot.kind.part == part }
+            return part == .map && dot.path.starts(with: path)
         }
         .map(\.stamp).max()
     }
 
-    /// The dots of a part itself, the latest first.
-    private func dots(of part: Part, at path: Path) -> [(place: Place, content: Content)] {
+    /// Returns the dots of the part itself, the latest first.
+    private func dots(of part: Part, at path: Path) -> [(dot: Place, content: Content)] {
         dots.filter { $0.key.path == path && $0.key.kind.part == part }
             .sorted { $0.key.stamp > $1.key.stamp }
-            .map { (place: $0.key, content: $0.value) }
+            .map { (dot: $0.key, content: $0.value) }
     }
 
     private func names(below path: Path) -> Set<[UInt8]> {

@@ -1,35 +1,35 @@
 package import SheafDocument
 
 extension ModelDocument {
-    /// Does what a statement says, with one stamp; where that changes nothing, nothing is noted.
+    /// Applies edits with one stamp, which is recorded only if an edit has an effect.
     package mutating func apply(_ edits: [Edit], stamp: Stamp) {
         var hasChanged = false
         for edit in edits where apply(edit, stamp) { hasChanged = true }
         if hasChanged { note(stamp) }
     }
 
-    /// Drops everything, also where there is nothing.
+    /// Drops all dots and records the deletion, even if the document does not exist.
     package mutating func delete(stamp: Stamp) {
         dots = [:]
         deletion = max(deletion ?? stamp, stamp)
         note(stamp)
     }
 
-    /// Adds seeds, where there is no document and never was one.
+    /// Adds seeds if the document neither exists nor was deleted.
     package mutating func insertInitial(_ object: Object) {
         guard deletion == nil, !isThere(.map, at: []) else { return }
         seed(.object(object), at: [])
         note(Insertion.initialStamp(object))
     }
 
-    /// Sets each field of the root, also those that have the value already.
+    /// Sets each field of the root, even fields that already have the value.
     package mutating func insert(_ object: Object, stamp: Stamp) {
         apply([.set(path: [], to: .object(object))], stamp: stamp)
     }
 
-    /// Sets the fields that show another value, within maps those of their fields.
+    /// Sets only the fields whose visible value differs, recursively in maps.
     ///
-    /// Values are others also if they are equal and one is a float. What is not in `object` stays.
+    /// An integer differs from an equal float. Fields that are not in `object` are kept.
     package mutating func insertDifferences(_ object: Object, stamp: Stamp) {
         guard isThere(.map, at: []) else { return insert(object, stamp: stamp) }
         apply(differences(object, at: []), stamp: stamp)
@@ -68,7 +68,7 @@ extension ModelDocument {
 
     // MARK: Edits
 
-    /// Whether anything was dropped or added.
+    /// Applies an edit; returns whether dots were dropped or added.
     private mutating func apply(_ edit: Edit, _ stamp: Stamp) -> Bool {
         switch edit {
         case .set(let path, let value, let mode):
@@ -86,7 +86,7 @@ extension ModelDocument {
             let path = Self.path(path)
             markMaps(above: path, stamp)
             let own = ownSum(.olderSum, at: path, stamp)
-            drop { $0 == own?.place }
+            drop { $0 == own?.dot }
             add(path, .olderSum, Self.sum(own?.content, amount).value, stamp)
         }
         return true
@@ -102,7 +102,7 @@ extension ModelDocument {
             for field in object { set(path + [Array(field.name.utf8)], field.value, mode, stamp) }
             return
         }
-        precondition(path != [], "The root is a map and nothing else.")
+        precondition(path != [], "The root is always a map.")
         markMaps(above: path, stamp)
         var kind = Kind.value
         if case .attachment = mode { kind = .token }
@@ -111,10 +111,10 @@ extension ModelDocument {
     }
 
     private mutating func unset(_ path: Path, _ parts: PartSet) -> Bool {
-        precondition(path != [], "A root goes with its document.")
-        return drop { place in
-            if place.path == path { return parts.contains(PartSet(place.kind.part)) }
-            return place.path.starts(with: path) && parts.contains(.map)
+        precondition(path != [], "The root is removed only with its document.")
+        return drop { dot in
+            if dot.path == path { return parts.contains(PartSet(dot.kind.part)) }
+            return dot.path.starts(with: path) && parts.contains(.map)
         }
     }
 
@@ -124,17 +124,17 @@ extension ModelDocument {
         let own = ownSum(.sum, at: path, stamp)
         let counted = own?.content.epoch == epoch ? own?.content : nil
         let contents = dots
-        drop { place in
-            guard place.path == path else { return false }
-            return place == own?.place || place.kind == .restart && place.stamp < epoch
-                || place.kind == .sum && (contents[place]?.epoch ?? epoch) < epoch
+        drop { dot in
+            guard dot.path == path else { return false }
+            return dot == own?.dot || dot.kind == .restart && dot.stamp < epoch
+                || dot.kind == .sum && (contents[dot]?.epoch ?? epoch) < epoch
         }
         add(path, .sum, Self.sum(counted, amount).value, stamp, epoch: epoch)
     }
 
     // MARK: Dots
 
-    /// Adds a mark to each map on the way that has none.
+    /// Adds a mark to each unmarked map above a path.
     private mutating func markMaps(above path: Path, _ stamp: Stamp) {
         for depth in path.indices {
             let way = Path(path[..<depth])
@@ -149,25 +149,25 @@ extension ModelDocument {
         dots[Place(path: path, kind: kind, stamp: stamp)] = Content(value, epoch: epoch)
     }
 
-    /// Drops dots, overrides the part of each that is a seed, and tells whether there were any.
+    /// Drops dots and overrides the parts of dropped seeds; returns whether any dot was dropped.
     @discardableResult
     private mutating func drop(where isDropped: (Place) -> Bool) -> Bool {
         let dropped = dots.keys.filter(isDropped)
-        for place in dropped {
-            dots[place] = nil
-            guard place.stamp == .initial else { continue }
-            overrides.insert(PartPlace(path: place.path, part: place.kind.part))
+        for dot in dropped {
+            dots[dot] = nil
+            guard dot.stamp == .initial else { continue }
+            overrides.insert(PartPlace(path: dot.path, part: dot.kind.part))
         }
         return !dropped.isEmpty
     }
 
     private func ownSum(
         _ kind: Kind, at path: Path, _ stamp: Stamp
-    ) -> (place: Place, content: Content)? {
+    ) -> (dot: Place, content: Content)? {
         dots.first {
             $0.key.path == path && $0.key.kind == kind && $0.key.stamp.site == stamp.site
         }
-        .map { (place: $0.key, content: $0.value) }
+        .map { (dot: $0.key, content: $0.value) }
     }
 
     private static func sum(_ counted: Content?, _ amount: Number) -> Number {

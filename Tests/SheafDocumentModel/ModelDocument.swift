@@ -1,13 +1,13 @@
 package import SheafDocument
 
-/// The dullest document that does what `format-spec/documents.md` says: flat tables, no bytes.
+/// A naive implementation of `format-spec/documents.md` with flat tables and no encoding.
 ///
-/// Nothing here is fast. Every question walks through all dots.
+/// Every operation scans all dots.
 package struct ModelDocument: Hashable, Sendable {
-    /// The names on the way from the root, as UTF-8: `String` takes texts for equal that are not.
+    /// The names from the root, as UTF-8, because `String` equates canonically equivalent names.
     package typealias Path = [[UInt8]]
 
-    /// What a dot is; more exact than its part, of which a counter has two kinds.
+    /// The kind of a dot; unlike the part, it distinguishes restarts from sums.
     package enum Kind: String, Hashable, Sendable {
         case value, token, mark, restart, sum, olderSum
 
@@ -22,20 +22,20 @@ package struct ModelDocument: Hashable, Sendable {
         }
     }
 
-    /// What makes a dot the one that it is.
+    /// The identity of a dot.
     package struct Place: Hashable, Sendable {
         package let path: Path
         package let kind: Kind
         package let stamp: Stamp
     }
 
-    /// What a dot says.
+    /// The content of a dot.
     package struct Content: Hashable, Comparable, Sendable {
-        /// The restart that a sum counts from; the initial stamp in all other kinds.
+        /// The restart that a sum counts from; the initial stamp for other kinds.
         package let epoch: Stamp
-        /// Nil in marks.
+        /// The value; nil for marks.
         package let value: Value?
-        /// The key of the value with its trailer, which tells 1 from 1.0, as `==` does not.
+        /// The key of the value with its trailer, which distinguishes 1 from 1.0, unlike `==`.
         package let key: [UInt8]
 
         init(_ value: Value?, epoch: Stamp = .initial) {
@@ -58,7 +58,7 @@ package struct ModelDocument: Hashable, Sendable {
         }
     }
 
-    /// A part whose seeds somebody has replaced or removed.
+    /// A part whose seeds were replaced or removed.
     package struct PartPlace: Hashable, Sendable {
         package let path: Path
         package let part: Part
@@ -66,47 +66,47 @@ package struct ModelDocument: Hashable, Sendable {
 
     package internal(set) var vector: [Site: HybridTime] = [:]
     package internal(set) var deletion: Stamp?
-    /// Seeds are those whose stamp is the initial one.
+    /// The dots; those with the initial stamp are seeds.
     package internal(set) var dots: [Place: Content] = [:]
     package internal(set) var overrides: Set<PartPlace> = []
 
-    /// A document of which nobody has heard.
+    /// Creates a document that was never written.
     package init() {}
 
-    /// The two states as one.
+    /// Returns the join of two states.
     package func joined(with other: ModelDocument) -> ModelDocument {
         var joined = ModelDocument()
         joined.vector = vector.merging(other.vector, uniquingKeysWith: max)
         joined.deletion = [deletion, other.deletion].compactMap { $0 }.max()
         joined.overrides = overrides.union(other.overrides)
-        for (place, content) in dots {
-            if let theirs = other.dots[place] {
-                joined.dots[place] = max(content, theirs)
-            } else if !other.covers(place.stamp) {
-                joined.dots[place] = content
+        for (dot, content) in dots {
+            if let theirs = other.dots[dot] {
+                joined.dots[dot] = max(content, theirs)
+            } else if !other.covers(dot.stamp) {
+                joined.dots[dot] = content
             }
         }
-        for (place, content) in other.dots where dots[place] == nil && !covers(place.stamp) {
-            joined.dots[place] = content
+        for (dot, content) in other.dots where dots[dot] == nil && !covers(dot.stamp) {
+            joined.dots[dot] = content
         }
         joined.normalize()
         return joined
     }
 
-    /// Whether this write has been seen; of the initial one it cannot be told.
+    /// Whether the vector covers a stamp; it never covers the initial one.
     package func covers(_ stamp: Stamp) -> Bool {
         guard stamp != .initial, let seen = vector[stamp.site] else { return false }
         return stamp.time <= seen
     }
 
-    /// Drops the seeds that are overridden, and the overrides that say nothing.
+    /// Drops overridden seeds and redundant overrides.
     mutating func normalize() {
         if deletion != nil { overrides = [] }
         overrides = overrides.filter { !isBelowOverriddenMap($0.path) }
-        dots = dots.filter { place, _ in
-            guard place.stamp == .initial else { return true }
-            return deletion == nil && !isBelowOverriddenMap(place.path)
-                && !overrides.contains(PartPlace(path: place.path, part: place.kind.part))
+        dots = dots.filter { dot, _ in
+            guard dot.stamp == .initial else { return true }
+            return deletion == nil && !isBelowOverriddenMap(dot.path)
+                && !overrides.contains(PartPlace(path: dot.path, part: dot.kind.part))
         }
     }
 
@@ -114,16 +114,16 @@ package struct ModelDocument: Hashable, Sendable {
         path.indices.contains { overrides.contains(PartPlace(path: Path(path[..<$0]), part: .map)) }
     }
 
-    /// The latest time of all that were seen; a write comes behind it.
+    /// The latest time in the vector; the next write is later.
     package var latestTime: HybridTime { vector.values.max() ?? .initial }
 
-    /// The order of equal stamps.
+    /// Returns the key of a value, which orders dots with equal stamps.
     static func key(_ value: Value) -> [UInt8] {
         var writer = SortKeyWriter()
         writer.append(value)
         return writer.bytes
     }
 
-    /// A path of names as the model has it.
+    /// Returns a path as UTF-8 names.
     static func path(_ names: [String]) -> Path { names.map { Array($0.utf8) } }
 }

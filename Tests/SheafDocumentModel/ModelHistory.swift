@@ -1,23 +1,23 @@
 package import SheafDocument
 import SheafTestSupport
 
-/// What some peers do with one document, each with a site and a clock, fixed by a seed.
+/// A random history of peers that write one document, each with a site and a clock.
 ///
-/// It keeps the model of each peer's state. Whatever else is checked takes the same steps.
+/// It maintains the model of each peer's document; implementations under test apply the same steps.
 package struct ModelHistory: Sendable {
     package enum Step: Sendable {
         case write(ModelWrite, peer: Int, stamp: Stamp)
-        /// One peer takes the state of another.
+        /// A join of one peer's state into another's.
         case join(from: Int, into: Int)
 
-        /// Whose state it changes.
+        /// The peer whose state changes.
         package var peer: Int {
             switch self {
             case .write(_, let peer, _), .join(_, into: let peer): peer
             }
         }
 
-        /// Does it with the documents of all peers.
+        /// Applies the step to the documents of all peers.
         package func apply<Document: MergingDocument>(to documents: inout [Document]) {
             switch self {
             case .write(let write, let peer, let stamp):
@@ -28,7 +28,7 @@ package struct ModelHistory: Sendable {
         }
     }
 
-    /// A clock that runs at its own speed, and never hands out what it has seen.
+    /// A clock with its own speed, whose stamps are later than all it has seen.
     private struct Clock {
         let site: Site
         let speed: UInt64
@@ -41,9 +41,9 @@ package struct ModelHistory: Sendable {
         }
     }
 
-    /// What each peer has.
+    /// The document of each peer.
     package private(set) var documents: [ModelDocument]
-    /// All that peers had: nothing, and the state of the peer in question after each step.
+    /// The empty document, then the changed document after each step.
     package private(set) var states: [ModelDocument]
 
     private var clocks: [Clock]
@@ -55,7 +55,7 @@ package struct ModelHistory: Sendable {
         var random = SeededRandom(seed: seed, "history")
         documents = Array(repeating: ModelDocument(), count: peers)
         states = [ModelDocument()]
-        // Slow clocks tie: they count from the latest time that they have seen.
+        // Slow clocks produce equal times, because they count from the latest time seen.
         clocks = (1...peers).shuffled(using: &random).map {
             Clock(site: Site(rawValue: UInt64($0)), speed: UInt64(random.below(7)))
         }
@@ -63,7 +63,7 @@ package struct ModelHistory: Sendable {
         writes = RandomWrite(seed: seed)
     }
 
-    /// Takes one more step, and tells which.
+    /// Draws, applies and returns the next step.
     package mutating func next() -> Step {
         let step = draw()
         step.apply(to: &documents)

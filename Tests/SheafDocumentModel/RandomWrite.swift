@@ -1,7 +1,7 @@
 import SheafDocument
 import SheafTestSupport
 
-/// Draws operations over a few fields, so that peers meet, and with types that clash.
+/// A generator of random operations on few fields, with conflicting types.
 package struct RandomWrite {
     private var random: SeededRandom
 
@@ -13,7 +13,7 @@ package struct RandomWrite {
         ["a"], ["b"], ["a", "x"], ["a", "y"], ["a", "x", "q"], ["b", "x"],
     ]
 
-    /// Names that are easily taken for others, or for no names.
+    /// Names that are easily confused with other names or with separators.
     private static let hardPaths: [[String]] = [
         ["caf\u{E9}"], ["cafe\u{301}"], [""], ["", "a"], ["a/x"], ["|\\\0\u{7F}"],
     ]
@@ -28,9 +28,9 @@ package struct RandomWrite {
         .integer(.max), .integer(.min),
     ]
 
-    /// One for a document that is there, or is not.
+    /// Returns a random write for an existing or a nonexistent document.
     package mutating func write(isThere: Bool) -> ModelWrite {
-        // Statements change documents that they find, and others may still come to it.
+        // Statements edit existing documents; a few edits of nonexistent ones are still drawn.
         let edits = isThere ? 24 : 1
         switch random.below(edits + 8) {
         case 0, 1: return .insert(object())

@@ -30,7 +30,7 @@ import Testing
     private let encoder = ValueEncoder()
     private let decoder = ValueDecoder()
 
-    @Test func `types become the values that JSON would make of them`() throws {
+    @Test func `types encode as they would encode to JSON`() throws {
         let value = try encoder.encode(Car())
         #expect(value["_id"] == "123" && value["mileage"] == 3_001 && value["price"] == 19_999.5)
         #expect(value["owners"] == [["born": 1_970, "name": "caf\u{E9}"], ["name": ""]])
@@ -40,7 +40,7 @@ import Testing
         #expect(value["nested"] == [[1, .null], []] && value["ratio"] == 0.5)
     }
 
-    @Test func `types come back as they were, also through JSON and Foundation`() throws {
+    @Test func `types survive encoding and decoding, also through Foundation's JSON`() throws {
         var car = Car()
         #expect(try decoder.decode(Car.self, from: encoder.encode(car)) == car)
         car.photo = []
@@ -53,8 +53,8 @@ import Testing
         #expect(try JSONDecoder().decode(Car.self, from: Data(value.json.utf8)) == car)
     }
 
-    @Test func `values go through other encoders`() throws {
-        // Only what Foundation keeps: it joins names that look the same, and pads large floats.
+    @Test func `values survive Foundation's encoders`() throws {
+        // Foundation merges canonically equivalent names and rounds large floats.
         let value: Value = [
             "a": .null, "b": [true, 1, 2.5, "x", [], [:]], "c": ["d": [.integer(.max), -0.125]],
         ]
@@ -64,7 +64,7 @@ import Testing
         #expect(try JSONDecoder().decode([Value].self, from: bytes) == ["AQID"])
     }
 
-    @Test func `values pass through their own encoders as they are`() throws {
+    @Test func `values pass unchanged through the value encoder`() throws {
         var values = RandomValue(seed: 3)
         for _ in 0..<2_000 {
             let value = values.value()
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `what does not fit says where`() throws {
+    @Test func `a decoding error has the path of the mismatch`() throws {
         func path(_ json: String) throws -> String {
             do {
                 _ = try decoder.decode(Car.self, from: Value(json: json))
@@ -103,7 +103,7 @@ import Testing
                 == "owners.Index 0: expected Dictionary<String, Value>, found a number")
     }
 
-    @Test func `whole floats are integers where integers are wanted, others are not`() throws {
+    @Test func `a float decodes as an integer only if it is integral`() throws {
         #expect(try decoder.decode([Int].self, from: [1, 2.0, -3e2]) == [1, 2, -300])
         #expect(throws: DecodingError.self) { try decoder.decode(Int.self, from: 1.5) }
         #expect(throws: DecodingError.self) { try decoder.decode(UInt8.self, from: -1) }
@@ -112,7 +112,7 @@ import Testing
         #expect(throws: DecodingError.self) { try decoder.decode(Bool.self, from: 1) }
     }
 
-    @Test func `subclasses and several containers in one object work`() throws {
+    @Test func `subclasses and several containers in one object are encoded and decoded`() throws {
         class Base: Codable {
             var a = 1
         }
@@ -145,7 +145,7 @@ import Testing
         #expect(derived.a == 4 && derived.b == 5)
     }
 
-    @Test func `whatever holds bytes becomes bytes, and comes back`() throws {
+    @Test func `byte collections encode to bytes and back`() throws {
         struct Photos: Codable, Equatable {
             var data = Data([0, 255])
             var none = Data()
@@ -163,7 +163,7 @@ import Testing
         #expect(try decoder.decode(Photos.self, from: value) == Photos())
     }
 
-    @Test func `what nests too deep is refused`() throws {
+    @Test func `a value nested too deeply is refused`() throws {
         struct Node: Codable {
             var next: [Node]
         }

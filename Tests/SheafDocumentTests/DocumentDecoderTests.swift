@@ -3,7 +3,7 @@ import SheafDocument
 import SheafDocumentModel
 import Testing
 
-/// Types from the bytes of documents, and questions to them.
+/// Decoding of types from encoded documents, and filters on them.
 @Suite struct DocumentDecoderTests {
     typealias Car = CodableTests.Car
 
@@ -25,7 +25,7 @@ import Testing
         try #require(NameTable(names))
     }
 
-    @Test func `types come from documents as they come from values`() throws {
+    @Test func `types decode from documents as from values`() throws {
         let car = Car()
         guard case .object(let object) = try ValueEncoder().encode(car) else { return }
         let names = object.map(\.name) + ["name", "born", "x", "y", "k"]
@@ -36,7 +36,7 @@ import Testing
         for table in tables {
             let bytes = try Insertion.document(object, at: Self.stamp(1), table)
             #expect(try decode(Car.self, bytes, table) == car)
-            // What an older document spells may have a number by now.
+            // An older document may spell a name that has a number in the table.
             let older = try Insertion.document(object, at: Self.stamp(1), NameTable())
             #expect(try decode(Car.self, older, table) == car)
             #expect(try decode(Value.self, bytes, table) == .object(object))
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `counters, tokens and what is gone decode as they show`() throws {
+    @Test func `counters, tokens and removed fields decode as their visible values`() throws {
         struct Shown: Decodable, Equatable {
             var visits: Int
             var photo: String
@@ -65,7 +65,7 @@ import Testing
         #expect(shown == Shown(visits: 5, photo: "token", gone: nil, empty: nil))
     }
 
-    @Test func `errors have the path in the document`() throws {
+    @Test func `a decoding error has the path in the document`() throws {
         struct Outer: Decodable {
             struct Inner: Decodable { var count: Int }
             var inner: Inner
@@ -88,7 +88,7 @@ import Testing
         #expect(try path(["count": 1]).isEmpty)
     }
 
-    @Test func `damaged documents decode to errors and never beyond their bytes`() throws {
+    @Test func `a corrupted document never decodes beyond its bytes`() throws {
         guard case .object(let object) = try ValueEncoder().encode(Car()) else { return }
         let names = try Self.table(object.map(\.name))
         let whole = try Insertion.document(object, at: Self.stamp(1), names)
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `tests are true of what a value would say`() throws {
+    @Test func `a filter on a document equals the comparison of its values`() throws {
         let names = try Self.table(["mileage", "color"])
         for table in [names, NameTable()] {
             let test = FieldFilter.all([

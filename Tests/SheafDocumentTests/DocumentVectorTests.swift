@@ -4,7 +4,7 @@ import SheafDocumentModel
 import SheafTestSupport
 import Testing
 
-/// The vectors of `format-spec/documents.md`, which an encoder in another language has made.
+/// The vectors of `format-spec/documents.md`, created by an encoder in another language.
 @Suite struct DocumentVectorTests {
     private let vectors: FormatVectors
 
@@ -22,7 +22,7 @@ import Testing
         return text.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) }.sorted()
     }
 
-    /// Holds a document against what the vectors say of it.
+    /// Checks a document against its vectors.
     private func check(_ bytes: [UInt8], _ name: String, _ names: NameTable) throws {
         try bytes.withUnsafeBytes { bytes in
             let document = try EncodedDocument(bytes)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `documents are read as the specification says`() throws {
+    @Test func `documents decode as specified`() throws {
         var count = 0
         for name in vectors.cases where vectors.has("\(name).document") {
             count += 1
@@ -55,11 +55,11 @@ import Testing
         #expect(count >= 87)
     }
 
-    @Test func `seeds have the bytes that the specification gives them`() throws {
+    @Test func `seeds are encoded as specified`() throws {
         for name in ["seeds", "seed-token"] {
             guard case .object(let object) = try Value(jsonBytes: vectors.bytes("\(name).json"))
             else {
-                Issue.record("\(name) is no object")
+                Issue.record("\(name) is not an object")
                 continue
             }
             let bytes = try Insertion.initial(object, NameTable())
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `documents join as the specification says, in either order`() throws {
+    @Test func `documents join as specified, in either order`() throws {
         var count = 0
         for name in vectors.cases where vectors.has("\(name).joined") {
             count += 1
@@ -84,7 +84,7 @@ import Testing
         #expect(count >= 69)
     }
 
-    @Test func `what breaks a rule is refused`() throws {
+    @Test func `an invalid document is refused`() throws {
         var count = 0
         for name in vectors.cases where vectors.has("\(name).refused") {
             count += 1
@@ -98,7 +98,7 @@ import Testing
     }
 }
 
-/// A document in the lines of `format-spec/documents.md`, "Vectors".
+/// A document in the text format of `format-spec/documents.md`, "Vectors".
 private struct DocumentText {
     private(set) var vector: [String] = []
     private(set) var base: [String] = []
@@ -125,9 +125,9 @@ private struct DocumentText {
                 named.append(line)
             }
         }
-        // Who names a whole map names its marks.
-        let whole = named.filter { $0.hasSuffix(" map") }.map { String($0.dropLast(4)) + " marks" }
-        named.removeAll { whole.contains($0) }
+        // A named map includes its marks.
+        let marks = named.filter { $0.hasSuffix(" map") }.map { String($0.dropLast(4)) + " marks" }
+        named.removeAll { marks.contains($0) }
         dots.sort()
         overrides.sort()
         named.sort()

@@ -5,7 +5,7 @@ import Testing
 @Suite struct HybridClockTests {
     private let site = Site(rawValue: 7)
 
-    @Test func `stamps grow whatever the clock on the wall does, and are near it`() throws {
+    @Test func `stamps increase even if the wall clock steps back, and stay near it`() throws {
         var random = SeededRandom(seed: 5, "clock")
         var clock = HybridClock(site: site)
         var latest = Stamp.initial
@@ -26,17 +26,17 @@ import Testing
             }
             let stamp = try clock.next(at: wall)
             #expect(stamp > latest && stamp.site == site)
-            // Only counters that are full add to the highest time that anybody had.
+            // Only an exhausted counter advances the time beyond the highest wall clock.
             #expect(stamp.time.milliseconds <= highest + 2)
             latest = stamp
-            // The next life goes on where this one ended.
+            // A reopened clock continues from the latest stamp.
             if random.chance(1, in: 1_000) {
                 clock = HybridClock(site: site, latest: latest.time)
             }
         }
     }
 
-    @Test func `a counter that is full moves the time on`() throws {
+    @Test func `an exhausted counter advances the time`() throws {
         var clock = HybridClock(site: site)
         var latest = try clock.next(at: 1_000)
         for _ in 0..<200_000 {
@@ -47,7 +47,7 @@ import Testing
         #expect(latest.time.milliseconds == 1_003)
     }
 
-    @Test func `a time that is far ahead is refused and moves nothing`() throws {
+    @Test func `a time far in the future is refused and does not advance the clock`() throws {
         var clock = HybridClock(site: site)
         let before = try clock.next(at: 1_000_000)
         for milliseconds in [1_300_001, 1 << 40, HybridTime.maximumMilliseconds] as [UInt64] {
@@ -56,7 +56,7 @@ import Testing
             }
         }
         #expect(clock.latest == before.time)
-        // Many small steps lead no further than one.
+        // Many small steps advance the clock no further than one.
         for step in 1...100 as ClosedRange<UInt64> {
             try? clock.observe(HybridTime(milliseconds: 1_000_000 + step * 100_000), at: 1_000_000)
         }
@@ -64,14 +64,14 @@ import Testing
         #expect(try clock.next(at: 1_000_000).time.milliseconds == 1_300_000)
     }
 
-    @Test func `the end of time is an error`() throws {
+    @Test func `the maximum time is an error`() throws {
         let end = HybridTime(rawValue: .max)
         var clock = HybridClock(site: site, latest: end)
         #expect(throws: HybridClock.Refusal.exhausted) { try clock.next(at: 5) }
         #expect(throws: HybridClock.Refusal.exhausted) { try clock.next(at: .max) }
     }
 
-    @Test func `INITIAL is before everything, and stamps are ordered by time and then by site`() {
+    @Test func `stamps are ordered by time, then by site, and INITIAL is the first`() {
         let time = HybridTime(milliseconds: 1, counter: 0)
         let stamps = [
             Stamp.initial, Stamp(.initial, site), Stamp(time, Site(rawValue: 1)),

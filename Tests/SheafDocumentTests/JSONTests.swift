@@ -2,7 +2,7 @@ import SheafDocument
 import Testing
 
 @Suite struct JSONTests {
-    @Test func `texts and the values that they are`() throws {
+    @Test func `JSON texts parse into their values`() throws {
         let pairs: [(String, Value)] = [
             ("null", .null), (" true ", true), ("\t\n\rfalse", false), ("0", 0), ("-0", 0),
             ("-12", -12), ("9223372036854775807", .integer(.max)),
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `texts that are no JSON, and where`() {
+    @Test func `invalid JSON is refused with its position`() {
         let refused: [(String, Int, Int, Int)] = [
             ("", 0, 1, 1), ("  ", 2, 1, 3), ("nul", 0, 1, 1), ("nulL", 0, 1, 1), ("01", 0, 1, 1),
             ("-", 1, 1, 2), ("1.", 2, 1, 3), (".5", 0, 1, 1), ("1e", 2, 1, 3), ("+1", 0, 1, 1),
@@ -46,7 +46,7 @@ import Testing
         for (text, offset, line, column) in refused {
             do throws(JSONError) {
                 let value = try Value(json: text)
-                Issue.record("\(text) is read as \(value)")
+                Issue.record("\(text) parses as \(value)")
             } catch {
                 #expect(
                     (error.offset, error.line, error.column) == (offset, line, column),
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `bytes that are no text are refused`() {
+    @Test func `invalid UTF-8 is refused`() {
         let wrong: [[UInt8]] = [
             [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xC3],
         ]
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `nesting has a limit on the way in`() throws {
+    @Test func `parsing limits the depth`() throws {
         let limit = Value.maximumDepth
         let deepest = String(repeating: "[", count: limit) + String(repeating: "]", count: limit)
         #expect(try Value(json: deepest).json == deepest)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `a text that is too long is refused before it is read`() {
+    @Test func `a text beyond the length limit is refused before it is parsed`() {
         let text = [UInt8](repeating: 0x20, count: 64 << 20 + 1)
         #expect {
             try Value(jsonBytes: text)
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `whatever is written is read back as it was, but for what JSON has not`() throws {
+    @Test func `a value survives printing and parsing, except for types that JSON lacks`() throws {
         var values = RandomValue(seed: 11)
         for _ in 0..<20_000 {
             let value = values.value()

@@ -3,28 +3,28 @@ import SheafDocumentModel
 import SheafTestSupport
 import Testing
 
-/// The join of documents in bytes, against its laws and against the model; `sheaf-merges` has more.
+/// The join of encoded documents, compared with its laws and the model; see also `sheaf-merges`.
 @Suite struct JoinTests {
     private let firstSeed: UInt64 = 4_000
 
     @Test(arguments: MergeRow.table)
-    func `writes that did not see each other merge as the table says`(_ row: MergeRow) {
+    func `concurrent writes merge as the table specifies`(_ row: MergeRow) {
         #expect(row.failures(of: BytesDocument.self) == [])
     }
 
-    @Test func `histories in bytes are those of the model`() {
+    @Test func `histories of encoded documents equal the model`() {
         for seed in firstSeed..<firstSeed + 12 {
             #expect(MergeLaws.checkHistory(seed: seed, steps: 60).breach == nil)
         }
     }
 
-    @Test func `the join of three states in bytes does not depend on the order`() {
+    @Test func `the join of three encoded states does not depend on the order`() {
         for seed in firstSeed..<firstSeed + 9 {
             #expect(MergeLaws.checkTriples(seed: seed, steps: 60, count: 60).breach == nil)
         }
     }
 
-    @Test func `deltas come to the same as the states that they lead to`() {
+    @Test func `joining deltas equals joining the states that they lead to`() {
         var tally = LawTally()
         for seed in firstSeed..<firstSeed + 9 { tally.add(DeltaLaws.check(seed: seed, steps: 40)) }
         #expect(tally.breach == nil)
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: ["fields", "counters", "seeds"])
-    func `all that three peers can do in short is what the model does`(_ name: String) throws {
+    func `every short history of three peers equals the model`(_ name: String) throws {
         let writes = try #require(EnumeratedWrites.all[name])
         var enumeration = Enumeration<CheckedDocument>(
             writes, writeLimit: 2, joinLimit: 1, inspect: { $0.difference })
@@ -41,7 +41,7 @@ import Testing
         #expect(report.states > 400)
     }
 
-    @Test func `floats are added in the order of their stamps, whoever has them`() {
+    @Test func `floats are added in the order of their stamps on every peer`() {
         let amounts = [0.1, 0.2, 0.5]
         let sum = amounts.reduce(0.0, +)
         #expect(amounts.reversed().reduce(0.0, +) != sum)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `what many sites have written to one field stays until it is seen`() throws {
+    @Test func `concurrent values of many sites persist until a write has seen them`() throws {
         let documents = (1...200).map { number in
             var document = BytesDocument()
             let time = HybridTime(rawValue: UInt64(number % 7 + 1))

@@ -9,7 +9,7 @@ import Testing
         try bytes.withUnsafeBytes { try SortKeyReader.read($0, descending: descending) }
     }
 
-    @Test func `keys are those of the specification, in its order`() throws {
+    @Test func `keys are encoded and ordered as specified`() throws {
         let vectors = try FormatVectors("keys.txt")
         var before: (directions: String, key: [UInt8], components: [UInt8])?
         var count = 0
@@ -19,7 +19,7 @@ import Testing
             let descending = directions.map { $0 == "d" }
             let json = try Value(jsonBytes: vectors.bytes("\(name).json"))
             guard case .array(let values) = json else {
-                Issue.record("\(name) has no array")
+                Issue.record("\(name) is not an array")
                 continue
             }
             var writer = SortKeyWriter()
@@ -42,7 +42,7 @@ import Testing
         #expect(count == 87)
     }
 
-    @Test func `what is refused is no key`() throws {
+    @Test func `an invalid key is refused`() throws {
         let vectors = try FormatVectors("keys.txt")
         var count = 0
         for name in vectors.cases where vectors.has("\(name).refused") {
@@ -54,7 +54,7 @@ import Testing
         #expect(count == 22)
     }
 
-    @Test func `bytes, and what is no number, have keys that JSON cannot say`() throws {
+    @Test func `bytes, NaN and infinities have keys`() throws {
         let cases: [(Value, [UInt8])] = [
             (.bytes([0, 1, 2]), [0x30, 1, 1, 1, 2, 2, 0]),
             (.float(.nan), [0x20, 0xFF, 0xF8, 0, 0, 0, 0, 0, 0, 1]),

@@ -4,9 +4,9 @@ import SheafDocumentModel
 import SheafTestSupport
 import Testing
 
-/// Documents that very many sites have written.
+/// Documents with writes of many sites.
 @Suite struct ManySitesTests {
-    /// A document whose field `x` as many sites have set without having seen each other.
+    /// Returns a document whose field `x` was set concurrently by the given number of sites.
     private func document(sites: Int) throws -> [UInt8] {
         var documents = try (1...sites).map { site in
             try Insertion.document(
@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: [17, 255, 256, 300, 1_000])
-    func `documents of many sites join, edit and validate`(_ sites: Int) throws {
+    func `a document of many sites can be joined, edited and validated`(_ sites: Int) throws {
         let bytes = try document(sites: sites)
         var merged = BytesDocument(bytes)
         merged.validate()

@@ -11,7 +11,7 @@ extension MergeRow: CustomTestStringConvertible {
     private let firstSeed: UInt64 = 3_000
 
     @Test(arguments: MergeRow.table)
-    func `writes that did not see each other merge as the table says`(_ row: MergeRow) {
+    func `concurrent writes merge as the table specifies`(_ row: MergeRow) {
         #expect(row.failures(of: ModelDocument.self) == [])
     }
 
@@ -37,7 +37,7 @@ extension MergeRow: CustomTestStringConvertible {
         history.states[random.below(history.states.count)]
     }
 
-    @Test func `no write is undone by what was there before`() {
+    @Test func `an earlier state does not undo a write`() {
         for seed in firstSeed..<firstSeed + 60 {
             var history = ModelHistory(seed: seed, peers: 3)
             for _ in 0..<60 {
@@ -52,7 +52,7 @@ extension MergeRow: CustomTestStringConvertible {
     @Test(arguments: [
         "fields", "counters", "seeds",
     ])
-    func `all that three peers can do in short keeps the laws`(_ name: String) throws {
+    func `every short history of three peers satisfies the laws`(_ name: String) throws {
         let writes = try #require(EnumeratedWrites.all[name])
         for lags: [UInt64] in [[0, 0, 0], [3, 1, 0]] {
             var enumeration = Enumeration<ModelDocument>(
@@ -63,11 +63,11 @@ extension MergeRow: CustomTestStringConvertible {
         }
     }
 
-    @Test func `a delta comes to the same as the state that it leads to`() {
+    @Test func `joining a delta equals joining the state that it leads to`() {
         var appliedCount = 0
         for seed in firstSeed..<firstSeed + 6 {
             var history = ModelHistory(seed: seed, peers: 3)
-            // Of each peer what it had since it last took something from another.
+            // For each peer, its states since its last join.
             var runs = [[ModelDocument]](repeating: [ModelDocument()], count: 3)
             for _ in 0..<30 {
                 let step = history.next()
@@ -89,7 +89,7 @@ extension MergeRow: CustomTestStringConvertible {
         #expect(appliedCount > 200)
     }
 
-    @Test func `a write that changes nothing is not noted`() {
+    @Test func `a write without an effect is not recorded`() {
         var document = ModelDocument()
         document.insert(.of(("a", 1), ("o", ["x": 2])), stamp: stamp(1))
         let before = document
@@ -103,7 +103,7 @@ extension MergeRow: CustomTestStringConvertible {
         #expect(document != before && document.value == before.value)
     }
 
-    @Test func `a dump has a line for all that a document is`() {
+    @Test func `a dump lists the complete contents of a document`() {
         var document = ModelDocument()
         let seeds = Object.of(("a", 1), ("o", ["x": 2]))
         document.insertInitial(seeds)
@@ -134,7 +134,7 @@ extension MergeRow: CustomTestStringConvertible {
         Stamp(HybridTime(rawValue: time), Site(rawValue: 7))
     }
 
-    @Test func `a comparison with the model finds what is wrong, and nothing else`() {
+    @Test func `a comparison with the model finds exactly the faulty documents`() {
         for seed in firstSeed..<firstSeed + 10 {
             let model = ModelComparison.difference(
                 of: ModelDocument.self, seed: seed, peers: 3, steps: 25)
@@ -146,7 +146,7 @@ extension MergeRow: CustomTestStringConvertible {
         #expect(!found.isEmpty)
     }
 
-    /// Stays where others have deleted it.
+    /// A faulty document that ignores deletions of other peers.
     private struct StubbornDocument: MergingDocument {
         var model = ModelDocument()
 

@@ -4,7 +4,7 @@ import SheafDocumentModel
 import SheafTestSupport
 import Testing
 
-/// Writes since a pause that are assigned to another site (`format-spec/commits.md`, *Sites*).
+/// Reassignment of the writes since a pause to a new site (`format-spec/commits.md`, *Sites*).
 @Suite struct MovedWritesTests {
     private let site = Site(rawValue: 1)
     private let other = Site(rawValue: 0x100)
@@ -25,7 +25,7 @@ import Testing
         return bytes.map { BytesDocument($0) }
     }
 
-    @Test func `what a statement writes besides a restart survives a forgotten restart`() throws {
+    @Test func `the other writes of a statement survive a lost restart`() throws {
         var before = BytesDocument()
         before.insert(["f": 0], stamp: stamp(5, Site(rawValue: 2)))
         before.apply(
@@ -60,7 +60,7 @@ import Testing
         return writer.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
 
-    @Test func `a forgotten addition is neither lost nor counted twice`() throws {
+    @Test func `a lost addition is neither dropped nor counted twice`() throws {
         var before = BytesDocument()
         before.insert(["f": 0], stamp: stamp(5, Site(rawValue: 2)))
         before.apply(
@@ -89,9 +89,9 @@ import Testing
         #expect(store.joined(with: moved) == joined)
     }
 
-    /// Histories with slow clocks, so that several sites write with one time.
+    /// Slow clocks let several sites write at the same time.
     @Test(arguments: [false, true])
-    func `moved documents have the same dots with other stamps, in their only form`(
+    func `moved documents have the same dots with other stamps, canonically encoded`(
         _ areForgotten: Bool
     ) {
         var count = 0
@@ -116,7 +116,7 @@ import Testing
         #expect(count > 400)
     }
 
-    /// The lines of a dump as the specification says that they become.
+    /// Returns the lines of a dump after the move, as specified.
     private func expected(_ dump: [String], after time: UInt64, areForgotten: Bool) -> [String] {
         func isLater(_ stamp: Substring) -> Bool {
             let parts = stamp.split(separator: ".")
@@ -166,7 +166,7 @@ import Testing
         return result.sorted()
     }
 
-    /// Splits a line of a dump at its last four separators: names may contain separators, which are escaped.
+    /// Splits a line of a dump at its last four separators.
     private func fields(_ line: String) -> [Substring] {
         var parts = line.split(separator: "|", omittingEmptySubsequences: false)
         while parts.count > 5 {

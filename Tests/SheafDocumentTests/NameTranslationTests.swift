@@ -2,13 +2,13 @@ import SheafDocument
 import SheafTestSupport
 import Testing
 
-/// Documents whose names have other numbers elsewhere.
+/// Translation of documents between name dictionaries.
 struct NameTranslationTests {
     private func names(_ count: Int) throws -> NameTable {
         try #require(NameTable((0..<count).map { "name \($0)" }))
     }
 
-    /// An array of objects, each of which has all names.
+    /// Returns a document with an array of objects, each with all names.
     private func document(_ names: NameTable, objects: Int = 1) throws -> [UInt8] {
         var object = Object()
         for number in 0..<names.count {
@@ -18,8 +18,7 @@ struct NameTranslationTests {
         return try Insertion.initial(["all": all], names)
     }
 
-    @Test func `each name that is not known is told once, in the order in which they come`() throws
-    {
+    @Test func `each unknown name is reported once, in the order of occurrence`() throws {
         let source = try #require(NameTable(["all", "c", "a", "b"]))
         var object = Object()
         for name in ["a", "b", "c"] { object[name] = 1 }
@@ -32,8 +31,8 @@ struct NameTranslationTests {
         #expect(unknown == ["c", "b"].map { Array($0.utf8) })
     }
 
-    /// As many as a connection has numbers for, which a peer may put into one document.
-    @Test func `eight times as many names take about eight times as long`() throws {
+    /// The larger count is the number of names that a connection can number.
+    @Test func `the time of a translation is linear in the number of names`() throws {
         func microseconds(_ count: Int) throws -> UInt64 {
             let names = try names(count)
             let bytes = try document(names)

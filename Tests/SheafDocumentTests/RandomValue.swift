@@ -1,7 +1,7 @@
 import SheafDocument
 import SheafTestSupport
 
-/// Values with everything in them that is hard: equal numbers of two kinds, texts that look alike.
+/// A generator of difficult values: equal numbers of two types, strings that look alike.
 struct RandomValue {
     var random: SeededRandom
 

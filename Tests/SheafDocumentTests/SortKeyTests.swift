@@ -14,7 +14,7 @@ import Testing
         return writer.bytes
     }
 
-    /// The order of lists of values, said in the dullest way; missing comes last.
+    /// Returns the order of two lists of values, computed naively; MISSING sorts last.
     private func order(_ left: [Value?], _ right: [Value?], _ descending: [Bool]) -> Int {
         for index in left.indices {
             let result: Int
@@ -29,7 +29,7 @@ import Testing
         return 0
     }
 
-    @Test func `keys are ordered as their values are, and equal where these are equal`() {
+    @Test func `keys are ordered and equal as their values are`() {
         var values = RandomValue(seed: seed)
         for _ in 0..<20_000 {
             let count = 1 + values.random.below(3)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `values come back from their keys, with what is equal kept apart`() throws {
+    @Test func `values decode from their keys, which distinguish equal forms`() throws {
         var values = RandomValue(seed: seed)
         for _ in 0..<20_000 {
             let count = 1 + values.random.below(4)
@@ -69,12 +69,12 @@ import Testing
                 try SortKeyReader.read($0, descending: descending)
             }
             #expect(read == drawn)
-            // The same bytes again: 1 and 1.0 are equal, and still not the same.
+            // Compares bytes, because 1 and 1.0 are equal as values.
             #expect(key(read, descending) == bytes)
         }
     }
 
-    @Test func `no prefix and no flipped bit of a key is read as another one`() {
+    @Test func `a truncated or corrupted key does not decode as another one`() {
         var values = RandomValue(seed: seed)
         for _ in 0..<300 {
             let descending = [values.random.chance(1, in: 2), false]
@@ -88,14 +88,14 @@ import Testing
         }
     }
 
-    /// What is read at all is the only key of its values.
+    /// Checks that a key that decodes is the canonical key of its values.
     private func expectSelf(_ bytes: [UInt8], _ descending: [Bool]) {
         let read = bytes.withUnsafeBytes { try? SortKeyReader.read($0, descending: descending) }
         guard let read else { return }
         #expect(key(read, descending) == bytes, "\(read)")
     }
 
-    @Test func `small numbers have nine bytes, and texts two besides their own`() {
+    @Test func `a small number has nine bytes, and a string two more than its UTF-8`() {
         #expect(key([42], [false]).count == 9)
         #expect(key([0.5], [false]).count == 10)
         #expect(key(["abc"], [false]) == [0x40, 0x61, 0x62, 0x63, 0])

@@ -1,16 +1,16 @@
 import SheafDocumentModel
 import Testing
 
-/// Documents that something has happened to; `sheaf-merges` and `Tests/Fuzzing` have more.
+/// Corrupted documents; see also `sheaf-merges` and `Tests/Fuzzing`.
 @Suite struct UntrustedTests {
-    @Test func `damaged documents are refused, or keep all promises, and nothing traps`() throws {
+    @Test func `a corrupted document is refused or satisfies all invariants`() throws {
         var laws = try DamageLaws()
         laws.check(stride: 37)
         #expect(laws.breach == nil)
         #expect(laws.count > 6_000)
     }
 
-    @Test func `documents that are right keep all promises`() throws {
+    @Test func `a valid document satisfies all invariants`() throws {
         var laws = try DamageLaws()
         laws.checkIntact()
         #expect(laws.breach == nil)

@@ -4,13 +4,13 @@ import SheafDocumentModel
 import SheafTestSupport
 import Testing
 
-/// What validation takes, beyond what vectors and histories say of it.
+/// Validation of documents, in addition to the vectors and histories.
 @Suite struct ValidationTests {
     private func stamp(_ time: UInt64, _ site: UInt64 = 1) -> Stamp {
         Stamp(HybridTime(rawValue: time), Site(rawValue: site))
     }
 
-    @Test func `seeds may stand beside a map that is overridden, but not below it`() throws {
+    @Test func `seeds are valid next to an overridden map, but not below it`() throws {
         var document = BytesDocument()
         document.insertInitial(.of(("b", 1)))
         var other = BytesDocument()
@@ -21,8 +21,8 @@ import Testing
         #expect(document.value == ["b": 1])
     }
 
-    @Test func `arrays as deep as the limit get other names, too`() throws {
-        // The root is one level, and so is each array.
+    @Test func `arrays of the maximum depth can be renamed`() throws {
+        // The root and each array count as one level.
         let deepest = (1..<Value.maximumDepth).reduce(Value.integer(1)) { value, _ in
             .array([value])
         }
@@ -34,9 +34,9 @@ import Testing
         #expect(BytesDocument(renamed, names).value == document.value)
     }
 
-    /// Who makes documents by hand may give one counter as many sums as there can be sites.
+    /// A crafted document may have a counter with as many sums as sites.
     @Test(.timeLimit(.minutes(1)))
-    func `a counter with the sums of many sites takes no longer than each of them`() throws {
+    func `a counter with the sums of many sites takes linear time`() throws {
         let bytes = counter(siteCount: 8_000)
         let document = BytesDocument(bytes)
         #expect(document.mistake == nil)
@@ -47,7 +47,7 @@ import Testing
         #expect(edited.value == ["k": 8_000] && edited.joined(with: document) == edited)
     }
 
-    /// A document with one counter, to which all sites but the first have added 1.
+    /// Returns a document with one counter, to which all sites but the first have added 1.
     private func counter(siteCount: Int) -> [UInt8] {
         var writer = ByteWriter()
         writer.write(UInt8(0x18))
@@ -71,8 +71,8 @@ import Testing
         return writer.bytes
     }
 
-    /// Most documents are checked on a short way; it takes nothing that the long one does not.
-    @Test func `the short way of validation takes what the long one takes`() throws {
+    /// Most documents take the fast path, which must not accept more than the full validation.
+    @Test func `the fast path of validation agrees with the full validation`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("short validation, seed \(seed)")
         var random = SeededRandom(seed: seed, "short validation")
@@ -115,7 +115,7 @@ import Testing
         #expect(valid > 2_000)
     }
 
-    /// A state with one more field, or another value for it.
+    /// Returns a state with an edit applied.
     private func edited(
         _ bytes: [UInt8], _ edit: Edit, at stamp: Stamp, _ names: NameTable
     ) throws -> [UInt8] {

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `values of different kinds follow each other as the language says`() {
+    @Test func `values of different types are ordered as specified`() {
         let ascending: [Value] = [
             false, true, .float(-.infinity), -5, -0.5, 0, 0.5, 1, 9_007_199_254_740_992,
             9_007_199_254_740_993, .float(.infinity), .float(.nan), .bytes([]), .bytes([0]), "",
@@ -33,14 +33,14 @@ import Testing
         }
     }
 
-    @Test func `integers and floats are equal as numbers, and never by rounding`() {
+    @Test func `an integer and a float are equal only if they are the same number`() {
         #expect(Value.integer(1) == 1.0 && Value.float(-0.0) == 0 && .float(.nan) == .float(.nan))
         #expect(Value.integer(.max) != .float(0x1p63) && Value.integer(.max) < .float(0x1p63))
         #expect(Value.integer(.min) == .float(-0x1p63))
         #expect(Value.integer(1 << 53 + 1) != .float(0x1p53))
     }
 
-    @Test func `names are told apart by their bytes, and their order does not matter`() {
+    @Test func `names are compared by their bytes, independently of their order`() {
         let object: Value = ["caf\u{E9}": 1, "cafe\u{301}": 2, "": 3, "\0": 4]
         #expect(object["caf\u{E9}"] == 1 && object["cafe\u{301}"] == 2)
         #expect(object[""] == 3 && object["\0"] == 4 && object["cafe"] == nil)
@@ -48,7 +48,7 @@ import Testing
         #expect(["a": 1, "a": 2] as Value == ["a": 2])
     }
 
-    @Test func `fields are set and removed where the order wants them`() {
+    @Test func `fields stay sorted when they are set and removed`() {
         var object = Object()
         var model: [String: Value] = [:]
         var values = RandomValue(seed: seed)
@@ -65,7 +65,7 @@ import Testing
         #expect(bytes == bytes.sorted { $0.lexicographicallyPrecedes($1) })
     }
 
-    @Test func `a path ends where there is no object`() {
+    @Test func `a path through a value that is not an object yields nil`() {
         let value: Value = ["a": ["b": [1, 2]], "c": 3]
         #expect(value["a", "b"] == [1, 2] && value["c"] == 3)
         #expect(value["a", "b", "c"] == nil && value["c", "d"] == nil && value["x"] == nil)

@@ -5,7 +5,7 @@ import Testing
 @Suite struct VersionVectorTests {
     private let seed: UInt64 = 17
 
-    /// A vector, and what it has seen as a dictionary.
+    /// Returns a random vector and its entries as a dictionary.
     private func draw(_ random: inout SeededRandom) -> (VersionVector, [Site: HybridTime]) {
         var vector = VersionVector()
         var model: [Site: HybridTime] = [:]
@@ -22,7 +22,7 @@ import Testing
             HybridTime(rawValue: UInt64(random.below(5))), Site(rawValue: UInt64(random.below(5))))
     }
 
-    @Test func `a vector has seen what was noted, and what came before it`() {
+    @Test func `a vector covers each recorded stamp and all earlier ones`() {
         var random = SeededRandom(seed: seed, "vectors")
         for _ in 0..<20_000 {
             let (vector, model) = draw(&random)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `a join has seen what either has, in any order and however often`() {
+    @Test func `a join covers both vectors and is commutative, associative and idempotent`() {
         var random = SeededRandom(seed: seed, "joins")
         for _ in 0..<20_000 {
             let ((a, left), (b, right), (c, _)) = (draw(&random), draw(&random), draw(&random))
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `entries out of order, or twice, are no vector`() {
+    @Test func `unsorted or duplicate entries are refused`() {
         let first = VersionVector.Entry(site: Site(rawValue: 1), time: .initial)
         let second = VersionVector.Entry(site: Site(rawValue: 2), time: .initial)
         #expect(VersionVector(sorted: [first, second]) != nil)

@@ -2,7 +2,7 @@ import SheafBytes
 import SheafDocument
 import Testing
 
-/// The pauses that a store remembers of its site.
+/// The write pauses that a store records for its site.
 struct WritePauseTests {
     private func pause(_ start: UInt64, length: UInt64) throws -> WritePause {
         try #require(
@@ -10,25 +10,25 @@ struct WritePauseTests {
                 after: HybridTime(rawValue: start), before: HybridTime(rawValue: start + length)))
     }
 
-    @Test func `of more pauses than a store remembers the longest stay, in their order`() throws {
+    @Test func `a store keeps its longest pauses in order`() throws {
         let lengths: [UInt64] = [9, 40, 3, 25, 8, 90, 12, 61, 5, 33, 77, 18, 50, 2, 29, 66]
         var pauses: [WritePause] = []
         for (number, length) in lengths.enumerated() {
             pauses.add(try pause(UInt64(number) * 1_000, length: length))
         }
         #expect(pauses.count == 16 && WritePause.maximumCount == 16)
-        // Each is longer than the shortest so far, which goes.
+        // Each is longer than the shortest pause so far and replaces it.
         for (number, length) in [(16, 10), (17, 11), (18, 100)] {
             pauses.add(try pause(UInt64(number) * 1_000, length: UInt64(length)))
         }
-        // One that is shorter than all others goes at once.
+        // A pause shorter than all others is dropped immediately.
         pauses.add(try pause(19_000, length: 2))
         let kept = pauses.map { $0.before.rawValue - $0.after.rawValue }
         #expect(kept == [9, 40, 25, 8, 90, 12, 61, 33, 77, 18, 50, 29, 66, 10, 11, 100])
         #expect(pauses == pauses.sorted { $0.after < $1.after })
     }
 
-    @Test func `a record of a site with more pauses than a store remembers is refused`() throws {
+    @Test func `a site record with more than 16 pauses is refused`() throws {
         for count in [16, 17] {
             let pauses = try (0..<count).map { try pause(UInt64($0) * 1_000, length: 10) }
             let record = SiteRecord(site: Site(rawValue: 1), directory: 0, pauses: pauses)
@@ -39,7 +39,7 @@ struct WritePauseTests {
         }
     }
 
-    @Test func `no pause is between times that follow each other`() {
+    @Test func `a pause requires a time between its ends`() {
         let times = (0...2).map { HybridTime(rawValue: 7 + $0) }
         #expect(WritePause(after: times[0], before: times[0]) == nil)
         #expect(WritePause(after: times[1], before: times[0]) == nil)

@@ -2,7 +2,7 @@ package import Sheaf
 import SheafDocument
 package import SheafTestSupport
 
-/// Accounts between which money moves, and which move themselves: their sum and their number stay.
+/// A workload of transfers between accounts whose number and total must not change.
 package struct Bank: Workload {
     private static let count = 10
     private static let total = 1_000
@@ -48,7 +48,7 @@ package struct Bank: Workload {
         }
     }
 
-    /// Looks whether everything is there.
+    /// Checks the number of accounts and their total.
     private func audit(
         byRows: Bool, _ run: (Query) async throws -> QueryResult
     ) async throws {
@@ -71,7 +71,7 @@ package struct Bank: Workload {
         }
     }
 
-    /// One statement, which changes two accounts.
+    /// Changes two accounts in one statement.
     private func swap(_ random: inout SeededRandom) async throws {
         let slot = random.below(Self.count)
         let other = (slot + 1 + random.below(Self.count - 1)) % Self.count
@@ -91,11 +91,11 @@ package struct Bank: Workload {
         let found = try await transaction.execute(
             "SELECT `sum` FROM \(identifier: collection) WHERE slot = \(from)")
         guard found.items.count == 1, let sum = try found.items[0]["sum"]?.int else {
-            throw Anomaly("\(found.items.count) accounts are at \(from)")
+            throw Anomaly("\(found.items.count) accounts have slot \(from)")
         }
         guard sum >= amount else { return }
         if random.chance(1, in: 2) { await Task.yield() }
-        // Read before and written as a number, so that what came in between would be lost.
+        // Writes a value computed from the read, so that a concurrent change would be lost.
         try await transaction.execute(
             "UPDATE \(identifier: collection) SET `sum` = \(sum - amount) WHERE slot = \(from)")
         if random.chance(1, in: 2) { await Task.yield() }
@@ -104,7 +104,7 @@ package struct Bank: Workload {
         try await audit(byRows: random.chance(1, in: 2)) { try await transaction.execute($0) }
     }
 
-    /// Closes an account, and opens another one in its place.
+    /// Replaces an account by another one with the same slot.
     private func move(
         _ number: Int, _ transaction: Transaction, _ random: SeededRandom
     ) async throws {
@@ -113,7 +113,7 @@ package struct Bank: Workload {
         let found = try await transaction.execute(
             "SELECT _id, `sum` FROM \(identifier: collection) WHERE slot = \(slot)")
         guard let id = try found.items.first?["_id"], let sum = try found.items[0]["sum"] else {
-            throw Anomaly("no account is at \(slot)")
+            throw Anomaly("no account has slot \(slot)")
         }
         try await transaction.execute("DELETE FROM \(identifier: collection) WHERE _id = \(id)")
         if random.chance(1, in: 2) { await Task.yield() }

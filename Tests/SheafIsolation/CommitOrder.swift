@@ -1,11 +1,11 @@
-/// The numbers of commits claim an order: everything must look as if done in that one.
+/// A check that the history is equivalent to its serial execution in commit order.
 enum CommitOrder {
-    /// Does all that was committed once more, one after the other.
+    /// Replays all committed attempts in the order of their commit numbers.
     static func check(_ history: [Attempt], _ source: Versions.Source) throws(Anomaly) {
         let committed = history.filter { $0.outcome == .committed }.map { attempt in
             (commit: attempt.commit ?? -1, hasWritten: attempt.hasWritten, attempt: attempt)
         }
-        // Who only read comes behind the commit that he saw.
+        // A read-only transaction follows the commit that it read.
         let inOrder = committed.sorted {
             ($0.commit, $0.hasWritten ? 0 : 1) < ($1.commit, $1.hasWritten ? 0 : 1)
         }
@@ -14,7 +14,7 @@ enum CommitOrder {
         for (commit, hasWritten, attempt) in inOrder {
             guard commit >= 0 else { throw Anomaly("a commit has no number: \(attempt)") }
             if hasWritten {
-                guard commit > last else { throw Anomaly("two commits are \(commit): \(attempt)") }
+                guard commit > last else { throw Anomaly("duplicate commit \(commit): \(attempt)") }
                 last = commit
             }
             for operation in attempt.operations {

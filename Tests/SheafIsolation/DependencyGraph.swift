@@ -1,7 +1,7 @@
-/// Which transaction must come before which.
+/// The graph of dependencies between transactions.
 ///
-/// Beside the transactions there are moments: who ended before a moment comes before it, and a moment
-/// before those who began later. So the order of time takes a few edges for each transaction.
+/// Nodes are transactions and moments: a transaction that ended before a moment precedes it, and a
+/// moment precedes later transactions. So real-time order takes a few edges per transaction.
 struct DependencyGraph {
     enum Dependency: UInt8 {
         case writeToWrite, writeToRead, readToWrite, time
@@ -31,7 +31,7 @@ struct DependencyGraph {
         kinds.append(kind)
     }
 
-    /// Edges one behind the other, those of each node together.
+    /// Sorts the edges by their source node.
     private mutating func sortEdges() {
         starts = Array(repeating: 0, count: nodeCount + 1)
         for source in sources { starts[Int(source) + 1] += 1 }
@@ -44,14 +44,14 @@ struct DependencyGraph {
         }
     }
 
-    /// A shortest cycle through some node that is in one; nothing where there is none.
+    /// Returns a shortest cycle through some node, or nil if the graph has no cycle.
     mutating func cycle() -> [(node: Int, kind: Dependency)]? {
         sortEdges()
         guard let component = firstComponent() else { return nil }
         return shortestCycle(within: Set(component))
     }
 
-    /// Nodes of which each leads to each, by Tarjan's algorithm with a stack of its own.
+    /// Returns a strongly connected component, by Tarjan's algorithm without recursion.
     private func firstComponent() -> [Int]? {
         var indices = Array(repeating: -1, count: nodeCount)
         var lowest = indices

@@ -1,24 +1,24 @@
 import Synchronization
 
-/// What a transaction did with one key.
+/// One operation of a transaction on a key.
 package enum Operation: Sendable {
-    /// It saw these values: all that were appended to a list, or the last one of a register.
+    /// A read with its result: all values of a list, or the last value of a register.
     case read(key: Int, values: [Int])
-    /// It appended or wrote a value, which nobody else writes.
+    /// An append or overwrite of a unique value.
     case write(key: Int, value: Int)
 }
 
-/// One attempt at a transaction, as its caller saw it.
+/// One attempt at a transaction, as observed by its caller.
 package struct Attempt: Sendable {
     package enum Outcome: Sendable {
         case committed, aborted
     }
 
-    /// When it was asked for, and when the answer came, by one clock for all.
+    /// The times of the call and of its return, on a shared logical clock.
     let invoked: Int
     let completed: Int
     let outcome: Outcome
-    /// The commit that its results show.
+    /// The commit number in its results.
     let commit: Int64?
     let operations: [Operation]
 
@@ -32,7 +32,7 @@ package struct Attempt: Sendable {
         self.operations = operations
     }
 
-    /// Whether anything of it is to be seen by others.
+    /// Whether it committed a write.
     var hasWritten: Bool {
         outcome == .committed
             && operations.contains { if case .write = $0 { true } else { false } }
@@ -52,7 +52,7 @@ extension Attempt: CustomStringConvertible {
     }
 }
 
-/// Something that no serializable store shows.
+/// A violation of strict serializability.
 package struct Anomaly: Error, CustomStringConvertible {
     package let description: String
 
@@ -61,12 +61,12 @@ package struct Anomaly: Error, CustomStringConvertible {
     }
 }
 
-/// Takes down all attempts of tasks that run side by side.
+/// A recorder of the attempts of concurrent tasks.
 final class Recorder: Sendable {
     private let time = Atomic(0)
     private let attempts = Mutex<[Attempt]>([])
 
-    /// The next moment.
+    /// Returns the next time of the logical clock.
     func now() -> Int { time.add(1, ordering: .sequentiallyConsistent).oldValue }
 
     func note(_ attempt: Attempt) {

@@ -1,17 +1,17 @@
-/// Finds what a strictly serializable store would not have shown, in linear time.
+/// A linear-time checker of histories for strict serializability.
 package struct HistoryChecker {
     private let history: [Attempt]
     private let source: Versions.Source
     private let versions: Versions
     private var graph: DependencyGraph
 
-    /// Throws the first anomaly of a history whose reads are of whole lists.
+    /// Throws the first anomaly of a history whose reads return complete lists.
     package static func check(lists history: [Attempt]) throws(Anomaly) {
         var checker = try HistoryChecker(history, .lists)
         try checker.run()
     }
 
-    /// Throws the first anomaly of a history whose reads are of registers.
+    /// Throws the first anomaly of a history whose reads return registers.
     package static func check(registers history: [Attempt]) throws(Anomaly) {
         var checker = try HistoryChecker(history, .registers)
         try checker.run()
@@ -60,8 +60,9 @@ package struct HistoryChecker {
         }
     }
 
-    /// How many values of others a read saw, if it saw any but its own; what it says by itself of the
-    /// store is checked.
+    /// Returns the number of values of other transactions in a read, or nil if there are none.
+    ///
+    /// Checks the read against the transaction's own writes and the known versions.
     private func countOfOthers(
         _ key: Int, _ seen: [Int], _ own: [Int], _ number: Int
     ) throws(Anomaly) -> Int? {
@@ -69,15 +70,15 @@ package struct HistoryChecker {
         switch source {
         case .lists:
             guard seen.count >= own.count, Array(seen.suffix(own.count)) == own else {
-                throw Anomaly("\(key) does not end with its own \(own): \(attempt)")
+                throw Anomaly("\(key) does not end with its own writes \(own): \(attempt)")
             }
             guard versions.values[key, default: []].starts(with: seen) else {
-                throw Anomaly("\(seen) is not how \(key) ever was: \(attempt)")
+                throw Anomaly("\(key) never had the value \(seen): \(attempt)")
             }
         case .registers:
             if let last = own.last {
                 guard seen == [last] else {
-                    throw Anomaly("\(key) is not its own \(last): \(attempt)")
+                    throw Anomaly("\(key) is not its own write \(last): \(attempt)")
                 }
                 return nil
             }
@@ -85,23 +86,23 @@ package struct HistoryChecker {
         let others = seen.dropLast(source == .lists ? own.count : 0)
         guard let last = others.last else { return 0 }
         guard let writer = versions.writer(of: last) else {
-            throw Anomaly("nobody wrote \(last), which is in \(key): \(attempt)")
+            throw Anomaly("\(last) in \(key) was never written: \(attempt)")
         }
         guard history[writer].outcome == .committed else {
-            throw Anomaly("\(attempt) saw what \(history[writer]) took back")
+            throw Anomaly("\(attempt) read a write of the aborted \(history[writer])")
         }
         var lastOfWriter: Int?
         for case .write(key, let value) in history[writer].operations { lastOfWriter = value }
         guard lastOfWriter == last else {
-            throw Anomaly("\(attempt) saw \(history[writer]) before it was done")
+            throw Anomaly("\(attempt) read an intermediate write of \(history[writer])")
         }
         guard let count = versions.count(through: last, of: key) else {
-            throw Anomaly("\(last) has no place in \(key): \(attempt)")
+            throw Anomaly("\(last) is not a version of \(key): \(attempt)")
         }
         return count
     }
 
-    /// Who ended before another one began comes before it.
+    /// Adds real-time edges from each transaction to those that began after its end.
     private mutating func addTime() {
         var events: [(time: Int, number: Int, isEnd: Bool)] = []
         for (number, attempt) in history.enumerated() where attempt.outcome == .committed {
@@ -127,9 +128,9 @@ package struct HistoryChecker {
         let reads = kinds.count { $0 == .readToWrite }
         let name =
             kinds.contains(.time)
-            ? "a cycle with the order of time"
+            ? "a cycle with real-time order"
             : reads > 1
-                ? "write skew" : reads == 1 ? "read skew" : "a cycle of writes and what read them"
+                ? "write skew" : reads == 1 ? "read skew" : "a cycle of writes and reads"
         var text = "\(name):"
         for (node, kind) in cycle where node < history.count {
             text += "\n  \(history[node]) before, by \(kind),"

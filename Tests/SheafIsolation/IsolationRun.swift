@@ -2,14 +2,14 @@ package import Sheaf
 import SheafTestSupport
 import Synchronization
 
-/// All workloads in turns over one store, each from several tasks at once.
+/// A run of all workloads in rounds on one store, each with several concurrent tasks.
 ///
-/// The seed fixes what is asked, and not the order in which it happens.
+/// The seed determines the statements, but not their interleaving.
 package struct IsolationRun: Sendable {
     private let store: Store
     private let seed: UInt64
     private let tasks: Int
-    /// Histories are checked after at most so many attempts.
+    /// The maximum number of attempts before a history is checked.
     private static let maximumRoundLength = 5_000
 
     package init(_ store: Store, seed: UInt64, tasks: Int = 8) {
@@ -18,9 +18,9 @@ package struct IsolationRun: Sendable {
         self.tasks = tasks
     }
 
-    /// Runs so many transactions, and throws what was not serializable.
+    /// Runs the given number of transactions; throws the first anomaly.
     package func run(transactions: Int) async throws {
-        // Every workload has its turn, also where there are few.
+        // Short rounds let every workload run even with few transactions.
         let length = min(Self.maximumRoundLength, max(1, transactions / 4))
         for (round, start) in stride(from: 0, to: transactions, by: length).enumerated() {
             let numbers = start..<min(start + length, transactions)
@@ -55,7 +55,7 @@ package struct IsolationRun: Sendable {
     }
 }
 
-/// Hands out numbers, each once.
+/// A dispenser of the numbers of a range, each once.
 private final class Turns: Sendable {
     private let first: Atomic<Int>
     private let end: Int

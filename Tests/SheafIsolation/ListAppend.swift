@@ -3,7 +3,7 @@ import SheafDocument
 package import SheafTestSupport
 import Synchronization
 
-/// Lists that grow at their end: whoever reads one learns the order of all who wrote it.
+/// A workload of appends to lists; a read of a list reveals the order of its writers.
 package struct ListAppend: Workload {
     private let store: Store
     private let collection: String
@@ -49,7 +49,7 @@ package struct ListAppend: Workload {
                 commit: notes.commit, notes.operations))
     }
 
-    /// Some of the lists that attempts of about this number use; lists are left before they are long.
+    /// Returns some keys for an attempt; keys advance with the number, so that lists stay short.
     private func keys(_ number: Int, _ count: Int, _ random: inout SeededRandom) -> [Int] {
         (0..<count).map { _ in number / 64 + random.below(8) }
     }
@@ -104,7 +104,7 @@ package struct ListAppend: Workload {
         }
     }
 
-    /// Runs a statement that fails behind its first document, and takes no notice.
+    /// Runs a statement that fails after its first document, and ignores the error.
     private func fail(_ transaction: Transaction, existing: Int, ghost: Int) async throws {
         do throws(any Error) {
             try await transaction.execute(
@@ -115,11 +115,11 @@ package struct ListAppend: Workload {
         } catch let error as StoreError where error.reason == .conflict {
             return
         }
-        throw Anomaly("a document was inserted that was there: \(existing)")
+        throw Anomaly("an existing document was inserted again: \(existing)")
     }
 
     package func check() async throws {
-        // One who comes last sees whether all is there.
+        // A final read detects lost writes.
         let notes = Notes()
         let invoked = recorder.now()
         let all = try await store.execute("SELECT _id, items FROM \(identifier: collection)")

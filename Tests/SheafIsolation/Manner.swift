@@ -1,15 +1,15 @@
 import SheafTestSupport
 
-/// How a transaction is run, and how it is made to end.
+/// The way in which a transaction ends.
 enum Manner {
     case committed
-    /// It asks for that itself.
+    /// The block requests a rollback.
     case rolledBack
-    /// Its block throws.
+    /// The block throws.
     case thrown
-    /// Its block cancels the task in which it runs, and takes no notice.
+    /// The block cancels its own task and continues.
     case cancelledInside
-    /// Somebody else cancels the task, after letting others run so many times.
+    /// Another task cancels the task after this number of yields.
     case cancelledOutside(Int)
 
     static func draw(_ random: inout SeededRandom) -> Manner {
@@ -23,5 +23,5 @@ enum Manner {
     }
 }
 
-/// What transactions throw that do not want to be committed.
+/// The error thrown by transactions that must not commit.
 struct Mishap: Error {}

@@ -1,7 +1,7 @@
 import Sheaf
 import Synchronization
 
-/// What a transaction does, taken down while it does it.
+/// A recorder of the operations of one transaction.
 final class Notes: Sendable {
     private let state = Mutex((operations: [Operation](), result: QueryResult?.none))
 
@@ -9,12 +9,12 @@ final class Notes: Sendable {
         state.withLock { $0.operations.append(.read(key: key, values: values)) }
     }
 
-    /// To be called before the write: also one that fails might be seen.
+    /// Records a write; must be called before it, because even a failed write might become visible.
     func write(_ key: Int, _ value: Int) {
         state.withLock { $0.operations.append(.write(key: key, value: value)) }
     }
 
-    /// Keeps a result, which will know the commit.
+    /// Keeps a result, from which the commit number is read later.
     func keep(_ result: QueryResult) {
         state.withLock { $0.result = result }
     }

@@ -2,7 +2,7 @@ package import Sheaf
 import SheafDocument
 package import SheafTestSupport
 
-/// Registers that are read and overwritten, several in one statement or one after the other.
+/// A workload that reads and overwrites several registers, in one or several statements.
 package struct Registers: Workload {
     private static let count = 10
     private let store: Store

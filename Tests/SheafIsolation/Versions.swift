@@ -1,16 +1,16 @@
-/// Who wrote each value, and in which order the values of a key came.
+/// The writer of each value, and the order of the values of each key.
 struct Versions {
-    /// What tells the order.
+    /// The source of the order.
     package enum Source: Sendable {
-        /// A read shows all values of a key so far.
+        /// A read returns all values of a key so far.
         case lists
-        /// A read shows the last value: the numbers of commits tell the order.
+        /// A read returns the last value; commit numbers determine the order.
         case registers
     }
 
     /// The values of a key in their order.
     private(set) var values: [Int: [Int]] = [:]
-    private var places: [Int: Int] = [:]
+    private var positions: [Int: Int] = [:]
     private var writers: [Int: Int] = [:]
     private let source: Source
 
@@ -24,9 +24,9 @@ struct Versions {
         case .registers: orderByCommits(history)
         }
         for values in values.values {
-            for (place, value) in values.enumerated() {
-                guard places.updateValue(place, forKey: value) == nil else {
-                    throw Anomaly("\(value) was written once, and is there twice in \(values)")
+            for (position, value) in values.enumerated() {
+                guard positions.updateValue(position, forKey: value) == nil else {
+                    throw Anomaly("\(value) was written once, but occurs twice in \(values)")
                 }
             }
         }
@@ -51,26 +51,26 @@ struct Versions {
         }
     }
 
-    /// Whatever was committed must have its place.
+    /// Checks that every committed value is among the values of its key.
     private func checkLosses(_ history: [Attempt]) throws(Anomaly) {
         for attempt in history where attempt.outcome == .committed {
             for case .write(let key, let value) in attempt.operations
-            where source == .lists && places[value] == nil {
-                throw Anomaly("\(value) was committed and is not among those of \(key): \(attempt)")
+            where source == .lists && positions[value] == nil {
+                throw Anomaly("\(value) was committed but is not a version of \(key): \(attempt)")
             }
         }
     }
 
     func writer(of value: Int) -> Int? { writers[value] }
 
-    func writer(at place: Int, of key: Int) -> Int? {
-        guard let values = values[key], values.indices.contains(place) else { return nil }
-        return writers[values[place]]
+    func writer(at position: Int, of key: Int) -> Int? {
+        guard let values = values[key], values.indices.contains(position) else { return nil }
+        return writers[values[position]]
     }
 
-    /// How many values of a key stand before and at one that was read.
+    /// Returns the number of values of a key up to and including `value`.
     func count(through value: Int, of key: Int) -> Int? {
-        guard let place = places[value], values[key]?[place] == value else { return nil }
-        return place + 1
+        guard let position = positions[value], values[key]?[position] == value else { return nil }
+        return position + 1
     }
 }

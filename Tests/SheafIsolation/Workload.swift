@@ -1,20 +1,21 @@
 package import Sheaf
 package import SheafTestSupport
 
-/// Transactions of one kind, from many tasks at once.
+/// Transactions of one kind, run from concurrent tasks.
 package protocol Workload: Sendable {
     init(_ store: Store, _ collection: String) async throws
 
-    /// Runs one attempt; `number` tells it from all others.
+    /// Runs one attempt; `number` is unique.
     func attempt(_ number: Int, _ random: SeededRandom) async throws
 
-    /// Throws what was not as it must be, when all attempts are done.
+    /// Checks the history after all attempts have ended; throws an anomaly.
     func check() async throws
 }
 
 extension Store {
-    /// Lets the store meet all names of a collection twice, after which they have their numbers: what
-    /// goes wrong with many transactions at once is then what they do, and not how they begin.
+    /// Inserts and deletes documents until all names of a collection have numbers.
+    ///
+    /// So the workload tests concurrent transactions, not the assignment of numbers.
     func meetNames(_ insertion: Query, _ collection: String) async throws {
         for _ in 0..<3 {
             try await execute(insertion)
@@ -22,7 +23,7 @@ extension Store {
         }
     }
 
-    /// Runs a transaction in a certain manner; returns whether it was committed.
+    /// Runs a transaction that ends in the given way; returns whether it was committed.
     func run(
         _ manner: Manner, isReadOnly: Bool = false,
         _ body: @escaping @Sendable (Transaction) async throws -> Void

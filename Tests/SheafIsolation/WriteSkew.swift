@@ -2,8 +2,8 @@ package import Sheaf
 import SheafDocument
 package import SheafTestSupport
 
-/// Two transactions that each keep a promise could break it together: a pair of accounts never owes,
-/// and of all people on call one stays.
+/// A workload with invariants that only write skew violates: no pair of accounts has a negative
+/// sum, and at least one person is on call.
 package struct WriteSkew: Workload {
     private static let pairs = 4
     private static let people = 4
@@ -50,14 +50,14 @@ package struct WriteSkew: Workload {
         }
     }
 
-    /// Takes from one side what both have, or gives it ten.
+    /// Withdraws the sum of a pair from one account, or deposits ten.
     private func withdraw(_ transaction: Transaction, _ random: SeededRandom) async throws {
         var random = random
         let pair = random.below(Self.pairs)
         let found = try await transaction.execute(
             "SELECT SUM(`sum`) AS total FROM \(identifier: accounts) WHERE pair = \(pair)")
         guard let total = try found.items.first?["total"]?.int, total >= 0 else {
-            throw Anomaly("a pair owes")
+            throw Anomaly("a pair has a negative sum")
         }
         if random.chance(1, in: 2) { await Task.yield() }
         let change = total > 0 ? -total : 10
@@ -68,7 +68,7 @@ package struct WriteSkew: Workload {
             """)
     }
 
-    /// Goes off call where somebody else is on, or on call.
+    /// Takes a person off call if another one is on call, or puts the person on call.
     private func change(_ transaction: Transaction, _ random: SeededRandom) async throws {
         var random = random
         let person = random.below(Self.people)
@@ -92,11 +92,11 @@ package struct WriteSkew: Workload {
             SELECT pair, SUM(`sum`) AS total FROM \(identifier: accounts) \
             GROUP BY pair HAVING SUM(`sum`) < 0
             """)
-        if let pair = owing.items.first { throw Anomaly("a pair owes: \(try pair.jsonString)") }
+        if let pair = owing.items.first { throw Anomaly("a negative sum: \(try pair.jsonString)") }
         let called = try await store.execute(
             "SELECT COUNT(*) AS n FROM \(identifier: calls) WHERE isOnCall = true")
         guard let count = try called.items.first?["n"]?.int, count > 0 else {
-            throw Anomaly("nobody is on call")
+            throw Anomaly("no person is on call")
         }
     }
 }

@@ -3,17 +3,17 @@ import SheafDocument
 import SheafSync
 import SheafTestSupport
 
-/// Frames that others have said, for those who say them again.
+/// Recorded frames of other peers, for replay by a malicious one.
 struct HeardFrames {
     private var frames: [Frame] = []
     private var next = 0
-    /// Files that somebody seeks.
+    /// The ids of requested files.
     private(set) var sought: [[UInt8]] = []
 
     private static let most = 256
 
     mutating func note(_ bytes: [UInt8]) {
-        // Most effects are one frame, whatever its number is.
+        // The bytes of one effect are usually one frame. Its number is not recorded.
         guard bytes.count > 8, let type = FrameType(rawValue: bytes[8]) else { return }
         let frame = Frame(type, Array(bytes[9...]))
         if type == .seek, sought.count < 64 { sought.append(Array(frame.body.prefix(32))) }
@@ -31,9 +31,9 @@ struct HeardFrames {
     }
 }
 
-/// Frames that say what is not so.
+/// Frames with false contents.
 enum FalseFrames {
-    /// One that anybody may say at any time.
+    /// Returns a frame that is valid at any time.
     static func harmless(_ random: inout SeededRandom) -> Frame {
         switch random.below(3) {
         case 0: return Frame(.ping, [])
@@ -42,7 +42,7 @@ enum FalseFrames {
         }
     }
 
-    static func any(_ random: inout SeededRandom, _ heard: HeardFrames) -> Frame {
+    static func any(_ random: inout SeededRandom, _ recorded: HeardFrames) -> Frame {
         switch random.below(15) {
         case 0:
             let message = Acknowledge(generation: generation(&random), commit: number(&random))
@@ -71,16 +71,16 @@ enum FalseFrames {
                 generation: generation(&random), commit: number(&random), entries)
             return Frame(.announce, message.bytes)
         case 8:
-            let message = Seek(id: heard.anySought(&random), hops: random.below(9))
+            let message = Seek(id: recorded.anySought(&random), hops: random.below(9))
             return Frame(.seek, message.bytes)
         case 9:
-            let message = Offer(id: heard.anySought(&random), length: random.below(1 << 20))
+            let message = Offer(id: recorded.anySought(&random), length: random.below(1 << 20))
             return Frame(.offer, message.bytes)
-        case 10: return Frame(.fetch, part(&random, heard).bytes)
-        case 11: return Frame(.lacking, part(&random, heard).bytes)
+        case 10: return Frame(.fetch, part(&random, recorded).bytes)
+        case 11: return Frame(.lacking, part(&random, recorded).bytes)
         case 12:
             let bytes = random.bytes(1 + random.below(200))
-            return Frame(.part, AttachmentBytes(part(&random, heard), bytes).bytes)
+            return Frame(.part, AttachmentBytes(part(&random, recorded), bytes).bytes)
         case 13:
             let notice = RefusedNotice(
                 generation: generation(&random), commit: number(&random),
@@ -94,10 +94,10 @@ enum FalseFrames {
     }
 
     private static func part(
-        _ random: inout SeededRandom, _ heard: HeardFrames
+        _ random: inout SeededRandom, _ recorded: HeardFrames
     ) -> AttachmentPart {
         AttachmentPart(
-            id: heard.anySought(&random), random.chance(1, in: 2) ? .hashes : .chunk,
+            id: recorded.anySought(&random), random.chance(1, in: 2) ? .hashes : .chunk,
             random.below(4))
     }
 
@@ -154,7 +154,7 @@ enum FalseFrames {
     }
 }
 
-/// Commits that say what is not so.
+/// Commits with false contents.
 enum FalseCommits {
     static func falsified(_ commit: ShippedCommit, _ random: inout SeededRandom) -> ShippedCommit {
         var (number, stamp, isContinued) = (commit.commit, commit.stamp, commit.isContinued)

@@ -1,14 +1,14 @@
 import SheafDocument
 import SheafSync
 
-/// Descriptions of frames for people; it reads frames as the peer does that receives them.
+/// A reader that describes frames as text; it decodes them as their receiver does.
 struct FrameDescriber {
     private var frames = FrameReader(limit: SyncLimits.frameLength)
     private var segments = SegmentReader()
     private var pieces: [UInt8] = []
     private var names = NameTable()
 
-    /// Describes the frames in some bytes; a connection begins with its hello.
+    /// Returns descriptions of the frames in some bytes; a hello frame starts a new connection.
     mutating func describe(_ bytes: [UInt8]) -> [String] {
         if bytes.count > 8, FrameType(rawValue: bytes[8]) == .hello { self = FrameDescriber() }
         bytes.withUnsafeBytes { frames.append($0) }
@@ -34,14 +34,14 @@ struct FrameDescriber {
         pieces = []
         let known = names.count
         let commits = try raw.withUnsafeBytes { try SpokenNames.commits(in: $0, &names) }
-        let taught = (known..<names.count).compactMap { names.name($0) }
+        let newNames = (known..<names.count).compactMap { names.name($0) }
         let documents = commits.map { commit in
             let documents = commit.documents.map { document in
                 let hex = document.bytes.map { String($0, radix: 16) }.joined(separator: ".")
                 return "\((try? DocumentID.id(of: document.id).json) ?? "?"): \(hex)"
             }
-            return "step \(commit.commit): \(documents)"
+            return "batch \(commit.commit): \(documents)"
         }
-        return " \(taught) \(documents)"
+        return " \(newNames) \(documents)"
     }
 }

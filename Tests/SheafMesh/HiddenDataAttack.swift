@@ -5,10 +5,10 @@ import SheafStorage
 import SheafSync
 import SheafTestSupport
 
-/// A peer that may read red cars, may write red and green ones, and tries to obtain hidden data in many ways.
+/// A peer that may read red cars, may write red and green ones, and tries to obtain hidden data.
 ///
-/// Each frame goes to two servers that differ only in hidden data; their answers must be the same. Each server
-/// is connected to another store, whose site the attacker sometimes names in its hello.
+/// Each frame goes to two servers that differ only in hidden data; their responses must be equal.
+/// Each server is connected to another store, whose site the attacker sometimes names in its hello.
 package final class HiddenDataAttack {
     private let servers: [TwinWorld]
     private var random: SeededRandom
@@ -16,11 +16,11 @@ package final class HiddenDataAttack {
     private var connectionCount: UInt64 = 0
     private let token: AttachmentToken
     private let file: [UInt8]
-    /// Number of frames with which both servers have answered.
+    /// Number of frames that both servers have sent in response.
     package private(set) var frameCount = 0
-    /// Number of questions whose subscriptions the servers took.
+    /// Number of attacks whose subscriptions the servers accepted.
     package private(set) var acceptedCount = 0
-    /// Number of files that an attacker was asked to prove.
+    /// Number of requests to prove the possession of a file.
     package private(set) var proofCount = 0
     private let rights = PeerRights(
         read: ["cars": "color = 'red'"], write: ["cars": "color IN ('red', 'green')"])
@@ -42,7 +42,7 @@ package final class HiddenDataAttack {
                         ["color": "red", "n": .integer(Int64(12 * number)), "word": "open"])
                 })
         }
-        // The number, the word, the ids and their count are in the second one only, and so is the file.
+        // Only the second server has the number, the word, the ids, their count, and the file.
         let node = servers[1].nodes[0]
         let id = try node.attachments.add(random.bytes(3_000))
         file = id.bytes
@@ -63,7 +63,7 @@ package final class HiddenDataAttack {
         }
         try node.commit(hidden)
         try node.commit([DocumentChange("cars", .string("h0"), .delete)])
-        // Another store has written and deleted some of it.
+        // The other store has written and deleted some hidden documents.
         for server in servers { try server.run() }
         let names = ["w0", "w1"]
         for changes in [
@@ -76,19 +76,19 @@ package final class HiddenDataAttack {
         }
     }
 
-    /// Asks a question for each of `count` subscriptions; returns the first difference, or nil.
+    /// Runs `count` attacks; returns the first difference, or nil.
     package func run(subscriptions count: Int) throws -> String? {
         for number in 0..<count {
-            if let difference = try ask() { return "question \(number): \(difference)" }
+            if let difference = try ask() { return "attack \(number): \(difference)" }
         }
         return nil
     }
 
-    // MARK: Questions
+    // MARK: Attacks
 
     private func ask() throws -> String? {
         for server in servers { try server.advance(milliseconds: 700) }
-        // Something is written that only the second one has.
+        // A hidden write, on the second server only.
         if random.chance(1, in: 3) {
             let writer = random.below(2)
             try servers[1].nodes[writer].commit([

@@ -5,12 +5,12 @@ import SheafStorage
 import SheafSync
 import SheafTestSupport
 
-/// One connection of an attacker: a session that sends the messages of its plan.
+/// One connection of an attacker: a session that sends the messages of a plan.
 struct HiddenDataAttacker {
     struct Plan {
         let texts: [String]
         let ids: [DocumentAddress]
-        /// The token of a hidden attachment, and its id.
+        /// The token and the id of a hidden attachment.
         let token: AttachmentToken
         let file: [UInt8]
         let seed: UInt64
@@ -18,14 +18,14 @@ struct HiddenDataAttacker {
         let writes: Bool
         /// Whether the hello of the attacker names the site of the other store.
         let borrowsSite: Bool
-        /// Whether it sends frames that are false or out of order.
+        /// Whether the attacker sends false frames, and frames out of order.
         let lies: Bool
-        /// The commit that the attacker names as its newest.
+        /// The commit that the attacker claims to be its newest.
         let commit: UInt64
-        /// The store that writes a readable document while the attacker is connected.
+        /// The number of the store that writes a readable document during the connection.
         let writer: Int
 
-        /// The sites of the server and of the other store.
+        /// Returns the sites of the server and of the other store.
         func authors(of server: TwinWorld) -> [Site] {
             server.nodes.map(\.queries.documents.site)
         }
@@ -38,9 +38,9 @@ struct HiddenDataAttacker {
     private var random: SeededRandom
     private var received: [[UInt8]] = []
     private var hasWritten = false
-    /// Whether a step or a list has come for its subscription.
+    /// Whether the session has received a batch or a version list.
     private(set) var isAnswered = false
-    /// Number of times that it was asked for a file.
+    /// Number of requests to prove the possession of a file.
     private(set) var proofCount = 0
     private var frames = FrameReader(limit: SyncLimits.frameLength)
     private var writer = FrameWriter()
@@ -87,7 +87,7 @@ struct HiddenDataAttacker {
         try server.advance(milliseconds: 1_500)
         try exchange()
         try lie()
-        // Documents written meanwhile are sent as they come.
+        // Documents written during the connection are sent immediately.
         try server.nodes[plan.writer].commit([
             TwoWorlds.insert(
                 "v\(random.below(8))", ["color": "red", "n": .integer(Int64(random.below(100)))])
@@ -120,7 +120,7 @@ struct HiddenDataAttacker {
         }
     }
 
-    /// Sends frames of its session, and others between them, in the order of their numbers.
+    /// Sends frames of the session, renumbered because false frames are sent in between.
     private mutating func send(_ bytes: [UInt8]) throws {
         bytes.withUnsafeBytes { frames.append($0) }
         while let frame = try frames.next() {
@@ -128,7 +128,7 @@ struct HiddenDataAttacker {
         }
     }
 
-    /// Sends a few frames that are false, or come when they must not.
+    /// Sends a few frames that are false or out of order.
     private mutating func lie() throws {
         guard plan.lies, session.isOpen else { return }
         for _ in 0...random.below(3) {
@@ -178,7 +178,7 @@ struct HiddenDataAttacker {
         switch effect {
         case .send(let bytes): try send(bytes)
         case .listOwn:
-            // It claims to have the guessed documents, in some version.
+            // The attacker claims to have random versions of the guessed documents.
             let list = plan.ids.map { DocumentVersion(id: $0.bytes, version: random.next()) }
                 .sorted { $0.id.lexicographicallyPrecedes($1.id) }
             session.compare(with: VersionList(sorted: list))
@@ -197,21 +197,24 @@ struct HiddenDataAttacker {
         }
     }
 
-    /// Sends documents under guessed ids: permitted and forbidden states, deltas of documents that it never received,
-    /// and deletions.
+    /// Sends documents under guessed ids.
     ///
-    /// It sends no permitted state under the id of a deleted document, which would reveal the versions of all its
-    /// writers, or of a document that it may write and not read, which it could read then.
+    /// These are permitted and forbidden states, deltas of documents that the attacker never
+    /// received, and deletions.
+    ///
+    /// It sends no permitted state under the id of a deleted document, whose merge would reveal the
+    /// versions of all its writers, or of a document that is writable and unreadable, which a
+    /// permitted state would make readable.
     private mutating func write() throws {
         guard plan.writes, !hasWritten else { return }
         hasWritten = true
         let now = HybridTime(milliseconds: server.nodes[0].clock.clock.wallMilliseconds())
         let stamp = Stamp(now, Self.site)
-        // Other stores may have drawn stamps at that time before.
+        // Other stores may have drawn stamps at that time already.
         let older = Stamp(HybridTime(milliseconds: 1), plan.authors(of: server)[random.below(2)])
         let unread = try ["h0", "w0", "w1", "g0", "g1"].map { try DocumentID.key(of: .string($0)) }
         session.beginCommit(1, stamp: nil)
-        // Documents of its own that name the hidden attachment.
+        // The attacker's own documents reference the hidden attachment.
         for number in 0..<random.below(3) {
             let document = try Insertion.document(
                 ["color": "red", "photo": plan.token.value], at: stamp, NameTable())

@@ -7,7 +7,7 @@ package protocol HostNode {
 }
 
 extension HostNode {
-    /// Connects this peer with another one; each may have limited rights at the other, and knows them if `isTold`.
+    /// Connects two peers with optional limited rights at the other; `sendsRights` informs them.
     package func connect(
         _ wire: UInt64, to other: some HostNode, rights: PeerRights? = nil,
         rightsOfOther: PeerRights?, isTold: Bool, at now: UInt64

@@ -6,11 +6,12 @@ import SheafStorage
 import SheafSync
 import SheafTestSupport
 
-/// Says to a peer what bytes say that nobody vouches for, after a greeting that is right: frame by frame,
-/// with numbers and checksums that fit.
+/// A fuzz target that passes arbitrary frames to a peer after a valid hello.
 ///
-/// The peer has a store, documents of which some are not for everybody, files and rights: so all that a
-/// stranger can reach is behind it.
+/// The numbers and checksums of the frames are valid.
+///
+/// The peer has a store with hidden and visible documents, files and rights, so the input reaches
+/// all code that a remote peer can reach.
 package final class HostProbe {
     private let store: StoreEngine
     private let queries: QueryEngine
@@ -23,14 +24,14 @@ package final class HostProbe {
     private var hasWritten = false
     private var now: UInt64 = 1_000_000_000
     private var wrong: String?
-    /// Whether the last frame was a farewell, whose reason is nobody's but the other side's.
+    /// Whether the last frame was a close message, whose reason the other side chooses.
     private var hasEnded = false
 
-    /// Reads an input; returns what is wrong with what the peer did, if something is.
+    /// Runs an input; returns a description of the peer's misbehavior, or nil.
     ///
-    /// The first byte says what the peer is like. Then each frame is a type, a length of two bytes, and a
-    /// body; that of a segment is the commits in it, unless the type is 128 more. A site of 0 in
-    /// `forgotten` stands for that of the peer.
+    /// The bits of the first byte select the properties of the peer. Each frame follows as a type,
+    /// a length of two bytes, and a body; the body of a segment is its commits, unless 128 is added
+    /// to the type. A site of 0 in `forgotten` is replaced with the peer's site.
     package static func read(_ input: UnsafeRawBufferPointer) throws -> String? {
         guard let first = input.first else { return nil }
         let probe = try HostProbe(first)
@@ -107,7 +108,7 @@ package final class HostProbe {
             })
     }
 
-    // MARK: What is said
+    // MARK: Frames
 
     private func greet() throws {
         let hello = Hello(
@@ -154,7 +155,7 @@ package final class HostProbe {
             guard !effects.isEmpty || !writesLate && !jobs.isEmpty else { return }
             rounds += 1
             guard rounds < 1_000 else {
-                wrong = "a peer has effects without end"
+                wrong = "the peer never runs out of effects"
                 return
             }
             for effect in effects { try take(effect) }
@@ -166,10 +167,10 @@ package final class HostProbe {
         switch effect {
         case .send(_, let bytes):
             if let mark = try scanner.read(bytes) {
-                wrong = "a document is told that is for \(mark)"
+                wrong = "a frame has a document that is hidden: \(mark)"
             }
         case .close(_, let farewell):
-            if farewell.code == .failed, !hasEnded { wrong = "a peer has failed: \(farewell.text)" }
+            if farewell.code == .failed, !hasEnded { wrong = "the peer failed: \(farewell.text)" }
         case .write(let job): jobs.append(job)
         case .fetched, .statusChanged, .presenceChanged, .ended, .keyContested, .clockWarning,
             .refusalsChanged:
@@ -193,7 +194,7 @@ package final class HostProbe {
         try perform()
         host.disconnect(1)
         try perform()
-        // Whatever was written can be read.
+        // All written documents must be readable.
         guard hasWritten else { return }
         let query = Query(verbatim: "SELECT * FROM cars")
         let all = try SubscriptionQuery(try queries.statement(query), ArgumentValues(), queries)

@@ -3,21 +3,21 @@ import SheafDocument
 import SheafSync
 import SheafTestSupport
 
-/// What becomes of what a peer says on one connection when it is not to be trusted.
+/// The changes that a malicious peer makes to the frames of one connection.
 ///
-/// The peer is one like all others, so that its connections get to wherever those of others get; what it
-/// says is changed, said twice, held back, or put in the place of something else, in frames whose numbers
-/// and checksums are right. So the other side has to look at what is in them.
+/// The peer itself behaves like any other, so its connections reach all states. Its frames are
+/// changed, repeated, delayed or replaced, with valid numbers and checksums, so the other side must
+/// check the contents.
 struct Mangler {
-    /// How bad it is.
+    /// The kind and the rate of the changes.
     enum Temper: CaseIterable {
-        /// Something is wrong now and then.
+        /// Changes to a few frames.
         case sly
-        /// Something is wrong mostly.
+        /// Changes to most frames.
         case wild
-        /// All is right, but there is much more of it.
+        /// Many additional frames.
         case chatty
-        /// It reads nothing.
+        /// No changes; the peer reads nothing.
         case deaf
     }
 
@@ -28,7 +28,7 @@ struct Mangler {
     private var own = SegmentReader()
     private var segments = SegmentWriter()
     private var pieces: [UInt8] = []
-    /// What is said behind the next frame.
+    /// The frame that is sent after the next one.
     private var heldBack: Frame?
     private var hasGreeted = false
     private(set) var lies = 0
@@ -38,35 +38,35 @@ struct Mangler {
         temper = Temper.allCases[random.below(Temper.allCases.count)]
     }
 
-    /// What is sent in the place of some bytes; frames that others have said are at hand in `heard`.
-    mutating func mangle(_ bytes: [UInt8], _ heard: HeardFrames) throws -> [UInt8] {
+    /// Returns the bytes to send instead of `bytes`; `recorded` has frames for replay.
+    mutating func mangle(_ bytes: [UInt8], _ recorded: HeardFrames) throws -> [UInt8] {
         bytes.withUnsafeBytes { frames.append($0) }
-        var sent: [UInt8] = []
+        var result: [UInt8] = []
         while let frame = try frames.next() {
-            for said in try said(frame, heard) { sent += writer.bytes(of: said) }
-            if isWrong, random.chance(1, in: 30) { sent += noise() }
+            for changed in try said(frame, recorded) { result += writer.bytes(of: changed) }
+            if isWrong, random.chance(1, in: 30) { result += noise() }
         }
-        return sent
+        return result
     }
 
     private var isWrong: Bool { temper != .deaf }
 
-    private mutating func said(_ frame: Frame, _ heard: HeardFrames) throws -> [Frame] {
+    private mutating func said(_ frame: Frame, _ recorded: HeardFrames) throws -> [Frame] {
         guard hasGreeted else {
-            // Who does not greet right is gone at once.
+            // A wrong hello ends the connection immediately, so it is rarely changed.
             hasGreeted = true
             return random.chance(1, in: 20) ? [mutated(frame)] : [frame]
         }
         guard let frame = try own(frame) else { return [] }
-        var said = lie(about: frame, heard)
+        var frames = lie(about: frame, recorded)
         if let heldBack {
-            said.append(heldBack)
+            frames.append(heldBack)
             self.heldBack = nil
         }
-        return said
+        return frames
     }
 
-    /// Puts a segment together, since what it stands on is what was really said before.
+    /// Assembles a segment from its frames, and compresses it again for the changed stream.
     private mutating func own(_ frame: Frame) throws -> Frame? {
         guard frame.type == .segment,
             let (generation, isWhole, block) = SegmentPiece.parts(of: frame.body)
@@ -82,7 +82,7 @@ struct Mangler {
         return Frame(.segment, generation + [0] + segments.bytes(of: raw))
     }
 
-    private mutating func lie(about frame: Frame, _ heard: HeardFrames) -> [Frame] {
+    private mutating func lie(about frame: Frame, _ recorded: HeardFrames) -> [Frame] {
         switch temper {
         case .deaf: return [frame]
         case .sly: guard random.chance(1, in: 20) else { return [frame] }
@@ -102,13 +102,13 @@ struct Mangler {
             heldBack = frame
             return []
         case 4: return [Frame(FrameType.allCases[random.below(19)], frame.body)]
-        case 5..<7: return [frame] + (heard.any(&random).map { [$0] } ?? [])
-        case 7: return [frame] + (heard.any(&random).map { [mutated($0)] } ?? [])
-        default: return [frame, FalseFrames.any(&random, heard)]
+        case 5..<7: return [frame] + (recorded.any(&random).map { [$0] } ?? [])
+        case 7: return [frame] + (recorded.any(&random).map { [mutated($0)] } ?? [])
+        default: return [frame, FalseFrames.any(&random, recorded)]
         }
     }
 
-    // MARK: Changing
+    // MARK: Mutations
 
     private mutating func mutated(_ frame: Frame) -> Frame {
         Frame(frame.type, mutated(frame.body))
@@ -129,7 +129,7 @@ struct Mangler {
         return bytes
     }
 
-    /// Commits that say something else; mostly they can still be read.
+    /// Returns changed commits, most of which can still be decoded.
     private mutating func falsified(_ raw: [UInt8]) -> [UInt8] {
         var names = NameTable()
         guard random.chance(4, in: 5),
@@ -142,7 +142,7 @@ struct Mangler {
         return head.bytes + writer.bytes
     }
 
-    /// Bytes that are no frame.
+    /// Returns bytes that are no frame.
     private mutating func noise() -> [UInt8] {
         guard temper == .wild, random.chance(1, in: 3) else { return [] }
         var writer = ByteWriter()

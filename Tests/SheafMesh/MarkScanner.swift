@@ -1,15 +1,18 @@
 import SheafDocument
 import SheafSync
 
-/// Looks for what somebody must not see: whatever is not for everybody has a mark in its bytes, `%%nobody%%`,
-/// say, and says so who may have it.
+/// A scanner for documents that the receiver must not have.
+///
+/// The bytes of each restricted document have a mark with the name of its owner, for example
+/// `%%nobody%%`.
 struct MarkScanner {
-    /// The marks that may be there; none where all may.
+    /// The marks that may occur; nil allows all.
     let allowed: Set<String>?
-    /// Whether the other side names documents that it has heard of elsewhere: then it is asked for them, and
-    /// told which of them were deleted.
+    /// Whether the other side names documents that it has from elsewhere.
+    ///
+    /// It receives requests for these documents, and tombstones of them.
     let hearsItself: Bool
-    /// The last commit that was told.
+    /// The greatest commit in the scanned segments.
     private(set) var lastCommit: UInt64 = 0
     private var frames = FrameReader(limit: SyncLimits.frameLength)
     private var segments = SegmentReader()
@@ -21,14 +24,14 @@ struct MarkScanner {
         self.hearsItself = hearsItself
     }
 
-    /// What stands in the text of a document that is only for its owner.
+    /// Returns the mark in a document that only `owner` may have.
     static func mark(_ owner: String) -> String { "%%\(owner)%%" }
 
-    /// Reads what a peer says as the other side does; returns a mark that must not be there.
+    /// Scans sent bytes as their receiver decodes them; returns a mark that is not allowed, or nil.
     mutating func read(_ bytes: [UInt8]) throws -> String? {
         bytes.withUnsafeBytes { frames.append($0) }
         while let frame = try frames.next() {
-            if let mark = try read(frame) { return "\(mark), in a frame of the type \(frame.type)" }
+            if let mark = try read(frame) { return "\(mark), in a frame of type \(frame.type)" }
         }
         return nil
     }
@@ -45,14 +48,15 @@ struct MarkScanner {
         let commits = try raw.withUnsafeBytes { try SpokenNames.commits(in: $0, &names) }
         lastCommit = max(lastCommit, commits.map(\.commit).max() ?? 0)
         guard hearsItself else { return mark(in: raw) }
-        // Who names a document that was deleted is told so, though there is nothing in what is left of it.
+        // A tombstone may have a mark in its id, if the receiver named the document, and none in
+        // its contents.
         for document in commits.flatMap(\.documents) {
             if let mark = mark(in: document.bytes) { return mark }
         }
         return nil
     }
 
-    /// The first mark in some bytes that is not allowed.
+    /// Returns the first mark in some bytes that is not allowed, or nil.
     func mark(in bytes: [UInt8]) -> String? {
         guard let allowed else { return nil }
         let percent = UInt8(ascii: "%")
@@ -75,10 +79,10 @@ struct MarkScanner {
     }
 }
 
-/// The body of a frame that has a piece of a segment (`format-spec/sync.md`, table 15).
+/// The body of a frame with a part of a segment (`format-spec/sync.md`, table 15).
 enum SegmentPiece {
     static func parts(of body: [UInt8]) -> (generation: [UInt8], isWhole: Bool, block: [UInt8])? {
-        // The generation is a varint, which this keeps as it is.
+        // The generation is a varint, whose bytes are kept unchanged.
         guard let end = body.firstIndex(where: { $0 < 0x80 }), end + 1 < body.count else {
             return nil
         }

@@ -6,7 +6,7 @@ import SheafStorage
 import SheafSync
 import SheafTestSupport
 
-/// A peer on a simulated disk, with a clock of its own.
+/// A peer on a simulated disk, with its own clock.
 final class MeshPeer {
     let number: Int
     let clock: FakeClock
@@ -15,35 +15,35 @@ final class MeshPeer {
     private(set) var store: StoreEngine
     private(set) var queries: QueryEngine
     private(set) var host: SyncHost
-    /// How often it was opened: what was meant for an earlier opening is passed over.
+    /// Number of times that the store was reopened; events of an earlier life are ignored.
     private(set) var life = 0
     var subscriptions: [String] = []
-    /// The newest commit, and the newest one that a flush has made durable.
+    /// The newest commit in the log; `durableCommit` is the newest one that a flush made durable.
     private var appendedCommit: UInt64 = 0
     private(set) var durableCommit: UInt64 = 0
-    /// Whether a flush is on its way.
+    /// Whether a flush is scheduled.
     var isFlushing = false
-    /// Files are on a disk that does not lose what was written.
+    /// The volume of attachments, which loses nothing in a power cut.
     private let files = MemoryVolume()
     private(set) var attachments: AttachmentStore
-    /// What it fetches, and what of that is here.
+    /// The files that the peer fetches.
     var wantedFiles: Set<AttachmentID> = []
-    /// Whether its host is about to serve files.
+    /// Whether a tick for unfinished work is scheduled.
     var isServing = false
-    /// What it says of itself.
+    /// The published metadata, as JSON.
     var metadata = Array("{}".utf8)
     private let source: SeededSource
     private let lengths: SyncHost.Lengths
-    /// What it may read and write at the others; nil: everything.
+    /// The rights of the peer at all others; nil: unlimited.
     let rights: PeerRights?
-    /// Whether what it says is not what it should say.
+    /// Whether the frames of the peer are mangled.
     let isStranger: Bool
-    /// Whether its clock was set back.
+    /// Whether the clock was set back since the last repair.
     private(set) var wasSetBack = false
-    /// Whether it was set back at any time, so that a backup may have stamps ahead of it.
+    /// Whether the clock was ever set back, so a backup may have stamps ahead of it.
     private var wasEverSetBack = false
 
-    /// How far its clock is ahead of others.
+    /// The offset of the clock from the correct time, in milliseconds.
     private(set) var skew: Int
     private static let start = 10_000_000
 
@@ -67,7 +67,7 @@ final class MeshPeer {
         host = Self.makeHost(queries, key, attachments, lengths, source)
     }
 
-    /// Some tell small steps as others tell very long ones.
+    /// Returns the maximum number of new documents in a listed commit, small for every other peer.
     private static func mostTold(_ number: Int) -> Int { number % 2 == 0 ? 2 : 4_096 }
 
     private static func options(_ clock: FakeClock, _ source: SeededSource) -> LogStoreOptions {
@@ -91,9 +91,9 @@ final class MeshPeer {
 
     var documents: DocumentEngine { queries.documents }
 
-    // MARK: Coming and going
+    // MARK: Opening
 
-    /// Goes on with another disk.
+    /// Reopens the store on another disk.
     func reopen(on volume: SimulatedVolume) throws {
         life += 1
         isFlushing = false
@@ -111,7 +111,7 @@ final class MeshPeer {
         }
     }
 
-    /// Subscribes to something else.
+    /// Replaces the subscriptions.
     func subscribe(_ texts: [String]) throws {
         subscriptions = texts
         try host.subscribe(
@@ -123,10 +123,10 @@ final class MeshPeer {
 
     // MARK: The clock
 
-    /// How late it is for it.
+    /// The wall clock time, in milliseconds.
     var wall: UInt64 { clock.clock.wallMilliseconds() }
 
-    /// Sets its clock right, or later.
+    /// Sets the clock to the correct time, or later.
     func setClock(laterBy milliseconds: Int = 0) {
         let right = Int(wall) - skew + milliseconds
         if right < Int(wall) { (wasSetBack, wasEverSetBack) = (true, true) }
@@ -134,19 +134,19 @@ final class MeshPeer {
         skew = milliseconds
     }
 
-    /// Records that its disk is an earlier one, which a repair has not reached.
+    /// Records that the disk is an earlier state, whose stamps no repair has reached.
     func noteRestored() {
         wasSetBack = wasEverSetBack
     }
 
-    /// Writes anew what is stamped ahead of its clock.
+    /// Restamps all documents with stamps ahead of the clock.
     func repairClock() throws {
         _ = try documents.repairClock { (batch) throws(StorageError) in
             try append(batch)
         } flush: { () throws(StorageError) in
             while try store.flush() {}
         }
-        // What the repair has flushed counts as durable, too.
+        // The repair has flushed without updating `durableCommit`.
         try flush()
         wasSetBack = false
         host.notePublished()
@@ -169,7 +169,7 @@ final class MeshPeer {
         return appendedCommit
     }
 
-    /// Makes durable what was written.
+    /// Flushes all written commits.
     func flush() throws {
         let commit = appendedCommit
         while try store.flush() {}
@@ -181,7 +181,7 @@ final class MeshPeer {
         while try store.compactionStep() {}
     }
 
-    /// All that it has of the documents that match, with all names spelled.
+    /// Returns all matching documents, with field names spelled out.
     func contents(matching texts: [String]) throws -> [DocumentAddress: [UInt8]] {
         let queries = try texts.map { text in
             try SubscriptionQuery(

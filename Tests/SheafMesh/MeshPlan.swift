@@ -2,40 +2,43 @@ import Sheaf
 import SheafSync
 import SheafTestSupport
 
-/// What a mesh is made of: most faults are on in some meshes only, so that each is met with and without
-/// the others.
+/// The peers, connections and faults of a mesh.
+///
+/// Most faults occur in some meshes only, so each one is tested with and without the other ones.
 struct MeshPlan {
-    /// One peer, as it is at the beginning.
+    /// The initial properties of a peer.
     struct Member {
         var skewMilliseconds = 0
-        /// What it may read and write at the others; nil: everything.
+        /// The rights of the peer at all others; nil: unlimited.
         var rights: PeerRights?
-        /// Whether what it says is not what it should say.
+        /// Whether the frames of the peer are mangled.
         var isStranger = false
     }
 
     private(set) var members: [Member] = []
-    /// Who can be connected with whom.
+    /// The pairs of peers that can be connected.
     private(set) var pairs: [(Int, Int)] = []
-    /// Clocks are up to an hour ahead or behind, where others are a few minutes ahead at most.
+    /// Whether clocks are wrong by up to an hour, or by years, instead of a few minutes.
     let hasWrongClocks: Bool
-    /// Now and then only one of two directions stands still.
+    /// Whether one direction of a connection sometimes stalls.
     let partsOneWay: Bool
-    /// How many documents that differ are asked for at once.
+    /// Maximum number of differing documents in one request.
     let wanted: Int
-    /// Units of evaluation in one turn of a peer's loop.
+    /// Units of evaluation in one turn of a peer.
     let evaluated: Int
-    /// Long steps are cut, so that transactions may show in parts.
+    /// Whether long batches are split, so that a transaction may become visible in parts.
     let cutsSteps: Bool
-    /// All subscribe to everything from the beginning: in the end nobody compares because of what is wanted,
-    /// so that what was told along the way has to be enough.
+    /// Whether all peers subscribe to everything from the beginning.
+    ///
+    /// No final resubscription makes the peers compare then, so the changes sent until then must be
+    /// sufficient.
     let staysSubscribed: Bool
 
     init(seed: UInt64, sharesFiles: Bool) {
         var random = SeededRandom(seed: seed, "plan")
         var subscribing = SeededRandom(seed: seed, "subscribing")
         staysSubscribed = subscribing.chance(1, in: 3)
-        // Some pause after each document.
+        // In some meshes, an evaluation turn ends after a few documents.
         evaluated =
             subscribing.chance(1, in: 3)
             ? 51 + subscribing.below(300) : SyncLimits.evaluationUnitsPerTurn
@@ -46,28 +49,28 @@ struct MeshPlan {
         let count = 2 + random.below(random.chance(1, in: 3) ? 8 : 3)
         for _ in 0..<count { addMember(&random) }
         drawPairs(count, &random)
-        // Those with rights may have only files that a document names, and none does here.
+        // A peer with rights may fetch only files that a document references, and no document does.
         if !sharesFiles, random.chance(3, in: 4) { limitSome(&random) }
         if random.chance(1, in: 3) { addStranger(&random) }
     }
 
     private mutating func addMember(_ random: inout SeededRandom) {
         var member = Member()
-        // The clocks of most devices are right, more or less.
+        // Most clocks are correct within half a second.
         member.skewMilliseconds =
             random.chance(1, in: 4) ? random.below(240_000) : random.below(500)
         if hasWrongClocks, random.chance(1, in: 2) {
-            // Some are wrong by years, so only a repair helps what was written with them.
+            // Some clocks are wrong by years, so only a repair makes their documents acceptable.
             let most = random.chance(1, in: 2) ? 3_600_000 : 126_230_400_000
             member.skewMilliseconds = random.below(2 * most) - most
         }
         members.append(member)
     }
 
-    /// Whether transactions show all at once, which is not so where they are told in parts.
+    /// Whether transactions become visible atomically, and not in parts.
     var keepsGroups: Bool { !cutsSteps && wanted == SyncLimits.wantedDocuments }
 
-    /// Most steps go through several parts, and what came of them through files.
+    /// Limits so low that most batches have several parts, and are spilled to disk.
     var lengths: SyncHost.Lengths {
         var lengths = SyncHost.Lengths()
         lengths.part = 300
@@ -78,7 +81,7 @@ struct MeshPlan {
         return lengths
     }
 
-    /// A tree, so that everybody can be reached, and some more.
+    /// Draws a tree, so that all peers are connected, and some additional pairs.
     private mutating func drawPairs(_ count: Int, _ random: inout SeededRandom) {
         for number in 1..<count { pairs.append((random.below(number), number)) }
         for left in 0..<count {
@@ -88,7 +91,7 @@ struct MeshPlan {
         }
     }
 
-    /// Gives rights to some of those on whom no other depends.
+    /// Limits the rights of some peers that relay for no other peer.
     private mutating func limitSome(_ random: inout SeededRandom) {
         let inner = Set(pairs.prefix(members.count - 1).map(\.0))
         for number in members.indices where !inner.contains(number) && random.chance(2, in: 3) {
@@ -96,8 +99,7 @@ struct MeshPlan {
         }
     }
 
-    /// Groups are read and written as a whole, cars in some way or not at all, and of the rest what is
-    /// not for others.
+    /// Returns rights to read and write all groups, some or no cars, and some other documents.
     private static func rights(of number: Int, _ random: inout SeededRandom) -> PeerRights {
         var read = [
             "groups": "true", "papers": "level < 5",
@@ -106,7 +108,7 @@ struct MeshPlan {
         var write = [
             "groups": "true", "secrets": "owner = 'me\(number)'", "titles": "owner = 'me\(number)'",
         ]
-        // Some hear why they may not write a title any more, and others do not.
+        // Only some peers may read the reason for which they may no longer write a title.
         read["titles"] = random.chance(1, in: 2) ? "true" : "owner = 'me\(number)'"
         switch random.below(5) {
         case 0: read["cars"] = "color = 'red'"
@@ -117,7 +119,7 @@ struct MeshPlan {
         return PeerRights(read: read, write: write)
     }
 
-    /// Somebody who is let in, and tells anything.
+    /// Adds a peer that is admitted with limited rights, and sends false frames.
     private mutating func addStranger(_ random: inout SeededRandom) {
         let number = members.count
         var member = Member(isStranger: true)

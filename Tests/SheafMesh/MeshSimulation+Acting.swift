@@ -4,12 +4,12 @@ import SheafStorage
 import SheafSync
 import SheafTestSupport
 
-/// What peers do, and what happens to them.
+/// The random actions of peers, and their faults.
 extension MeshSimulation {
     func act(_ peer: MeshPeer) throws {
         if peer.isStranger, random.chance(3, in: 4) { return try scrawl(peer) }
         let drawn = random.below(46)
-        // Where all stay subscribed, what makes peers compare is rare.
+        // In meshes with constant subscriptions, actions that cause comparisons are rare.
         if plan.staysSubscribed, [26, 29, 32].contains(drawn), random.chance(9, in: 10) { return }
         switch drawn {
         case 0..<18: try write(peer)
@@ -38,7 +38,8 @@ extension MeshSimulation {
     }
 
     private func write(_ peer: MeshPeer) throws {
-        // Who may not write them at others does not write them at all: they would stay here.
+        // A peer without the right to write cars elsewhere writes none, because they would exist
+        // only there.
         let rule = peer.isStranger ? "true" : peer.rights.map { $0.write["cars"] } ?? "true"
         guard let rule else { return }
         if plan.staysSubscribed, rule == "true", random.chance(1, in: 2) { return try passBy(peer) }
@@ -66,9 +67,9 @@ extension MeshSimulation {
         try commit(changes, on: peer)
     }
 
-    /// Writes a document that nobody has written before, or deletes one of the last of these.
+    /// Inserts a document with a new id, or deletes one of the last of these.
     ///
-    /// Nobody writes it again, so what somebody has not heard of its end stays to be seen.
+    /// No peer writes it again, so a missed deletion remains visible.
     private func passBy(_ peer: MeshPeer) throws {
         let id: Int
         let action: DocumentChange.Action
@@ -83,7 +84,7 @@ extension MeshSimulation {
         try commit([DocumentChange("cars", .string("p\(id)"), action)], on: peer)
     }
 
-    /// Writes the same number to all documents of its group, at once.
+    /// Writes the same number to all documents of the peer's group, in one transaction.
     private func writeGroup(_ peer: MeshPeer) throws {
         transactions[peer.number, default: 0] += 1
         let number = Value.integer(transactions[peer.number] ?? 0)
@@ -111,7 +112,7 @@ extension MeshSimulation {
         try perform(peer)
     }
 
-    /// The power goes, and comes back.
+    /// Cuts the power of a peer, and reopens its store.
     private func crash(_ peer: MeshPeer) throws {
         report.crashes += 1
         cutAll(of: peer)
@@ -120,14 +121,15 @@ extension MeshSimulation {
         try perform(peer)
     }
 
-    /// Compacts a store, unless that would fold the commits of a repair, which list the writes of others that it has
-    /// restamped.
+    /// Compacts a store, unless that could discard the commits of a repair.
+    ///
+    /// These commits list the restamped writes of other peers.
     private func compact(_ peer: MeshPeer) throws {
         guard peer.rights == nil || !repaired.contains(peer.number) else { return }
         try peer.compact()
     }
 
-    /// Somebody puts an old state of the disk in the place of the newest.
+    /// Replaces the disk of a peer with an older state of it.
     private func restore(_ peer: MeshPeer) throws {
         guard let backup = backups[peer.number] else { return }
         cutAll(of: peer)
@@ -137,7 +139,7 @@ extension MeshSimulation {
         try perform(peer)
     }
 
-    /// What the files are like then: in another directory, new in the same one, or as they were.
+    /// Returns a backup that was copied, restored in its directory, or rolled back undetectably.
     private func restored(_ backup: SimulatedVolume) -> SimulatedVolume {
         switch random.below(3) {
         case 0: backup.copy(identity: random.next() | 1)
@@ -153,37 +155,37 @@ extension MeshSimulation {
         }
     }
 
-    /// Two peers cannot reach each other for a while.
+    /// Makes a pair of peers unreachable for each other for some seconds.
     private func partition() {
         let pair = random.below(pairs.count)
         partitions[pair] = now + UInt64(1 + random.below(20)) * Self.second
         for wire in wires.values where wire.ends == [pairs[pair].0, pairs[pair].1] { cut(wire) }
     }
 
-    // MARK: What has to hold
+    // MARK: Invariants
 
-    /// What a peer has acknowledged it has on its disk, whatever happens.
+    /// Checks that a peer still has all commits that it acknowledged.
     ///
-    /// Groups are always wanted as a whole, and never taken away.
+    /// Only groups are checked: all peers subscribe to all groups, and never evict them.
     private func checkAcknowledged(by peer: MeshPeer) throws {
-        // Whoever was put back to an older state has lost what it had, and nobody knows.
+        // A peer that was rolled back undetectably has lost acknowledged commits.
         guard !restored.contains(peer.number), !peer.isStranger else { return }
         for other in honest where other !== peer {
             guard let commit = other.host.allStatuses[peer.key]?.syncedUpTo else { continue }
             guard let address = try other.missing(at: peer, upTo: commit) else { continue }
             throw Violation(
-                description: "peer \(peer.number) has acknowledged the commit \(commit) of peer "
-                    + "\(other.number), and lacks the document \(address.id) of it")
+                description: "peer \(peer.number) acknowledged commit \(commit) of peer "
+                    + "\(other.number), and lacks its document \(address.id)")
         }
     }
 
-    /// A group was written at once, and so is seen at once: all of its documents have the same number.
+    /// Checks that all documents of a group have the number that one transaction wrote.
     func checkGroups(of peer: MeshPeer) throws {
         guard plan.keepsGroups else { return }
         let contents = try peer.groupNumbers()
         for (group, numbers) in contents where Set(numbers).count > 1 || numbers.count != 4 {
             throw Violation(
-                description: "peer \(peer.number) sees \(numbers) in the group \(group)")
+                description: "peer \(peer.number) reads \(numbers) from group \(group)")
         }
     }
 
@@ -199,7 +201,7 @@ extension MeshSimulation {
 }
 
 extension MeshPeer {
-    /// A document of groups, as it was here after a commit, of which another peer has not all on its disk.
+    /// Returns a document of groups of which `other` lacks writes up to `commit`, or nil.
     fileprivate func missing(at other: MeshPeer, upTo commit: CommitID) throws -> DocumentAddress? {
         let (own, theirs) = (documents.snapshot(), other.documents.snapshot())
         func seen(_ document: StoredDocument?) throws -> VersionVector {
@@ -223,7 +225,7 @@ extension MeshPeer {
         return nil
     }
 
-    /// What a durable document is, and what it has seen, for people.
+    /// Returns a description of a durable document and its version vector.
     ///
     /// A car is named by its id, any other document by `collection/id`.
     func description(of watched: String) throws -> String {
@@ -255,7 +257,7 @@ extension MeshPeer {
         return keys.isEmpty ? "" : ", refused by \(keys)"
     }
 
-    /// The numbers that documents of each group have.
+    /// Returns the numbers in the documents of each group.
     func groupNumbers() throws -> [String: [Int64]] {
         var numbers: [String: [Int64]] = [:]
         let snapshot = documents.snapshot()

@@ -5,10 +5,10 @@ import SheafTestSupport
 
 /// Clocks that are wrong by up to an hour, or by up to four years, in both directions.
 ///
-/// What is stamped far ahead of a peer's clock is set aside there. Peers converge when all clocks are right and
-/// it is as late as the latest stamp, or when stores are repaired.
+/// Documents stamped far ahead of a peer's clock are quarantined there. Peers converge when all
+/// clocks are correct and have passed the latest stamp, or when stores are repaired.
 extension MeshSimulation {
-    /// Somebody sees that a clock is wrong.
+    /// Corrects a clock, sometimes with a repair of the store.
     func setClock(of peer: MeshPeer) throws {
         guard plan.hasWrongClocks, random.chance(1, in: 2) else { return }
         peer.setClock()
@@ -21,9 +21,10 @@ extension MeshSimulation {
         try perform(peer)
     }
 
-    /// Reverts restamped documents that other peers refuse from a repaired peer; returns false if there are none.
+    /// Reverts restamped documents that other peers refuse, and returns whether there were any.
     ///
-    /// A repair also restamps writes of others. The repaired peer must know which of them other peers refuse.
+    /// A repair also restamps writes of other peers. The repaired peer must know which of them
+    /// other peers refuse.
     func revertRepairs() throws -> Bool {
         var hasReverted = false
         for peer in honest where peer.rights != nil && repaired.contains(peer.number) {
@@ -42,7 +43,7 @@ extension MeshSimulation {
         return hasReverted
     }
 
-    /// All clocks are set right; and the latest time that was written has come, or all stores are repaired.
+    /// Corrects all clocks, and advances them past the latest stamp or repairs all stores.
     func setClocks() throws {
         guard plan.hasWrongClocks else { return }
         for peer in honest { try check(peer) }
@@ -57,9 +58,9 @@ extension MeshSimulation {
         }
     }
 
-    /// Nobody has taken in what was written more than five minutes ahead of his clock.
+    /// Checks that a peer has no document stamped more than the leniency ahead of its clock.
     func checkTimes(of peer: MeshPeer) throws {
-        // Who was ahead himself has written such times, and still has them.
+        // A peer whose clock was ahead still has the stamps that it wrote then.
         guard !peer.wasSetBack else { return }
         let latest = peer.wall + HybridClock.defaultLeniencyMilliseconds
         for (address, bytes) in try peer.contents(matching: Self.everything) {
@@ -67,8 +68,8 @@ extension MeshSimulation {
             if time.milliseconds > latest {
                 throw Violation(
                     description: "peer \(peer.number) has the document "
-                        + "\(try DocumentID.id(of: address.id).json) of \(address.collection) of "
-                        + "a time \(time.milliseconds - peer.wall) ms ahead")
+                        + "\(try DocumentID.id(of: address.id).json) of \(address.collection), "
+                        + "stamped \(time.milliseconds - peer.wall) ms ahead of its clock")
             }
         }
     }

@@ -1,9 +1,9 @@
 import Sheaf
 import SheafTestSupport
 
-/// Files that peers of a mesh add, and fetch of each other.
+/// Files that the peers of a mesh add, and fetch from each other.
 extension MeshSimulation {
-    /// Adds a file, wants one that somebody has, or does not want one any more.
+    /// Adds a file, fetches one of another peer, or cancels a fetch.
     func actOnFiles(_ peer: MeshPeer) throws {
         guard var random = fileRandom else { return }
         defer { fileRandom = random }
@@ -11,7 +11,7 @@ extension MeshSimulation {
         case 0 where files.count < 6:
             let length = [0, 1, 5_000, 262_144, 262_145, 600_000][random.below(6)]
             let first = UInt8(truncatingIfNeeded: files.count)
-            // Each is another one, but for those without bytes.
+            // All files differ, except empty ones.
             let bytes = [UInt8](repeating: first, count: length)
             let id = try peer.attachments.add(bytes)
             if !files.contains(id) { files.append(id) }
@@ -36,7 +36,7 @@ extension MeshSimulation {
             .file(peer: peer.number), at: now + UInt64(1 + random.below(30_000)) * 1_000_000)
     }
 
-    /// In the end everybody wants everything.
+    /// Fetches all missing files on all peers.
     func fetchMissing() throws {
         for peer in honest {
             for id in files where try !peer.attachments.has(id) {
@@ -48,18 +48,18 @@ extension MeshSimulation {
         }
     }
 
-    /// All files are here that anybody asked for, and nobody waits for more.
+    /// Checks that each peer has all files, and no fetch in progress.
     func checkFiles() throws {
         for peer in honest {
             guard peer.wantedFiles.isEmpty else {
                 throw Violation(
-                    description: "peer \(peer.number) waits for \(peer.wantedFiles)")
+                    description: "peer \(peer.number) still fetches \(peer.wantedFiles)")
             }
             for id in files {
                 guard let file = try peer.attachments.file(id) else {
-                    throw Violation(description: "peer \(peer.number) has no \(id)")
+                    throw Violation(description: "peer \(peer.number) lacks file \(id)")
                 }
-                // Each chunk is held against its hash, which the id proves.
+                // Reading verifies each chunk against its hash, which the id covers.
                 for chunk in 0..<file.chunkCount { _ = try file.read(chunk) }
             }
         }

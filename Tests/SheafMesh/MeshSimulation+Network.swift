@@ -3,7 +3,7 @@ import SheafBytes
 import SheafSync
 import SheafTestSupport
 
-/// What lies between peers, and what their hosts want done.
+/// The simulated network between peers, and the effects of their replicators.
 extension MeshSimulation {
     func connect(_ left: Int, _ right: Int) throws {
         let pair = pairs.firstIndex { $0 == (left, right) } ?? 0
@@ -21,7 +21,7 @@ extension MeshSimulation {
         wires[wireCount] = wire
         for end in wire.ends {
             let other = peers[left + right - end]
-            // Who is not to be trusted does not care for what it may write, mostly.
+            // A malicious peer mostly ignores its rights.
             let isLawless = peers[end].isStranger && random.chance(1, in: 4)
             peers[end].host.connect(
                 wire.number, expecting: other.key, rights: other.rights,
@@ -45,7 +45,7 @@ extension MeshSimulation {
         return wire
     }
 
-    /// Does what a host wants done.
+    /// Performs the effects of a peer's replicator.
     func perform(_ peer: MeshPeer) throws {
         for effect in peer.host.takeEffects() {
             switch effect {
@@ -60,7 +60,7 @@ extension MeshSimulation {
             case .write(let job):
                 jobCount += 1
                 jobs[jobCount] = job
-                // Somebody else may be writing.
+                // Another writer may delay the transaction.
                 let time = random.chance(1, in: 4) ? delay(30) : now
                 agenda.add(
                     .write(peer: peer.number, life: peer.life, job: jobCount), at: time)
@@ -76,7 +76,7 @@ extension MeshSimulation {
         serveSoon(peer)
     }
 
-    /// Nobody ends a connection because of something that is wrong, unless something was.
+    /// Checks that a peer closes a connection for an error only if one was injected.
     private func check(_ farewell: Farewell, of peer: MeshPeer, on wire: MeshWire) throws {
         report.farewells["\(farewell.code)", default: 0] += 1
         let isAmongHonest = wire.mangler == nil
@@ -88,11 +88,11 @@ extension MeshSimulation {
             case .protocolBroken: wire.isSpoiled || !isAmongHonest
             case .refused: !isAmongHonest
             case .limit, .version, .database: !isAmongHonest
-            // Who is not to be trusted may say that his store has failed.
+            // A malicious peer may send the close reason of a failed store.
             case .forgotten: !isAmongHonest || !restored.isEmpty
             case .failed: !isAmongHonest && !farewell.text.contains("store")
             }
-        // The other side has said why it ends the connection, and so this one ends it, too.
+        // A peer closes with the reason that it received from the other side.
         guard isRight || wire.farewell == farewell else {
             throw Violation(
                 description: "peer \(peer.number) ends the connection with \(wire.ends): "
@@ -101,7 +101,7 @@ extension MeshSimulation {
         wire.farewell = farewell
     }
 
-    /// Has a host go on with what it does between messages.
+    /// Schedules a tick if the replicator has unfinished work.
     private func serveSoon(_ peer: MeshPeer) {
         guard !peer.isServing, let deadline = peer.host.deadline, deadline <= now else { return }
         peer.isServing = true
@@ -110,7 +110,7 @@ extension MeshSimulation {
 
     private func note(_ bytes: [UInt8]) {
         report.bytes += bytes.count
-        // Whether something is said but that somebody is there.
+        // Pings and pongs do not count as data.
         let type = bytes.count > 8 ? FrameType(rawValue: bytes[8]) : nil
         if type != .ping, type != .pong { report.frames += 1 }
         if peers.last?.isStranger ?? false { heard.note(bytes) }
@@ -129,7 +129,7 @@ extension MeshSimulation {
         send(mangled, on: wire, to: end)
     }
 
-    /// Nothing is told that is not for the other side, or that a power cut could take back.
+    /// Checks that sent bytes have no hidden document, and no commit that is not durable.
     private func scan(
         _ bytes: [UInt8], on wire: MeshWire, from peer: MeshPeer, to end: Int
     ) throws {
@@ -137,26 +137,26 @@ extension MeshSimulation {
         if wire.scanners[end]?.allowed != nil { report.scanned += 1 }
         if let mark = try wire.scanners[end]?.read(bytes) {
             throw Violation(
-                description: "peer \(peer.number) tells peer \(wire.ends[end]) of a document "
-                    + "that is for \(mark)")
+                description: "peer \(peer.number) sends peer \(wire.ends[end]) a document "
+                    + "that is hidden: \(mark)")
         }
-        // Steps for peers with limited rights have numbers of their own.
+        // Batches for peers with limited rights are numbered separately.
         guard peers[wire.ends[end]].rights == nil else { return }
-        let told = wire.scanners[end]?.lastCommit ?? 0
-        guard told <= peer.durableCommit else {
+        let sent = wire.scanners[end]?.lastCommit ?? 0
+        guard sent <= peer.durableCommit else {
             throw Violation(
-                description: "peer \(peer.number) tells of its commit \(told), and only "
-                    + "\(peer.durableCommit) are on its disk")
+                description: "peer \(peer.number) sends its commit \(sent), and only "
+                    + "\(peer.durableCommit) is durable")
         }
     }
 
-    /// What nobody reads waits, until it is too much and the connection ends.
+    /// Counts bytes that the other side does not read, and cuts the connection above a limit.
     private func neglect(_ bytes: [UInt8], on wire: MeshWire) {
         wire.neglected += bytes.count
         if wire.neglected > 8 << 20 { cut(wire) }
     }
 
-    /// Sends bytes on their way, in pieces that stay in their order.
+    /// Schedules the arrival of bytes in order, split into chunks of random length.
     private func send(_ bytes: [UInt8], on wire: MeshWire, to end: Int) {
         guard !wire.isLost[end] else { return }
         var rest = bytes[...]
@@ -175,20 +175,20 @@ extension MeshSimulation {
             }
             agenda.add(
                 .arrive(wire: wire.number, end: end, piece), at: wire.lastArrival[end])
-            // Who stays subscribed goes on where it was, again and again.
+            // With constant subscriptions, frequent cuts make the peers resume from their cursors.
             let cuts = plan.staysSubscribed ? 40 : 400
             if isUnruly, network.chance(1, in: cuts) { return cut(wire) }
         }
     }
 
-    /// Breaks a connection: what is on its way is lost.
+    /// Drops a connection; bytes in transit are lost.
     func cut(_ wire: MeshWire) {
         guard wire.isOpen else { return }
         wire.isOpen = false
         for end in 0...1 { agenda.add(.broken(wire: wire.number, end: end), at: now + 1) }
     }
 
-    /// Ends a connection behind what is on its way.
+    /// Ends a connection after the bytes in transit have arrived.
     private func hangUp(_ wire: MeshWire) {
         let time = wire.lastArrival.max() ?? now
         for end in 0...1 {
@@ -198,7 +198,7 @@ extension MeshSimulation {
 
     // MARK: One direction
 
-    /// What goes one way is held for a while, or is lost until somebody notices.
+    /// Delays one direction of a connection, or loses its bytes until a timeout.
     func partitionOneWay() {
         let open = wires.values.filter(\.isOpen).sorted { $0.number < $1.number }
         guard !open.isEmpty else { return }
@@ -206,14 +206,14 @@ extension MeshSimulation {
         let until = now + UInt64(1 + random.below(120)) * Self.second
         wire.isHeld = true
         if random.chance(1, in: 2) {
-            // Bytes that are behind others do not arrive before them.
+            // Later bytes do not arrive before earlier ones.
             wire.lastArrival[end] = max(wire.lastArrival[end], until)
         } else {
             wire.isLost[end] = true
         }
     }
 
-    /// Connections that stand still in one direction end, and others are made.
+    /// Cuts connections with a delayed or lossy direction, so that new ones replace them.
     func healWires() {
         for wire in wires.values.sorted(by: { $0.number < $1.number }) where wire.isHeld {
             cut(wire)

@@ -1,9 +1,9 @@
 import Sheaf
 import SheafDocument
 
-/// What peers of a mesh know of each other.
+/// Presence in a mesh.
 extension MeshSimulation {
-    /// A peer says something else of itself.
+    /// Publishes new metadata of a peer.
     func describe(_ peer: MeshPeer) throws {
         let metadata: Value = .object(["said": .integer(Int64(now / 1_000_000))])
         peer.metadata = Array(metadata.json.utf8)
@@ -11,8 +11,7 @@ extension MeshSimulation {
         try perform(peer)
     }
 
-    /// Everybody who is to be trusted knows all whom connections lead to, as they are; the others are gone by
-    /// now, and what they said with them.
+    /// Checks that each honest peer knows all reachable peers, and no malicious one.
     func checkPresence() throws {
         let wanted = Set(pairs.map { Set([$0, $1]) }).filter { pair in
             !pair.contains { peers[$0].isStranger }

@@ -5,9 +5,9 @@ import SheafQuery
 import SheafSync
 import SheafTestSupport
 
-/// Documents that are not for everybody, and what has to hold of all documents.
+/// Documents with restricted readers, and the invariants of all documents.
 extension MeshSimulation {
-    /// Writes a document that says in its text who may have it.
+    /// Writes a document whose text has a mark with its permitted reader.
     func writeMarked(_ peer: MeshPeer) throws {
         switch random.below(4) {
         case 0: try writeDraft(peer)
@@ -17,7 +17,7 @@ extension MeshSimulation {
         }
     }
 
-    /// What is drafted here goes to nobody: who has rights must not write it, and who has none does not.
+    /// Writes a draft, which no other peer accepts; only peers with limited rights write drafts.
     private func writeDraft(_ peer: MeshPeer) throws {
         guard peer.rights != nil else { return }
         let text = Value.string("\(MarkScanner.mark("draft")) by \(peer.number)")
@@ -29,7 +29,7 @@ extension MeshSimulation {
             ], on: peer)
     }
 
-    /// Whose secret it is never changes.
+    /// Writes a secret, whose owner never changes.
     private func writeSecret(_ peer: MeshPeer) throws {
         guard !peer.isStranger else { return }
         var owner = ["all", "nobody"][random.below(2)]
@@ -48,9 +48,9 @@ extension MeshSimulation {
         try commit([DocumentChange("secrets", id, action)], on: peer)
     }
 
-    /// Whose title it is changes, also while somebody writes it who has not heard of that.
+    /// Writes a title, whose owner changes, also concurrently with writes of the former owner.
     ///
-    /// So what is written may not come to others, and nobody is let go of for that.
+    /// So a write may be refused, and no connection ends because of that.
     private func writeTitle(_ peer: MeshPeer) throws {
         guard !peer.isStranger else { return }
         let id = Value.string("t\(random.below(4))")
@@ -66,10 +66,11 @@ extension MeshSimulation {
         try commit([DocumentChange("titles", id, action)], on: peer)
     }
 
-    /// A paper can be seen while its level is low.
+    /// Writes a paper, which is readable while its level is low.
     ///
-    /// It has one writer, so it has no values of concurrent writes, which are sent with a document. The repair of a clock
-    /// writes it too: where clocks are wrong, each paper is always readable, or never.
+    /// It has one writer, so it has no values of concurrent writes, which are sent with a document.
+    /// The repair of a clock writes it too: in meshes with wrong clocks, each paper is always
+    /// readable, or never.
     private func writePaper(_ peer: MeshPeer) throws {
         guard peer.rights == nil, !restored.contains(peer.number) else { return }
         let number = random.below(3)
@@ -93,7 +94,7 @@ extension MeshSimulation {
         try commit([DocumentChange("papers", id, action)], on: peer)
     }
 
-    /// What somebody writes who is not to be trusted: mostly what it may.
+    /// Writes as a malicious peer, mostly within its rights.
     func scrawl(_ peer: MeshPeer) throws {
         let id = Value.string("x\(random.below(12))")
         var changes = [
@@ -120,9 +121,9 @@ extension MeshSimulation {
         try commit(changes, on: peer)
     }
 
-    // MARK: What has to hold
+    // MARK: Invariants
 
-    /// What has to hold of what a peer has, at any time.
+    /// Checks the invariants of one peer that hold at any time.
     func check(_ peer: MeshPeer) throws {
         guard !peer.isStranger else { return }
         try checkGroups(of: peer)
@@ -130,7 +131,7 @@ extension MeshSimulation {
         if plan.hasWrongClocks { try checkTimes(of: peer) }
     }
 
-    /// A peer has nothing that is not for it, and nothing that its author could not write here.
+    /// Checks that a peer has no hidden document, and none written without rights.
     private func checkMarks(of peer: MeshPeer) throws {
         var allowed: Set<String> = ["nobody"]
         for other in peers { allowed.insert("me\(other.number)") }
@@ -141,17 +142,17 @@ extension MeshSimulation {
             guard let mark = scanner.mark(in: address.id + bytes) else { continue }
             throw Violation(
                 description: "peer \(peer.number) has a document of \(address.collection) that is "
-                    + "for \(mark)")
+                    + "hidden: \(mark)")
         }
         let painted = try peer.contents(matching: [
             "SELECT * FROM cars WHERE color = 'painted over'"
         ])
         guard painted.isEmpty else {
-            throw Violation(description: "peer \(peer.number) has cars that were painted over")
+            throw Violation(description: "peer \(peer.number) has cars written without rights")
         }
     }
 
-    /// All peers have the same documents, byte by byte, of those that they may see.
+    /// Checks that all peers have the same bytes of the documents that they may read.
     func checkAgreement() throws {
         for peer in honest { try check(peer) }
         for peer in honest.dropFirst() {
@@ -171,16 +172,16 @@ extension MeshSimulation {
         let survey = peer.host.surveys().first { $0.key.bytes == other.key }
         let refused = Set(
             (survey?.refused ?? []).map { "\($0.collection) \($0.documentID.json)" })
-        // No peer subscribes to drafts; a peer that may read everything receives all titles of others.
+        // No peer subscribes to drafts; a peer that may read everything receives all titles.
         var texts = ["SELECT * FROM drafts"]
         if rights.read["titles"] == "true" { texts.append("SELECT * FROM titles") }
         let (here, there) = (
             try peer.contents(matching: texts), try other.contents(matching: texts)
         )
         for (address, bytes) in here where there[address] != bytes {
-            // A title that was deleted there is hidden: nothing of it can be read.
+            // A deleted title is hidden from the peer, so its refusal is not reported.
             guard address.collection == "drafts" || there[address] != nil else { continue }
-            // The peer may not pass on writes that it received from other peers.
+            // Refusals of writes received from other peers are not reported.
             let vector = try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
                 try EncodedDocument(bytes).vector()
             }
@@ -189,8 +190,8 @@ extension MeshSimulation {
             let name = "\(address.collection) \(try DocumentID.id(of: address.id).json)"
             guard !refused.contains(name) else { continue }
             throw Violation(
-                description: "peer \(peer.number) has \(name) in a state that peer "
-                    + "\(other.number) does not take, and does not know that")
+                description: "peer \(peer.number) does not know that its state of \(name) is "
+                    + "refused by peer \(other.number)")
         }
     }
 
@@ -201,21 +202,21 @@ extension MeshSimulation {
                 let found = try peer.contents(matching: ["SELECT * FROM \(collection)"])
                 guard found.isEmpty else {
                     throw Violation(
-                        description: "peer \(peer.number) has documents of \(collection), and may "
-                            + "not see them")
+                        description: "peer \(peer.number) has documents of \(collection), which "
+                            + "it may not read")
                 }
                 return
             }
             rule = condition
         }
-        // Who may see everything is the first of all, since others depend on it.
+        // Peer 0 may read everything, because other peers depend on it.
         let text = "SELECT * FROM \(collection) WHERE \(rule)"
         let first = try peers[0].contents(matching: [text])
         let other = try peer.contents(matching: [text])
-        // Who was put back to an older state may have written to what it had deleted: its owner is gone then,
-        // and with it the right to write it.
+        // A rolled-back peer may write to a document that it had deleted: the owner is lost then,
+        // and with it the right to write the document.
         if rule.contains("owner"), restored.contains(peer.number), peer.rights != nil { return }
-        // What it may not write it cannot give back to others who have lost it, nor have them forget it.
+        // A peer cannot restore or delete documents at other peers that it may not write.
         var (keys, writable) = (Set<DocumentAddress>(), rule)
         if let rights = peer.rights { writable = rights.write[collection] ?? "false" }
         let written = "SELECT * FROM \(collection) WHERE \(writable)"
@@ -223,11 +224,11 @@ extension MeshSimulation {
             keys = Set(try peers[0].contents(matching: [written]).keys)
             keys.formUnion(try peer.contents(matching: [written]).keys)
         }
-        // Whoever took away what he had deleted has forgotten that, too.
+        // A peer that evicted a tombstone has lost the deletion.
         if restored.isEmpty { keys.formUnion(Set(first.keys).subtracting(evicted)) }
         for address in keys where first[address] != other[address] {
             throw Violation(
-                description: "peers 0 and \(peer.number) do not agree on \(collection) "
+                description: "peers 0 and \(peer.number) disagree on \(collection) "
                     + "\(address.id), where \(rule): \(describe(first[address])) and "
                     + "\(describe(other[address]))")
         }

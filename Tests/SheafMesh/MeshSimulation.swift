@@ -5,15 +5,16 @@ import SheafStorage
 import SheafSync
 import SheafTestSupport
 
-/// Some peers on simulated disks and a simulated network, from one seed: they write, crash, lose their
-/// connections, and have to agree once it is quiet.
+/// A simulated mesh from one seed: peers on simulated disks and a simulated network.
+///
+/// The peers write, crash and lose connections, and must agree once the faults end.
 package final class MeshSimulation {
-    /// What was wrong.
+    /// A violated invariant.
     package struct Violation: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// How much was done.
+    /// Counts of a run.
     package struct Report: Sendable {
         package var virtualSeconds: UInt64 = 0
         package var commits = 0
@@ -24,11 +25,11 @@ package final class MeshSimulation {
         package var events = 0
         package var files = 0
         package var fetches = 0
-        /// What those said who are not to be trusted, that was not so.
+        /// Number of false frames of malicious peers.
         package var lies = 0
-        /// How often a connection was ended, by the name of the reason.
+        /// Number of closed connections, by close code.
         package var farewells: [String: Int] = [:]
-        /// How many frames were looked through for what somebody must not see.
+        /// Number of frames scanned for hidden documents.
         package var scanned = 0
 
         package init() {}
@@ -46,38 +47,38 @@ package final class MeshSimulation {
     var jobs: [Int: WriteJob] = [:]
     var jobCount = 0
     let plan: MeshPlan
-    /// Who can be connected with whom.
+    /// The pairs of peers that can be connected.
     var pairs: [(Int, Int)] { plan.pairs }
-    /// What anybody has said, for those who say it again.
+    /// Recorded frames, for replay by malicious peers.
     var heard = HeardFrames()
-    /// Whether those who are not to be trusted are still there.
+    /// Whether malicious peers still take part.
     private(set) var hasStrangers = true
-    /// Pairs that cannot reach each other for now, and until when.
+    /// The times at which partitions of pairs end, by pair.
     var partitions: [Int: UInt64] = [:]
     /// Whether peers still write, crash, and lose connections.
     private(set) var isUnruly = true
-    /// Backups of disks.
+    /// Backups of disks, by peer.
     var backups: [Int: SimulatedVolume] = [:]
     var transactions: [Int: Int64] = [:]
-    /// Those whose disk was put back to an older state.
+    /// Numbers of the peers whose disk was rolled back.
     var restored: Set<Int> = []
     /// Numbers of the peers whose clock was repaired.
     var repaired: Set<Int> = []
-    /// How many documents were written that soon go again.
+    /// Number of inserted short-lived documents.
     var passing = 0
-    /// Documents of `cars` that somebody has taken away for himself.
+    /// Documents of `cars` that a peer has evicted.
     var evicted: Set<DocumentAddress> = []
-    /// What is done with files, drawn by itself; none where nobody has any.
+    /// The random numbers for actions on files, or nil in a mesh without files.
     var fileRandom: SeededRandom?
-    /// All files that were added, and where.
+    /// All added files.
     var files: [AttachmentID] = []
     package internal(set) var report = Report()
-    /// The document of `cars` whose changes are told, and by whom.
+    /// The document whose changes are printed, as `id` of `cars` or as `collection/id`.
     package var watched: String?
     package var tell: (String) -> Void = { _ in }
     private var lastSeen: [Int: String] = [:]
 
-    /// The mesh of a seed, with files or without.
+    /// Creates the mesh of a seed, with files or without.
     package init(seed: UInt64, sharesFiles: Bool = false) throws {
         if sharesFiles { fileRandom = SeededRandom(seed: seed, "files") }
         self.seed = seed
@@ -91,10 +92,10 @@ package final class MeshSimulation {
         }
     }
 
-    /// All but those who are not to be trusted.
+    /// All peers but the malicious ones.
     var honest: [MeshPeer] { peers.filter { !$0.isStranger } }
 
-    /// Lives through the unruly time, and then waits for silence.
+    /// Runs the mesh with faults, and then without, until no more data is sent.
     package func run() throws {
         do {
             try live()
@@ -130,7 +131,7 @@ package final class MeshSimulation {
         if try revertRepairs() { try run(until: now + 60 * Self.second) }
         try checkAgreement()
         try dismissStrangers()
-        // What one of them takes away comes back, for it is wanted.
+        // The document that a peer evicts comes back, because the peer subscribes to it.
         try evict(honest[random.below(honest.count)])
         try run(until: now + 60 * Self.second)
         try checkAgreement()
@@ -138,13 +139,13 @@ package final class MeshSimulation {
         let data = report.frames
         try run(until: now + 60 * Self.second)
         guard report.frames == data else {
-            throw Violation(description: "\(report.frames - data) frames of data in silence")
+            throw Violation(description: "\(report.frames - data) frames of data after convergence")
         }
         try checkAgreement()
         try checkPresence()
     }
 
-    /// Those who are not to be trusted go for good.
+    /// Disconnects the malicious peers permanently.
     private func dismissStrangers() throws {
         hasStrangers = false
         for peer in peers where peer.isStranger { cutAll(of: peer) }
@@ -157,7 +158,7 @@ package final class MeshSimulation {
 
     func drawSubscriptions() -> [String] {
         if plan.staysSubscribed { return Self.everything }
-        // Groups are always wanted as a whole: what is written of one at a time is seen at a time.
+        // All peers subscribe to all groups, so that each transaction becomes visible atomically.
         let cars = [
             "SELECT * FROM cars", "SELECT * FROM cars WHERE color = 'red'",
             "SELECT * FROM cars WHERE n > 50", "SELECT * FROM cars WHERE _id = 'c3'",
@@ -198,7 +199,7 @@ package final class MeshSimulation {
             lastSeen[peer.number] = seen
             tell(
                 "\(now / 1_000_000) ms, clock \(peer.wall), peer \(peer.number): \(seen), "
-                    + "wants \(peer.subscriptions), "
+                    + "subscribes to \(peer.subscriptions), "
                     + "may \(peer.rights.map { "\($0)" } ?? "do everything")")
         }
     }
@@ -215,10 +216,10 @@ package final class MeshSimulation {
             guard let wire = wires[number], wire.isOpen else { return }
             let peer = peers[wire.ends[end]]
             guard peer.life == wire.lives[end] else { return }
-            let isNews = !bytes.isEmpty
+            let hasBytes = !bytes.isEmpty
             wire.unread[end] += bytes
-            // A busy peer reads several frames at once.
-            if isNews, network.chance(1, in: 5) {
+            // A busy peer reads several frames together.
+            if hasBytes, network.chance(1, in: 5) {
                 let time = now + UInt64(1 + network.below(60)) * 1_000_000
                 return agenda.add(.arrive(wire: number, end: end, []), at: time)
             }
@@ -231,7 +232,7 @@ package final class MeshSimulation {
             guard let wire = wires[number] else { return }
             let peer = peers[wire.ends[end]]
             if peer.life == wire.lives[end] {
-                // What came before the end of an orderly connection is read.
+                // Bytes before an orderly end are still read.
                 let read = wire.isOpen ? wire.unread[end] : []
                 if !read.isEmpty {
                     read.withUnsafeBytes { peer.host.receive($0, on: number, at: now) }
@@ -280,11 +281,11 @@ package final class MeshSimulation {
         }
     }
 
-    /// Makes what was written durable, some time soon.
+    /// Schedules a flush.
     func flushSoon(_ peer: MeshPeer) {
         guard !peer.isFlushing else { return }
         peer.isFlushing = true
-        // Disks are slow now and then.
+        // Some flushes are slow.
         let time = delay(random.chance(1, in: 12) ? 2_000 : 20)
         agenda.add(.flush(peer: peer.number, life: peer.life), at: time)
     }
@@ -292,7 +293,7 @@ package final class MeshSimulation {
 }
 
 extension MeshSimulation.Report {
-    /// Adds what another mesh did.
+    /// Adds the counts of another mesh.
     package mutating func add(_ other: Self) {
         virtualSeconds += other.virtualSeconds
         commits += other.commits

@@ -1,30 +1,30 @@
 import SheafSync
 import SheafTestSupport
 
-/// A connection between two peers: bytes in order, in pieces of any length, until it breaks.
+/// A connection between two peers: bytes in order, in chunks of any length, until it is cut.
 final class MeshWire {
     let number: UInt64
     let ends: [Int]
-    /// The lives of the ends at which it was made.
+    /// The lives of the two peers when they connected.
     let lives: [Int]
     var isOpen = true
-    /// When the last piece arrives at each end: bytes stay in their order.
+    /// The arrival times of the last chunks at each end, which keep the bytes in order.
     var lastArrival: [UInt64] = [0, 0]
-    /// Whether all that goes to each end is lost from now on.
+    /// Whether all later bytes to each end are lost.
     var isLost = [false, false]
-    /// Whether something was held or lost in one direction.
+    /// Whether bytes were delayed or lost in one direction.
     var isHeld = false
-    /// Whether bytes were changed on their way.
+    /// Whether bytes were corrupted in transit.
     var isSpoiled = false
-    /// Why one side has ended it.
+    /// The reason for which one side closed the connection.
     var farewell: Farewell?
-    /// What looks at what goes to each end, where that may not see everything.
+    /// The scanners of the bytes to each end, if that has limited rights.
     var scanners: [MarkScanner?] = [nil, nil]
-    /// What becomes of what the second end says, where that is not to be trusted.
+    /// The mangler of the second end's bytes, if that is malicious.
     var mangler: Mangler?
-    /// What has arrived at each end and is read together with the next bytes.
+    /// Bytes that have arrived at each end, and are read together with the next ones.
     var unread: [[UInt8]] = [[], []]
-    /// How many bytes wait for somebody who does not read.
+    /// Number of bytes sent to a peer that does not read.
     var neglected = 0
 
     init(_ number: UInt64, _ ends: [Int], _ lives: [Int]) {
@@ -34,7 +34,7 @@ final class MeshWire {
     }
 }
 
-/// What happens, and when.
+/// A scheduled event.
 struct MeshEvent {
     enum Kind {
         case arrive(wire: UInt64, end: Int, [UInt8])
@@ -53,7 +53,7 @@ struct MeshEvent {
     let kind: Kind
 }
 
-/// Events in the order of their times.
+/// A queue of events, ordered by time.
 struct MeshAgenda {
     private var heap: [MeshEvent] = []
     private var count: UInt64 = 0

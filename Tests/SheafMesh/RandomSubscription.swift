@@ -1,12 +1,14 @@
 import SheafDocument
 import SheafTestSupport
 
-/// Random subscriptions of cars: every form of condition that could ask for a number, a word, an id or a count.
+/// A generator of subscriptions to cars.
+///
+/// The conditions have all forms that could reveal a number, a word, an id or a count.
 struct RandomSubscription {
     var random: SeededRandom
-    /// How many of ten subscriptions have ORDER BY and LIMIT.
+    /// Number of subscriptions in ten with ORDER BY and LIMIT.
     var rankedInTen = 3
-    /// Whether conditions name `arguments`.
+    /// Whether conditions refer to `arguments`.
     var hasArguments = false
     static let arguments: Object = [
         "pin": 4_711, "word": "secret", "ids": ["h0", "k1", "v1"], "pattern": "s%",
@@ -77,7 +79,7 @@ struct RandomSubscription {
         }
     }
 
-    /// Conditions with the rarer operators and functions.
+    /// Returns a condition with one of the rarer operators and functions.
     private mutating func otherForm() -> String {
         if hasArguments, random.chance(1, in: 3) {
             return [

@@ -1,7 +1,9 @@
 package import Sheaf
 import Synchronization
 
-/// A transport whose connections have rights: those of the peers that connect, and the own ones at the other end.
+/// A transport whose connections have limited rights at both ends.
+///
+/// `rights` limits the peers that connect, and `own` are this peer's rights at the other end.
 package final class RightsTransport: PeerTransport {
     private let base: any PeerTransport
     private let host: Host

@@ -5,15 +5,17 @@ import SheafQuery
 package import SheafStorage
 import SheafSync
 
-/// What somebody can make a peer keep who says as much as he may, and never what would let it go.
+/// Attacks by a remote peer that make a peer use as much memory as possible.
+///
+/// The attacker sends up to the limits, and never the frames that would release the memory.
 package enum StrangerMemory {
-    /// Ways to say much.
+    /// The kinds of attacks.
     package enum Flood: String, CaseIterable, Sendable {
         case manyDocuments, longDocuments, longSteps, wishes, announcements, ranges, subscriptions,
             files
     }
 
-    /// Lets a stranger say so many frames to a peer on a disk; returns why the peer has ended it.
+    /// Runs up to `frames` attack steps on a peer in `volume`; returns its close reason, or nil.
     package static func run(_ flood: Flood, in volume: any Volume, frames: Int) throws -> String? {
         let scene = try FloodScene(flood, volume)
         var number = 0
@@ -25,13 +27,13 @@ package enum StrangerMemory {
     }
 }
 
-/// A peer without a thread, and somebody who never ends.
+/// A peer without a thread, and an attacker that never finishes.
 private final class FloodScene {
     private let flood: StrangerMemory.Flood
     private let queries: QueryEngine
     private let host: SyncHost
     private var frames = FrameWriter()
-    /// Of each kind one frame: what is built must not be counted.
+    /// The frame sent repeatedly; building it each time would count as memory of the peer.
     private var segment: [UInt8] = []
     private var reader = FrameReader(limit: SyncLimits.frameLength)
     private var questions: [RangeQuestion] = []
@@ -58,10 +60,10 @@ private final class FloodScene {
         if [.manyDocuments, .longDocuments, .longSteps].contains(flood) {
             segment = try Self.segment(flood)
         }
-        let told = flood == .ranges ? 1_000_000 : 0
+        let versionCount = flood == .ranges ? 1_000_000 : 0
         teller = RangeTeller(
             VersionList(
-                sorted: (0..<told).map { index in
+                sorted: (0..<versionCount).map { index in
                     DocumentVersion(id: Self.address(index).bytes, version: 7)
                 }))
         if flood == .ranges {
@@ -120,7 +122,7 @@ private final class FloodScene {
         }
     }
 
-    /// Documents of a step that does not end; what they are called does not matter before that.
+    /// Returns documents of a batch that does not end; their names are not resolved before its end.
     private static func segment(_ flood: StrangerMemory.Flood) throws -> [UInt8] {
         let isLong = flood != .manyDocuments
         let document = try Insertion.initial(

@@ -6,9 +6,9 @@ import SheafStorage
 import SheafSync
 import SheafTestSupport
 
-/// One of two worlds that have the same peers, clocks and seeds: a few hosts, message by message.
+/// One of two simulations with the same peers, clocks and seeds, delivered message by message.
 final class TwinWorld {
-    /// A peer without a thread, whose history goes back to its first commit.
+    /// A peer without a thread that retains all history.
     final class Node: HostNode {
         package let key: [UInt8]
         let clock = FakeClock()
@@ -78,10 +78,10 @@ final class TwinWorld {
     private var wires: [UInt64: [Int]] = [:]
     private var queue: [(wire: UInt64, to: Int, bytes: [UInt8])] = []
     private var jobs: [(node: Int, job: WriteJob)] = []
-    /// The frames that go to this node are kept.
+    /// The number of the node whose received frames are recorded.
     private let watched: Int
     private var received: [[UInt8]] = []
-    /// The number for the end of a wire that is no node.
+    /// The number of a connection end that is no node.
     static let outside = -1
 
     init(_ count: Int, watching watched: Int) throws {
@@ -89,7 +89,7 @@ final class TwinWorld {
         self.watched = watched
     }
 
-    /// The frames that have come since the last call.
+    /// Returns the recorded frames since the last call.
     func takeReceived() -> [[UInt8]] {
         defer { received = [] }
         return received
@@ -97,7 +97,7 @@ final class TwinWorld {
 
     // MARK: Connections
 
-    /// Connects two nodes; the right one may have limited rights on the left one, and know them if `isTold`.
+    /// Connects two nodes; the right one may have limited rights, and `sendsRights` informs it.
     func connect(
         _ wire: UInt64, _ left: Int, _ right: Int, rightsOfRight: PeerRights?, isTold: Bool = true
     ) throws {
@@ -108,14 +108,14 @@ final class TwinWorld {
         try perform(right)
     }
 
-    /// Connects the first node to an end outside the world, which exchanges frames by itself.
+    /// Connects node 0 to an end outside the simulation, which sends frames with `receive(_:on:)`.
     func connectOutside(_ wire: UInt64, rights: PeerRights) throws {
         wires[wire] = [0, Self.outside]
         nodes[0].host.connect(wire, rights: rights, at: now)
         try perform(0)
     }
 
-    /// Delivers a frame from outside to the first node.
+    /// Delivers a frame from outside to node 0.
     func receive(_ bytes: [UInt8], on wire: UInt64) throws {
         guard wires[wire] != nil else { return }
         bytes.withUnsafeBytes { nodes[0].host.receive($0, on: wire, at: now) }
@@ -146,13 +146,15 @@ final class TwinWorld {
         }
     }
 
-    /// Delivers all messages; those of the watched node first, so that others do not change their order.
+    /// Delivers all messages.
+    ///
+    /// Messages of the watched node are first, so that other messages do not change their order.
     func run() throws {
         var steps = 0
         while try step() {
             steps += 1
             guard steps < 20_000 else {
-                throw TwoWorlds.Difference(description: "peers that never come to rest")
+                throw TwoWorlds.Difference(description: "peers never run out of work")
             }
         }
     }
@@ -168,18 +170,18 @@ final class TwinWorld {
         return try deliver(isWatched: false)
     }
 
-    /// Delivers a message, or has one written, on a connection of the watched node or on another one.
+    /// Delivers one message, or writes one batch, on connections with or without the watched node.
     private func deliver(isWatched: Bool) throws -> Bool {
-        func isMeant(_ wire: UInt64) -> Bool {
+        func isSelected(_ wire: UInt64) -> Bool {
             (wires[wire]?.contains(watched) ?? isWatched) == isWatched
         }
-        if let index = queue.firstIndex(where: { isMeant($0.wire) }) {
+        if let index = queue.firstIndex(where: { isSelected($0.wire) }) {
             let (wire, end, bytes) = queue.remove(at: index)
             bytes.withUnsafeBytes { nodes[end].host.receive($0, on: wire, at: now) }
             try perform(end)
             return true
         }
-        if let index = jobs.firstIndex(where: { isMeant($0.job.link) }) {
+        if let index = jobs.firstIndex(where: { isSelected($0.job.link) }) {
             let (number, job) = jobs.remove(at: index)
             try nodes[number].write(job)
             try perform(number)

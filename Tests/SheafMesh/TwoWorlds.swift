@@ -4,18 +4,20 @@ import SheafStorage
 import SheafSync
 import SheafTestSupport
 
-/// Two worlds that differ only in documents that one peer may not read: every frame that it receives has to be
-/// the same in both.
+/// Two simulations that differ only in documents that one peer may not read.
 ///
-/// Peer 0 serves peer 1, which may read and write red cars, and sometimes write green ones that it may not read;
-/// peer 2 has all rights and sends documents to peer 0. The second world also has blue and green cars, and boats, that
-/// are written and deleted, and never were red. Sometimes peer 1 does not know its rights, and sends forbidden writes.
+/// Every frame that this peer receives must be equal in both.
+///
+/// Peer 0 serves peer 1, which may read and write red cars, and sometimes may write green ones
+/// without reading them; peer 2 has all rights and sends documents to peer 0. The second simulation
+/// also has blue and green cars, and boats, which are written and deleted, and were never red. In
+/// some runs peer 1 does not know its rights, and sends forbidden writes.
 package final class TwoWorlds {
     package struct Difference: Error, CustomStringConvertible {
         package let description: String
     }
 
-    /// Counts of what was done, for people.
+    /// Counts of a run.
     package struct Report: Sendable {
         package var actions = 0
         package var frames = 0
@@ -67,13 +69,13 @@ package final class TwoWorlds {
                     world.nodes[number].subscriptions(all))
             }
         }
-        // Documents that stay hidden, under ids that the peer will try.
+        // Hidden documents that are never deleted, under ids that the peer tries later.
         try hide("hidden cars that stay", on: 0) { _ in
             (0..<4).map {
                 Self.insert("k\($0)", ["color": "blue", "pin": 4_711, "word": "secret"])
             }
         }
-        // Green cars that stay, and cars that are deleted, under other ids that the peer will try.
+        // Green cars, and deleted cars, under other ids that the peer tries later.
         try hide("green cars", on: 0) { _ in
             (0..<4).map { Self.insert("g\($0)", ["color": "green", "n": 5, "pin": 4_711]) }
         }
@@ -87,7 +89,7 @@ package final class TwoWorlds {
         try connect(0, 1, rights: rights)
         for _ in 0..<actions {
             report.actions += 1
-            // Each action has a millisecond of its own: stamps count the writes within one.
+            // Each action has its own millisecond: stamps count the writes within one.
             let pause = UInt64(20 + random.below(3) * 400)
             try each { try $0.advance(milliseconds: pause) }
             try settle()
@@ -100,13 +102,13 @@ package final class TwoWorlds {
         }
     }
 
-    // MARK: Both worlds
+    // MARK: Both simulations
 
     private func each(_ body: (TwinWorld) throws -> Void) throws {
         for world in worlds { try body(world) }
     }
 
-    /// Lets both come to rest, and compares what the peer has received.
+    /// Runs both until they have no work, and compares the frames that the peer has received.
     private func settle() throws {
         try each { try $0.run() }
         let frames = worlds.map { $0.takeReceived() }
@@ -121,10 +123,11 @@ package final class TwoWorlds {
                 + "\(descriptions[0]), with them \(descriptions[1])")
     }
 
-    /// The first frame that is not the same, acknowledgements by themselves; nil where all are.
+    /// Returns the index of the first frame that differs, or nil.
     ///
-    /// When an acknowledgement comes depends on what is written on the way to the disk, as all times do. The
-    /// checksum of a frame depends on those before it.
+    /// Acknowledgments are compared separately, because their position depends on other writes to
+    /// the disk. The checksum of a frame is not compared, because it depends on the frames before
+    /// it.
     static func difference(_ left: [[UInt8]], _ right: [[UInt8]]) -> Int? {
         for isAcknowledgement in [false, true] {
             let (left, right) = (
@@ -164,7 +167,7 @@ package final class TwoWorlds {
         }
     }
 
-    /// Commits in the second world only.
+    /// Commits changes in the second simulation only.
     private func hide(
         _ what: String, on number: Int, _ changes: (inout SeededRandom) -> [DocumentChange]
     ) throws {
@@ -231,7 +234,7 @@ package final class TwoWorlds {
                             .set(path: ["extra\(random.below(6))"], to: .integer(1))
                         ])))
             case 2:
-                // It may be readable for a while only.
+                // The document may become readable or unreadable.
                 let color: Value = random.chance(1, in: 2) ? "blue" : "red"
                 changes.append(
                     DocumentChange("cars", id, .edit([.set(path: ["color"], to: color)])))
@@ -283,9 +286,9 @@ package final class TwoWorlds {
         }
     }
 
-    /// Writes a hidden document as one of the two; the other one evicts it, and gets it back.
+    /// Writes a hidden document on peer 0 or 2; the other one evicts it, and receives it again.
     ///
-    /// A store that gets back what it has written itself writes as another site from then on, which shows.
+    /// A store that receives a lost write of its own draws another site, which the frames reveal.
     private func evictHidden() throws {
         let (writer, other) = random.chance(1, in: 2) ? (0, 2) : (2, 0)
         let name = "x\(passing)"
@@ -295,8 +298,7 @@ package final class TwoWorlds {
         try hide("eviction", on: other) { _ in [DocumentChange("cars", .string(name), .evict)] }
     }
 
-    /// Writes as the peer under its own ids, or those of documents that it can read; sometimes what
-    /// it may not.
+    /// Writes as the peer under its own ids or readable ones; some writes are forbidden.
     private func writeAsPeer() throws {
         let name = random.chance(1, in: 3) ? "v\(random.below(8))" : "p\(random.below(6))"
         let change: DocumentChange
@@ -317,7 +319,8 @@ package final class TwoWorlds {
     /// Writes as the peer under ids whose documents are hidden from it.
     private func tryHidden() throws {
         report.attempts += 1
-        // A red document under one of the other ids would be readable to the peer, with the writes of others.
+        // A red document under one of the other ids would be readable to the peer, with the writes
+        // of others.
         let isRed = random.chance(1, in: 3)
         let name = (isRed ? "k" : random.chance(1, in: 2) ? "g" : "t") + "\(random.below(4))"
         let change: DocumentChange
@@ -334,7 +337,7 @@ package final class TwoWorlds {
         try commit("attempt", on: 1, [change])
     }
 
-    /// The peer has documents of its own that it may not write, under hidden ids: it names them when it compares.
+    /// Inserts forbidden documents of the peer under hidden ids, which its next comparison names.
     private func nameHidden() throws {
         report.attempts += 1
         let changes = (0..<12).map { Self.insert("h\($0)", ["color": "none", "n": 5]) }
@@ -362,11 +365,11 @@ package final class TwoWorlds {
         }
     }
 
-    /// The server takes away what the peer has written, or the peer what it can read.
+    /// Evicts the peer's documents on the server, or a readable document on the peer.
     private func evict() throws {
         let isServer = random.chance(1, in: 2)
         var ids = ["p\(random.below(6))"]
-        // A store that gets back what it has written itself goes on as a site that depends on its clock.
+        // A store that receives its own lost write draws another site, which depends on its clock.
         if !isServer { ids.append("v\(random.below(8))") }
         try commit(
             "evicts", on: isServer ? 0 : 1,

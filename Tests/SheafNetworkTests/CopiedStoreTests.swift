@@ -5,12 +5,12 @@ import SheafTestSupport
 import Synchronization
 import Testing
 
-/// Two running copies of one store, which have one key.
+/// Two running copies of one store, with one key.
 struct CopiedStoreTests {
     private let directory = TemporaryDirectory()
     private let cars: Query = "SELECT * FROM cars ORDER BY _id"
 
-    /// A peer, and what its log says from warnings on.
+    /// A peer that captures its log from level warning on.
     private final class Copy: Sendable {
         let peer: Peer
         let transport: TCPTransport
@@ -35,7 +35,7 @@ struct CopiedStoreTests {
             try peer.sync.registerSubscription("SELECT * FROM cars")
         }
 
-        /// Starts the peer, and returns where it listens.
+        /// Starts the peer; returns the address it listens on.
         func start() async throws -> String {
             let addresses = AsyncStream<String>.makeStream()
             peer.presence.onTransportEvent { event in
@@ -46,7 +46,7 @@ struct CopiedStoreTests {
             return try #require(await iterator.next())
         }
 
-        /// Waits for a line of the log that has these words in it.
+        /// Waits for a log line that contains `words`.
         func warning(with words: String) async -> String? {
             for await line in log where line.contains(words) { return line }
             return nil
@@ -58,7 +58,7 @@ struct CopiedStoreTests {
                 "INSERT INTO cars DOCUMENTS (:car) ON ID CONFLICT DO UPDATE", ["car": car])
         }
 
-        /// Waits until the store has these documents, in the order of their ids.
+        /// Waits until the store has exactly these documents, ordered by ID.
         func wait(for rows: [String]) async throws {
             for try await result in try peer.store.observe("SELECT * FROM cars ORDER BY _id")
             where try result.items.map({ try $0.jsonString }) == rows { return }
@@ -67,7 +67,7 @@ struct CopiedStoreTests {
         var site: Site { peer.store.queries.documents.site }
     }
 
-    /// Copies of the directory of a store with one document, each open.
+    /// Opens a store with one document, and a copy of its directory.
     private func copies() async throws -> [Copy] {
         let keyPair = try PeerKeyPair.generate()
         let paths = [directory.path("original"), directory.path("copy")]
@@ -82,7 +82,7 @@ struct CopiedStoreTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `two running copies with one key converge over a third peer`() async throws {
+    func `two running copies with one key converge through a third peer`() async throws {
         let server = try await Copy(
             directory.path("server"), try PeerKeyPair.generate(), name: "server")
         let address = try await server.start()
@@ -91,7 +91,7 @@ struct CopiedStoreTests {
             try await copy.write("both", name)
             try await copy.write(name, "own")
         }
-        // Each write has its own site, so no peer takes one for the other.
+        // The copies write with distinct sites.
         #expect(copies[0].site != copies[1].site)
         for copy in copies {
             _ = try await copy.start()
@@ -106,7 +106,7 @@ struct CopiedStoreTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `two running copies with one key that connect refuse each other, and the log says why`()
+    func `two running copies with one key refuse to connect, and the log gives the reason`()
         async throws
     {
         let copies = try await copies()

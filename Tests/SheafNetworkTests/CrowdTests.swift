@@ -4,9 +4,9 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Connections that do not prove a key, and the room that they leave for peers.
+/// Connection limits under floods of connections that never prove a key.
 ///
-/// The clock of the server stands still, so that no connection ends because its time is over.
+/// The server's clock is fixed, so no connection times out.
 struct CrowdTests {
     private let clock = FakeClock()
     private let server: RunningPeer
@@ -16,7 +16,7 @@ struct CrowdTests {
         server = try RunningPeer(Peers.configuration(), listens: true, clock: clock.clock)
     }
 
-    /// The first bytes of a record of TLS, of which the rest does not come.
+    /// The first bytes of an incomplete TLS record.
     private let start: [UInt8] = [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]
 
     private func crowd(
@@ -42,17 +42,17 @@ struct CrowdTests {
     }
 
     @Test
-    func `silent connections from one address are replaced by newer ones, and a peer connects`()
+    func `newer connections replace silent ones from one address, and a peer connects`()
         throws
     {
         let silent = try crowd(200)
-        // The newest are left, as many as one address may have.
+        // Only the newest stay open, up to the limit per network.
         for stranger in silent.dropLast(limits.unknownConnectionsPerNetwork) {
             try #require(stranger.isThrownOut())
         }
         try expectService()
         #expect(server.host.refusals.allSatisfy { $0.hasPrefix("handshakes: ") })
-        // Reports are limited: twenty in a second, and not one for each connection.
+        // Reports are limited per second.
         #expect(server.host.refusals.count <= limits.reportsPerSecond)
     }
 
@@ -64,28 +64,28 @@ struct CrowdTests {
         try expectService()
     }
 
-    @Test func `connections that send a beginning from a few addresses make room for a peer`()
+    @Test func `incomplete handshakes from a few addresses make room for a peer`()
         throws
     {
         let count = limits.unknownConnectionsPerNetwork
-        // Each address has as many as it may have, and the table is full.
+        // Each address reaches its limit, and together they fill the table.
         let crowd = try crowd(4 * count, from: 2...5, sending: start)
         try expectService()
         #expect(crowd.count == 4 * count)
     }
 
-    @Test func `an address that uses up its share is refused, and others are not`() throws {
+    @Test func `an address at its limit is refused, and other addresses are served`() throws {
         let count = limits.unknownConnectionsPerNetwork
         let first = try crowd(count, from: 2...2, sending: start)
-        // The server has read what came when it answers a peer.
+        // Serving a peer guarantees that the server has read the bytes sent before.
         try expectService()
         let late = try crowd(1, from: 2...2, sending: start)
         #expect(late[0].isThrownOut())
-        let isTold = server.host.wait {
+        let isReported = server.host.wait {
             $0.refusals.contains { $0.contains("from the same network") }
         }
-        #expect(isTold)
-        // After some time the oldest of the address makes room for its next one.
+        #expect(isReported)
+        // After the grace period, a new connection replaces the oldest from the same address.
         clock.advance(milliseconds: UInt64(limits.patienceMilliseconds))
         let later = try crowd(1, from: 2...2, sending: start)
         #expect(first[0].isThrownOut())

@@ -10,42 +10,42 @@ import SheafTestSupport
     import Darwin
 #endif
 
-/// Somebody who listens, and does to whoever comes what he likes.
+/// A bare TCP listener for tests of the dialing side.
 final class FalseListener {
     let address: String
     private let descriptor: Int32
 
     init() throws {
         descriptor = Loopback.socket()
-        var place = Loopback.place(port: 0)
+        var socketAddress = Loopback.place(port: 0)
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let descriptor = descriptor
-        let isListening = withUnsafeMutablePointer(to: &place) {
+        let isListening = withUnsafeMutablePointer(to: &socketAddress) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 bind(descriptor, $0, length) == 0 && listen(descriptor, 8) == 0
                     && getsockname(descriptor, $0, &length) == 0
             }
         }
         guard isListening else { throw NetworkError(.system, "cannot listen: errno \(errno)") }
-        address = "127.0.0.1:\(UInt16(bigEndian: place.sin_port))"
+        address = "127.0.0.1:\(UInt16(bigEndian: socketAddress.sin_port))"
     }
 
     deinit {
         close(descriptor)
     }
 
-    /// Waits for somebody to come.
+    /// Waits for a connection.
     func accept() throws -> Stranger {
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         _ = poll(&request, 1, 60_000)
         #if canImport(Glibc)
-            let came = Glibc.accept(descriptor, nil, nil)
+            let accepted = Glibc.accept(descriptor, nil, nil)
         #elseif canImport(Musl)
-            let came = Musl.accept(descriptor, nil, nil)
+            let accepted = Musl.accept(descriptor, nil, nil)
         #else
-            let came = Darwin.accept(descriptor, nil, nil)
+            let accepted = Darwin.accept(descriptor, nil, nil)
         #endif
-        guard came >= 0 else { throw NetworkError(.system, "nobody comes") }
-        return Stranger(descriptor: came)
+        guard accepted >= 0 else { throw NetworkError(.system, "no connection within a minute") }
+        return Stranger(descriptor: accepted)
     }
 }

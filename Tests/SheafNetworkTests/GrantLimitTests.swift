@@ -2,7 +2,7 @@ import Sheaf
 import SheafNetwork
 import Testing
 
-/// Rights that are too long for a grant.
+/// Limits on the rights in a grant.
 struct GrantLimitTests {
     private func grant(_ rights: PeerRights) throws -> PeerGrant {
         let authority = try PeerKeyPair(seed: Array(repeating: 1, count: 32))
@@ -21,7 +21,7 @@ struct GrantLimitTests {
         }
     }
 
-    @Test func `a condition may have 4,096 bytes`() throws {
+    @Test func `a condition has at most 4,096 bytes`() throws {
         let condition = String(repeating: "x", count: 4_096)
         #expect(try grant(PeerRights(read: [:], write: ["cars": condition])).rights != nil)
         #expect(
@@ -30,7 +30,7 @@ struct GrantLimitTests {
         )
     }
 
-    @Test func `the name of a collection may have 1,024 bytes`() throws {
+    @Test func `the name of a collection has at most 1,024 bytes`() throws {
         let name = String(repeating: "c", count: 1_024)
         #expect(refusal(PeerRights(read: [name: "true"], write: [:])) == nil)
         #expect(
@@ -39,7 +39,7 @@ struct GrantLimitTests {
         )
     }
 
-    @Test func `rights may have 1,024 collections`() {
+    @Test func `rights name at most 1,024 collections`() {
         let conditions = (0...1_024).map { ("c\($0)", "true") }
         let most = Dictionary(uniqueKeysWithValues: conditions.dropLast())
         #expect(refusal(PeerRights(read: most, write: [:])) == nil)

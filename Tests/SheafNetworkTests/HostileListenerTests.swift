@@ -4,7 +4,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// What those try whom a peer has called, or thinks it has.
+/// Attacks on the dialing side by the listener.
 struct HostileListenerTests {
     private let clock = FakeClock()
     private let listener: FalseListener
@@ -21,31 +21,31 @@ struct HostileListenerTests {
             && client.host.state.withLock { $0.links.isEmpty }
     }
 
-    /// Somebody with the keys of a peer, who has heard what the client says first.
+    /// Accepts a connection, completes TLS, and reads the client's greeting.
     private func liar() throws -> (Liar, heard: [UInt8]) {
         let liar = try Liar(listener.accept(), .listener, keyPair: .generate())
         return (liar, liar.read(Greeting.Layout.size))
     }
 
-    @Test func `an answer that is no TLS is not taken`() throws {
+    @Test func `a response that is not TLS is refused`() throws {
         let stranger = try listener.accept()
         stranger.send(Array("220 mail.example.org\\r\\n".utf8))
-        let isTold = client.host.wait {
+        let isReported = client.host.wait {
             $0.unreachable.contains { $0.reason.hasPrefix("tls") }
         }
-        #expect(isTold)
+        #expect(isReported)
         #expect(client.host.state.withLock { $0.links.isEmpty })
     }
 
-    @Test func `an end without an answer is not waited for`() throws {
+    @Test func `an end of the stream before the handshake fails the attempt immediately`() throws {
         let stranger = try listener.accept()
         stranger.endSending()
         #expect(isGivenUp(.cut))
     }
 
-    @Test func `silence is waited for ten seconds`() throws {
+    @Test func `a silent listener times out after ten seconds`() throws {
         let stranger = try listener.accept()
-        // The first bytes of the handshake have come: the time runs.
+        // The client has sent its first handshake bytes, so the timeout is running.
         #expect(stranger.waitFor(1))
         clock.advance(milliseconds: 9_999)
         client.transport.lookAtClock()
@@ -56,32 +56,32 @@ struct HostileListenerTests {
         #expect(stranger.isThrownOut())
     }
 
-    @Test func `what the client has said is no answer`() throws {
+    @Test func `the client's own greeting, echoed back, is refused`() throws {
         let (liar, heard) = try liar()
         liar.send(heard)
         #expect(isGivenUp(.database))
     }
 
-    @Test func `an answer of another database is not taken`() throws {
+    @Test func `a greeting for another database is refused`() throws {
         let (liar, _) = try liar()
         liar.send(try liar.words(Peers.configuration(databaseID: Peers.otherDatabaseID)))
         #expect(isGivenUp(.database))
     }
 
-    @Test func `an answer that is none is not taken`() throws {
+    @Test func `a malformed greeting is refused`() throws {
         let (liar, _) = try liar()
         liar.send(Array(repeating: 0, count: Greeting.Layout.size))
         #expect(isGivenUp(.greeting))
     }
 
-    @Test func `an answer that is cut off is not taken`() throws {
+    @Test func `a truncated greeting is refused`() throws {
         let (liar, _) = try liar()
         liar.send(Array(try liar.words(Peers.configuration()).dropLast()))
         _ = liar.session.sayFarewell()
         #expect(isGivenUp(.cut))
     }
 
-    @Test func `an answer that is right opens a link, and what follows it is for the peer`() throws
+    @Test func `a valid greeting opens a connection, and the bytes after it are delivered`() throws
     {
         let (liar, _) = try liar()
         liar.send(try liar.words(Peers.configuration()) + [1, 2, 3])

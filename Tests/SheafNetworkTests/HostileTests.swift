@@ -5,7 +5,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// What strangers try, each refused by a rule that has a name, while a peer goes on talking.
+/// Attacks by clients; each is refused by its rule while an honest peer stays connected.
 struct HostileTests {
     private let clock = FakeClock()
     private let server: RunningPeer
@@ -14,12 +14,12 @@ struct HostileTests {
         server = try RunningPeer(Peers.configuration(), listens: true, clock: clock.clock)
     }
 
-    /// Whether a refusal with this rule is told.
+    /// Whether the server reports a refusal with this rule.
     private func isRefused(_ rule: NetworkRule) -> Bool {
         server.host.wait { $0.refusals.contains { $0.hasPrefix(rule.rawValue + ": ") } }
     }
 
-    /// Whether a peer that is honest can still talk with the server.
+    /// Whether an honest peer can still connect and send bytes.
     private func isUnharmed() throws -> Bool {
         let count = server.host.state.withLock { $0.links.count }
         let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
@@ -34,13 +34,13 @@ struct HostileTests {
         "GET / HTTP/1.1\r\n\r\n", "SSH-2.0-OpenSSH_9.2\r\n", "\u{0}\u{0}\u{0}\u{0}\u{0}\u{0}",
         "\u{16}\u{3}\u{1}", "SHN1 and so on",
     ])
-    func `what is no TLS is refused`(_ text: String) throws {
+    func `input that is not TLS is refused`(_ text: String) throws {
         let stranger = try Stranger(server.host.address)
         stranger.send(Array(text.utf8))
         stranger.endSending()
         #expect(stranger.isThrownOut())
-        let isTold = server.host.wait { !$0.refusals.isEmpty }
-        #expect(isTold)
+        let isReported = server.host.wait { !$0.refusals.isEmpty }
+        #expect(isReported)
         #expect(server.host.state.withLock { $0.links.isEmpty })
         #expect(try isUnharmed())
     }
@@ -51,7 +51,7 @@ struct HostileTests {
         var random = SeededRandom(seed: seed, "random bytes")
         for round in 0..<20 {
             let stranger = try Stranger(server.host.address)
-            // Every other one looks like the start of a handshake.
+            // Every other round starts like a TLS handshake.
             let start: [UInt8] = round % 2 == 0 ? [] : [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]
             stranger.send(start + random.bytes(1 + random.below(4_000)))
             stranger.endSending()
@@ -61,7 +61,7 @@ struct HostileTests {
         #expect(try isUnharmed())
     }
 
-    /// A client of the library itself, which shakes hands as it is told.
+    /// Runs a handshake with an OpenSSL client configured by `prepare`.
     private func shake(
         _ prepare: (OpaquePointer) -> Void
     ) throws -> (isDone: Bool, stranger: Stranger) {
@@ -81,7 +81,7 @@ struct HostileTests {
             default: return (false, stranger)
             }
         }
-        // Who connects hears last that he is refused.
+        // A TLS 1.3 client finishes its handshake before it learns that the server refused it.
         var byte: UInt8 = 0
         while true {
             let result = SSL_read(session, &byte, 1)
@@ -111,13 +111,13 @@ struct HostileTests {
         #expect(try isUnharmed())
     }
 
-    @Test func `who shows no certificate is refused`() throws {
+    @Test func `a client without a certificate is refused`() throws {
         let (isDone, _) = try shake { offer("sheaf/1", in: $0) }
         #expect(!isDone)
         #expect(isRefused(.certificate))
     }
 
-    @Test func `who has a key of another kind is refused`() throws {
+    @Test func `a client with a key of another kind is refused`() throws {
         let (isDone, _) = try shake { context in
             offer("sheaf/1", in: context)
             guard let key = key(EVP_PKEY_EC, curve: NID_X9_62_prime256v1),
@@ -134,14 +134,14 @@ struct HostileTests {
         #expect(isRefused(.certificate))
     }
 
-    @Test func `who shows more than one certificate is refused`() throws {
+    @Test func `a client that presents more than one certificate is refused`() throws {
         let (isDone, _) = try shake { context in
             offer("sheaf/1", in: context)
             guard let key = key(EVP_PKEY_ED25519, curve: nil), let certificate = certificate(key)
             else { return }
             SSL_CTX_use_certificate(context, certificate)
             SSL_CTX_use_PrivateKey(context, key)
-            // The context takes over what is shown beside the first.
+            // The context takes ownership of extra chain certificates.
             SSL_CTX_ctrl(
                 context, SSL_CTRL_EXTRA_CHAIN_CERT, 0, UnsafeMutableRawPointer(certificate))
             EVP_PKEY_free(key)
@@ -150,19 +150,19 @@ struct HostileTests {
         #expect(isRefused(.certificate))
     }
 
-    @Test func `who wants to speak something else in TLS is refused`() throws {
+    @Test func `a client that offers another application protocol is refused`() throws {
         let (isDone, _) = try shake { offer("h2", in: $0) }
         #expect(!isDone)
         #expect(isRefused(.applicationProtocol))
     }
 
-    @Test func `who does not say what he wants to speak is refused`() throws {
+    @Test func `a client that offers no application protocol is refused`() throws {
         let (isDone, _) = try shake { _ in }
         #expect(!isDone)
         #expect(server.host.state.withLock { $0.links.isEmpty })
     }
 
-    @Test func `a greeting that is none is refused`() throws {
+    @Test func `a malformed greeting is refused`() throws {
         let liar = try Liar(server.host.address)
         liar.send(Array(repeating: 65, count: Greeting.Layout.size))
         let answer = liar.read(Greeting.Layout.size)
@@ -172,7 +172,7 @@ struct HostileTests {
     }
 
     @Test(arguments: [32_769, 65_535])
-    func `a grant that is too long is refused before it comes`(_ length: Int) throws {
+    func `a grant above the maximum length is refused before it is received`(_ length: Int) throws {
         let liar = try Liar(server.host.address)
         var greeting = Greeting(
             mode: 2, grantLength: length, databaseProof: Greeting.noProof,
@@ -183,7 +183,7 @@ struct HostileTests {
         #expect(isRefused(.greeting))
     }
 
-    @Test func `who does not prove the database hears nothing but a refusal`() throws {
+    @Test func `a client without proof of the database receives only a refusal`() throws {
         let liar = try Liar(server.host.address)
         liar.send(try liar.words(Peers.configuration(databaseID: Peers.otherDatabaseID)))
         let answer = try Greeting(decoding: liar.read(Greeting.Layout.size))
@@ -194,7 +194,7 @@ struct HostileTests {
         #expect(server.host.state.withLock { $0.links.isEmpty })
     }
 
-    @Test func `the greeting of another connection is refused`() throws {
+    @Test func `a greeting replayed on another connection is refused`() throws {
         let first = try Liar(server.host.address)
         let words = try first.words(Peers.configuration())
         let second = try Liar(server.host.address, keyPair: first.keyPair)
@@ -202,7 +202,7 @@ struct HostileTests {
         #expect(try Greeting(decoding: second.read(Greeting.Layout.size)).refusal == .database)
     }
 
-    @Test func `a peer that is cut off in its greeting is refused`() throws {
+    @Test func `a connection that ends during the greeting is refused`() throws {
         for length in [0, 1, 71] {
             let liar = try Liar(server.host.address)
             liar.send(Array(try liar.words(Peers.configuration()).prefix(length)))
@@ -213,8 +213,8 @@ struct HostileTests {
         #expect(server.host.state.withLock { $0.links.isEmpty })
     }
 
-    @Test func `who says a byte now and then is refused when his time is over`() throws {
-        // Who shakes hands was let in after whoever has come before.
+    @Test func `a client that sends its greeting too slowly times out`() throws {
+        // The handshake of the slow client implies that the earlier connection was accepted too.
         let silent = try Stranger(server.host.address)
         let talkative = try Liar(server.host.address)
         let words = try talkative.words(Peers.configuration())
@@ -223,7 +223,7 @@ struct HostileTests {
             clock.advance(milliseconds: 1_000)
             server.transport.lookAtClock()
         }
-        // Nine seconds of ten: both are still there, and a peer comes in.
+        // After nine of ten seconds both are still connected, and another peer is accepted.
         #expect(try isUnharmed())
         #expect(server.host.refusals.isEmpty)
         clock.advance(milliseconds: 1_000)
@@ -234,7 +234,7 @@ struct HostileTests {
         #expect(both)
     }
 
-    @Test func `a connection that ends without a farewell is told so`() throws {
+    @Test func `a stream that ends without a close alert is reported as cut`() throws {
         let liar = try Liar(server.host.address)
         liar.send(try liar.words(Peers.configuration()))
         #expect(liar.read(Greeting.Layout.size).count == Greeting.Layout.size)
@@ -245,7 +245,7 @@ struct HostileTests {
         #expect(link.state.withLock { $0.reason }?.hasPrefix("cut: ") == true)
     }
 
-    @Test func `bytes that nobody has encrypted end a connection`() throws {
+    @Test func `unencrypted bytes end a connection`() throws {
         let liar = try Liar(server.host.address)
         liar.send(try liar.words(Peers.configuration()))
         let link = try #require(server.host.link())
@@ -257,7 +257,7 @@ struct HostileTests {
         #expect(try isUnharmed())
     }
 
-    @Test func `a record that is too long ends a connection`() throws {
+    @Test func `a record above the maximum length ends a connection`() throws {
         let liar = try Liar(server.host.address)
         liar.send(try liar.words(Peers.configuration()))
         let link = try #require(server.host.link())
@@ -267,7 +267,7 @@ struct HostileTests {
         #expect(link.state.withLock { $0.reason }?.hasPrefix("tls: ") == true)
     }
 
-    @Test func `a peer that takes nothing is left when too much waits`() throws {
+    @Test func `a peer that reads nothing is dropped when its send queue is full`() throws {
         let liar = try Liar(server.host.address, receiveBuffer: 4_096)
         liar.send(try liar.words(Peers.configuration()))
         let link = try #require(server.host.link())
@@ -283,15 +283,15 @@ struct HostileTests {
         #expect(try isUnharmed())
     }
 
-    @Test func `a peer that takes nothing does not keep a connection that is closed`() throws {
+    @Test func `a peer that reads nothing cannot keep a closed connection open`() throws {
         let liar = try Liar(server.host.address, receiveBuffer: 4_096)
         liar.send(try liar.words(Peers.configuration()))
         let link = try #require(server.host.link())
         link.connection.send(Array(repeating: 7, count: 8 << 20))
-        link.connection.close(because: "all is sent")
+        link.connection.close(because: "test is done")
         let isWaiting = link.connection.queuedLength > 0
         #expect(isWaiting)
-        // The loop notes when it has begun to close, with a clock that stands still until then.
+        // The loop records the start of the close with the fake clock, so time advances in steps.
         while link.state.withLock({ $0.closed == 0 }) {
             clock.advance(milliseconds: 2_000)
             server.transport.lookAtClock()
@@ -302,7 +302,7 @@ struct HostileTests {
     }
 }
 
-/// A new key of some kind.
+/// Generates a key of the given kind.
 private func key(_ kind: Int32, curve: Int32?) -> OpaquePointer? {
     guard let context = EVP_PKEY_CTX_new_id(kind, nil) else { return nil }
     defer { EVP_PKEY_CTX_free(context) }
@@ -314,7 +314,7 @@ private func key(_ kind: Int32, curve: Int32?) -> OpaquePointer? {
     return key
 }
 
-/// A certificate of a key, signed by itself.
+/// Creates a self-signed certificate.
 private func certificate(_ key: OpaquePointer) -> OpaquePointer? {
     guard let certificate = X509_new() else { return nil }
     X509_set_version(certificate, 2)

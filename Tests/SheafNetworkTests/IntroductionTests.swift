@@ -3,9 +3,9 @@ import SheafNetwork
 import SheafTestSupport
 import Testing
 
-/// Who lets whom in: two machines talk, or one of them and somebody who lies.
+/// The introduction protocol, tested without sockets.
 struct IntroductionTests {
-    /// One end: what it shows, and which end it is.
+    /// One end of a connection and its credentials.
     struct End {
         var credentials: Credentials
         var key: [UInt8]
@@ -32,7 +32,7 @@ struct IntroductionTests {
         authority = try .generate()
     }
 
-    /// What the listener says to what the dialer has said, or the rule by which he refuses.
+    /// Returns the listener's outcome for the dialer's introduction, or the error that refuses it.
     private func meet(
         dialer: End, listener: End, metadata: Object = Object(),
         changing change: (inout [UInt8]) -> Void = { _ in }
@@ -87,7 +87,7 @@ struct IntroductionTests {
             .authority(publicKey: authority.publicKey, grant: grant), keyPair: keyPair)
     }
 
-    @Test func `peers of one database know each other in the mode development`() throws {
+    @Test func `peers of one database accept each other in development mode`() throws {
         let result = meet(
             dialer: try End(.development(), keyPair: here),
             listener: try End(.development(), keyPair: there))
@@ -95,7 +95,7 @@ struct IntroductionTests {
         #expect(try result.get().rights == nil)
     }
 
-    @Test func `another database is refused, in each mode`() throws {
+    @Test func `a peer of another database is refused in each mode`() throws {
         let key = try SharedKey(Array(repeating: 5, count: 16))
         for identity: NetworkIdentity in [.development(), .sharedKey(key)] {
             let result = meet(
@@ -110,7 +110,7 @@ struct IntroductionTests {
         #expect(rule(meet(dialer: dialer, listener: try granted(there))) == .database)
     }
 
-    @Test func `another mode is refused`() throws {
+    @Test func `a peer in another mode is refused`() throws {
         let ends = [
             try End(.development(), keyPair: here),
             try End(.sharedKey(SharedKey(Array(repeating: 5, count: 16))), keyPair: here),
@@ -128,7 +128,7 @@ struct IntroductionTests {
         }
     }
 
-    @Test func `a shared key has to be the same in each bit`() throws {
+    @Test func `a shared key must match in every bit`() throws {
         let bytes = [UInt8](repeating: 5, count: 32)
         let listener = try End(.sharedKey(SharedKey(bytes)), keyPair: there)
         let right = try End(.sharedKey(SharedKey(bytes)), keyPair: here)
@@ -141,7 +141,7 @@ struct IntroductionTests {
         }
     }
 
-    @Test func `what is repeated on another connection, or comes from another key, is refused`()
+    @Test func `an introduction replayed on another connection or under another key is refused`()
         throws
     {
         let key = try SharedKey(Array(repeating: 5, count: 16))
@@ -151,7 +151,7 @@ struct IntroductionTests {
             var elsewhere = listener
             elsewhere.exporter[31] ^= 1
             #expect(rule(meet(dialer: dialer, listener: elsewhere)) == .database)
-            // Somebody passes on what the dialer has said, and has a key of his own.
+            // A third party relays the dialer's introduction under its own key.
             var relayed = dialer
             relayed.key = authority.publicKey
             #expect(rule(meet(dialer: relayed, listener: listener)) == .database)
@@ -161,7 +161,7 @@ struct IntroductionTests {
         }
     }
 
-    @Test func `what an end has said itself is no answer`() throws {
+    @Test func `an end's own introduction, echoed back, is refused`() throws {
         let credentials = try End(.development(), keyPair: here).credentials
         let words = Introduction(
             credentials, role: .dialer, remoteKey: there.publicKey,
@@ -173,7 +173,7 @@ struct IntroductionTests {
         #expect(throws: NetworkError.self) { try mirrored.received(words, at: Peers.now) }
     }
 
-    @Test func `the key of this end is refused`() throws {
+    @Test func `a peer with this end's own key is refused`() throws {
         let end = try End(.development(), keyPair: here)
         #expect(rule(meet(dialer: end, listener: end)) == .itself)
     }
@@ -192,7 +192,7 @@ struct IntroductionTests {
         }
     }
 
-    @Test func `a grant says what its peer may do, and until when`() throws {
+    @Test func `a grant determines the rights of its peer and when they end`() throws {
         let rights = PeerRights(read: ["cars": "true"], write: ["cars": "owner = 'ann'"])
         let result = meet(
             dialer: try granted(here, rights: rights),
@@ -202,7 +202,7 @@ struct IntroductionTests {
         #expect(outcome.endMilliseconds == Peers.now + 10)
     }
 
-    @Test func `an end says what it is behind its proofs and its grant`() throws {
+    @Test func `the metadata of an end follows its proofs and its grant`() throws {
         let metadata: Object = ["user": "ann", "roles": ["admin", 7]]
         let pairs = [
             (
@@ -225,7 +225,7 @@ struct IntroductionTests {
                 #expect(rule(refused) == .greeting, "\(wrong)")
             }
         }
-        // What is longer than it may be is announced by liars alone.
+        // An honest peer omits metadata above the limit.
         let long: Object = ["text": .string(String(repeating: "x", count: 4_096))]
         let (dialer, listener) = pairs[0]
         #expect(
@@ -246,7 +246,7 @@ struct IntroductionTests {
         }
     }
 
-    @Test func `a grant is refused before and after its time`() throws {
+    @Test func `a grant is refused before and after its validity period`() throws {
         let listener = try granted(there)
         let early = try granted(here, Peers.now + 1..<Peers.now + 2)
         #expect(rule(meet(dialer: early, listener: listener)) == .grantEarly)
@@ -254,20 +254,20 @@ struct IntroductionTests {
         #expect(rule(meet(dialer: late, listener: listener)) == .grantExpired)
         let first = try granted(here, Peers.now..<Peers.now + 1)
         #expect(rule(meet(dialer: first, listener: listener)) == nil)
-        // Whose own grant has expired lets nobody in either.
+        // A listener whose own grant has expired accepts no peer.
         let dialer = try granted(here)
         let own = try granted(there, Peers.now - 2..<Peers.now)
         #expect(rule(meet(dialer: dialer, listener: own)) == .grantExpired)
     }
 
-    @Test func `a grant of another authority, or for another key, is refused`() throws {
+    @Test func `a grant of another authority or for another key is refused`() throws {
         let other = try PeerKeyPair.generate()
         let listener = try granted(there)
         let foreign = try grant(here, by: other)
         let dialer = try End(
             .authority(publicKey: other.publicKey, grant: foreign), keyPair: here)
         #expect(rule(meet(dialer: dialer, listener: listener)) == .grantAuthority)
-        // Somebody shows the grant of another peer.
+        // The dialer presents the grant of another peer.
         let stolen = try grant(there)
         let size = Greeting.Layout.size
         let result = meet(dialer: try granted(here), listener: listener) { words in
@@ -290,7 +290,7 @@ struct IntroductionTests {
         }
     }
 
-    @Test func `a refusal says why`() throws {
+    @Test func `a refusal contains its reason`() throws {
         for refusal in Greeting.Refusal.allCases {
             let bytes = Greeting(refusing: refusal).bytes
             let decoded = try Greeting(decoding: bytes)

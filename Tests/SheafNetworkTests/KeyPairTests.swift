@@ -10,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-/// Keys, and the files that keep them.
+/// Key pairs and their files.
 struct KeyPairTests {
     private let directory = TemporaryDirectory()
 
@@ -20,7 +20,7 @@ struct KeyPairTests {
         close(file)
     }
 
-    @Test func `a key pair comes back from its file`() throws {
+    @Test func `a key pair survives a round trip through its file`() throws {
         let key = try PeerKeyPair.generate()
         let path = directory.path("key")
         try key.save(to: path)
@@ -31,7 +31,7 @@ struct KeyPairTests {
         #expect(try PeerKeyPair.generate().publicKey != key.publicKey)
     }
 
-    @Test func `a file that is there is not replaced`() throws {
+    @Test func `saving a key pair does not overwrite a file`() throws {
         let path = directory.path("key")
         let key = try PeerKeyPair.generate()
         try key.save(to: path)
@@ -40,7 +40,7 @@ struct KeyPairTests {
     }
 
     @Test(arguments: [0o640, 0o604, 0o660, 0o644, 0o601, 0o777] as [mode_t])
-    func `a file that others can get at is refused`(_ mode: mode_t) throws {
+    func `a key file accessible to other users is refused`(_ mode: mode_t) throws {
         let path = directory.path("key")
         try PeerKeyPair.generate().save(to: path)
         chmod(path, mode)
@@ -49,7 +49,7 @@ struct KeyPairTests {
         #expect(rule { _ = try PeerKeyPair.load(from: path) } == nil)
     }
 
-    @Test func `what is no file of a key is refused`() throws {
+    @Test func `anything but a valid key file is refused`() throws {
         let path = directory.path("key")
         try PeerKeyPair.generate().save(to: path)
         symlink(path, directory.path("link"))
@@ -64,7 +64,7 @@ struct KeyPairTests {
         #expect(rule { _ = try PeerKeyPair.load(from: path) } == nil)
         let wrong = [
             "", begin, begin + right, begin + right.dropLast() + end,
-            // Another kind of key, and letters that stand for nothing.
+            // An unknown algorithm, and a character outside Base64.
             begin + right.replacing("VwBC", with: "VuBC") + end,
             begin + right.replacing("M", with: "!") + end,
             begin + right + end + "more\n",
@@ -76,7 +76,7 @@ struct KeyPairTests {
         }
     }
 
-    @Test func `what is secret is in no description`() throws {
+    @Test func `descriptions contain no secret bytes`() throws {
         let seed = Array(UInt8(200)..<232)
         let key = try PeerKeyPair(seed: seed)
         let shared = try SharedKey(seed)
@@ -96,7 +96,7 @@ struct KeyPairTests {
         #expect("\(key)".count == "the key pair of ".count + 64)
     }
 
-    @Test func `keys that cannot be keys are refused`() {
+    @Test func `keys of a wrong length are refused`() {
         for count in [0, 31, 33] {
             #expect(rule { _ = try PeerKeyPair(seed: Array(repeating: 1, count: count)) } == .key)
         }

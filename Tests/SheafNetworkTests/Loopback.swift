@@ -6,9 +6,9 @@
     import Darwin
 #endif
 
-/// Sockets of those who talk without a transport.
+/// Plain loopback sockets for tests without a transport.
 enum Loopback {
-    /// A socket of TCP, which programs that other tests start do not get.
+    /// Creates a TCP socket that child processes do not inherit.
     static func socket() -> Int32 {
         #if canImport(Glibc)
             let descriptor = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -21,12 +21,12 @@ enum Loopback {
         return descriptor
     }
 
-    /// An address of this machine, 127.0.0.1 to 127.0.0.255, with a port.
+    /// Returns a loopback address, 127.0.0.1 to 127.0.0.255, with a port.
     static func place(port: UInt16, host: UInt8 = 1) -> sockaddr_in {
-        var place = sockaddr_in()
-        place.sin_family = sa_family_t(AF_INET)
-        place.sin_port = port.bigEndian
-        place.sin_addr.s_addr = (UInt32(0x7F00_0000) | UInt32(host)).bigEndian
-        return place
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = (UInt32(0x7F00_0000) | UInt32(host)).bigEndian
+        return address
     }
 }

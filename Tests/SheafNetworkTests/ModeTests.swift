@@ -4,9 +4,9 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Who talks to whom over sockets, in each mode.
+/// Identity modes and grants, tested over sockets.
 struct ModeTests {
-    /// What becomes of two transports that meet.
+    /// A server and a client that dials it.
     private struct Meeting {
         let server: RunningPeer
         let client: RunningPeer
@@ -20,7 +20,7 @@ struct ModeTests {
                 client, peers: [self.server.host.address], clock: clock)
         }
 
-        /// Whether the server refuses, and the client hears it; nobody gets a link.
+        /// Whether the server refuses and the client reports it, with no connection on either end.
         func isRefused(_ rule: NetworkRule, here: NetworkRule = .refusedThere) -> Bool {
             server.host.wait { $0.refusals.contains { $0.hasPrefix(rule.rawValue + ": ") } }
                 && client.host.wait {
@@ -37,13 +37,13 @@ struct ModeTests {
 
     private let key = Result { try SharedKey(Array(repeating: 3, count: 32)) }
 
-    @Test func `another database is refused`() throws {
+    @Test func `a peer of another database is refused`() throws {
         let meeting = try Meeting(
             Peers.configuration(), Peers.configuration(databaseID: Peers.otherDatabaseID))
         #expect(meeting.isRefused(.database))
     }
 
-    @Test func `the same shared key lets in, and another is refused`() throws {
+    @Test func `a peer with the same shared key is accepted, and another key is refused`() throws {
         let identity = NetworkIdentity.sharedKey(try key.get())
         let right = try Meeting(Peers.configuration(identity), Peers.configuration(identity))
         #expect(right.isConnected())
@@ -52,18 +52,18 @@ struct ModeTests {
         #expect(wrong.isRefused(.sharedKey))
     }
 
-    @Test func `another mode is refused`() throws {
+    @Test func `a peer in another mode is refused`() throws {
         let meeting = try Meeting(
             Peers.configuration(.sharedKey(key.get())), Peers.configuration())
         #expect(meeting.isRefused(.mode))
     }
 
-    @Test func `the own key is refused`() throws {
+    @Test func `a peer with the transport's own key is refused`() throws {
         let keyPair = try PeerKeyPair.generate()
         let meeting = try Meeting(
             Peers.configuration(keyPair: keyPair), Peers.configuration(keyPair: keyPair))
         #expect(meeting.isRefused(.itself, here: .itself))
-        // A transport that calls itself.
+        // The transport dials itself.
         let peer = try RunningPeer(Peers.configuration(), listens: true)
         try peer.transport.add(peer.host.address)
         let isRefused = peer.host.wait { $0.unreachable.contains { $0.reason.hasPrefix("self: ") } }
@@ -84,7 +84,7 @@ struct ModeTests {
             keyPair: keyPair)
     }
 
-    @Test func `a grant tells the other end what a peer may do`() throws {
+    @Test func `the rights in a grant reach the other peer`() throws {
         let authority = try PeerKeyPair.generate()
         let always = 0..<UInt64.max
         let rights = PeerRights(
@@ -94,12 +94,12 @@ struct ModeTests {
         #expect(meeting.isConnected())
         #expect(meeting.server.host.link()?.connection.remote.rights == rights)
         #expect(meeting.client.host.link()?.connection.remote.rights == nil)
-        // Each end knows its own grant as well.
+        // Each peer sees the rights of its own grant as well.
         #expect(meeting.client.host.link()?.connection.ownRights == rights)
         #expect(meeting.server.host.link()?.connection.ownRights == nil)
     }
 
-    @Test func `another authority is refused`() throws {
+    @Test func `a grant of another authority is refused`() throws {
         let (authority, other) = (try PeerKeyPair.generate(), try PeerKeyPair.generate())
         let always = 0..<UInt64.max
         let meeting = try Meeting(
@@ -107,7 +107,7 @@ struct ModeTests {
         #expect(meeting.isRefused(.grantAuthority))
     }
 
-    @Test func `grants are refused before and after their time`() throws {
+    @Test func `a grant is refused before and after its validity period`() throws {
         let authority = try PeerKeyPair.generate()
         let clock = FakeClock(wallMilliseconds: Peers.now)
         let always = 0..<UInt64.max
@@ -115,19 +115,19 @@ struct ModeTests {
             configuration(authority, always),
             configuration(authority, Peers.now + 1_000..<UInt64.max), clock: clock.clock)
         let refused = early.client.host.wait {
-            $0.unreachable.contains { $0.reason.hasPrefix("grant-early: of this end") }
+            $0.unreachable.contains { $0.reason.hasPrefix("grant-early: of this peer") }
         }
         #expect(refused)
         let late = try Meeting(
             configuration(authority, 0..<Peers.now), configuration(authority, always),
             clock: clock.clock)
-        let isTold = late.server.host.wait {
-            $0.refusals.contains { $0.hasPrefix("grant-expired: of this end") }
+        let isRefused = late.server.host.wait {
+            $0.refusals.contains { $0.hasPrefix("grant-expired: of this peer") }
         }
-        #expect(isTold)
-        // It learns of it as it would of any refusal.
-        let isHeard = late.client.host.wait { !$0.unreachable.isEmpty }
-        #expect(isHeard)
+        #expect(isRefused)
+        // The client sees an ordinary refusal.
+        let isReported = late.client.host.wait { !$0.unreachable.isEmpty }
+        #expect(isReported)
     }
 
     @Test func `a connection ends when a grant expires`() throws {
@@ -144,33 +144,33 @@ struct ModeTests {
         clock.advance(milliseconds: 59_999)
         meeting.server.transport.lookAtClock()
         here.connection.send([2])
-        let cameToo = there.wait { $0.received == [1, 2] }
-        #expect(cameToo)
+        let bothCame = there.wait { $0.received == [1, 2] }
+        #expect(bothCame)
         #expect(there.state.withLock { $0.closed } == 0)
         clock.advance(milliseconds: 1)
         meeting.server.transport.lookAtClock()
         let isOver = there.wait { $0.closed == 1 } && here.wait { $0.closed == 1 }
         #expect(isOver)
-        // Both have the same clock; who looks at it first says farewell to the other.
+        // Both peers share the clock; the one that checks it first closes the connection.
         let reasons = [here, there].compactMap { link in link.state.withLock { $0.reason } }
         #expect(reasons.count == 2)
         #expect(reasons.contains { $0.hasPrefix("grant-expired: ") })
         #expect(reasons.allSatisfy { $0.hasPrefix("grant-expired: ") || $0.hasPrefix("closed: ") })
-        // It does not come back.
+        // Later attempts are refused.
         let isRefused = meeting.client.pump(clock, milliseconds: 10) {
             $0.unreachable.contains { $0.reason.hasPrefix("grant-expired: ") }
         }
         #expect(isRefused)
     }
 
-    @Test func `a host that does not want a connection ends it`() throws {
+    @Test func `a connection refused by the host is closed`() throws {
         let server = try RunningPeer(Peers.configuration(), listens: true)
         server.host.state.withLock { $0.takes = false }
         let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
-        let isHeard = client.host.wait {
-            $0.unreachable.contains { $0.reason.contains("does not want") }
+        let isReported = client.host.wait {
+            $0.unreachable.contains { $0.reason.contains("its host refused") }
         }
-        #expect(isHeard)
+        #expect(isReported)
         #expect(client.host.state.withLock { $0.links.isEmpty })
         server.host.state.withLock { $0.takes = true }
         #expect(client.host.link() != nil)

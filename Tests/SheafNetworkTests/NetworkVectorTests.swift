@@ -4,7 +4,7 @@ import SheafNetwork
 import SheafTestSupport
 import Testing
 
-/// The vectors of `format-spec/network.md`, which an encoder in another language has made.
+/// The vectors of `format-spec/network.md`, written by an independent encoder.
 struct NetworkVectorTests {
     private let vectors: FormatVectors
 
@@ -12,7 +12,7 @@ struct NetworkVectorTests {
         vectors = try FormatVectors("network.txt")
     }
 
-    @Test func `proofs are those of the vectors`() throws {
+    @Test func `proofs match the vectors`() throws {
         try vectors.forEach("proof") { name, expected in
             let purpose = try #require(
                 Proof.Purpose(rawValue: vectors.text("\(name).purpose")))
@@ -29,7 +29,7 @@ struct NetworkVectorTests {
         }
     }
 
-    @Test func `greetings are those of the vectors, and others are refused`() throws {
+    @Test func `greetings match the vectors, and malformed ones are refused`() throws {
         try vectors.forEach("greeting") { name, bytes in
             let greeting = try Greeting(decoding: bytes)
             #expect(greeting.bytes == bytes)
@@ -52,7 +52,7 @@ struct NetworkVectorTests {
         }
     }
 
-    @Test func `grants are those of the vectors`() throws {
+    @Test func `grants match the vectors`() throws {
         try vectors.forEach("grant") { name, bytes in
             let grant = try PeerGrant(bytes)
             let authority = try PeerKeyPair(seed: vectors.bytes("\(name).authoritySeed"))
@@ -71,7 +71,7 @@ struct NetworkVectorTests {
                     read: try conditions("\(name).read"), write: try conditions("\(name).write"))
             }
             #expect(grant.rights == rights)
-            // Ed25519 signs the same bytes in the same way.
+            // Ed25519 signatures are deterministic.
             let made = try PeerGrant(
                 authority: authority, databaseID: database, peerKey: peer,
                 validMilliseconds: valid, rights: rights)
@@ -85,7 +85,7 @@ struct NetworkVectorTests {
         }
     }
 
-    @Test func `other grants are refused`() throws {
+    @Test func `malformed and unsigned grants are refused`() throws {
         try vectors.forEach("refusedGrant") { name, bytes in
             #expect(rule { _ = try PeerGrant(bytes) } == .grant, "\(name)")
         }

@@ -3,13 +3,13 @@ import SheafNetwork
 import SheafStorage
 import SheafTestSupport
 
-/// What tests make transports of.
+/// Configurations for test transports.
 enum Peers {
     static let databaseID = [UInt8]("sixteen letters!".utf8)
     static let otherDatabaseID = [UInt8]("sixteen numbers!".utf8)
     static let now: UInt64 = 1_780_000_000_000
 
-    /// A configuration that listens nowhere and connects with nobody.
+    /// Returns a configuration without addresses to listen on or dial.
     static func configuration(
         _ identity: NetworkIdentity = .development(), keyPair: PeerKeyPair? = nil,
         databaseID: [UInt8] = databaseID
@@ -17,14 +17,14 @@ enum Peers {
         var configuration = NetworkConfiguration(
             databaseID: databaseID, keyPair: try keyPair ?? .generate(), identity: identity)
         configuration.listening = []
-        // As fast as tests like it.
+        // Short delays keep the tests fast.
         configuration.limits.firstRetryMilliseconds = 5
         configuration.limits.longestRetryMilliseconds = 50
         return configuration
     }
 }
 
-/// A transport that runs, and its host.
+/// A running transport and its host.
 final class RunningPeer {
     let transport: TCPTransport
     let host = TestHost()
@@ -42,7 +42,7 @@ final class RunningPeer {
         try transport.start(host)
     }
 
-    /// Moves a clock on until something is so; gives up after a minute.
+    /// Advances a clock until `predicate` holds; gives up after a minute.
     func pump(
         _ clock: FakeClock, milliseconds: UInt64, until predicate: (TestHost.State) -> Bool
     ) -> Bool {
@@ -61,7 +61,7 @@ final class RunningPeer {
     }
 }
 
-/// The rule that refuses something; nil if nothing does.
+/// Returns the rule of the error that `body` throws, or nil.
 func rule(_ body: () throws -> Void) -> NetworkRule? {
     do {
         try body()

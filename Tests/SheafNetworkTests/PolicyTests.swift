@@ -3,13 +3,13 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Addresses of a configuration, and which of them a transport accepts.
+/// The address rules of a transport's configuration.
 struct PolicyTests {
     @Test(arguments: [
         "", "localhost", ":1", "host:", "host:65536", "host:-1", "::1:80", "[::1]", "a b:1",
         "host:80x", "[]:1", "h\u{F6}st:1",
     ])
-    func `what is no address is refused`(_ text: String) throws {
+    func `a malformed address is refused`(_ text: String) throws {
         var configuration = try Peers.configuration()
         configuration.peers = [text]
         #expect(rule { _ = try TCPTransport(configuration) } == .address)
@@ -21,7 +21,7 @@ struct PolicyTests {
     }
 
     @Test(arguments: ["0.0.0.0:0", "[::]:0"])
-    func `in the mode development a transport does not listen where other machines can connect`(
+    func `a transport in development mode does not listen on public addresses`(
         _ text: String
     ) throws {
         var configuration = try Peers.configuration()
@@ -30,7 +30,7 @@ struct PolicyTests {
         #expect(rule { try transport.start(TestHost()) } == .loopback)
     }
 
-    @Test func `in the mode development other machines are allowed with allowsOtherMachines`()
+    @Test func `a development transport with allowsOtherMachines listens on public addresses`()
         throws
     {
         var configuration = try Peers.configuration(.development(allowsOtherMachines: true))
@@ -39,15 +39,15 @@ struct PolicyTests {
         #expect(peer.host.address.hasPrefix("0.0.0.0:"))
     }
 
-    @Test func `in the mode development a transport connects to no other machine`() throws {
-        // The address is one of those that documentation has.
+    @Test func `a transport in development mode connects to no other machine`() throws {
+        // The address is from a block reserved for documentation (RFC 5737).
         let peer = try RunningPeer(Peers.configuration(), peers: ["192.0.2.1:1"])
-        let isTold = peer.host.wait { !$0.unreachable.isEmpty }
-        #expect(isTold)
+        let isReported = peer.host.wait { !$0.unreachable.isEmpty }
+        #expect(isReported)
         #expect(peer.host.failures.first?.hasPrefix("loopback: ") == true)
     }
 
-    @Test func `an address that is taken is refused`() throws {
+    @Test func `listening on an occupied port fails`() throws {
         let first = try RunningPeer(Peers.configuration(), listens: true)
         var configuration = try Peers.configuration()
         configuration.listening = [first.host.address]
@@ -55,7 +55,7 @@ struct PolicyTests {
         #expect(rule { try second.start(TestHost()) } == .address)
     }
 
-    @Test func `a transport that runs is not started again before it is stopped`() throws {
+    @Test func `a running transport must be stopped before it starts again`() throws {
         let peer = try RunningPeer(Peers.configuration(), listens: true)
         let isListening = peer.host.wait { $0.listening.count == 1 }
         #expect(isListening)
@@ -63,12 +63,12 @@ struct PolicyTests {
         peer.transport.stop()
         peer.transport.stop()
         #expect(rule { try peer.transport.start(peer.host) } == nil)
-        let isThere = peer.host.wait { $0.listening.count == 2 }
-        #expect(isThere)
+        let listensAgain = peer.host.wait { $0.listening.count == 2 }
+        #expect(listensAgain)
     }
 
     @Test(arguments: [0, 15, 17])
-    func `a database id has sixteen bytes`(_ count: Int) throws {
+    func `a database ID that does not have sixteen bytes is refused`(_ count: Int) throws {
         let configuration = try Peers.configuration(
             databaseID: Array(repeating: 1, count: count))
         #expect(rule { _ = try TCPTransport(configuration) } == .key)

@@ -3,7 +3,7 @@ import SheafNetwork
 import SheafTestSupport
 import Testing
 
-/// What can only be seen from outside: two processes, and what one of them holds.
+/// Transports in two processes, observed from outside.
 struct ProcessTests {
     private static var program: String {
         let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -14,14 +14,14 @@ struct ProcessTests {
         lines.first { $0.hasPrefix(name + " ") }.map { String($0.dropFirst(name.count + 1)) }
     }
 
-    /// A process that listens, and where.
+    /// Starts a listening process; returns it and its address.
     private func server() throws -> (ChildProcess, String) {
         let server = try ChildProcess(Self.program, ["serve"])
         let lines = server.lines(until: deadline()) ?? []
         return (server, try #require(value("listening", in: lines)))
     }
 
-    @Test func `all bytes come from one process to the other`() throws {
+    @Test func `all bytes arrive in the other process`() throws {
         let (server, address) = try server()
         let (code, said) = try ChildProcess.run(Self.program, ["send", address, "32"])
         #expect(code == 0)
@@ -31,20 +31,20 @@ struct ProcessTests {
         #expect(server.wait() == 0)
     }
 
-    @Test func `a peer that dies does not take the other one along`() throws {
+    @Test func `the death of a peer does not crash the other process`() throws {
         let (server, address) = try server()
         let sender = try ChildProcess(Self.program, ["send", address, "100000"])
         #expect(sender.lines(until: deadline()) == ["sending"])
         server.kill()
         #expect(server.wait() == 128 + 9)
-        // It notices, says so by its exit code, and was not ended by a signal.
+        // The sender detects the lost connection and exits normally instead of by a signal.
         #expect(sender.wait() == 1)
     }
 
-    @Test func `strangers cannot make a process take much memory`() throws {
+    @Test func `a flood of connections does not make a process use much memory`() throws {
         let (server, address) = try server()
         var strangers: [Stranger] = []
-        // What looks like the start of a long message, and never ends.
+        // The start of a long handshake message that never ends.
         let start: [UInt8] = [22, 3, 1, 0x40, 0, 1, 0, 0x3F, 0xFC, 3, 3]
         for _ in 0..<200 {
             let stranger = try Stranger(address)
@@ -52,7 +52,7 @@ struct ProcessTests {
             strangers.append(stranger)
         }
         for _ in 0..<300 {
-            // Whoever cannot get in leaves, and others come.
+            // Some connections are refused; the loop continues with the next.
             guard let liar = try? Liar(address) else { continue }
             liar.send(Array(repeating: 65, count: 1 << 16))
         }
@@ -67,7 +67,7 @@ struct ProcessTests {
         withExtendedLifetime(strangers) {}
     }
 
-    @Test func `a transport that stops leaves no thread and nothing open`() throws {
+    @Test func `a stopped transport leaves no thread and no descriptor open`() throws {
         let (code, lines) = try ChildProcess.run(Self.program, ["stops", "20"])
         #expect(code == 0)
         let before = try #require(value("before", in: lines))

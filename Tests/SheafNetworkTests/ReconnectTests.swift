@@ -5,33 +5,33 @@ import SheafTestSupport
 import Synchronization
 import Testing
 
-/// Connections that come again, and those that stay of several.
+/// Reconnecting, and choosing between duplicate connections.
 struct ReconnectTests {
-    @Test func `waits double up to a limit, and are drawn from their second half`() throws {
+    @Test func `retry delays double up to the limit, with jitter in their upper half`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("waits, seed \(seed)")
         let random = Mutex(SeededRandom(seed: seed, "waits"))
         let clock = FakeClock()
         var configuration = try Peers.configuration()
         configuration.limits = NetworkLimits()
-        // Nobody listens at this port.
+        // Nothing listens on this port.
         let peer = try RunningPeer(
             configuration, peers: ["127.0.0.1:1"], clock: clock.clock,
             random: { random.withLock { $0.next() } })
         let isEnough = peer.pump(clock, milliseconds: 250) { $0.unreachable.count >= 11 }
         #expect(isEnough)
         let waits = peer.host.state.withLock { $0.unreachable.map(\.milliseconds) }
-        var whole = 500
+        var limit = 500
         for wait in waits {
-            #expect((whole / 2...whole).contains(wait))
-            whole = min(whole * 2, 60_000)
+            #expect((limit / 2...limit).contains(wait))
+            limit = min(limit * 2, 60_000)
         }
-        #expect(whole == 60_000)
+        #expect(limit == 60_000)
         #expect(Set(waits.suffix(3)).count > 1)
         #expect(peer.host.failures.first?.hasPrefix("address: ") == true)
     }
 
-    @Test func `a peer that comes back is connected with again`() throws {
+    @Test func `a client reconnects to a peer that restarts`() throws {
         var configuration = try Peers.configuration()
         let first = try RunningPeer(configuration, listens: true)
         let address = first.host.address
@@ -53,9 +53,11 @@ struct ReconnectTests {
         #expect(client.host.state.withLock { $0.reached } == [address])
     }
 
-    /// The other end reads slowly: if it were called again before it has read everything, the new
-    /// connection would take the place of the old one, and the rest would be lost.
-    @Test func `who closes and calls again loses nothing of what was sent before`() throws {
+    /// The server reads slowly.
+    ///
+    /// A new connection accepted before the old one is drained would
+    /// replace it and lose the rest.
+    @Test func `a peer that closes and reconnects loses none of the bytes sent before`() throws {
         let server = try RunningPeer(Peers.configuration(), listens: true)
         server.host.state.withLock { $0.lagNanoseconds = 1_000_000 }
         let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
@@ -64,16 +66,16 @@ struct ReconnectTests {
             let there = try #require(server.host.link(round))
             let length = 3 << 20
             here.connection.send([UInt8](repeating: UInt8(round), count: length))
-            here.connection.close(because: "all is sent")
+            here.connection.close(because: "test is done")
             let isOver = there.wait { $0.closed == 1 }
             #expect(isOver)
             #expect(there.state.withLock { $0.received.count } == length)
-            #expect(there.state.withLock { $0.reason }?.hasPrefix("closed: the other") == true)
+            #expect(there.state.withLock { $0.reason }?.hasPrefix("closed: the peer") == true)
         }
         #expect(client.host.link(3) != nil)
     }
 
-    @Test func `an address that is taken away is not connected with again`() throws {
+    @Test func `a removed address is not dialed again`() throws {
         let server = try RunningPeer(Peers.configuration(), listens: true)
         let client = try RunningPeer(Peers.configuration())
         try client.transport.add(server.host.address)
@@ -84,7 +86,7 @@ struct ReconnectTests {
         let isOver = link.wait { $0.closed == 1 }
         #expect(isOver)
         #expect(link.state.withLock { $0.reason }?.hasPrefix("closed: this") == true)
-        // What was sent before has come.
+        // Bytes sent before the removal have arrived.
         let there = try #require(server.host.link())
         let isOverThere = there.wait { $0.closed == 1 }
         #expect(isOverThere)
@@ -96,7 +98,7 @@ struct ReconnectTests {
         #expect(client.host.link(1) != nil)
     }
 
-    @Test func `of two peers that call each other one connection stays, the same at both ends`()
+    @Test func `two peers that dial each other keep the same connection`()
         throws
     {
         for _ in 0..<10 {
@@ -107,7 +109,7 @@ struct ReconnectTests {
             try second.transport.add(first.host.address)
             let isSettled = settled(first, second)
             #expect(isSettled)
-            // Whatever is sent arrives: it is the same one.
+            // Bytes sent on one end's connection arrive on the other's, so it is the same one.
             let here = first.host.state.withLock { $0.links.last }
             let there = second.host.state.withLock { $0.links.last }
             here?.connection.send([1])
@@ -116,7 +118,7 @@ struct ReconnectTests {
         }
     }
 
-    /// Whether both have one link, opened by one of them, and try nothing more.
+    /// Whether both peers have one open connection, the same one, and dial no more.
     private func settled(_ first: RunningPeer, _ second: RunningPeer) -> Bool {
         let end = deadline()
         while Clock.system.monotonicNanoseconds() < end {
@@ -133,7 +135,7 @@ struct ReconnectTests {
             {
                 return true
             }
-            // Nobody tells of this; so it is looked at again after a moment.
+            // No event reports this state, so it is polled.
             _ = first.host.state.wait(
                 until: Clock.system.monotonicNanoseconds() + 1_000_000, while: { _ in true })
         }
@@ -168,13 +170,13 @@ struct ReconnectTests {
                 until: Clock.system.monotonicNanoseconds() + 1_000_000, while: { _ in true })
         }
         #expect(isSettled, "\(states)")
-        // When it is gone, one of both comes again.
+        // After a close, one of the two addresses is dialed again.
         let count = client.host.state.withLock { $0.links.count }
         client.host.state.withLock { $0.links }.forEach { $0.connection.close(because: "a test") }
         #expect(client.host.link(count) != nil)
     }
 
-    @Test func `a second process with the same key takes the place of the first`() throws {
+    @Test func `a second process with the same key replaces the connection of the first`() throws {
         let keyPair = try PeerKeyPair.generate()
         let server = try RunningPeer(Peers.configuration(), listens: true)
         let first = try RunningPeer(
@@ -185,12 +187,12 @@ struct ReconnectTests {
         let isOver = link.wait { $0.closed == 1 }
         #expect(isOver)
         let replaced = try #require(server.host.link(0))
-        let isTold = replaced.wait { $0.closed == 1 }
-        #expect(isTold)
+        let isClosed = replaced.wait { $0.closed == 1 }
+        #expect(isClosed)
         #expect(replaced.state.withLock { $0.reason }?.hasPrefix("duplicate: ") == true)
     }
 
-    @Test func `links are told to whoever asks`() throws {
+    @Test func `a transport lists its connections`() throws {
         let clock = FakeClock()
         let server = try RunningPeer(Peers.configuration(), listens: true)
         let client = try RunningPeer(
@@ -209,7 +211,7 @@ struct ReconnectTests {
         let connected = try #require(links.first { $0.address == server.host.address })
         #expect(connected.isOutgoing)
         #expect(connected.state == .connected(key: server.key, queuedBytes: 0))
-        // Keys and greetings have gone both ways.
+        // TLS keys and introductions were exchanged.
         #expect(connected.traffic.sentBytes > 500 && connected.traffic.receivedBytes > 500)
         let waiting = links.first { $0.address == "127.0.0.1:1" }
         guard case .waiting(let milliseconds, let reason) = waiting?.state else {

@@ -9,11 +9,11 @@ import SheafStorage
     import Darwin
 #endif
 
-/// Somebody who comes over TCP and does what he likes; each of his calls waits for a minute at most.
+/// A bare TCP client for tests; each call waits up to a minute.
 final class Stranger {
     let descriptor: Int32
 
-    /// Connects with "127.0.0.1:port", from an address of this machine.
+    /// Connects to "127.0.0.1:port", optionally from another loopback address.
     init(_ address: String, receiveBuffer: Int32? = nil, from host: UInt8 = 1) throws {
         descriptor = Loopback.socket()
         if host != 1 {
@@ -40,7 +40,7 @@ final class Stranger {
         stopWaiting()
     }
 
-    /// Takes over somebody who has come.
+    /// Wraps an accepted connection.
     init(descriptor: Int32) {
         self.descriptor = descriptor
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
@@ -55,7 +55,7 @@ final class Stranger {
         close(descriptor)
     }
 
-    /// Sends bytes, as far as they are taken.
+    /// Sends as many bytes as the socket accepts.
     func send(_ bytes: [UInt8]) {
         #if canImport(Darwin)
             _ = Darwin.send(descriptor, bytes, bytes.count, 0)
@@ -66,12 +66,12 @@ final class Stranger {
         #endif
     }
 
-    /// Says that nothing more comes.
+    /// Closes the sending direction.
     func endSending() {
         shutdown(descriptor, Int32(SHUT_WR))
     }
 
-    /// Whether the other end has closed, or closes within a minute; what it says is forgotten.
+    /// Whether the peer closes the connection within a minute; received bytes are discarded.
     func isThrownOut() -> Bool {
         var bytes = [UInt8](repeating: 0, count: 4_096)
         while waitFor(POLLIN) {
@@ -81,14 +81,14 @@ final class Stranger {
         return false
     }
 
-    /// Waits until something can be done.
+    /// Waits up to a minute for an event; returns whether it occurred.
     func waitFor(_ event: Int32) -> Bool {
         var request = pollfd(fd: descriptor, events: Int16(event), revents: 0)
         return poll(&request, 1, 60_000) > 0
     }
 }
 
-/// A stranger who speaks TLS as peers do, and then says what he likes.
+/// A TLS client or server with a peer's key that can send any bytes after the handshake.
 final class Liar {
     enum Ending: Equatable {
         case farewell
@@ -102,7 +102,7 @@ final class Liar {
     private let role: Proof.Role
     private let context: TLSContext
 
-    /// Connects and shakes hands.
+    /// Connects and performs the TLS handshake.
     convenience init(
         _ address: String, keyPair: PeerKeyPair? = nil, receiveBuffer: Int32? = nil
     ) throws {
@@ -111,7 +111,7 @@ final class Liar {
             keyPair: keyPair ?? .generate())
     }
 
-    /// Shakes hands over a socket that is there.
+    /// Performs the TLS handshake over a connected socket.
     init(_ stranger: Stranger, _ role: Proof.Role, keyPair: PeerKeyPair) throws {
         self.keyPair = keyPair
         self.stranger = stranger
@@ -124,13 +124,13 @@ final class Liar {
             case .done: return
             case .wantsToRead: _ = stranger.waitFor(POLLIN)
             case .wantsToWrite: _ = stranger.waitFor(POLLOUT)
-            case .ended: throw NetworkError(.cut, "the other end went away")
+            case .ended: throw NetworkError(.cut, "the peer closed the connection")
             case .failed(let error): throw error
             }
         }
     }
 
-    /// What somebody who is honest would say first.
+    /// Returns the introduction an honest peer would send.
     func words(_ configuration: NetworkConfiguration) throws -> [UInt8] {
         var configuration = configuration
         configuration.keyPair = keyPair
@@ -152,7 +152,7 @@ final class Liar {
         }
     }
 
-    /// Reads so many bytes, or until the end.
+    /// Reads `count` bytes, or fewer at the end of the stream.
     func read(_ count: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count, case .some(let piece) = readPiece(count - bytes.count).bytes {
@@ -161,7 +161,7 @@ final class Liar {
         return bytes
     }
 
-    /// What the other end does in the end; what it says before is forgotten.
+    /// Returns how the connection ends; bytes received before are discarded.
     func ending() -> Ending {
         while true {
             let (bytes, ending) = readPiece(4_096)

@@ -4,9 +4,9 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// What two peers that know each other can say.
+/// A connection from its handshake to its close.
 struct TalkingTests {
-    @Test func `two peers know each other, talk, and part`() throws {
+    @Test func `two peers connect, exchange bytes and close`() throws {
         let server = try RunningPeer(Peers.configuration(), listens: true)
         let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
         let here = try #require(client.host.link())
@@ -25,12 +25,12 @@ struct TalkingTests {
         here.connection.send([UInt8](repeating: 7, count: 1 << 20))
         let drained = here.wait { $0.drained > 0 }
         #expect(drained)
-        there.connection.close(because: "all is said")
+        there.connection.close(because: "test is done")
         let isOver = here.wait { $0.closed == 1 } && there.wait { $0.closed == 1 }
         #expect(isOver)
         #expect(
-            here.state.withLock { $0.reason } == "closed: the other end has closed the connection")
+            here.state.withLock { $0.reason } == "closed: the peer closed the connection")
         #expect(
-            there.state.withLock { $0.reason } == "closed: all is said")
+            there.state.withLock { $0.reason } == "closed: test is done")
     }
 }

@@ -1,17 +1,17 @@
 import Sheaf
 import SheafStorage
 
-/// A host that notes everything, and lets tests wait for it.
+/// A host that records all events and lets tests wait for them.
 final class TestHost: PeerTransportHost {
     struct State: Sendable {
         var listening: [String] = []
         var refusals: [String] = []
-        /// Addresses that need no further attempt.
+        /// Addresses whose connection attempts have ended.
         var reached: [String] = []
         var unreachable: [(address: String, reason: String, milliseconds: Int)] = []
         var links: [TestLink] = []
         var takes = true
-        /// How long its links take for what came.
+        /// How long each connection takes to process received bytes.
         var lagNanoseconds: UInt64 = 0
     }
 
@@ -41,30 +41,30 @@ final class TestHost: PeerTransportHost {
         state.broadcast()
     }
 
-    /// Waits for a minute at most; says whether it became so.
+    /// Waits up to a minute; returns whether the predicate became true.
     func wait(until predicate: (State) -> Bool) -> Bool {
         state.wait(until: deadline(), while: { !predicate($0) })
     }
 
-    /// Where it listens first.
+    /// The first address that the transport listens on.
     var address: String {
         _ = wait { !$0.listening.isEmpty }
         return state.withLock { $0.listening.first ?? "nowhere" }
     }
 
-    /// The link with this number, when it is there.
+    /// Waits for the connection with this number.
     func link(_ number: Int = 0) -> TestLink? {
         guard wait(until: { $0.links.count > number }) else { return nil }
         return state.withLock { $0.links[number] }
     }
 
-    /// Everything that it was told, as text.
+    /// The reasons of all refused connections.
     var refusals: [String] { state.withLock { $0.refusals } }
-    /// Why nobody was reached, each time.
+    /// The reasons of all failed connection attempts.
     var failures: [String] { state.withLock { $0.unreachable.map(\.reason) } }
 }
 
-/// A link that notes everything.
+/// A connection handler that records everything.
 final class TestLink: PeerLink {
     struct State: Sendable {
         var received: [UInt8] = []
@@ -103,11 +103,11 @@ final class TestLink: PeerLink {
         state.broadcast()
     }
 
-    /// Waits for a minute at most; says whether it became so.
+    /// Waits up to a minute; returns whether the predicate became true.
     func wait(until predicate: (State) -> Bool) -> Bool {
         state.wait(until: deadline(), while: { !predicate($0) })
     }
 }
 
-/// A minute from now: what has not happened then does not happen.
+/// Returns the deadline of a wait, one minute ahead.
 func deadline() -> UInt64 { Clock.system.monotonicNanoseconds() + 60_000_000_000 }

@@ -4,9 +4,9 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Bytes come in their order, however they are cut, and in both directions at once.
+/// Ordered delivery in both directions, for any division into sends.
 struct TransferTests {
-    @Test func `millions of bytes in pieces of any length come in their order`() throws {
+    @Test func `millions of bytes sent in pieces of any length arrive in order`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("transfer, seed \(seed)")
         let server = try RunningPeer(Peers.configuration(), listens: true)
@@ -16,7 +16,7 @@ struct TransferTests {
         var random = SeededRandom(seed: seed, "transfer")
         var (sentHere, sentThere): ([UInt8], [UInt8]) = ([], [])
         while sentHere.count + sentThere.count < 8 << 20 {
-            // Mostly small, as messages are, and now and then more than several records.
+            // Most pieces are small, like messages; some span several TLS records.
             let length = random.chance(1, in: 20) ? random.below(100_000) : random.below(300)
             var piece = [UInt8](repeating: UInt8(random.below(256)), count: length)
             if length > 0 { piece[random.below(length)] ^= 0x55 }
@@ -36,15 +36,14 @@ struct TransferTests {
             there.wait { $0.received.count >= sentHere.count }
             && here.wait { $0.received.count >= sentThere.count }
         #expect(came)
-        // Not as arrays: to find out where millions of bytes differ takes minutes.
-        let isWhole = there.state.withLock { $0.received == sentHere }
-        let isWholeBack = here.state.withLock { $0.received == sentThere }
-        #expect(isWhole)
-        #expect(isWholeBack)
+        // Arrays are compared outside `#expect`, which would take minutes to describe a difference.
+        let isComplete = there.state.withLock { $0.received == sentHere }
+        let isCompleteBack = here.state.withLock { $0.received == sentThere }
+        #expect(isComplete)
+        #expect(isCompleteBack)
     }
 
-    @Test func `what was sent before the end comes, also where the other end sends as well`() throws
-    {
+    @Test func `bytes sent before a close arrive, even if the peer is sending too`() throws {
         for round in 0..<40 {
             let server = try RunningPeer(Peers.configuration(), listens: true)
             let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
@@ -53,18 +52,19 @@ struct TransferTests {
             let bytes = [UInt8](repeating: UInt8(round), count: 1 << 20)
             there.connection.send(bytes)
             here.connection.send(bytes)
-            here.connection.close(because: "all is sent")
+            here.connection.close(because: "test is done")
             here.connection.send([99])
             let isOver = there.wait { $0.closed == 1 }
             #expect(isOver)
-            // Not as arrays: to find out where millions of bytes differ takes minutes.
+            // Arrays are compared outside `#expect`, which would take minutes to describe a
+            // difference.
             let (received, reason) = there.state.withLock { ($0.received, $0.reason) }
-            let isWhole = received == bytes
-            #expect(isWhole, "\(received.count) of \(bytes.count), \(reason ?? "farewell")")
+            let isComplete = received == bytes
+            #expect(isComplete, "\(received.count) of \(bytes.count), \(reason ?? "closed")")
         }
     }
 
-    @Test func `many threads send at once, and each piece stays whole`() async throws {
+    @Test func `pieces sent by many threads concurrently are not interleaved`() async throws {
         let server = try RunningPeer(Peers.configuration(), listens: true)
         let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
         let here = try #require(client.host.link())
@@ -91,21 +91,21 @@ struct TransferTests {
         #expect(counts.allSatisfy { $0 == 500 })
     }
 
-    @Test func `who stops hears nothing more`() throws {
+    @Test func `a stopped transport closes its connections and ignores later calls`() throws {
         let server = try RunningPeer(Peers.configuration(), listens: true)
         let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
         let here = try #require(client.host.link())
         let there = try #require(server.host.link())
         server.transport.stop()
-        // It was told before `stop` came back.
+        // `closed` was called before `stop` returned.
         #expect(there.state.withLock { $0.closed } == 1)
         #expect(there.state.withLock { $0.reason }?.hasPrefix("stopped: ") == true)
         there.connection.send([1])
-        there.connection.close(because: "all is sent")
+        there.connection.close(because: "test is done")
         #expect(there.connection.queuedLength == 0)
         let isOver = here.wait { $0.closed == 1 }
         #expect(isOver)
-        #expect(here.state.withLock { $0.reason }?.hasPrefix("closed: the other end") == true)
+        #expect(here.state.withLock { $0.reason }?.hasPrefix("closed: the peer") == true)
         #expect(server.transport.links.isEmpty)
     }
 }

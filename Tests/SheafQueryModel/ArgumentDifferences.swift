@@ -3,16 +3,16 @@ import SheafDocument
 import SheafQuery
 import SheafTestSupport
 
-/// Random statements whose values are interpolated, given by name, and written out.
+/// Random statements whose values are interpolated, passed by name, and written as literals.
 ///
-/// All three have to come to the same.
+/// All forms must return the same result.
 package struct ArgumentDifferences {
     package struct Tally {
         package internal(set) var statements = 0
         package internal(set) var values = 0
-        /// Those that have literals in them.
+        /// Statements with literals.
         package internal(set) var written = 0
-        /// Statements that fail in all ways.
+        /// Statements that fail in all forms.
         package internal(set) var failed = 0
     }
 
@@ -32,7 +32,7 @@ package struct ArgumentDifferences {
         self.seed = seed
     }
 
-    /// A statement with parameters, and the same with literals.
+    /// A statement with parameters, and the same statement with literals.
     private struct Sample {
         var text: String
         var values: [String: Value]
@@ -40,7 +40,7 @@ package struct ArgumentDifferences {
         var writtenValues: [String: Value]
     }
 
-    /// Goes on until there were so many statements; throws the first difference.
+    /// Compares `count` statements; throws the first difference.
     package mutating func run(_ count: Int) throws {
         var lives: [(way: Way, life: QueryLife)] = []
         for way in Way.allCases { lives.append((way, try QueryLife(seed: seed))) }
@@ -90,7 +90,7 @@ package struct ArgumentDifferences {
         var sample = Sample(
             text: text(body), values: expressions.arguments, writtenText: text(written),
             writtenValues: writtenExpressions.arguments)
-        // Where other draws followed, there is nothing to compare.
+        // If the generators diverged, the statements differ and cannot be compared.
         if expressions.below(1 << 30) != writtenExpressions.below(1 << 30) {
             (sample.writtenText, sample.writtenValues) = (sample.text, sample.values)
         }
@@ -132,7 +132,7 @@ package struct ArgumentDifferences {
         Statement(text: "", body: body, directives: [], parameters: []).description
     }
 
-    /// The statement with these values in the places of their parameters.
+    /// Returns the statement with its parameters replaced by interpolated values.
     private static func query(_ text: String, _ values: [String: Value]) -> Query {
         var interpolation = Query.StringInterpolation(
             literalCapacity: text.utf8.count, interpolationCount: values.count)

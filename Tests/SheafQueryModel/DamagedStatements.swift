@@ -4,18 +4,18 @@ import SheafQuery
 import SheafStorage
 import SheafTestSupport
 
-/// Statements with something wrong in them, run against a store: whatever they are, they end.
+/// Corrupted statements, run against a store; each must end within a time limit.
 package struct DamagedStatements {
     package struct Tally {
         package internal(set) var statements = 0
         package internal(set) var run = 0
         package internal(set) var refused = 0
         package internal(set) var longestMilliseconds: UInt64 = 0
-        /// What took long for its length.
+        /// The slowest statements relative to their length.
         package internal(set) var slowest: [StatementTiming] = []
     }
 
-    /// So many of the slowest are kept, and of each so many bytes.
+    /// The number of slowest statements kept, and of bytes kept of each.
     private static let slowestCount = 40
     private static let shownLength = 400
 
@@ -25,7 +25,7 @@ package struct DamagedStatements {
     private var selects: RandomSelects
     private var writes: RandomWrites
 
-    /// What takes longer than this hangs, as far as anybody can tell.
+    /// The run time beyond which a statement is reported as hanging.
     private static let maximumMilliseconds: UInt64 = 5_000
 
     package init(seed: UInt64) {
@@ -35,7 +35,7 @@ package struct DamagedStatements {
         writes = RandomWrites(seed: seed &+ 1)
     }
 
-    /// Runs so many statements in stores of a few hundred each.
+    /// Runs `count` statements, with a new store every 500.
     package mutating func run(_ count: Int) throws {
         while tally.statements < count {
             let life = try QueryLife(seed: seed &+ UInt64(tally.statements))
@@ -110,7 +110,7 @@ package struct DamagedStatements {
     // MARK: Damage
 
     private mutating func damaged(_ text: String) -> String {
-        // What was damaged before may be nothing any more.
+        // Earlier damage may have removed the complete text.
         var bytes = text.isEmpty ? [0x3B] : Array(text.utf8)
         switch random.below(12) {
         case 0, 1:
@@ -126,7 +126,7 @@ package struct DamagedStatements {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Words take each other's place, or come twice, or go.
+    /// Swaps, duplicates or removes words.
     private mutating func swapped(_ text: String) -> String {
         var words = text.split(separator: " ", omittingEmptySubsequences: false)
         let (left, right) = (random.below(words.count), random.below(words.count))
@@ -138,7 +138,7 @@ package struct DamagedStatements {
         return words.isEmpty ? ";" : words.joined(separator: " ")
     }
 
-    /// A word becomes an expression that lies deep in itself.
+    /// Replaces a word by a deeply nested expression.
     private mutating func nested(_ text: String) -> String {
         var words = text.split(separator: " ").map(String.init)
         guard !words.isEmpty else { return text }
@@ -155,14 +155,14 @@ package struct DamagedStatements {
         return words.joined(separator: " ")
     }
 
-    /// A word comes very often, with an operator between.
+    /// Repeats a word many times, joined by an operator.
     private mutating func chained(_ text: String) -> String {
         var words = text.split(separator: " ").map(String.init)
         guard !words.isEmpty else { return text }
         let index = random.below(words.count)
         let count = [2, 30, 1_000, 4_096, 4_097, 20_000][random.below(6)]
-        let link = [" OR ", " AND ", " + ", " || ", ", ", ".", " = "][random.below(7)]
-        words[index] = Array(repeating: words[index], count: count).joined(separator: link)
+        let separator = [" OR ", " AND ", " + ", " || ", ", ", ".", " = "][random.below(7)]
+        words[index] = Array(repeating: words[index], count: count).joined(separator: separator)
         return words.joined(separator: " ")
     }
 }

@@ -1,7 +1,7 @@
 import SheafDocument
 import SheafQuery
 
-/// Aggregates over all their values at once.
+/// Aggregates computed from the complete list of values.
 enum NaiveAggregate {
     static func result(_ kind: AggregateKind, _ all: [Value], isDistinct: Bool) -> Value? {
         var values = all.filter { $0 != .null }
@@ -20,7 +20,7 @@ enum NaiveAggregate {
         case .max: return values.last.map { NaiveForm.first(of: values, equalTo: $0) }
         case .mid: return values.isEmpty ? nil : values[(values.count - 1) / 2]
         case .sum, .avg, .median:
-            // How floats are added without losing anything has tests of its own.
+            // The compensated summation of floats has separate tests.
             var sum = Aggregate(kind)
             for value in values { sum.add(value) }
             return sum.result()
@@ -28,7 +28,7 @@ enum NaiveAggregate {
     }
 }
 
-/// Which of equal values is shown: integers before floats, zero before negative zero.
+/// The preferred form among equal values: integers before floats, zero before negative zero.
 enum NaiveForm {
     static func precedes(_ left: Value?, _ right: Value?) -> Bool {
         forms(left).lexicographicallyPrecedes(forms(right))

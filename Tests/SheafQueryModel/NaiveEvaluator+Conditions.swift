@@ -1,7 +1,7 @@
 import SheafDocument
 import SheafQuery
 
-/// What is asked, and the three answers.
+/// Evaluation of conditions to TRUE, FALSE, NULL or MISSING.
 extension NaiveEvaluator {
     func answer(_ expression: Expression) throws(QueryError) -> Truth {
         switch expression.node {
@@ -15,7 +15,7 @@ extension NaiveEvaluator {
             for term in terms { truth = truth.or(try self.truth(term)) }
             return truth
         case .xor(let terms):
-            // Of two unknown terms a missing one decides.
+            // MISSING takes precedence over NULL.
             let truths = try terms.map { (term) throws(QueryError) in try truth(term) }
             if truths.contains(.missing) { return .missing }
             if truths.contains(.null) { return .null }
@@ -86,7 +86,7 @@ extension NaiveEvaluator {
         }
     }
 
-    /// LIKE by trying everything, which is fine for short texts alone.
+    /// Whether a text matches a LIKE pattern, by exponential backtracking (for short texts only).
     private static func isLike(
         _ text: ArraySlice<Unicode.Scalar>, _ pattern: ArraySlice<Unicode.Scalar>,
         _ escape: Unicode.Scalar?
@@ -143,8 +143,9 @@ extension NaiveEvaluator {
         return comprehension.key == nil ? .array(elements) : .object(object)
     }
 
-    /// Binds the variables to all there is, one within the other, until `body` says false; returns
-    /// why there is nothing to run through.
+    /// Calls `body` with all combinations of bound elements until it returns false.
+    ///
+    /// Returns NULL or MISSING if a source cannot be iterated.
     private mutating func forEach(
         _ bindings: ArraySlice<Binding>, _ body: (NaiveEvaluator) throws(QueryError) -> Bool
     ) throws(QueryError) -> Truth? {

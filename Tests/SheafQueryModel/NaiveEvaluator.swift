@@ -1,23 +1,23 @@
 import SheafDocument
 import SheafQuery
 
-/// Says what expressions are, by walking their trees for each row anew.
+/// An interpreter that evaluates expression trees anew for each row.
 ///
-/// It knows the language and nothing else: no plan, no index, no bytes.
+/// It has no plans, no indexes and no encoded documents.
 struct NaiveEvaluator {
-    /// A source as paths can name it.
+    /// A source and the name by which paths refer to it.
     struct Member {
         let name: String
         let hasAlias: Bool
     }
 
-    /// What a path leads to; variables come with their values.
+    /// The target of a path: a variable or source by its index, and the remaining path.
     enum Target: Equatable {
         case variable(Int, [String])
         case field(Int, [String])
     }
 
-    /// The rows of a group, and what they have in common.
+    /// The rows of a group and their common keys.
     struct Group {
         var keys: [(expression: Expression, value: Value?)]
         var rows: [[Object?]]
@@ -26,11 +26,11 @@ struct NaiveEvaluator {
     let members: [Member]
     let arguments: [String: Value]
     let context: FunctionContext
-    /// The row of each source; none on the empty side of an outer join.
+    /// The row of each source; nil on the empty side of an outer join.
     var rows: [Object?] = []
     var variables: [(name: String, value: Value?)] = []
     var group: Group?
-    /// The columns by their aliases, for names in groups that are no keys.
+    /// The columns by alias, for names in a grouped statement that are not keys.
     var columns: [String: Expression] = [:]
 
     init(_ sources: [Source], _ arguments: [String: Value], _ context: FunctionContext) {
@@ -42,12 +42,12 @@ struct NaiveEvaluator {
         rows = Array(repeating: nil, count: members.count)
     }
 
-    /// What a condition says of the row.
+    /// Returns the truth of a condition for the current row.
     func truth(_ expression: Expression) throws(QueryError) -> Truth {
         Truth(try value(expression))
     }
 
-    /// The value of an expression; nil is MISSING.
+    /// Returns the value of an expression; nil is MISSING.
     func value(_ expression: Expression) throws(QueryError) -> Value? {
         if let known = groupKey(expression) { return known }
         switch expression.node {
@@ -89,7 +89,7 @@ struct NaiveEvaluator {
 
     // MARK: Paths
 
-    /// What a path leads to: the innermost variable, a source, or a field of the only source.
+    /// Resolves a path to the innermost variable, a source, or a field of the only source.
     func target(of path: [String]) -> Target {
         if let index = variables.lastIndex(where: { $0.name == path[0] }) {
             return .variable(index, Array(path.dropFirst()))
@@ -155,14 +155,14 @@ struct NaiveEvaluator {
         if let kind = AggregateKind(rawValue: call.name) { return try aggregate(kind, call) }
         guard let function = Functions.named(call.name),
             function.argumentCount.contains(call.arguments.count)
-        else { throw QueryError(.meaning, "\(call.name) is no function") }
+        else { throw QueryError(.meaning, "\(call.name) is not a function") }
         var values: [Value?] = []
         for argument in call.arguments { values.append(try value(argument)) }
         return try function.evaluate(values, context)
     }
 
     private func aggregate(_ kind: AggregateKind, _ call: Call) throws(QueryError) -> Value? {
-        guard let group else { throw QueryError(.meaning, "\(call.name) stands outside of groups") }
+        guard let group else { throw QueryError(.meaning, "\(call.name) without a group") }
         if call.isStar { return .integer(Int64(group.rows.count)) }
         var values: [Value] = []
         var inner = self

@@ -1,7 +1,7 @@
 import SheafDocument
 import SheafQuery
 
-/// The names of columns: which are refused, and what GROUP BY, HAVING and ORDER BY mean by them.
+/// Column names: validation, and their resolution in GROUP BY, HAVING and ORDER BY.
 extension NaiveSelect {
     /// Returns the name of a column.
     static func name(of expression: Expression, _ alias: Name?, number: Int) -> String {
@@ -10,7 +10,7 @@ extension NaiveSelect {
         return "($\(number))"
     }
 
-    /// Returns the value of a column, which is the document for the name of the only collection.
+    /// Returns the value of a column; the name of the only collection yields the document.
     func columnValue(_ expression: Expression) throws(QueryError) -> Value? {
         if let value = try evaluator.value(expression) { return value }
         guard evaluator.group == nil, evaluator.members.count == 1,
@@ -20,7 +20,7 @@ extension NaiveSelect {
         return evaluator.rows[0].map(Value.object)
     }
 
-    /// Refuses columns that hide others, and replaces names and numbers by the columns they mean.
+    /// Refuses columns that hide others, and resolves column names and numbers to expressions.
     mutating func replaceColumnNames() throws(QueryError) {
         try refuseEqualNames()
         order = []
@@ -89,7 +89,7 @@ extension NaiveSelect {
         return !evaluator.members.contains { $0.name == path[0] }
     }
 
-    /// Whether all that an expression reads is a key, an aggregate or bound in it.
+    /// Whether an expression reads only keys, aggregates and variables that it binds.
     private func isKnown(_ expression: Expression, _ keys: [Expression], bound: [String]) -> Bool {
         if keys.contains(where: { evaluator.isSame($0, expression) }) { return true }
         var bound = bound
@@ -118,7 +118,7 @@ extension NaiveSelect {
         return isFound
     }
 
-    /// Whether an expression is not the same for all rows as it stands.
+    /// Whether an expression reads the row or an aggregate.
     static func readsRows(_ expression: Expression, bound: [String] = []) -> Bool {
         var bound = bound
         switch expression.node {

@@ -1,33 +1,33 @@
 package import SheafDocument
 package import SheafQuery
 
-/// All rows of a SELECT in order, before LIMIT and OFFSET take some of them.
+/// The ordered rows of a SELECT, before LIMIT and OFFSET.
 package struct NaiveRows {
     package struct Row {
         package internal(set) var object: Object
-        /// What it is sorted by; rows with equal keys may come in any order.
+        /// The sort keys; rows with equal keys may appear in any order.
         package let keys: [Value?]
-        /// The id of the document of the first source, for statements that change it.
+        /// The id of the first source's document, for statements that write.
         package let id: Value?
     }
 
     package internal(set) var rows: [Row] = []
     package internal(set) var limit: Int?
     package internal(set) var offset = 0
-    /// Whether a value may be any of several that are equal, like 1 and 1.0.
+    /// Whether any of several equal values, such as 1 and 1.0, is accepted.
     package internal(set) var isLoose = false
 
-    /// Where rows begin and end whose keys are equal.
+    /// The ranges of rows with equal keys.
     package internal(set) var runs: [Range<Int>] = []
 
-    /// The places of the rows that LIMIT and OFFSET leave.
+    /// The range of rows that LIMIT and OFFSET select.
     package var shown: Range<Int> {
         let lower = min(offset, rows.count)
         return lower..<lower + min(limit ?? rows.count, rows.count - lower)
     }
 }
 
-/// Runs a SELECT over decoded documents: every row of every source, one step after the other.
+/// A naive SELECT over decoded documents, which visits every row of every source.
 package struct NaiveSelect {
     private typealias Joined = [Object?]
 
@@ -35,7 +35,7 @@ package struct NaiveSelect {
     private let documents: (String) -> [Value: Object]
     var evaluator: NaiveEvaluator
 
-    /// What ORDER BY sorts by; columns stand for their numbers and aliases.
+    /// The ORDER BY terms, with column numbers and aliases resolved.
     var order: [(expression: Expression, isColumn: Bool)] = []
 
     package init(
@@ -48,7 +48,7 @@ package struct NaiveSelect {
             [select.source] + select.joins.map(\.source), arguments, context)
     }
 
-    /// The rows of RETURNING, of documents that somebody else has found.
+    /// Returns the rows of RETURNING for the given documents.
     package static func returning(
         _ columns: [ResultColumn], _ source: Source, _ objects: [Object],
         _ arguments: [String: Value], _ context: FunctionContext
@@ -59,7 +59,7 @@ package struct NaiveSelect {
         return try naive.result(of: objects.map { [$0] })
     }
 
-    /// All rows in order.
+    /// Returns all rows in order.
     package mutating func run() throws(QueryError) -> NaiveRows {
         try replaceColumnNames()
         var rows = try source()
@@ -93,7 +93,7 @@ package struct NaiveSelect {
             ids = values
         case .expression(let expression)?:
             guard case .array(let values)? = try evaluator.value(expression) else {
-                throw QueryError(.argument, "no list of ids")
+                throw QueryError(.argument, "not a list of ids")
             }
             ids = values
         }
@@ -131,7 +131,7 @@ package struct NaiveSelect {
 
     // MARK: Groups, order and columns
 
-    /// Whether rows are gathered; aggregates below other operators come with GROUP BY or HAVING.
+    /// Whether the statement groups; nested aggregates occur only with GROUP BY or HAVING.
     private var isGrouped: Bool {
         var expressions = order.map(\.expression)
         for case .expression(let expression, _) in select.columns { expressions.append(expression) }
@@ -142,7 +142,7 @@ package struct NaiveSelect {
             }
     }
 
-    /// Whether a column depends on the order in which floats are added.
+    /// Whether a column depends on the order of float additions.
     private var computesFloats: Bool {
         select.columns.contains {
             guard case .expression(let expression, _) = $0, case .call(let call) = expression.node
@@ -169,21 +169,21 @@ package struct NaiveSelect {
             }
         }
         if select.isDistinct {
-            // Where any few rows will do, each is shown as it came first.
+            // With LIMIT and no effective order, any form of equal rows is valid.
             let isAnyOrder = Set(result.rows.map(\.keys)).count <= 1
             if result.limit != nil, isAnyOrder { result.isLoose = true }
-            // One form of those that are equal, where the first of them stands.
-            var places: [Object: Int] = [:]
+            // Equal rows collapse into one preferred form, at the position of the first.
+            var indexes: [Object: Int] = [:]
             var distinct: [NaiveRows.Row] = []
             sort(&result)
             for row in result.rows {
-                guard let place = places[row.object] else {
-                    places[row.object] = distinct.count
+                guard let index = indexes[row.object] else {
+                    indexes[row.object] = distinct.count
                     distinct.append(row)
                     continue
                 }
-                if NaiveForm.precedes(.object(row.object), .object(distinct[place].object)) {
-                    distinct[place].object = row.object
+                if NaiveForm.precedes(.object(row.object), .object(distinct[index].object)) {
+                    distinct[index].object = row.object
                 }
             }
             result.rows = distinct
@@ -241,7 +241,7 @@ package struct NaiveSelect {
                 for field in evaluator.rows[index] ?? Object() { object[field.name] = field.value }
             case .expression(let expression, let alias):
                 let name = Self.name(of: expression, alias, number: number + 1)
-                // MISSING takes away what `*` has brought, and nothing else.
+                // MISSING removes a field that `*` added, and has no other effect.
                 if let value = try columnValue(expression) {
                     object[name] = value
                 } else if hasAll {
@@ -255,7 +255,7 @@ package struct NaiveSelect {
     private func count(_ expression: Expression?) throws(QueryError) -> Int? {
         guard let expression else { return nil }
         guard case .integer(let count)? = try evaluator.value(expression), count >= 0 else {
-            throw QueryError(.argument, "no number of rows")
+            throw QueryError(.argument, "not a number of rows")
         }
         return Int(clamping: count)
     }

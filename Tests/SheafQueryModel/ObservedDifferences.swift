@@ -4,19 +4,18 @@ import SheafQuery
 import SheafStorage
 import SheafTestSupport
 
-/// Lives of stores in which observers are told of random commits, and each is held at every quiet
-/// point against the naive evaluator.
+/// Random store histories with observers, compared with the naive evaluator at each quiet point.
 package struct ObservedDifferences {
     package struct Tally {
         package internal(set) var lives = 0
         package internal(set) var observers = 0
         package internal(set) var commits = 0
-        /// Last results that were compared.
+        /// Results compared.
         package internal(set) var pairs = 0
         package internal(set) var deliveries = 0
-        /// Those that said what had changed.
+        /// Deliveries with changes.
         package internal(set) var changes = 0
-        /// Results that came of changes, and those for which a statement was run again.
+        /// Results computed from changes, and results of rerun statements.
         package internal(set) var maintained = 0
         package internal(set) var rerun = 0
     }
@@ -29,7 +28,7 @@ package struct ObservedDifferences {
         self.seed = seed
     }
 
-    /// Goes on until so many results were compared; throws the first difference.
+    /// Compares at least `pairs` results; throws the first difference.
     package mutating func run(pairs: Int) throws {
         while tally.pairs < pairs {
             try live(seed &+ UInt64(tally.lives))
@@ -78,7 +77,7 @@ package struct ObservedDifferences {
 
     // MARK: Changes
 
-    /// Some commits, which become durable together or apart.
+    /// Writes a few commits, which become durable together or separately.
     private mutating func change(
         _ statements: inout ObservedStatements, _ random: inout SeededRandom, _ life: QueryLife,
         _ observed: ObservedQueries, isLong: Bool, _ context: String
@@ -97,7 +96,7 @@ package struct ObservedDifferences {
             default: try write(statements.write(isLong: isLong), life, context)
             }
             tally.commits += 1
-            // Some see the state between, without what is not durable yet.
+            // Sometimes the schedule runs before the last commits are durable.
             if number > 0, random.chance(1, in: 4) {
                 try observed.look(context, isQuiet: false)
             }
@@ -115,7 +114,7 @@ package struct ObservedDifferences {
     private func makeIndex(_ statements: inout ObservedStatements, _ life: QueryLife) throws {
         let statement = Statement(
             text: "", body: statements.index(), directives: [], parameters: [])
-        // An index of this name may be there with other fields.
+        // An index with this name may exist with other fields.
         do throws(QueryError) { try life.execute(statement.description) } catch {
             guard error.reason == .meaning else { throw error }
         }

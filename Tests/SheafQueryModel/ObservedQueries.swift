@@ -3,9 +3,9 @@ import SheafDocument
 import SheafQuery
 import SheafStorage
 
-/// The observers of a store whose schedule is driven by hand, and what each was told last.
+/// The observers of a store with a manually driven schedule, and the last result of each.
 final class ObservedQueries {
-    /// Somebody who observes.
+    /// An observer with its statement and its last result.
     private struct Watcher {
         let observer: Observer
         let text: String
@@ -13,7 +13,7 @@ final class ObservedQueries {
         let arguments: [String: Value]
         let began: CommitID
         var last: Result<QueryResult, StoreError>?
-        /// The results before, of which it may have missed all but the first.
+        /// The first and the last earlier result, of which only the first counts as received.
         var missed: (first: QueryResult, last: QueryResult)?
         var commit: Int64 = 0
     }
@@ -23,11 +23,11 @@ final class ObservedQueries {
     private var watchers: [UInt64: Watcher] = [:]
     private var newcomers: [Newcomer] = []
     private var lastNumber: UInt64 = 0
-    /// What the documents said at the last quiet point, and whether somebody has looked since.
+    /// The documents at the last quiet point, and whether the schedule ran since.
     private var shown: [String: [Value: Object]] = [:]
     private var hasLookedBetween = false
     private(set) var deliveryCount = 0
-    /// Of them those that say what has changed.
+    /// The number of deliveries with changes.
     private(set) var changeCount = 0
 
     init(_ life: QueryLife) {
@@ -37,10 +37,10 @@ final class ObservedQueries {
 
     var count: Int { watchers.count }
     var numbers: [UInt64] { watchers.keys.sorted() }
-    /// How many results were made of changes, and how many by running statements again.
+    /// The numbers of results computed from changes and by rerunning statements.
     var tally: ObserverSchedule.Tally { schedule.tally }
 
-    /// Begins to observe a statement, if it can be observed.
+    /// Starts observing a statement, if it can be observed.
     func observe(_ select: Select, _ arguments: [String: Value]) throws {
         let text = Statement(
             text: "", body: .select(select), directives: [], parameters: []
@@ -63,9 +63,9 @@ final class ObservedQueries {
         schedule.remove([number])
     }
 
-    /// Lets the schedule look at what is durable, and holds what it tells to what it may tell.
+    /// Runs the schedule on the durable commits and checks its deliveries.
     ///
-    /// At a quiet point everything is durable.
+    /// At a quiet point, all commits are durable.
     func look(_ context: String, isQuiet: Bool) throws {
         let known = newcomers.map(\.observer.number)
         var recovered: Set<UInt64> = []
@@ -75,7 +75,7 @@ final class ObservedQueries {
         for delivery in deliveries {
             let number = delivery.observer.number
             guard var watcher = watchers[number] else {
-                throw QueryDifference("told after it was cancelled", "", [:], context)
+                throw QueryDifference("a delivery after cancellation", "", [:], context)
             }
             if case .success(let result) = delivery.outcome {
                 try checkChanges(of: result, since: watcher, context)
@@ -96,7 +96,7 @@ final class ObservedQueries {
         }
         for number in known where watchers[number]?.last == nil {
             guard let watcher = watchers[number] else { continue }
-            throw difference("it has no first result", watcher, context)
+            throw difference("no first result", watcher, context)
         }
         guard isQuiet else {
             hasLookedBetween = true
@@ -108,13 +108,13 @@ final class ObservedQueries {
             }, context)
     }
 
-    /// What a result says of the one before turns that into it, and is what a differ says.
+    /// Checks that changes turn the previous result into this one and equal those of a differ.
     private func checkChanges(
         of result: QueryResult, since watcher: Watcher, _ context: String
     ) throws {
         guard let changes = result.changes else { return }
         guard case .success(let before)? = watcher.last else {
-            throw difference("changes without a result before", watcher, context)
+            throw difference("changes without a previous result", watcher, context)
         }
         let (old, new) = (
             try before.items.map { try $0.value }, try result.items.map { try $0.value }
@@ -123,9 +123,9 @@ final class ObservedQueries {
         var rows = old.map(RowComparison.json)
         rows.apply(changes, from: new.map(RowComparison.json))
         guard rows == new.map(RowComparison.json) else {
-            throw difference("\(changes) makes other rows", watcher, context)
+            throw difference("\(changes) yields other rows", watcher, context)
         }
-        // Without ids a differ takes a changed row for another one.
+        // Without unique ids, a differ cannot recognize a changed row.
         guard (old + new).allSatisfy({ $0["_id"] != nil }),
             Set(new.map { $0["_id"] }).count == new.count
         else { return }
@@ -137,7 +137,7 @@ final class ObservedQueries {
         else { throw difference("\(changes) instead of \(expected)", watcher, context) }
     }
 
-    /// What results say of one before that was missed turns the one before that into them.
+    /// Checks that the combined changes of missed results lead from the first result to this one.
     private func checkMissing(
         _ result: QueryResult, _ watcher: inout Watcher, _ context: String
     ) throws {
@@ -156,11 +156,11 @@ final class ObservedQueries {
         let new = try last.items.map { RowComparison.json(try $0.value) }
         rows.apply(changes, from: new)
         guard rows == new else {
-            throw difference("together \(changes) makes other rows", watcher, context)
+            throw difference("the combined \(changes) yields other rows", watcher, context)
         }
     }
 
-    /// Where documents say what they said, nobody hears anything.
+    /// Checks that unchanged documents cause no delivery.
     private func checkSilence(
         _ deliveries: [ObserverSchedule.Delivery], _ context: String
     ) throws {
@@ -179,11 +179,11 @@ final class ObservedQueries {
                 watcher.began < life.store.snapshot().commit,
                 case .success = delivery.outcome
             else { continue }
-            throw difference("told though nothing has changed", watcher, context)
+            throw difference("a delivery without a change", watcher, context)
         }
     }
 
-    /// Everybody's last result is that of the statement now.
+    /// Checks that each observer's last result equals the current result of its statement.
     func compare(_ context: String) throws {
         for number in watchers.keys.sorted() {
             guard let watcher = watchers[number], let last = watcher.last else { continue }
@@ -198,7 +198,7 @@ final class ObservedQueries {
         case .failure(let error):
             let reader = try life.reader(isPending: false)
             guard (try? life.rows(watcher.statement, watcher.arguments, reader)) == nil else {
-                throw difference("it goes well, and the last result is \(error)", watcher, context)
+                throw difference("it succeeds, but the last result is \(error)", watcher, context)
             }
         case .success(let result):
             guard case .select(let select) = watcher.statement.body else { return }

@@ -2,12 +2,12 @@ import SheafDocument
 import SheafQuery
 import SheafTestSupport
 
-/// Draws statements that are observed, and what is written meanwhile.
+/// A generator of observed statements and of concurrent writes.
 struct ObservedStatements {
     private(set) var selects: RandomSelects
     private var writes: RandomWrites
 
-    /// Names that come late, so that they get their numbers while somebody watches.
+    /// Field names that first occur while statements are observed.
     private static let lateNames = (0..<12).map { "late\($0)" }
 
     init(seed: UInt64) {
@@ -17,7 +17,7 @@ struct ObservedStatements {
 
     // MARK: Reading
 
-    /// A SELECT, with the arguments that it was drawn with.
+    /// Returns a SELECT and its arguments.
     mutating func select(
         indexes: [RandomSelects.Index]
     ) -> (select: Select, arguments: [String: Value]) {
@@ -26,7 +26,7 @@ struct ObservedStatements {
         return (select, selects.expressions.arguments)
     }
 
-    /// A SELECT of one collection whose result single documents change.
+    /// Returns a SELECT of one collection that an incremental view can maintain.
     private mutating func plainSelect() -> Select {
         selects.expressions.arguments = [:]
         let name = selects.expressions.pick(["t", "t", "t", "u"])
@@ -69,7 +69,7 @@ struct ObservedStatements {
             selects.expressions.pick([["a"], ["a"], ["b"], ["s"], ["c"], ["_id"], ["o", "x"]]))
     }
 
-    /// Something that is asked of a document, in most cases in a way by which it can be looked up.
+    /// Returns a condition on a field, in most cases one that an observer index supports.
     private mutating func term() -> Expression {
         let path = path()
         let value = selects.expressions.literal(valueBeside(path))
@@ -91,7 +91,7 @@ struct ObservedStatements {
 
     // MARK: Writing
 
-    /// A statement that writes, with the arguments that it was drawn with.
+    /// Returns a statement that writes, and its arguments.
     mutating func write(isLong: Bool) -> (body: Statement.Body, arguments: [String: Value]) {
         guard selects.expressions.chance(1, in: 2) else {
             let body = writes.body(isLong: isLong)
@@ -115,7 +115,7 @@ struct ObservedStatements {
         }
         let last = Array(names.suffix(names.contains("x") ? 2 : 1))
         switch selects.expressions.below(8) {
-        // What stays as it was is told to nobody.
+        // Assigns a field to itself, which must cause no delivery.
         case 0, 1: return .set(Path(last, at: RandomExpressions.nowhere), path)
         case 2: return .unset(Path(last, at: RandomExpressions.nowhere))
         default:
@@ -125,13 +125,13 @@ struct ObservedStatements {
         }
     }
 
-    /// Some documents of `t` or `u`.
+    /// Returns an INSERT of some documents into `t` or `u`, and its arguments.
     mutating func insert(isLong: Bool) -> (body: Statement.Body, arguments: [String: Value]) {
         writes.selects.expressions.arguments = [:]
         let insert = writes.insert(isLong: isLong, count: 8)
         return (.insert(insert), writes.selects.expressions.arguments)
     }
 
-    /// A statement that makes or drops an index.
+    /// Returns a statement that creates or drops an index.
     mutating func index() -> Statement.Body { writes.index() }
 }

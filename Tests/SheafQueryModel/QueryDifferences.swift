@@ -4,17 +4,16 @@ import SheafQuery
 import SheafStorage
 import SheafTestSupport
 
-/// Lives of stores in which every statement is held against the naive evaluator.
+/// Random store histories in which each statement is compared with the naive evaluator.
 package struct QueryDifferences {
     package struct Tally {
         package internal(set) var lives = 0
         package internal(set) var queries = 0
         package internal(set) var writes = 0
         package internal(set) var partitions = 0
-        /// Joins that no index supports, bare names that could be of two sources, and loops within loops
-        /// that take too long.
+        /// Refused statements: joins without an index, ambiguous names, and too long nested loops.
         package internal(set) var refused = 0
-        /// Statements that fail in both.
+        /// Statements that fail in both implementations.
         package internal(set) var failed = 0
     }
 
@@ -25,7 +24,7 @@ package struct QueryDifferences {
         self.seed = seed
     }
 
-    /// Goes on until there were so many queries and partitions; throws the first difference.
+    /// Runs the given numbers of queries and partitions; throws the first difference.
     package mutating func run(queries: Int, partitions: Int) throws {
         while tally.queries < queries || tally.partitions < partitions {
             let share = queries > 0 ? Double(partitions) / Double(queries) : 1
@@ -46,7 +45,7 @@ package struct QueryDifferences {
         for _ in 0..<6 {
             try write(.insert(writes.insert(isLong: isLong, count: 8)), writes, life, context)
         }
-        // Among many documents indexes are the better way more often.
+        // With many documents, the planner chooses indexes more often.
         let isLarge = random.chance(1, in: 8)
         for number in 0..<(isLarge ? 8 : 0) {
             let insert = writes.largeInsert(firstID: 100 + 20 * number)
@@ -108,7 +107,7 @@ package struct QueryDifferences {
     private func makeIndex(_ writes: inout RandomWrites, _ life: QueryLife) throws {
         let statement = Statement(
             text: "", body: writes.index(), directives: [], parameters: [])
-        // An index of this name may be there with other fields.
+        // An index with this name may exist with other fields.
         do throws(QueryError) { try life.execute(statement.description) } catch {
             guard error.reason == .meaning else { throw error }
         }

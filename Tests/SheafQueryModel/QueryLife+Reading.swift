@@ -2,13 +2,13 @@ import Sheaf
 import SheafDocument
 import SheafQuery
 
-/// What became of a generated statement.
+/// The outcome of the comparison of a generated statement.
 enum QueryVerdict {
     case same, refused, failed
 }
 
 extension QueryLife {
-    /// Runs a SELECT with and without the engine, and compares.
+    /// Compares the results of a SELECT in the engine and in the naive evaluator.
     func compare(
         _ select: Select, _ arguments: [String: Value], on reader: SnapshotReader,
         _ context: String
@@ -21,11 +21,11 @@ extension QueryLife {
         }
         let statement: Statement
         do { statement = try Parser.parse(text) } catch {
-            throw difference("it is not parsed: \(error)")
+            throw difference("it does not parse: \(error)")
         }
-        // What was parsed counts, for one tree may be printed like another.
+        // The parsed tree is used: different trees may print the same text.
         guard case .select(let parsed) = statement.body else {
-            throw difference("it is no SELECT")
+            throw difference("it is not a SELECT")
         }
         let expected: NaiveRows
         do throws(QueryError) { expected = try naive(parsed, arguments) } catch {
@@ -45,18 +45,17 @@ extension QueryLife {
         }
     }
 
-    /// Counts of documents are those of the model, by whatever way they are come to: of all, of
-    /// those behind an id, and by what the system says.
+    /// Checks document counts against the model: of a collection, after an id, and in `system:`.
     func compareCounts(
         behind id: Int64, isPending: Bool, on reader: SnapshotReader, _ context: String
     ) throws {
         for (collection, documents) in documents {
-            let behind = documents.keys.count {
+            let countAfter = documents.keys.count {
                 if case .integer(let number) = $0 { number > id } else { false }
             }
             var counts = [
                 ("SELECT COUNT(*) AS n FROM \(collection)", documents.count),
-                ("SELECT COUNT(*) AS n FROM \(collection) WHERE _id > :id", behind),
+                ("SELECT COUNT(*) AS n FROM \(collection) WHERE _id > :id", countAfter),
             ]
             if !isPending {
                 let system = "SELECT documents AS n FROM system:collections"
@@ -67,13 +66,13 @@ extension QueryLife {
                 let found = try rows(Parser.parse(text), arguments, reader)
                 guard found != [["n": .integer(Int64(expected))]] else { continue }
                 throw QueryDifference(
-                    "\(expected) expected, and found \(found)", text, arguments,
+                    "expected \(expected), found \(found)", text, arguments,
                     context + ", " + indexText())
             }
         }
     }
 
-    /// The rows for which a condition is true, false, null and missing are all rows, each once.
+    /// Checks that the rows with a true, false, NULL and MISSING condition partition all rows.
     func comparePartition(
         _ condition: Expression, _ arguments: [String: Value], on reader: SnapshotReader,
         _ context: String
@@ -94,12 +93,12 @@ extension QueryLife {
         let all = (documents["t"] ?? [:]).keys.map { RowComparison.json(["_id": $0]) }
         guard found.sorted() == all.sorted() else {
             throw QueryDifference(
-                "\(found.count) of \(all.count) rows in its parts", condition.description,
+                "\(found.count) of \(all.count) rows in the partitions", condition.description,
                 arguments, context + ", " + indexText())
         }
     }
 
-    /// The ids of the documents for which each of some conditions holds, one after the other.
+    /// Returns the concatenated ids of the documents that satisfy each of the conditions.
     private func ids(
         _ conditions: [Expression], _ arguments: [String: Value], _ reader: SnapshotReader
     ) throws(QueryError) -> [String] {
@@ -120,13 +119,13 @@ extension QueryLife {
 }
 
 extension QueryError {
-    /// Whether a statement is refused for what the naive evaluator does not know of: the indexes that
-    /// joins need, names that could be of two sources, and how many steps loops may take.
+    /// Whether the naive evaluator cannot predict the error: a join without an index, an ambiguous
+    /// name, or a loop that exceeds its limit.
     var isRefusal: Bool {
-        message.hasPrefix("Joining to") || message.hasPrefix("it is not clear") || takesTooLong
+        message.hasPrefix("Joining to") || message.hasSuffix("is ambiguous") || takesTooLong
     }
 
-    /// Whether loops within loops take more steps than they may, which the naive evaluator goes on with.
+    /// Whether a nested loop exceeds its limit, which the naive evaluator does not have.
     var takesTooLong: Bool {
         reason == .limit && message.hasPrefix("a loop within a loop takes more than")
     }

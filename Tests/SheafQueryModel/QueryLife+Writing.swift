@@ -3,9 +3,9 @@ import SheafDocument
 import SheafDocumentModel
 import SheafQuery
 
-/// Statements that write, here and in the model.
+/// Statements that write, in the store and in the model.
 extension QueryLife {
-    /// What a statement is to have done.
+    /// The expected effect of a statement.
     private struct Effect {
         var ids: Set<Value> = []
         var returned: NaiveRows?
@@ -41,7 +41,7 @@ extension QueryLife {
         guard Set(outcome.mutatedIDs) == effect.ids, outcome.mutatedIDs.count == effect.ids.count
         else {
             throw difference(
-                "it changes \(Value.array(outcome.mutatedIDs).json) and not "
+                "it changes \(Value.array(outcome.mutatedIDs).json) instead of "
                     + Value.array(effect.ids.sorted()).json)
         }
         if let expected = effect.returned {
@@ -89,11 +89,11 @@ extension QueryLife {
         for expression in expressions {
             guard case .object(var object)? = try evaluator.value(expression),
                 let id = object["_id"], seen.insert(id).inserted
-            else { throw QueryError(.conflict, "two documents have one id") }
+            else { throw QueryError(.conflict, "two documents have the same id") }
             object["_id"] = nil
             let isThere = documents[collection]?[id] != nil
             if isThere, insert.conflict == .fail {
-                throw QueryError(.conflict, "there is a document already")
+                throw QueryError(.conflict, "the document exists already")
             }
             let isDifference = insert.conflict == .mergeDifferences
             if !insert.isInitial, isDifference || insert.conflict == .merge {
@@ -140,7 +140,7 @@ extension QueryLife {
                 case .unset(let path): edits.append(.unset(path: path.names))
                 case .increment(let path, let expression):
                     guard let number = try evaluator.value(expression).flatMap(Number.init) else {
-                        throw QueryError(.argument, "no number")
+                        throw QueryError(.argument, "not a number")
                     }
                     edits.append(.increment(path: path.names, by: number))
                 case .restart, .incrementOlder: break
@@ -159,10 +159,10 @@ extension QueryLife {
         return effect
     }
 
-    /// Removes values that a later assignment of the same statement replaces or lies below.
+    /// Removes values that a later assignment of the same statement replaces.
     private static func withoutReplacedValues(_ edits: [Edit]) -> [Edit] {
         var kept: [Edit] = []
-        // From the last one on: each has seen all later paths.
+        // In reverse order, so that each assignment knows all later paths.
         var (set, counted): ([[String]], [[String]]) = ([], [])
         for edit in edits.reversed() {
             switch edit {
@@ -181,7 +181,7 @@ extension QueryLife {
         return kept.reversed()
     }
 
-    /// Returns what stays of a value; nil where it is replaced.
+    /// Returns the remaining part of a value, or nil if it is replaced.
     private static func remaining(
         _ value: Value, _ path: [String], _ set: [[String]], _ counted: [[String]]
     ) -> Value? {
@@ -197,13 +197,13 @@ extension QueryLife {
         return isBelow || set.contains(path) ? nil : value
     }
 
-    /// The paths of a value and of all fields in it.
+    /// Returns the paths of a value and of all fields in it.
     private static func paths(of value: Value, at path: [String]) -> [[String]] {
         guard case .object(let object) = value, !object.isAttachmentToken else { return [path] }
         return [path] + object.flatMap { paths(of: $0.value, at: path + [$0.name]) }
     }
 
-    /// Refuses what would hide a counter of a document.
+    /// Throws if a write would hide a counter of a document.
     private func refuseHiding(
         _ collection: String, _ id: Value, _ hides: (ModelDocument) -> Bool
     ) throws(QueryError) {
@@ -224,7 +224,7 @@ extension QueryLife {
         select.condition = delete.condition
         select.ordering = delete.ordering
         let expected = try naive(select, arguments)
-        // Of documents that are equal by the order any may be deleted.
+        // Among documents with equal sort keys, any may be deleted.
         if let problem = RowComparison.difference(found.map { ["_id": $0] }, expected) {
             throw Mistake(text: problem)
         }

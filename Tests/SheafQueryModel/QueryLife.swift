@@ -5,7 +5,7 @@ package import SheafQuery
 import SheafStorage
 import SheafTestSupport
 
-/// What a statement should have done, and has not.
+/// A difference between a statement and the model.
 package struct QueryDifference: Error, CustomStringConvertible {
     package let description: String
 
@@ -15,7 +15,7 @@ package struct QueryDifference: Error, CustomStringConvertible {
     }
 }
 
-/// A store on a simulated disk with indexes, beside a model of its documents.
+/// A store with indexes on a simulated disk, and a model of its documents.
 package final class QueryLife {
     struct DocumentName: Hashable {
         let collection: String
@@ -29,10 +29,10 @@ package final class QueryLife {
     private(set) var store: StoreEngine
     private(set) var queries: QueryEngine
     private(set) var models: [DocumentName: ModelDocument] = [:]
-    /// What the models show, by collections.
+    /// The visible documents of the model, by collection.
     private(set) var documents: [String: [Value: Object]] = [:]
     private var time = HybridTime.initial
-    /// The transaction in which statements are executed, if there is one.
+    /// The transaction in which statements run, if any.
     private var transaction: DocumentTransaction?
     let context = FunctionContext(now: QueryLife.now)
 
@@ -77,11 +77,11 @@ package final class QueryLife {
         try run(Query(verbatim: text), QueryArguments(arguments))
     }
 
-    /// The same for a query that has values in it.
+    /// Runs a query that may contain interpolated values.
     func run(_ query: Query, _ arguments: QueryArguments) throws(QueryError) -> QueryOutcome {
         clock.advance(milliseconds: 1)
         if var open = transaction {
-            // One copy at a time: what it has gathered is changed in place.
+            // A single owner, so that the transaction is changed in place.
             transaction = nil
             defer { transaction = open }
             return try queries.execute(query, arguments, in: &open)
@@ -94,7 +94,7 @@ package final class QueryLife {
                 flush: { () throws(StorageError) in while try store.flush() {} }))
     }
 
-    /// Makes one commit of all that `body` executes, or nothing of it.
+    /// Commits the statements that `body` executes as one transaction, or rolls them back.
     func transaction(isKept: Bool, _ body: () throws -> Void) throws {
         let before = kept()
         transaction = queries.documents.begin()
@@ -111,12 +111,12 @@ package final class QueryLife {
         }
     }
 
-    /// Shows what is durable, or what was written until now.
+    /// Returns a reader of the durable state, or of all commits so far.
     func reader(isPending: Bool) throws(QueryError) -> SnapshotReader {
         isPending ? queries.writersReader() : try execute("SELECT * FROM t LIMIT 0").reader
     }
 
-    /// The rows of a statement that reads.
+    /// Returns the rows of a statement that reads.
     func rows(
         _ statement: Statement, _ arguments: [String: Value], _ reader: SnapshotReader
     ) throws(QueryError) -> [Object] {
@@ -129,7 +129,7 @@ package final class QueryLife {
         return objects
     }
 
-    /// The rows of a statement as it stands, of what is durable or was written until now.
+    /// Returns the rows of a statement, from the durable state or from all commits so far.
     package func rows(
         _ text: String, _ arguments: [String: Value] = [:], isPending: Bool = false
     ) throws -> [Value] {
@@ -148,7 +148,7 @@ package final class QueryLife {
         return try naive.run()
     }
 
-    /// Changes a document of the model; returns whether that changed anything.
+    /// Changes a document of the model; returns whether it differs afterwards.
     func change(
         _ collection: String, _ id: Value, _ body: (inout ModelDocument?, Stamp) -> Void
     ) -> Bool {
@@ -175,7 +175,7 @@ package final class QueryLife {
         (models, documents) = kept
     }
 
-    /// The indexes that there are.
+    /// The indexes of the store.
     var indexes: [RandomSelects.Index] {
         let snapshot = queries.documents.snapshot()
         return RandomSelects.collections.flatMap { collection in
@@ -187,7 +187,7 @@ package final class QueryLife {
         }
     }
 
-    /// The same for reports.
+    /// Returns a description of the indexes, for reports.
     package func indexText() -> String {
         let lines = indexes.map { index in
             "\(index.name) ON \(index.collection)("

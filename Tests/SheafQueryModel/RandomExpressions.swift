@@ -2,19 +2,19 @@ import SheafDocument
 import SheafQuery
 import SheafTestSupport
 
-/// Draws expressions over the fields of some sources.
+/// A generator of random expressions over the fields of some sources.
 struct RandomExpressions {
-    /// How values stand in statements.
+    /// The form of values in statements.
     enum Writing {
         case literals, parameters, either
     }
 
     var values: RandomValues
-    /// The draws are the same for all; bytes have no literals.
+    /// The form of values, which does not affect the draws.
     var writing = Writing.either
-    /// The values of the parameters that were drawn on the way.
+    /// The values of the parameters drawn so far.
     var arguments: [String: Value] = [:]
-    /// What the sources are called; paths have to begin with these where there are several.
+    /// The names of the sources, with which paths begin if there are several.
     var sources: [String] = ["t"]
     private var variables: [String] = []
 
@@ -54,7 +54,7 @@ struct RandomExpressions {
 
     // MARK: Values
 
-    /// A value as a literal or as a parameter.
+    /// Returns a value as a literal or as a parameter.
     mutating func literal(_ value: Value) -> Expression {
         var isWritten: Bool =
             switch value {
@@ -82,7 +82,7 @@ struct RandomExpressions {
         }
     }
 
-    /// A path to a field, or what a variable stands for.
+    /// Returns a path to a field or a variable.
     mutating func path() -> Expression {
         if let variable = variables.last, chance(2, in: 3) {
             return Expression(.path([variable] + (coin() ? [] : ["x"])), at: Self.nowhere)
@@ -91,7 +91,7 @@ struct RandomExpressions {
         return field(path)
     }
 
-    /// A field of one of the sources.
+    /// Returns a field of one of the sources.
     mutating func field(_ path: [String], of source: String? = nil) -> Expression {
         let isQualified = sources.count > 1 || chance(1, in: 10)
         let prefix = isQualified ? [source ?? pick(sources)] : []
@@ -196,7 +196,7 @@ struct RandomExpressions {
         return Expression(node, at: Self.nowhere)
     }
 
-    /// Mostly a field beside something that is known; sometimes anything beside anything.
+    /// Returns a predicate, mostly one that compares a field with a constant.
     private mutating func predicate(_ depth: Int) -> Expression.Node {
         let subject = chance(5, in: 6) ? path() : expression(min(depth, 2))
         switch below(20) {

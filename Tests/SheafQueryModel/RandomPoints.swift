@@ -1,9 +1,9 @@
 import SheafDocument
 import SheafQuery
 
-/// Draws statements about one document, which take no plan.
+/// Statements about one document, which take the fast path.
 extension RandomExpressions {
-    /// Asks for an id on either side; sometimes for what is none.
+    /// Returns a comparison with `_id` on either side; sometimes the value is not a valid id.
     mutating func point() -> Expression {
         let id = field(["_id"])
         let value = literal(chance(1, in: 6) ? values.value() : values.id())
@@ -14,7 +14,7 @@ extension RandomExpressions {
 }
 
 extension RandomSelects {
-    /// Turns a statement about a source to one document of it.
+    /// Restricts a SELECT to one document of its source.
     mutating func turnToPoint(_ select: inout Select) {
         select.columns = [.all(qualifier: nil, at: RandomExpressions.nowhere)]
         select.condition = expressions.point()

@@ -2,9 +2,9 @@ import SheafDocument
 import SheafQuery
 import SheafTestSupport
 
-/// Draws statements that read.
+/// A generator of random SELECT statements.
 struct RandomSelects {
-    /// An index that statements may be made for.
+    /// An index that statements may target.
     struct Index {
         let name: String
         let collection: String
@@ -35,7 +35,7 @@ struct RandomSelects {
             return select
         }
         if hasJoin { addJoins(to: &select) }
-        // Few rows of a join hold a condition, and those alone tell whether all were found.
+        // Conditions are rarer with joins, because few joined rows would satisfy them.
         if hasJoin ? expressions.coin() : expressions.chance(4, in: 5) {
             select.condition = expressions.condition(3)
         }
@@ -55,7 +55,7 @@ struct RandomSelects {
         return select
     }
 
-    /// Asks for what an index has: its first fields, and its order or nearly that.
+    /// Rewrites a SELECT to use the first fields of an index, and its order or nearly its order.
     private mutating func turn(_ select: inout Select, to index: Index) {
         let source = select.source
         select.source = Source(
@@ -91,7 +91,7 @@ struct RandomSelects {
                     != expressions.chance(1, in: 6))
         }
         let before = select.ordering
-        // Without an alias nothing can be taken for a column.
+        // Without aliases, an ORDER BY term cannot be mistaken for a column.
         select.columns = select.columns.filter {
             if case .expression(_, _?) = $0 { false } else { true }
         }
@@ -133,7 +133,7 @@ struct RandomSelects {
             let alias = "j\(number)"
             let collection = expressions.pick(Self.collections)
             let before = expressions.sources
-            // Partners by their ids are looked up all at once, which nothing else is.
+            // A join on ids uses batched lookups, unlike other joins.
             let isByID = expressions.chance(1, in: 3)
             let inner =
                 isByID ? ["_id"] : expressions.pick([["_id"], ["a"], ["s"], ["b"], ["o", "x"]])
@@ -189,7 +189,7 @@ struct RandomSelects {
         }
     }
 
-    /// Paths, of which hardly ever two have the same name.
+    /// Returns columns without aliases, rarely with equal names.
     private mutating func withoutAliases() -> [ResultColumn] {
         var columns: [ResultColumn] = []
         var names: Set<String> = []
@@ -203,7 +203,7 @@ struct RandomSelects {
         return columns
     }
 
-    /// The name of a collection, which stands for its documents.
+    /// Returns the bare name of a source, which denotes its document.
     private mutating func bareSource() -> Expression {
         Expression(.path([expressions.pick(expressions.sources)]), at: RandomExpressions.nowhere)
     }
@@ -214,12 +214,12 @@ struct RandomSelects {
         select.groups = expressions.list(0...2) {
             $0.chance(2, in: 3) ? $0.path() : $0.expression(1)
         }
-        // A literal is no key that a column could name.
+        // A literal key cannot be repeated as a column.
         let isBound = expressions.writing != .either
         select.groups.removeAll {
             switch $0.node {
             case .literal: true
-            // It would be a literal, were all values written out.
+            // A parameter would become a literal if values were written as literals.
             case .parameter: isBound
             default: false
             }
@@ -256,7 +256,7 @@ struct RandomSelects {
         select.isDistinct = expressions.chance(1, in: 12)
     }
 
-    /// Groups by the aliases of columns instead of what they are.
+    /// Replaces GROUP BY keys by the aliases of columns.
     private mutating func nameGroups(_ select: inout Select) {
         for index in select.groups.indices where expressions.coin() {
             let alias = "k\(index)"
@@ -314,7 +314,7 @@ struct RandomSelects {
             }
         }
         if !select.columns.isEmpty, expressions.chance(1, in: 6) {
-            // Mostly a column, and sometimes one too many.
+            // Mostly a valid column number, sometimes one too large.
             let number = expressions.below(select.columns.count + expressions.below(6) / 5) + 1
             return Expression(
                 .literal(.integer(Int64(number))), at: RandomExpressions.nowhere)
@@ -327,10 +327,10 @@ struct RandomSelects {
                 term = expressions.chance(3, in: 4) ? expressions.path() : expressions.expression(1)
             }
         } else {
-            // Only what the row says can be sorted by where rows stand for several.
+            // Grouped and distinct rows can be sorted by their columns only.
             term = columns.isEmpty ? nil : expressions.pick(columns)
         }
-        // Constants are refused; a literal would be the number of a column, and a parameter not.
+        // Constants are refused: a literal would be a column number, but a parameter would not.
         guard let term, NaiveSelect.readsRows(term) else { return nil }
         return term
     }

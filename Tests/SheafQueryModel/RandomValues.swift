@@ -2,7 +2,7 @@ import SheafDocument
 import SheafQuery
 import SheafTestSupport
 
-/// Draws values and documents: few names and few values, so that they meet.
+/// A generator of random values and documents, from few names and values so that they collide.
 struct RandomValues {
     var random: SeededRandom
 
@@ -42,7 +42,7 @@ struct RandomValues {
         [:], ["x": 1], ["x": 1.0], ["x": "a", "y": 2], ["x": .null], ["z": ["w": 1]],
         ["z": ["w": "a"], "x": true], ["y": [1]],
     ]
-    /// Too long for an index, with the same beginning.
+    /// Values with a common prefix, too long for an index.
     private static let longTexts: [Value] = [
         .string(String(repeating: "long ", count: 60)),
         .string(String(repeating: "long ", count: 60) + "er"),
@@ -60,7 +60,7 @@ struct RandomValues {
 
     mutating func id() -> Value { pick(Self.ids) }
 
-    /// A value of any type.
+    /// Returns a value of any type.
     mutating func value(isLong: Bool = false) -> Value {
         switch random.below(isLong ? 21 : 20) {
         case 0: .null
@@ -77,7 +77,7 @@ struct RandomValues {
     mutating func text() -> Value { pick(Self.texts) }
     mutating func number() -> Value { pick(Self.numbers) }
 
-    /// A document without an id.
+    /// Returns a document without an id.
     mutating func object(isLong: Bool) -> Object {
         var object = Object()
         for name in Self.fields where random.chance(2, in: 3) {

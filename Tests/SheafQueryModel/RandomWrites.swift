@@ -2,7 +2,7 @@ import SheafDocument
 import SheafQuery
 import SheafTestSupport
 
-/// Draws statements that write, and indexes.
+/// A generator of random statements that write or create and drop indexes.
 struct RandomWrites {
     var selects: RandomSelects
 
@@ -42,7 +42,7 @@ struct RandomWrites {
             returning: isInitial ? [] : returning())
     }
 
-    /// Twenty new documents.
+    /// Returns an INSERT of twenty new documents.
     mutating func largeInsert(firstID: Int) -> Insert {
         selects.expressions.arguments = [:]
         let documents = (firstID..<firstID + 20).map { id in

@@ -1,8 +1,8 @@
 package import SheafDocument
 
-/// Holds the rows of the engine against those of the naive evaluator.
+/// Comparison of the engine's rows with those of the naive evaluator.
 package enum RowComparison {
-    /// What is wrong with `found`; nil where it is a result that the statement may have.
+    /// Returns a description of the difference, or nil if `found` is a valid result.
     package static func difference(_ found: [Object], _ expected: NaiveRows) -> String? {
         let shown = expected.shown
         guard found.count == shown.count else {
@@ -14,7 +14,7 @@ package enum RowComparison {
                 part.lowerBound - shown.lowerBound..<part.upperBound - shown.lowerBound]
             let wanted = expected.rows[run].map(\.object)
             if let stranger = stranger(among: rows, wanted, isLoose: expected.isLoose) {
-                return "\(brief(stranger)) is none of the rows at \(part), which are "
+                return "\(brief(stranger)) is not among the rows at \(part), which are "
                     + wanted.sorted { nearness($0, stranger) > nearness($1, stranger) }.prefix(4)
                     .map(brief).joined(separator: ", ")
             }
@@ -22,7 +22,7 @@ package enum RowComparison {
         return nil
     }
 
-    /// A row that is not one of those that are wanted, each of which may be taken once.
+    /// Returns a row without a counterpart in `wanted`, whose rows match at most once each.
     private static func stranger(
         among rows: ArraySlice<Object>, _ wanted: [Object], isLoose: Bool
     ) -> Object? {
@@ -53,7 +53,7 @@ package enum RowComparison {
         return nil
     }
 
-    /// Whether two values are the same but for the last bits of floats.
+    /// Whether two values are equal up to rounding errors of floats.
     private static func isNear(_ left: Value, _ right: Value) -> Bool {
         switch (left, right) {
         case (.float(let left), .float(let right)):
@@ -71,7 +71,7 @@ package enum RowComparison {
 
     private static func brief(_ object: Object) -> String { String(json(object).prefix(400)) }
 
-    /// How many fields are the same, so that reports begin with what is likely to be meant.
+    /// Returns the number of equal fields, by which reports sort the likely counterparts.
     private static func nearness(_ left: Object, _ right: Object) -> Int {
         left.count { right[$0.name] == $0.value }
     }

@@ -1,11 +1,11 @@
-/// How long a statement took, by what it is.
+/// The run time of a statement.
 package struct StatementTiming: Sendable, CustomStringConvertible {
     package let name: String
     package let length: Int
     package let microseconds: UInt64
     package let isRun: Bool
 
-    /// For each KiB of text; a short one counts as one.
+    /// The time per KiB of text; a shorter text counts as 1 KiB.
     package var microsecondsPerKiB: UInt64 {
         microseconds * 1_024 / UInt64(max(length, 1_024))
     }
@@ -17,7 +17,7 @@ package struct StatementTiming: Sendable, CustomStringConvertible {
 }
 
 extension [StatementTiming] {
-    /// Those that took the longest for their length.
+    /// Returns the statements with the longest times per KiB.
     package func slowest(_ count: Int) -> ArraySlice<StatementTiming> {
         sorted { $0.microsecondsPerKiB > $1.microsecondsPerKiB }.prefix(count)
     }

@@ -1,11 +1,11 @@
-/// What is stretched.
+/// The forms of statements that grow.
 extension StretchedStatements {
     private static func chain(
-        _ name: String, _ link: String, _ start: String = "SELECT * FROM t WHERE ",
+        _ name: String, _ separator: String, _ start: String = "SELECT * FROM t WHERE ",
         _ end: String = "", _ term: @escaping @Sendable (Int) -> String
     ) -> Form {
         Form(name: name) { count in
-            start + (0..<count).map(term).joined(separator: link) + end
+            start + (0..<count).map(term).joined(separator: separator) + end
         }
     }
 
@@ -18,7 +18,7 @@ extension StretchedStatements {
         }
     }
 
-    /// Operators of one kind, one behind the other.
+    /// Chains of one operator.
     package static let chains: [Form] = [
         chain("texts || known", " || ", "SELECT ", " FROM t") { "'text \($0)'" },
         chain("texts || b", " || ", "SELECT ", " FROM t") { _ in "b" },
@@ -141,7 +141,7 @@ extension StretchedStatements {
         },
     ]
 
-    /// Expressions that lie in one another.
+    /// Nested expressions.
     package static let nests: [Form] = [
         nest("parentheses", "(", "1", ")"), nest("NOT", "NOT (", "a", ")"),
         nest("negation", "-(", "a", ")"), nest("arrays", "[", "a", "]"),

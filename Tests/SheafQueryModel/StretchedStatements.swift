@@ -3,12 +3,12 @@ import SheafDocument
 import SheafQuery
 import SheafTestSupport
 
-/// Statements of which one part is as long, or as deep, as it may be; each is measured.
+/// Time measurements of statements with one very long or deeply nested part.
 package struct StretchedStatements {
     package private(set) var timings: [StatementTiming] = []
     private let life: QueryLife
 
-    /// Makes a store of a few documents with some indexes.
+    /// Creates a store with a few documents and indexes.
     package init() throws {
         life = try QueryLife(seed: 1)
         for number in 0..<8 {
@@ -22,7 +22,7 @@ package struct StretchedStatements {
         try life.flush()
     }
 
-    /// Runs each form, plain and below EXPLAIN, PROFILE and ADVISE, for so many terms.
+    /// Runs each form with `terms` terms, plain and under EXPLAIN, PROFILE and ADVISE.
     package mutating func run(terms: Int, depth: Int = 60) {
         for form in Self.chains + Self.lists + Self.clauses { run(form, terms) }
         for form in Self.nests { run(form, depth) }
@@ -35,7 +35,7 @@ package struct StretchedStatements {
         }
     }
 
-    /// Notes how long a statement takes, from its text to its last row.
+    /// Measures a statement from parsing to its last row, and records the time.
     @discardableResult
     package mutating func measure(_ name: String, _ text: String) -> StatementTiming {
         let started = ThreadTime.microseconds()

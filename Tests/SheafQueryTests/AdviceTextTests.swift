@@ -3,10 +3,10 @@ import SheafQuery
 import SheafTestSupport
 import Testing
 
-/// Suggestions for collections and fields of any name.
+/// Index suggestions for collections and fields with arbitrary names.
 @Suite struct AdviceTextTests {
     @Test(arguments: 0..<400 as Range<UInt64>)
-    func `a suggestion is parsed into the index that it means`(_ seed: UInt64) throws {
+    func `a suggested statement parses into the suggested index`(_ seed: UInt64) throws {
         var tree = RandomTree(seed: seed)
         let text = statement(&tree)
         let options = QueryOptions(now: 0, clock: { 0 }, newID: { 0 })
@@ -37,7 +37,7 @@ import Testing
         #expect(Set(names).count == names.count, "seed \(seed)")
     }
 
-    /// Conditions, an order and a limit, in all mixtures.
+    /// Returns an ADVISE statement with random conditions, order and limit.
     private func statement(_ tree: inout RandomTree) -> String {
         let nowhere = SourceRange(0, 0)
         func path(_ tree: inout RandomTree) -> Expression {

@@ -9,7 +9,7 @@ import Testing
         "a name of many bytez", ":a",
     ]
 
-    @Test func `an argument is found by the bytes of its name, among few and many`() {
+    @Test func `an argument is found by the bytes of its name`() {
         var random = SeededRandom(seed: 5, "arguments")
         for round in 0..<500 {
             var model: [[UInt8]: Int64] = [:]
@@ -38,7 +38,7 @@ import Testing
         return field.map { ArgumentValues($0.name, $0.value) } ?? ArgumentValues()
     }
 
-    @Test func `dictionaries and literals are arguments`() {
+    @Test func `arguments are created from dictionaries and literals`() {
         #expect(ArgumentValues(["a": 1] as [String: Value])["a"] == 1)
         #expect(ArgumentValues(["a": 1, "b": 2] as [String: Value])["b"] == 2)
         #expect(ArgumentValues([:] as [String: Value]).isEmpty)

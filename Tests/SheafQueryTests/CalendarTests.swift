@@ -2,9 +2,9 @@ import SheafQuery
 import SheafTestSupport
 import Testing
 
-/// Days and moments, against counting them one by one.
+/// Calendar arithmetic, compared with counting the days one by one.
 @Suite struct CalendarTests {
-    /// All months of the years 1 to 9999 with the number of their first day, found by counting.
+    /// Calls `body` with each month of the years 1 to 9999 and the counted number of its first day.
     private static func months(
         _ body: (_ year: Int, _ month: Int, _ length: Int, _ first: Int) -> Void
     ) {
@@ -26,7 +26,7 @@ import Testing
         #expect(number == 2_932_897)
     }
 
-    @Test func `days are numbered as if counted one by one`() {
+    @Test func `a day number equals the count of days since 1970`() {
         var wrong: [CalendarDay] = []
         var firstOfYear = 0
         Self.months { year, month, length, first in
@@ -45,7 +45,7 @@ import Testing
         #expect(wrong.isEmpty)
     }
 
-    @Test func `a month has its days and no others`() {
+    @Test func `a day outside its month is refused`() {
         var wrong: [CalendarDay] = []
         Self.months { year, month, length, first in
             guard first % 3 == 0 else { return }
@@ -61,7 +61,7 @@ import Testing
         #expect(CalendarDay(year: 2024, month: 13, day: 1) == nil)
     }
 
-    @Test func `weeks are those of ISO 8601`() {
+    @Test func `week numbers follow ISO 8601`() {
         let cases = [
             (2005, 1, 1, 53), (2005, 1, 2, 53), (2005, 12, 31, 52), (2006, 1, 1, 52),
             (2007, 1, 1, 1), (2008, 12, 29, 1), (2009, 12, 31, 53), (2010, 1, 3, 53),
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [1 as UInt64, 2, 3])
-    func `times come back from milliseconds`(seed: UInt64) throws {
+    func `a moment survives conversion to a calendar time`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "times")
         for _ in 0..<5_000 {
             let moment = try #require(
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `there are no moments outside of the years 1 to 9999`() throws {
+    @Test func `moments outside the years 1 to 9999 are refused`() throws {
         let earliest = try #require(Moment(milliseconds: Moment.range.lowerBound))
         let latest = try #require(Moment(milliseconds: Moment.range.upperBound))
         #expect(earliest.text == "0001-01-01T00:00:00+00:00")
@@ -97,12 +97,12 @@ import Testing
     }
 
     @Test(arguments: [1 as UInt64, 2, 3])
-    func `a difference is the most that can be added without passing by`(seed: UInt64) throws {
+    func `a difference is the largest count up to the later moment`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "differences")
         for _ in 0..<2_000 {
             let left = try #require(
                 Moment(milliseconds: Int64.random(in: Moment.range, using: &random)))
-            // Half of the pairs are near each other, where months differ in length.
+            // Half of the pairs are close together, where the lengths of months matter.
             let near = left.milliseconds + Int64(random.below(20_000_000_000)) - 10_000_000_000
             let far = Int64.random(in: Moment.range, using: &random)
             let other = Moment(milliseconds: random.chance(1, in: 2) ? near : far) ?? left
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: [1 as UInt64, 2, 3])
-    func `the start of a unit is the latest there is`(seed: UInt64) throws {
+    func `the start of a unit is the latest start at or before the moment`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "starts")
         for _ in 0..<2_000 {
             let moment = try #require(

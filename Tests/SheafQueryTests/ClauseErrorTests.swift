@@ -1,12 +1,12 @@
 import SheafQuery
 import Testing
 
-/// What is said to clauses in the wrong place, and to statements that there are not.
+/// Errors for misplaced clauses and unsupported statements.
 @Suite struct ClauseErrorTests {
-    @Test func `a call runs one statement`() {
+    @Test func `a second statement is refused`() {
         let hint = "a call runs one statement"
         MarkedStatement.check([
-            ("SELECT * FROM a; «SELECT» * FROM b", "there is a second statement", hint),
+            ("SELECT * FROM a; «SELECT» * FROM b", "unexpected second statement", hint),
             (
                 "SELECT * FROM a;«;»", "expected the end of the statement, found ;", nil
             ),
@@ -16,40 +16,40 @@ import Testing
         ])
     }
 
-    @Test func `collections are not created`() {
+    @Test func `CREATE COLLECTION and DROP COLLECTION are refused with a hint`() {
         MarkedStatement.check([
             (
                 "CREATE «COLLECTION» cars", "there is no CREATE COLLECTION",
-                "a collection exists once a document is in it"
+                "inserting a document creates its collection"
             ),
             (
                 "DROP «COLLECTION» cars", "there is no DROP COLLECTION",
-                "DELETE removes documents everywhere, EVICT only here"
+                "DELETE removes documents on all peers, EVICT only on this one"
             ),
         ])
     }
 
-    @Test func `what SQL has and this language has not is named`() {
+    @Test func `an unsupported SQL clause is named in the error`() {
         let order =
             "the order is FROM, USE, JOIN, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT, OFFSET, "
-            + "RETURNING; not all statements have them all"
+            + "RETURNING; not every statement has every clause"
         let end = "expected the end of the statement, found "
         MarkedStatement.check([
             (
                 "SELECT * FROM a «UNION» SELECT * FROM b", end + "UNION",
-                "there are no set operations"
+                "set operations are not supported"
             ),
             ("SELECT * FROM a «FULL» JOIN b ON c", end + "FULL", "joins are INNER, LEFT or RIGHT"),
             ("SELECT * FROM a «CROSS» JOIN b", end + "CROSS", "joins are INNER, LEFT or RIGHT"),
-            ("SELECT * FROM a«,» b", end + ",", "two collections are read with JOIN"),
+            ("SELECT * FROM a«,» b", end + ",", "use JOIN to read two collections"),
             ("SELECT * FROM a LIMIT 1«,» 2", end + ",", "write LIMIT count OFFSET start"),
-            ("SELECT * FROM a WHERE b = 1«,» c = 2", end + ",", "AND and OR join conditions"),
-            ("UPDATE a SET b = 1 WHERE c«,» d", end + ",", "AND and OR join conditions"),
+            ("SELECT * FROM a WHERE b = 1«,» c = 2", end + ",", "join conditions with AND or OR"),
+            ("UPDATE a SET b = 1 WHERE c«,» d", end + ",", "join conditions with AND or OR"),
             ("SELECT * FROM a LIMIT 1 «WHERE» b", end + "WHERE", order),
             ("SELECT * FROM a OFFSET 1 «LIMIT» 1", end + "LIMIT", order),
             (
                 "SELECT («SELECT» 1) FROM a", "expected an expression, found SELECT",
-                "there are no statements inside of others"
+                "subqueries are not supported"
             ),
             ("SELECT sum(a) over «(»b) FROM c", "expected a comma or FROM, found (", nil),
             (
@@ -58,10 +58,10 @@ import Testing
             ),
             ("SELECT * FROM a JOIN b «WHERE» c", "expected ON, found WHERE", nil),
             (
-                "SELECT * FROM a JOIN b USE «IDS» 1 ON c", "USE IDS is not for joins",
+                "SELECT * FROM a JOIN b USE «IDS» 1 ON c", "USE IDS is not allowed in joins",
                 "compare _id in the condition instead"
             ),
-            ("SELECT * FROM a USE IDS 1 USE «IDS» 2", "there is more than one USE IDS", nil),
+            ("SELECT * FROM a USE IDS 1 USE «IDS» 2", "duplicate USE IDS", nil),
             ("SELECT sum(«*») FROM a", "expected an expression, found *", "only COUNT takes a *"),
             (
                 "SELECT cast(a AS «text») FROM b",
@@ -69,12 +69,12 @@ import Testing
             ),
             (
                 "SELECT position(a«,» b) FROM b", "expected IN, found ,",
-                "it is position(part IN text), or pos(text, part)"
+                "write position(part IN text) or pos(text, part)"
             ),
         ])
     }
 
-    @Test func `writing statements have their parts in order`() {
+    @Test func `the clauses of a writing statement have a fixed order`() {
         let order = "the order is APPLY, SET, UNSET, WHERE, RETURNING"
         let end = "expected the end of the statement, found "
         MarkedStatement.check([
@@ -84,7 +84,7 @@ import Testing
             ("UPDATE a «b» SET c = 1", "expected APPLY, SET or UNSET, found b", nil),
             (
                 "UPDATE a «(»b MAP) SET b = 1", "expected APPLY, SET or UNSET, found (",
-                "types stand behind UPDATE COLLECTION only"
+                "types are only allowed after UPDATE COLLECTION"
             ),
             ("UPDATE a SET b «!=» 1", "expected = or ->, found !=", nil),
             (
@@ -95,11 +95,11 @@ import Testing
             (
                 "INSERT INTO a («:»b)",
                 "expected the name of a field, found :",
-                "a parameter stands for a value, never for a name or a path"
+                "a parameter is a value, not a name or a path"
             ),
             (
                 "INSERT INTO a VALUES ({}«,» {})", "expected ), found ,",
-                "each document has parentheses of its own"
+                "put each document in its own parentheses"
             ),
             ("INSERT INTO a VALUES «:»b", "expected (, found :", nil),
             (
@@ -108,7 +108,7 @@ import Testing
             ),
             (
                 "INSERT INTO a INITIAL VALUES ({}) «ON» ID CONFLICT FAIL", end + "ON",
-                "INSERT .. INITIAL does nothing where there is a document already"
+                "INSERT .. INITIAL always skips existing documents"
             ),
             (
                 "INSERT INTO a INITIAL «SELECT» * FROM b",
@@ -119,14 +119,14 @@ import Testing
         ])
     }
 
-    @Test func `directives are objects, and stand in three places`() {
-        let place = "a directive stands at the start, behind SELECT or behind a collection"
-        let object = "a directive is an object in JSON"
+    @Test func `a directive is a JSON object at one of three positions`() {
+        let allowed = "directives are allowed at the start, after SELECT and after a collection"
+        let object = "a directive must be a JSON object"
         MarkedStatement.check([
-            ("SELECT * «/*+ {} */» FROM a", "expected a comma or FROM, found a directive", place),
+            ("SELECT * «/*+ {} */» FROM a", "expected a comma or FROM, found a directive", allowed),
             (
                 "SELECT * FROM a WHERE b «--+ {}»",
-                "expected the end of the statement, found a directive", place
+                "expected the end of the statement, found a directive", allowed
             ),
             ("«/*+ [1] */» SELECT * FROM a", object, nil),
             (
@@ -137,12 +137,12 @@ import Testing
             (
                 "SELECT * FROM a USE DIRECTIVES «:»b",
                 "expected directives as JSON, in quotes, found :",
-                "a parameter stands for a value, never for a name or a path"
+                "a parameter is a value, not a name or a path"
             ),
         ])
     }
 
-    @Test func `types are five`() {
+    @Test func `a field has one of five types`() {
         MarkedStatement.check([
             (
                 "SELECT * FROM a (b «TEXT»)",
@@ -151,7 +151,7 @@ import Testing
             (
                 "SELECT * FROM a (b«.»c MAP)",
                 "expected MAP, REGISTER, COUNTER, PN_COUNTER or ATTACHMENT, found .",
-                "fields of fields are in a MAP(..)"
+                "declare nested fields in a MAP(..)"
             ),
             ("SELECT * FROM a («)»", "expected the name of a field, found )", nil),
         ])

@@ -6,7 +6,7 @@ import Testing
 @Suite struct ConcatenationTests {
     private static let values: [Value?] = ["x", "", .null, nil, 1, .bytes([1]), ["y"]]
 
-    /// What two values come to, as the language says it.
+    /// Returns the concatenation of two values, written from the specification.
     private func joined(_ left: Value?, _ right: Value?) -> Value? {
         switch (left, right) {
         case (.string(let left)?, .string(let right)?): .string(left + right)
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `a chain gives what its operators give one after the other`() throws {
+    @Test func `a chain equals the successive application of its operators`() throws {
         for first in Self.values {
             for second in Self.values {
                 for third in Self.values {
@@ -29,21 +29,21 @@ import Testing
         }
     }
 
-    @Test func `the text of a long chain is moved a few times, and not with each value`() throws {
+    @Test func `a long chain reallocates its text a few times only`() throws {
         let piece = String(repeating: "x", count: 100)
         var chain = Concatenation(.string(piece))
-        var places: [Int] = []
+        var addresses: [Int] = []
         for _ in 0..<4_000 {
             try chain.append(.string(piece))
             guard case .string(var text)? = chain.value else { break }
-            let place = text.withUTF8 { Int(bitPattern: $0.baseAddress) }
-            if places.last != place { places.append(place) }
+            let address = text.withUTF8 { Int(bitPattern: $0.baseAddress) }
+            if addresses.last != address { addresses.append(address) }
         }
         #expect(chain.value == .string(String(repeating: piece, count: 4_001)))
-        #expect(places.count < 40)
+        #expect(addresses.count < 40)
     }
 
-    @Test func `a text does not grow beyond its limit`() throws {
+    @Test func `a concatenation beyond the length limit fails`() throws {
         let half = Value.string(String(repeating: "x", count: QueryLimits.maximumTextLength / 2))
         var chain = Concatenation(half)
         try chain.append(half)

@@ -1,4 +1,4 @@
-/// A file of a zone, made byte by byte.
+/// A time zone file (TZif) built byte by byte.
 struct CraftedZone {
     var version: UInt8 = 0x32
     var changes: [(time: Int64, type: UInt8)]
@@ -7,7 +7,7 @@ struct CraftedZone {
     var leapSeconds: UInt32 = 0
     var footer: String
 
-    /// Berlin with three of its changes.
+    /// The zone of Berlin, with three of its transitions.
     static let berlin = CraftedZone(
         changes: [(-2_422_054_408, 1), (828_234_000, 2), (846_378_000, 1)],
         types: [(3_208, 0, 0), (3_600, 0, 4), (7_200, 1, 8)],
@@ -19,7 +19,7 @@ struct CraftedZone {
     }
 
     private func table(timeLength: Int) -> [UInt8] {
-        // Times of the first version are too short for what is long ago.
+        // The first table has 32-bit times, which cannot represent older transitions.
         let changes = self.changes.filter { timeLength == 8 || Int32(exactly: $0.time) != nil }
         var bytes = Array("TZif".utf8) + [version] + [UInt8](repeating: 0, count: 15)
         for count in [

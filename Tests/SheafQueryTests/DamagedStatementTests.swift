@@ -1,11 +1,9 @@
 import SheafQuery
 import Testing
 
-/// Statements that something has happened to.
+/// Parsing of truncated and corrupted statements.
 @Suite struct DamagedStatementTests {
-    /// Reads bytes as a statement; what can be read keeps its tree when it is written and read.
-    ///
-    /// True where it can be read.
+    /// Whether the bytes parse as a statement; checks that such a statement survives printing.
     private func read(_ bytes: some Collection<UInt8>) -> Bool {
         let text = String(decoding: bytes, as: UTF8.self)
         do throws(QueryError) {
@@ -19,13 +17,13 @@ import Testing
         }
     }
 
-    @Test func `all samples are read, but for the one that is a comment`() {
+    @Test func `every sample parses, except the one that is only a comment`() {
         for statement in SampleStatements.all {
             #expect(read(statement.utf8) == !statement.hasPrefix("--+"), "\(statement)")
         }
     }
 
-    @Test func `every beginning of a statement is read or refused`() {
+    @Test func `every prefix of a statement parses or is refused`() {
         var count = 0
         for statement in SampleStatements.all {
             let bytes = Array(statement.utf8)
@@ -34,7 +32,7 @@ import Testing
         #expect(count > 100)
     }
 
-    @Test func `statements that lack a byte are read or refused`() {
+    @Test func `a statement with a byte removed parses or is refused`() {
         var count = 0
         for statement in SampleStatements.all {
             for index in 0..<statement.utf8.count {
@@ -46,7 +44,7 @@ import Testing
         #expect(count > 500)
     }
 
-    @Test func `statements with a bit flipped are read or refused`() {
+    @Test func `a statement with a flipped bit parses or is refused`() {
         var count = 0
         for statement in SampleStatements.all {
             var bytes = Array(statement.utf8)

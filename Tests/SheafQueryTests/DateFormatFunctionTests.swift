@@ -2,7 +2,7 @@ import SheafDocument
 import SheafQuery
 import Testing
 
-/// Functions between dates and other values; nil is MISSING.
+/// Conversions between dates and other values; nil is MISSING.
 @Suite struct DateFormatFunctionTests {
     private static let now: Int64 = 1_709_658_489_045
 
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `a format that is too long is refused`() throws {
+    @Test func `a date format beyond the length limit is refused`() throws {
         let longest = String(repeating: "%", count: DateFormat.maximumLength)
         #expect(
             try call("date_format", [0, .string(longest)]) == text(String(longest.dropLast(512))))
@@ -49,7 +49,7 @@ import Testing
         #expect(error?.reason == .limit)
     }
 
-    @Test func `date_cast makes dates of texts`() throws {
+    @Test func `date_cast parses strings into dates`() throws {
         let cases: [([Value?], String?)] = [
             (["2024-03-05 07:08+02:00"], text("2024-03-05T05:08:00+00:00")),
             (["2024-03-05"], nil), (["soon"], nil), ([5], number(5)), ([5.7], number(5)),
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `date_range has a limit`() throws {
+    @Test func `date_range refuses more elements than the limit`() throws {
         let limit = Int64(QueryLimits.maximumElements)
         let function = try #require(Function.dates.first { $0.name == "date_range" })
         let context = FunctionContext(now: Self.now)
@@ -98,7 +98,7 @@ import Testing
             case .array(let elements) = try function.evaluate(
                 [0, .integer(limit), "ms", 1], context)
         else {
-            Issue.record("There is no array.")
+            Issue.record("date_range returned no array")
             return
         }
         #expect(elements.count == QueryLimits.maximumElements)
@@ -108,7 +108,7 @@ import Testing
         #expect(error?.reason == .limit)
     }
 
-    @Test func `tz_offset tells how far zones are ahead`() throws {
+    @Test func `tz_offset returns the offset of a zone from UTC`() throws {
         let files = try TemporaryZones()
         try files.add("Berlin", CraftedZone.berlin.bytes)
         let zones = ZoneDirectory(files.path)
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `durations go to milliseconds and back`() throws {
+    @Test func `durations convert to milliseconds and back`() throws {
         let casts: [(Value?, String?)] = [
             ("1h30m", number(5_400_000)), ("-2s", number(-2_000)), ("0", number(0)), ("1y", nil),
             ("", nil), (5, nil), ([], nil), (.null, null), (nil, nil),
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `no arguments do harm`() throws {
+    @Test func `date functions accept any arguments without a trap`() throws {
         let values: [Value?] = [
             nil, .null, true, 0, -1, 1, .integer(.min), .integer(.max), 1.5, -0.0, .float(.nan),
             .float(.infinity), .float(-.infinity), 9.3e18, -9.3e18, 1e308, "", "day", "month", "Z",
@@ -150,11 +150,11 @@ import Testing
             [1], ["a": 1], .integer(Moment.range.lowerBound), .integer(Moment.range.upperBound),
         ]
         for function in Function.dates {
-            // Ranges come below, in large steps.
+            // date_range is tested below, with large steps.
             var calls: [[Value?]] = [[]]
-            for place in 0..<min(function.argumentCount.upperBound, 3) {
+            for index in 0..<min(function.argumentCount.upperBound, 3) {
                 let few: [Value?] = [nil, .null, 1, .integer(.min), .integer(.max), "month", "Z"]
-                let choices = place < 2 ? values : few
+                let choices = index < 2 ? values : few
                 calls += calls.flatMap { call in choices.map { call + [$0] } }
             }
             for arguments in calls where function.argumentCount ~= arguments.count {

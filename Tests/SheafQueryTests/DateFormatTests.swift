@@ -2,7 +2,7 @@ import SheafQuery
 import SheafTestSupport
 import Testing
 
-/// Formats of dates, written and read.
+/// Date formats, for printing and parsing.
 @Suite struct DateFormatTests {
     private static let zones = ZoneDirectory("/nonexistent")
 
@@ -12,7 +12,7 @@ import Testing
         return DateFormat(format)?.text(of: moment, in: try #require(Self.zones.zone(zone)))
     }
 
-    @Test func `words are written`() throws {
+    @Test func `word formats are printed`() throws {
         let date = "2024-03-05T07:08:09.045Z"
         let cases = [
             ("YYYY-MM-DD hh:mm:ss.sss TZD", "2024-03-05 07:08:09.045 +00:00"),
@@ -26,7 +26,7 @@ import Testing
         for (format, text) in cases { #expect(try written(format, date) == text, "\(format)") }
     }
 
-    @Test func `specifiers are written`() throws {
+    @Test func `percent specifiers are printed`() throws {
         let date = "2024-03-05T17:08:09.045Z"
         let cases: [(String, String?)] = [
             ("%Y-%m-%d", "2024-03-05"), ("%F %T", "2024-03-05 17:08:09"),
@@ -45,7 +45,7 @@ import Testing
         #expect(try written("%u%w", "2024-03-10Z") == "70")
     }
 
-    @Test func `zones change what is written`() throws {
+    @Test func `a date is printed in the given zone`() throws {
         let format = "YYYY-MM-DD hh:mm TZD TZN"
         let date = "2024-03-05T23:00:00Z"
         #expect(try written(format, date, "+05:30") == "2024-03-06 04:30 +05:30 +05:30")
@@ -56,7 +56,7 @@ import Testing
         #expect(try written(format, "0001-01-01T00:00:00Z", "-00:01") == nil)
     }
 
-    @Test func `texts are read by their formats`() {
+    @Test func `a string is parsed by its format`() {
         let cases: [(format: String, text: String, expected: String?)] = [
             ("%Y-%m-%d", "2024-03-05", "2024-03-05T00:00:00+00:00"),
             ("YYYY-MM-DD", "2024-03-05", "2024-03-05T00:00:00+00:00"),
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: [1 as UInt64, 2, 3])
-    func `a moment comes back from what a whole format wrote`(seed: UInt64) throws {
+    func `a moment survives printing and parsing with a complete format`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "formats")
         let formats = [
             "YYYY-MM-DD hh:mm:ss.sss TZD", "TZD DD.MM.YYYY ss,sss mm hh", "YYYYMMDDhhmmss.sssTZD",
@@ -120,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: [1 as UInt64, 2, 3])
-    func `no format does harm`(seed: UInt64) throws {
+    func `random formats print and parse without a trap`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "noise")
         let letters = Array("%%%%YYMMDDhhmmssTZDN:.,-3abefjpuwzAB\u{0}é".utf8)
         for _ in 0..<3_000 {

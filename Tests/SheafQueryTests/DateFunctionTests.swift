@@ -2,7 +2,7 @@ import SheafDocument
 import SheafQuery
 import Testing
 
-/// Functions of dates as statements call them; nil is MISSING.
+/// Date functions as statements call them; nil is MISSING.
 @Suite struct DateFunctionTests {
     /// 2024-03-05T17:08:09.045Z.
     private static let now: Int64 = 1_709_658_489_045
@@ -10,7 +10,7 @@ import Testing
     private static let functions: [String: Function] = Dictionary(
         uniqueKeysWithValues: Function.dates.map { ($0.name, $0) })
 
-    /// What a function says, as JSON does, so that 1 and 1.0 differ.
+    /// Returns the result of a function as text that distinguishes 1 from 1.0.
     private func call(_ name: String, _ arguments: Value?...) throws -> String? {
         let function = try #require(Self.functions[name], "\(name)")
         #expect(function.argumentCount ~= arguments.count)
@@ -24,7 +24,7 @@ import Testing
 
     private let null: String? = "\(Value.null)"
 
-    @Test func `clock tells the time of the statement`() throws {
+    @Test func `clock returns the start time of the statement`() throws {
         #expect(try call("clock") == text("2024-03-05T17:08:09.045+00:00"))
         #expect(try call("clock", "YYYY-MM-DD") == text("2024-03-05"))
         #expect(try call("clock", "%H:%M", "+05:30") == text("22:38"))
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `date_add keeps days in their months, and the form of the date`() throws {
+    @Test func `date_add clamps days to the month and preserves the form of the date`() throws {
         let cases: [(Value, Value, Value, String?)] = [
             ("2024-01-31T12:00:00Z", "month", 1, text("2024-02-29T12:00:00+00:00")),
             ("2023-01-31T12:00:00Z", "mon", 1, text("2023-02-28T12:00:00+00:00")),
@@ -73,7 +73,7 @@ import Testing
         #expect(try call("date_add", 0, nil, 1) == nil)
     }
 
-    @Test func `date_sub goes the other way`() throws {
+    @Test func `date_sub is date_add with the opposite sign`() throws {
         let cases: [(Value, Value, Value, String?)] = [
             ("2024-03-31T00:00:00Z", "month", 1, text("2024-02-29T00:00:00+00:00")),
             ("2024-03-31T00:00:00Z", "month", -1, text("2024-04-30T00:00:00+00:00")),
@@ -87,7 +87,7 @@ import Testing
         #expect(try call("date_sub", nil, "day", 1) == nil)
     }
 
-    @Test func `date_diff counts whole parts from the second to the first`() throws {
+    @Test func `date_diff counts complete units from the second date to the first`() throws {
         let cases: [(Value, Value, Value, String?)] = [
             ("2024-03-01Z", "2024-02-01Z", "day", number(29)),
             ("2024-02-01Z", "2024-03-01Z", "day", number(-29)),
@@ -112,7 +112,7 @@ import Testing
         #expect(try call("date_diff", 0, nil, "day") == nil)
     }
 
-    @Test func `date_part takes dates apart, in UTC`() throws {
+    @Test func `date_part extracts a component of a date in UTC`() throws {
         let date: Value = "2024-03-05T01:08:09.045+02:00"
         let cases: [(Value, Value, String?)] = [
             (date, "year", number(2024)), (date, "month", number(3)), (date, "mon", number(3)),
@@ -134,7 +134,7 @@ import Testing
         #expect(try call("date_part", nil, "year") == nil)
     }
 
-    @Test func `date_trunc goes back to the beginning of a part`() throws {
+    @Test func `date_trunc returns the start of a unit`() throws {
         let date: Value = "2024-08-15T17:08:09.045Z"
         let cases: [(Value, Value, String?)] = [
             (date, "year", text("2024-01-01T00:00:00+00:00")),

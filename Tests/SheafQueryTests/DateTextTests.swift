@@ -2,9 +2,9 @@ import SheafQuery
 import SheafTestSupport
 import Testing
 
-/// Dates as texts by ISO 8601.
+/// ISO 8601 dates and durations.
 @Suite struct DateTextTests {
-    @Test func `dates are read in all their forms`() throws {
+    @Test func `dates parse in all their forms`() throws {
         let cases: [(text: String, milliseconds: Int64, offset: Int)] = [
             ("1970-01-01T00:00:00Z", 0, 0),
             ("1970-01-01Z", 0, 0),
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `what is no date with a zone is refused`() {
+    @Test func `a string that is not a date with a zone is refused`() {
         let texts = [
             "", "Z", "2024", "2024-01", "2024-01-15", "2024-01-15T12:00:00", "2024-01-15 12:00",
             "2024-01-15TZ", "2024-01-15T12Z", "2024-01-15T1:00Z", "2024-01-15T12:0Z",
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [1 as UInt64, 2, 3])
-    func `a moment comes back from its text`(seed: UInt64) throws {
+    func `a moment survives printing and parsing`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "texts")
         for _ in 0..<3_000 {
             var number = Int64.random(in: Moment.range, using: &random)
@@ -67,27 +67,27 @@ import Testing
     }
 
     @Test(arguments: [1 as UInt64, 2, 3])
-    func `no text of dates' letters is too much`(seed: UInt64) {
+    func `random strings of date characters parse without a trap`(seed: UInt64) {
         var random = SeededRandom(seed: seed, "noise")
         let letters = Array("0123456789-:TZ+. ,%YMDhms".utf8)
         for _ in 0..<5_000 {
             var bytes = Array("2024-02-29T12:34:56.789+05:30".utf8)
             for _ in 0..<1 + random.below(3) {
-                let place = random.below(bytes.count)
+                let index = random.below(bytes.count)
                 switch random.below(3) {
-                case 0: bytes[place] = letters[random.below(letters.count)]
-                case 1: bytes.insert(letters[random.below(letters.count)], at: place)
-                default: bytes.remove(at: place)
+                case 0: bytes[index] = letters[random.below(letters.count)]
+                case 1: bytes.insert(letters[random.below(letters.count)], at: index)
+                default: bytes.remove(at: index)
                 }
             }
             let text = String(decoding: bytes, as: UTF8.self)
-            // Whatever is taken for a date is one, and is written as another text of it.
+            // A string that parses must survive printing and parsing.
             guard let date = DateText(text) else { continue }
             #expect(DateText(date.moment.text)?.moment == date.moment, "seed \(seed), \(text)")
         }
     }
 
-    @Test func `durations are read in all their units`() {
+    @Test func `durations parse in all their units`() {
         let cases: [(String, Int64?)] = [
             ("1h30m", 5_400_000), ("1h30m0s", 5_400_000), ("90m", 5_400_000), ("1.5h", 5_400_000),
             ("0", 0), ("0s", 0), ("250ms", 250), ("-1h", -3_600_000), ("+1s", 1_000),
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `durations are written with the units that they have`() {
+    @Test func `durations print without leading zero units`() {
         let cases: [(Int64, String)] = [
             (5_400_000, "1h30m0s"), (0, "0s"), (1, "1ms"), (999, "999ms"), (1_000, "1s"),
             (1_500, "1.5s"), (1_050, "1.05s"), (1_001, "1.001s"), (60_000, "1m0s"),
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: [1 as UInt64, 2, 3])
-    func `a duration comes back from its text`(seed: UInt64) {
+    func `a duration survives printing and parsing`(seed: UInt64) {
         var random = SeededRandom(seed: seed, "durations")
         for _ in 0..<3_000 {
             let number = Int64(bitPattern: random.next()) >> Int64(random.below(64))

@@ -2,7 +2,7 @@ import SheafBytes
 import SheafDocument
 import SheafQuery
 
-/// A store without documents, whose collections may have an index that looks like a way to few.
+/// A store without documents; its collections may have an index that looks highly selective.
 final class EmptyStore: QueryStore {
     let names = NameTable()
     let planState: PlanState? = nil
@@ -45,7 +45,7 @@ final class EmptyStore: QueryStore {
 
     func scanKeys(
         _ range: KeyRange, isReversed: Bool, skipping skipped: Int,
-        _ body: (_ key: UnsafeRawBufferPointer, _ place: UInt64) throws(QueryError) -> Bool
+        _ body: (_ key: UnsafeRawBufferPointer, _ pointer: UInt64) throws(QueryError) -> Bool
     ) throws(QueryError) {}
 
     func read(

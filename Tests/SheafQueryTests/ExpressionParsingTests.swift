@@ -2,9 +2,9 @@ import SheafDocument
 import SheafQuery
 import Testing
 
-/// What expressions are parsed into.
+/// Syntax trees of expressions.
 @Suite struct ExpressionParsingTests {
-    /// Texts and the shapes of their trees, each pair of them in two lines.
+    /// Checks pairs of lines: an expression, and the shape of its tree.
     private func check(_ table: String, line: Int = #line) throws {
         let lines = table.split(separator: "\n").map(String.init)
         for index in stride(from: 0, to: lines.count, by: 2) {
@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `operators bind as tight as the language says`() throws {
+    @Test func `operators have the specified precedence`() throws {
         try check(
             """
             a + b * c - d
@@ -65,7 +65,7 @@ import Testing
             """)
     }
 
-    @Test func `comparisons have all of their spellings`() throws {
+    @Test func `every spelling of a comparison parses`() throws {
         try check(
             """
             a == b
@@ -105,7 +105,7 @@ import Testing
             """)
     }
 
-    @Test func `IS asks six questions`() throws {
+    @Test func `IS tests for NULL, MISSING, TRUE, FALSE and their negations`() throws {
         try check(
             """
             a IS NULL
@@ -127,7 +127,7 @@ import Testing
             """)
     }
 
-    @Test func `literals are values`() throws {
+    @Test func `literals parse into values`() throws {
         try check(
             """
             true = TRUE
@@ -170,13 +170,13 @@ import Testing
             (object k: v l: 1 _id: "x" total: (object from: 1) a b: 2)
             """)
         guard case .literal(.float(let zero)) = try Parser.parseExpression("-0.0").node else {
-            Issue.record("-0.0 is a float")
+            Issue.record("-0.0 is not a float")
             return
         }
         #expect(zero.sign == .minus)
     }
 
-    @Test func `strings have escapes, and quotes of two kinds`() throws {
+    @Test func `strings have escapes and two kinds of quotes`() throws {
         let table: [(String, Value)] = [
             ("'a'", "a"), ("\"a\"", "a"), ("'\"'", "\""), ("\"'\"", "'"), ("''", ""),
             (#"'\n\t\\\'\"\r\b\f\/'"#, "\n\t\\'\"\r\u{8}\u{c}/"),
@@ -185,14 +185,14 @@ import Testing
         ]
         for (text, value) in table {
             guard case .literal(let literal) = try Parser.parseExpression(text).node else {
-                Issue.record("\(text) is a literal")
+                Issue.record("\(text) is not a literal")
                 continue
             }
             #expect(literal == value, "\(text)")
         }
     }
 
-    @Test func `names are bare or in backticks, and paths have dots`() throws {
+    @Test func `names are bare or in backticks, and dots separate the names of a path`() throws {
         try check(
             """
             a.b.c
@@ -220,7 +220,7 @@ import Testing
         "index", "type", "end", "left", "right", "limit", "offset", "set", "use", "on", "by",
         "collection", "id",
         "values", "documents", "all", "system", "map", "counter", "both", "trim", "cast", "desc",
-    ]) func `everyday words are paths`(word: String) throws {
+    ]) func `an unreserved keyword is a path`(word: String) throws {
         #expect(try ExpressionShape.of("\(word) = 1") == "(= \(word) 1)")
         #expect(try ExpressionShape.of("\(word).\(word)") == "\(word).\(word)")
         #expect(try ExpressionShape.of("{\(word): \(word)}") == "(object \(word): \(word))")
@@ -230,7 +230,7 @@ import Testing
         #expect(select.columns.count == 2 && select.source.alias?.text == word)
     }
 
-    @Test func `calls have words in some places, which are put into order`() throws {
+    @Test func `calls with keyword arguments become plain calls`() throws {
         try check(
             """
             Lower(a)
@@ -268,7 +268,7 @@ import Testing
             """)
     }
 
-    @Test func `elements are asked, and made into arrays and objects`() throws {
+    @Test func `quantifiers, comprehensions and CASE parse`() throws {
         try check(
             """
             ANY v IN a SATISFIES v > 1 END
@@ -292,7 +292,7 @@ import Testing
             """)
     }
 
-    @Test func `comments are passed over`() throws {
+    @Test func `comments are skipped`() throws {
         try check(
             """
             1 /* a ' /* b */ + 2 -- c
@@ -303,7 +303,7 @@ import Testing
         #expect(try ExpressionShape.of("-- first\na -- second\n+ b--") == "(a + b)")
     }
 
-    @Test func `ranges are those of the text`() throws {
+    @Test func `the range of an expression covers its text`() throws {
         let text = "a + (b * 2) = lower( c ) AND d IN (1, 2)"
         guard case .and(let terms) = try Parser.parseExpression(text).node else { return }
         let words = terms.map { Array(text.utf8)[$0.range.lower..<$0.range.upper] }

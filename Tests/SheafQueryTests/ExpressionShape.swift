@@ -1,7 +1,7 @@
 import SheafDocument
 import SheafQuery
 
-/// Expressions with all of their parentheses, operators first: trees as they are.
+/// Expressions in prefix notation with all parentheses, which shows the tree.
 enum ExpressionShape {
     static func of(_ text: String) throws -> String {
         of(try Parser.parseExpression(text))

@@ -1,9 +1,9 @@
 import SheafQuery
 import Testing
 
-/// Errors of statements in which their place is marked.
+/// Checks of errors in statements that mark the position of the error.
 enum MarkedStatement {
-    /// Statements with the text that is marked between « and », each with its message and its hint.
+    /// Checks statements with the faulty text between « and », each with its message and hint.
     static func check(_ table: [(String, String, String?)]) {
         for (marked, message, hint) in table {
             let text = marked.replacing("«", with: "").replacing("»", with: "")
@@ -20,7 +20,7 @@ enum MarkedStatement {
 }
 
 extension String {
-    /// How many characters stand between the marks.
+    /// The number of characters between the marks.
     fileprivate var markedLength: Int {
         guard let start = firstIndex(of: "«"), let end = firstIndex(of: "»") else { return 0 }
         return distance(from: index(after: start), to: end)

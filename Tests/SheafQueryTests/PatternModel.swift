@@ -1,6 +1,6 @@
 import SheafTestSupport
 
-/// A pattern as a tree, and what it accepts, in the dullest way: from each place, all ends.
+/// A pattern as a tree; the naive matcher computes all ends of a match for each start.
 indirect enum PatternModel {
     case scalar(Unicode.Scalar)
     case any
@@ -17,7 +17,7 @@ indirect enum PatternModel {
         return lower.count == 1 ? lower.first ?? scalar : scalar
     }
 
-    /// Where a match can end that begins at `start`.
+    /// Returns all positions at which a match that begins at `start` can end.
     func ends(
         in text: [Unicode.Scalar], from start: Int, ignoresCase: Bool
     ) -> Set<Int> {
@@ -33,7 +33,7 @@ indirect enum PatternModel {
                 && (text[index] == "_" || text[index].properties.isAlphabetic
                     || text[index] == "\u{301}")
         }
-        func place(_ holds: Bool) -> Set<Int> { holds ? [start] : [] }
+        func zeroWidth(_ holds: Bool) -> Set<Int> { holds ? [start] : [] }
         switch self {
         case .scalar(let scalar): return one { same($0, scalar) }
         case .any: return one { _ in true }
@@ -48,11 +48,11 @@ indirect enum PatternModel {
                 }
                 return isIn != isNegated
             }
-        case .textStart: return place(start == 0)
-        case .textEnd: return place(start == text.count)
-        case .lineStart: return place(start == 0 || text[start - 1] == "\n")
-        case .lineEnd: return place(start == text.count || text[start] == "\n")
-        case .boundary: return place(isWord(start - 1) != isWord(start))
+        case .textStart: return zeroWidth(start == 0)
+        case .textEnd: return zeroWidth(start == text.count)
+        case .lineStart: return zeroWidth(start == 0 || text[start - 1] == "\n")
+        case .lineEnd: return zeroWidth(start == text.count || text[start] == "\n")
+        case .boundary: return zeroWidth(isWord(start - 1) != isWord(start))
         case .sequence(let parts):
             return parts.reduce([start]) { starts, part in
                 Set(starts.flatMap { part.ends(in: text, from: $0, ignoresCase: ignoresCase) })
@@ -63,7 +63,7 @@ indirect enum PatternModel {
         case .repetition(let part, let least, let most):
             var ends: Set<Int> = least == 0 ? [start] : []
             var reached: Set<Int> = [start]
-            // After as many rounds as there are places nothing new is reached.
+            // Further rounds than positions in the text reach no new position.
             for round in 1..<max((most ?? least + text.count + 1) + 1, 1) {
                 reached = Set(
                     reached.flatMap { part.ends(in: text, from: $0, ignoresCase: ignoresCase) })
@@ -74,7 +74,7 @@ indirect enum PatternModel {
     }
 }
 
-/// Patterns by chance, and how they are written.
+/// A generator of random patterns and of their text.
 struct RandomPattern {
     enum Dialect { case like, similar, regularExpression }
 
@@ -90,7 +90,7 @@ struct RandomPattern {
     ]
 
     mutating func scalar() -> Unicode.Scalar {
-        // Few different ones, so that texts and patterns have something in common.
+        // Two scalars are preferred, so that texts often match patterns.
         Self.alphabet[
             random.chance(2, in: 3) ? random.below(2) : random.below(Self.alphabet.count)]
     }

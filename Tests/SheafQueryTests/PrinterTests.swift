@@ -1,9 +1,9 @@
 import SheafQuery
 import Testing
 
-/// Trees that are written and read again.
+/// Syntax trees that are printed and parsed again.
 @Suite struct PrinterTests {
-    @Test func `random expressions are read as they were written`() {
+    @Test func `a random expression survives printing and parsing`() {
         for seed: UInt64 in 1...3_000 {
             var tree = RandomTree(seed: seed)
             let expression = tree.expression(4)
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `random statements are read as they were written`() {
+    @Test func `a random statement survives printing and parsing`() {
         for seed: UInt64 in 1...3_000 {
             var tree = RandomTree(seed: seed)
             let written = tree.statement().description

@@ -1,9 +1,9 @@
 import SheafQuery
 import Testing
 
-/// How errors in statements look.
+/// Descriptions of errors in statements.
 @Suite struct QueryErrorTests {
-    @Test func `an error shows the line, and marks what is wrong in it`() {
+    @Test func `an error shows the line and marks the faulty part`() {
         let statement = "SELECT *\nFORM cars"
         let error = QueryError(
             .syntax, "expected FROM, found FORM", hint: "did you mean FROM?",
@@ -17,7 +17,7 @@ import Testing
                 """)
     }
 
-    @Test func `long lines are cut, and marks stay below what they mark`() throws {
+    @Test func `an excerpt of a long line is cut around the mark`() throws {
         let statement =
             String(repeating: "x", count: 500) + "é!" + String(repeating: "y", count: 500)
         let excerpt = QueryError.Excerpt(SourceRange(502, 503), of: statement)
@@ -27,16 +27,16 @@ import Testing
     }
 
     @Test(arguments: ["x", "é", "e\u{301}\u{302}\u{308}\u{30B}"])
-    func `message and hint have at most 200 scalars, and the excerpt at most 100 characters`(
+    func `messages and hints have at most 200 scalars, and excerpts at most 100 characters`(
         _ letters: String
     ) throws {
         let long = String(repeating: letters, count: 4_000)
         let error = QueryError(
-            .meaning, "no source is called \(long) here", hint: "write \(long) instead",
+            .meaning, "no source is named \(long) here", hint: "write \(long) instead",
             at: SourceRange(7, 7 + long.utf8.count), in: "SELECT \(long) FROM t")
-        // A character that the cut would split is left out.
+        // A character that the cut would split is omitted.
         #expect((191...200).contains(error.message.unicodeScalars.count))
-        #expect(error.message.hasPrefix("no source is called \(letters)"))
+        #expect(error.message.hasPrefix("no source is named \(letters)"))
         #expect(error.message.unicodeScalars.contains("…") && error.message.hasSuffix(" here"))
         let hint = try #require(error.hint)
         #expect((191...200).contains(hint.unicodeScalars.count))
@@ -46,7 +46,7 @@ import Testing
         #expect(excerpt.text.hasPrefix("SELECT \(letters)") && excerpt.markLength <= 100)
     }
 
-    @Test func `places beyond the end are those at the end`() {
+    @Test func `a range beyond the end of the text marks the end`() {
         let excerpt = QueryError.Excerpt(SourceRange(90, 95), of: "SELECT")
         #expect(excerpt.column == 7 && excerpt.markLength == 1)
     }

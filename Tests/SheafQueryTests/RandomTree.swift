@@ -2,7 +2,7 @@ import SheafDocument
 import SheafQuery
 import SheafTestSupport
 
-/// Random trees: whatever a statement can say, and nothing else.
+/// A generator of random syntax trees that statements can express.
 struct RandomTree {
     var random: SeededRandom
     private static let nowhere = SourceRange(0, 0)
@@ -127,7 +127,7 @@ struct RandomTree {
                 expression(depth), low: expression(depth), high: expression(depth),
                 isNegated: coin())
         default:
-            // What begins with a parenthesis behind IN is a list.
+            // A parenthesis after IN begins a list, so the other operand is a leaf.
             .membership(
                 expression(depth),
                 of: coin()

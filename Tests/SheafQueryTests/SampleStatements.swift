@@ -1,4 +1,4 @@
-/// Statements of all kinds, for tests that damage them.
+/// Statements of all kinds, for tests that corrupt them.
 enum SampleStatements {
     static let all: [String] = """
         SELECT * FROM cars

@@ -1,7 +1,7 @@
 import SheafQuery
 import Testing
 
-/// Which statements take no plan.
+/// Recognition of the statements that the fast path runs.
 @Suite struct ShortcutRecognitionTests {
     @Test(arguments: [
         "SELECT * FROM t WHERE _id = :id", "SELECT * FROM t WHERE :id = _id",
@@ -11,7 +11,7 @@ import Testing
         "EVICT FROM t WHERE _id = :id", "INSERT INTO t DOCUMENTS (:a), (:b)",
         "INSERT INTO t DOCUMENTS (:a) ON ID CONFLICT DO UPDATE RETURNING *",
     ])
-    func `a statement about one document takes no plan`(_ text: String) throws {
+    func `a statement about one document takes the fast path`(_ text: String) throws {
         #expect(try Parser.parse(text).shortcut != nil)
     }
 
@@ -41,7 +41,7 @@ import Testing
         "EVICT FROM __t WHERE _id = 1",
         "INSERT INTO t SELECT * FROM t WHERE _id = 1",
     ])
-    func `another statement takes one`(_ text: String) throws {
+    func `any other statement is planned`(_ text: String) throws {
         #expect(try Parser.parse(text).shortcut == nil)
     }
 }

@@ -3,11 +3,11 @@ import SheafQuery
 import SheafTestSupport
 import Testing
 
-/// The runs of an index as EXPLAIN writes them.
+/// The index spans that EXPLAIN prints.
 @Suite struct SpanTextTests {
     private static let options = QueryOptions(now: 0, clock: { 0 }, newID: { 0 })
 
-    /// What EXPLAIN says of the runs of an index in which a condition is found.
+    /// Returns the index spans that EXPLAIN prints for a condition.
     private func spans(
         _ condition: String, descending: [Bool], _ arguments: [String: Value] = [:]
     ) throws -> [String] {
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: 0..<300 as Range<UInt64>)
-    func `a span is a condition that has this very span`(_ seed: UInt64) throws {
+    func `a printed span is a condition with the same span`(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "spans")
         let descending = [random.chance(1, in: 2), random.chance(1, in: 2)]
         let operators = ["=", "<", "<=", ">", ">="]
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: [[false, false], [true, true], [true, false]])
-    func `values are written as they are`(_ descending: [Bool]) throws {
+    func `spans print their values as literals`(_ descending: [Bool]) throws {
         let cases: [(String, [String])] = [
             ("a = 'blue'", ["a = \"blue\""]),
             ("a > 5000", ["a > 5000"]),

@@ -2,9 +2,9 @@ import SheafDocument
 import SheafQuery
 import Testing
 
-/// What statements are parsed into, written in their one canonical way.
+/// Parsed statements, compared in their canonical form.
 @Suite struct StatementParsingTests {
-    /// Statements and what they are written as, each pair in two lines; `=` stands for the same.
+    /// Checks pairs of lines: a statement and its canonical form; `=` means the same line.
     private func check(_ table: String) throws {
         let lines = table.split(separator: "\n").map(String.init)
         for index in stride(from: 0, to: lines.count, by: 2) {
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `SELECT has all of its clauses`() throws {
+    @Test func `SELECT parses with all of its clauses`() throws {
         try check(
             """
             select * from cars
@@ -48,7 +48,7 @@ import Testing
             """)
     }
 
-    @Test func `everyday words are names of collections, and aliases without AS`() throws {
+    @Test func `an unreserved keyword is a collection name, and an alias without AS`() throws {
         for word in [
             "count", "total", "name", "status", "value", "date", "timestamp", "day", "month",
             "key", "index", "type", "id", "map", "documents", "list", "cast", "show", "create",
@@ -79,7 +79,7 @@ import Testing
             """)
     }
 
-    @Test func `INSERT takes documents, seeds and the rows of a SELECT`() throws {
+    @Test func `INSERT accepts documents, initial documents and the rows of a SELECT`() throws {
         try check(
             """
             INSERT INTO cars DOCUMENTS ({_id: '1', a: 2}), (:doc)
@@ -105,7 +105,7 @@ import Testing
             """)
     }
 
-    @Test func `UPDATE applies, sets and unsets`() throws {
+    @Test func `UPDATE parses APPLY, SET and UNSET`() throws {
         try check(
             """
             UPDATE cars SET a = 1
@@ -129,7 +129,7 @@ import Testing
             """)
     }
 
-    @Test func `DELETE and EVICT choose documents`() throws {
+    @Test func `DELETE and EVICT parse with all of their clauses`() throws {
         try check(
             """
             DELETE FROM cars
@@ -141,7 +141,7 @@ import Testing
             """)
     }
 
-    @Test func `indexes, plans and system parameters have statements`() throws {
+    @Test func `statements for indexes, plans and system parameters parse`() throws {
         try check(
             """
             CREATE INDEX ix ON cars (a, b.c DESC, d ASC)
@@ -183,7 +183,7 @@ import Testing
             """)
     }
 
-    @Test func `directives stand at the start, behind SELECT and behind a collection`() throws {
+    @Test func `directives are allowed at the start, after SELECT and after a collection`() throws {
         try check(
             """
             /*+ {"#max_scans": 1} */ SELECT * FROM a
@@ -206,7 +206,7 @@ import Testing
         #expect(select.source.directives == [["d": 3]])
     }
 
-    @Test func `parameters stand for values, and are listed once`() throws {
+    @Test func `a parameter is listed once`() throws {
         let statement = try Parser.parse(
             """
             UPDATE a APPLY x INCREMENT BY :n SET b = :order WHERE c IN :n AND d = :from
@@ -221,7 +221,7 @@ import Testing
         #expect(try Parser.parse("ALTER SYSTEM SET a = :b").parameters == ["b"])
     }
 
-    @Test func `names keep their case, and keywords have none`() throws {
+    @Test func `names keep their case, and keywords are case-insensitive`() throws {
         try check(
             """
             SeLeCt Abc.dEf FrOm Cars As C wHeRe :Xyz Is nOt NuLl
@@ -229,7 +229,7 @@ import Testing
             """)
     }
 
-    @Test func `the text of a statement stays as it is`() throws {
+    @Test func `a parsed statement keeps its text`() throws {
         let text = " select *\tfrom a ; -- the end"
         #expect(try Parser.parse(text).text == text)
     }

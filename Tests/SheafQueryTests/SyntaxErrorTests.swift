@@ -1,9 +1,9 @@
 import SheafQuery
 import Testing
 
-/// What is said to statements that are not written as the language wants it.
+/// Errors for malformed statements.
 @Suite struct SyntaxErrorTests {
-    @Test func `what is found is marked below its line`() {
+    @Test func `an error marks the faulty text below its line`() {
         let error = #expect(throws: QueryError.self) {
             try Parser.parse("SELECT *\nFROM cars\nWHERE a =")
         }
@@ -15,7 +15,7 @@ import Testing
                 """)
     }
 
-    @Test func `words that are nearly keywords are recognized`() {
+    @Test func `a misspelled keyword gets a suggestion`() {
         MarkedStatement.check([
             ("«SELCT» * FROM a", "expected a statement, found SELCT", "did you mean SELECT?"),
             ("«updte» a SET b = 1", "expected a statement, found updte", "did you mean UPDATE?"),
@@ -41,24 +41,24 @@ import Testing
         }
     }
 
-    @Test func `words that are far from keywords get no suggestion`() {
+    @Test func `a word unlike any keyword gets no suggestion`() {
         MarkedStatement.check([
             ("«xyzzy» a", "expected a statement, found xyzzy", nil),
             ("SELECT * FROM a o «x»", "expected the end of the statement, found x", nil),
         ])
     }
 
-    @Test func `keywords that cannot be names say so`() {
-        let behind = "for a collection of this name, write `collection` in backticks"
+    @Test func `a reserved keyword used as a name gets a hint`() {
+        let backticks = "for a collection of this name, write `collection` in backticks"
         MarkedStatement.check([
             (
                 "SELECT * FROM collection«»",
-                "expected the name of a collection behind COLLECTION, "
-                    + "found the end of the statement", behind
+                "expected the name of a collection after COLLECTION, "
+                    + "found the end of the statement", backticks
             ),
             (
                 "SELECT * FROM collection «WHERE» a",
-                "expected the name of a collection behind COLLECTION, found WHERE", behind
+                "expected the name of a collection after COLLECTION, found WHERE", backticks
             ),
             (
                 "SELECT * FROM «order»", "expected the name of a collection, found order",
@@ -75,13 +75,13 @@ import Testing
             (
                 "SELECT * FROM «\"cars\"»",
                 "expected the name of a collection, found the string \"cars\"",
-                "quotes make strings; names stand in backticks"
+                "quotes are for strings; put names in backticks"
             ),
         ])
     }
 
-    @Test func `parameters are no names and no paths`() {
-        let hint = "a parameter stands for a value, never for a name or a path"
+    @Test func `a parameter is refused as a name or a path`() {
+        let hint = "a parameter is a value, not a name or a path"
         MarkedStatement.check([
             ("SELECT * FROM «:»a", "expected the name of a collection, found :", hint),
             ("UPDATE a SET «:»b = 1", "expected a path, found :", hint),
@@ -97,18 +97,18 @@ import Testing
             ),
             ("SELECT {«:»a: 1} FROM a", "expected the name of a field, found :", hint),
             (
-                "SELECT * FROM a«:»b", "a colon does not follow the name of a collection",
-                "a parameter stands for a value, never for a name; the only namespace is system"
+                "SELECT * FROM a«:»b", "unexpected colon after the name of a collection",
+                "a parameter is a value, not a name; the only namespace is system"
             ),
             (
-                "SELECT : «a» FROM b", "expected the name of a parameter behind the colon, found a",
+                "SELECT : «a» FROM b", "expected the name of a parameter after the colon, found a",
                 nil
             ),
         ])
     }
 
-    @Test func `paths have dots only`() {
-        let hint = "paths have dots only, as in a.b.c: no brackets"
+    @Test func `a path with brackets is refused`() {
+        let hint = "paths use dots, as in a.b.c, not brackets"
         MarkedStatement.check([
             ("UPDATE a SET items«[»0] = 1", "expected = or ->, found [", hint),
             ("SELECT items«[»0] FROM a", "expected a comma or FROM, found [", hint),
@@ -119,49 +119,49 @@ import Testing
             ("SELECT a.«0» FROM b", "expected a name, found 0", nil),
             (
                 "SELECT lower(a.«*») FROM a", "expected a name, found *",
-                "all fields of a collection are a column only"
+                ".* is only allowed as a column"
             ),
         ])
     }
 
-    @Test func `strings, names and comments end, and quotes are not doubled`() {
+    @Test func `unterminated strings, names and comments and doubled quotes are refused`() {
         MarkedStatement.check([
             ("SELECT 'it«''»s' FROM a", "a quote inside a string is not doubled", "write \\'"),
             ("SELECT \"a«\"\"»\" FROM a", "a quote inside a string is not doubled", "write \\\""),
-            ("SELECT «'»a FROM b", "the string has no end", "it ends as it begins"),
-            ("SELECT «'»a\\' FROM b", "the string has no end", "it ends as it begins"),
-            ("SELECT «`»a FROM b", "the name has no end", "it ends with another backtick"),
-            ("SELECT «/*» a FROM b", "the comment has no end", "it ends with */"),
-            ("SELECT '«\\u12»' FROM a", "\\u stands before four hexadecimal digits", nil),
+            ("SELECT «'»a FROM b", "unterminated string", "the closing quote is missing"),
+            ("SELECT «'»a\\' FROM b", "unterminated string", "the closing quote is missing"),
+            ("SELECT «`»a FROM b", "unterminated name", "the closing backtick is missing"),
+            ("SELECT «/*» a FROM b", "unterminated comment", "comments end with */"),
+            ("SELECT '«\\u12»' FROM a", "\\u must be followed by four hexadecimal digits", nil),
             (
                 "SELECT '«\\ud800»' FROM a",
-                "this is half of a pair of surrogates, and no character",
+                "unpaired surrogate",
                 nil
             ),
             (
                 "SELECT '«\\udc00»' FROM a",
-                "this is half of a pair of surrogates, and no character",
+                "unpaired surrogate",
                 nil
             ),
             (
                 "SELECT '«\\ud800\\u0041»' FROM a",
-                "this is half of a pair of surrogates, and no character", nil
+                "unpaired surrogate", nil
             ),
         ])
     }
 
-    @Test func `numbers are decimal, hexadecimal, and not too large`() {
+    @Test func `malformed and too large numbers are refused`() {
         let shape = "numbers look like 42, 2.5, 1e3 or 0xFF"
         let integer = "the integer does not fit into 64 bits"
         let float = "the number is too large for a float"
-        let decimal = "with .0 behind it, it is a float"
+        let decimal = "append .0 to write a float"
         let largest = "the largest is about 1.8e308"
         MarkedStatement.check([
-            ("SELECT «0x1p3» FROM a", "this is no number", shape),
-            ("SELECT «0x» FROM a", "this is no number", shape),
-            ("SELECT «1abc» FROM a", "this is no number", shape),
-            ("SELECT «1e» FROM a", "this is no number", shape),
-            ("SELECT «1_000» FROM a", "this is no number", shape),
+            ("SELECT «0x1p3» FROM a", "invalid number", shape),
+            ("SELECT «0x» FROM a", "invalid number", shape),
+            ("SELECT «1abc» FROM a", "invalid number", shape),
+            ("SELECT «1e» FROM a", "invalid number", shape),
+            ("SELECT «1_000» FROM a", "invalid number", shape),
             (
                 "SELECT «.»5 FROM a", "expected an expression, found .",
                 "numbers begin with a digit, and paths with a name"
@@ -176,19 +176,19 @@ import Testing
         ])
     }
 
-    @Test func `signs of other languages are translated`() {
+    @Test func `an operator of another language gets a hint`() {
         MarkedStatement.check([
             ("SELECT * FROM a WHERE «!»b", "there is no operator !", "did you mean NOT?"),
             ("SELECT * FROM a WHERE b «&&» c", "there is no operator &&", "did you mean AND?"),
-            ("SELECT «#» FROM a", "the character # means nothing here", nil),
-            ("SELECT a«\0» FROM a", "the character U+0000 means nothing here", nil),
+            ("SELECT «#» FROM a", "unexpected character #", nil),
+            ("SELECT a«\0» FROM a", "unexpected character U+0000", nil),
             (
-                "SELECT «é» FROM a", "the character é stands outside of quotes",
-                "names with other letters than a to z stand in backticks"
+                "SELECT «é» FROM a", "the character é is only allowed in quotes",
+                "put names with characters other than a to z in backticks"
             ),
             (
-                "SELECT«\u{A0}»a FROM b", "the character U+00A0 stands outside of quotes",
-                "names with other letters than a to z stand in backticks"
+                "SELECT«\u{A0}»a FROM b", "the character U+00A0 is only allowed in quotes",
+                "put names with characters other than a to z in backticks"
             ),
         ])
     }
@@ -196,18 +196,18 @@ import Testing
     @Test func `comparisons do not chain`() {
         let hint = "put one of the two in parentheses"
         MarkedStatement.check([
-            ("SELECT a = b «=» c FROM d", "= does not follow another comparison", hint),
-            ("SELECT a IN (b) «<» c FROM d", "< does not follow another comparison", hint),
-            ("SELECT a LIKE b «LIKE» c FROM d", "LIKE does not follow another comparison", hint),
-            ("SELECT a IS NULL «IS» TRUE FROM d", "IS does not follow another comparison", hint),
+            ("SELECT a = b «=» c FROM d", "= cannot follow another comparison", hint),
+            ("SELECT a IN (b) «<» c FROM d", "< cannot follow another comparison", hint),
+            ("SELECT a LIKE b «LIKE» c FROM d", "LIKE cannot follow another comparison", hint),
+            ("SELECT a IS NULL «IS» TRUE FROM d", "IS cannot follow another comparison", hint),
             ("SELECT a IN (b) «||» c FROM d", "expected a comma or FROM, found ||", nil),
             (
                 "SELECT a = «NOT» b FROM d", "expected an expression, found NOT",
-                "NOT .. stands in parentheses here"
+                "put NOT .. in parentheses"
             ),
             (
                 "SELECT a NOT «b» FROM d",
-                "expected IN, BETWEEN, LIKE, ILIKE or SIMILAR TO behind NOT, found b", nil
+                "expected IN, BETWEEN, LIKE, ILIKE or SIMILAR TO after NOT, found b", nil
             ),
         ])
     }

@@ -1,9 +1,9 @@
 import SheafQuery
 import Testing
 
-/// Statements at their limits, and one beyond them.
+/// Statements at and one beyond each limit.
 @Suite struct SyntaxLimitTests {
-    /// Whether an expression is read; what else may be said is that a limit was reached.
+    /// Whether an expression parses; if not, checks that the error is a limit that names `words`.
     private func isRead(_ text: String, says words: String) -> Bool {
         do throws(QueryError) {
             _ = try Parser.parseExpression(text)
@@ -19,7 +19,7 @@ import Testing
         String(repeating: start, count: count) + middle + String(repeating: end, count: count)
     }
 
-    @Test func `expressions lie in one another 128 deep`() {
+    @Test func `expressions nest up to 128 deep`() {
         let words = "deeper in one another than the limit of 128"
         for (start, middle, end) in [
             ("(", "a", ")"), ("NOT ", "a", ""), ("- ", "a", ""), ("[", "", "]"), ("[", "a", "]"),
@@ -35,15 +35,15 @@ import Testing
         }
     }
 
-    @Test func `operators that lie in one another count as well`() {
-        // Two operators lie in each pair of parentheses, and a list in each IN.
+    @Test func `nested operators count toward the depth`() {
+        // Each round nests two nodes: an operator and a list, or two operators.
         #expect(isRead(nested("a IN (", "b", ")", 64), says: ""))
         #expect(!isRead(nested("a IN (", "b", ")", 65), says: "the limit of 128"))
         #expect(isRead(nested("(", "a", " * 2 = b)", 64), says: ""))
         #expect(!isRead(nested("(", "a", " * 2 = b)", 65), says: "the limit of 128"))
     }
 
-    @Test func `chains and lists have 4,096 terms`() {
+    @Test func `chains and lists have at most 4,096 terms`() {
         for (separator, start, end, what) in [
             (" AND ", "", "", "terms"), (" OR ", "", "", "terms"), (" + ", "", "", "terms"),
             ("||", "", "", "terms"), ("*", "", "", "terms"), (",", "[", "]", "elements"),
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `the lists of statements have 4,096 elements`() {
+    @Test func `the lists in a statement have at most 4,096 elements`() {
         let table: [(String, String, String)] = [
             ("SELECT ", "a", " FROM b"), ("SELECT * FROM a USE IDS ", "1", ""),
             ("SELECT * FROM a GROUP BY ", "b", ""), ("SELECT * FROM a ORDER BY ", "b", ""),
@@ -84,7 +84,7 @@ import Testing
         #expect(!isRead(branches(4_097), says: "there are more branches than the limit of 4096"))
     }
 
-    @Test func `paths have 64 names, joins are 16, and maps lie 128 deep`() {
+    @Test func `paths have at most 64 names, statements 16 joins, and maps nest 128 deep`() {
         let names = { Array(repeating: "a", count: $0).joined(separator: ".") }
         let words = "there are more names in the path than the limit of 64"
         #expect(isRead(names(64), says: words))
@@ -105,7 +105,7 @@ import Testing
         #expect(throws: QueryError.self) { try Parser.parse(maps(128)) }
     }
 
-    @Test func `statements have a mebibyte`() throws {
+    @Test func `statements have at most 1 MiB`() throws {
         let statement = "SELECT * FROM a"
         let padding = String(repeating: " ", count: (1 << 20) - statement.utf8.count)
         #expect(throws: Never.self) { try Parser.parse(statement + padding) }
@@ -115,11 +115,11 @@ import Testing
         #expect(error?.reason == .limit)
         #expect(
             error?.message
-                == "the statement has 1048577 bytes, and the limit of a statement is 1048576")
+                == "the statement has 1048577 bytes; the limit is 1048576")
     }
 
-    @Test func `long statements are read in linear time`() {
-        // Each of these takes minutes where something is gone over again for each token.
+    @Test func `long statements parse in linear time`() {
+        // A parser that rescans for each token would take minutes for each of these.
         let count = 100_000
         for text in [
             String(repeating: "(", count: count), String(repeating: "a.", count: count),

@@ -3,9 +3,9 @@ import SheafQuery
 import SheafTestSupport
 import Testing
 
-/// The functions of texts, one by one.
+/// The string functions, one by one.
 @Suite struct TextFunctionTests {
-    /// What a function says; functions that are not there say something that nobody expects.
+    /// Returns the result of a function, or an unexpected string if there is no such function.
     private func call(_ name: String, _ arguments: [Value?]) throws(QueryError) -> Value? {
         guard let function = Function.texts.first(where: { $0.name == name }) else {
             return .string("there is no \(name)")
@@ -13,7 +13,7 @@ import Testing
         return try function.evaluate(arguments, FunctionContext(now: 0))
     }
 
-    /// Each row: the arguments, and what comes of them.
+    /// Checks a function against rows of arguments and expected results.
     private func check(_ name: String, _ rows: [([Value?], Value?)]) throws {
         #expect(rows.count >= 5)
         for (arguments, expected) in rows {
@@ -31,8 +31,8 @@ import Testing
         }
     }
 
-    @Test func `wrong types are MISSING, and NULL is NULL where types are right`() throws {
-        // For each function arguments that fit.
+    @Test func `an argument of a wrong type yields MISSING, and NULL yields NULL`() throws {
+        // Valid arguments for each function.
         let fitting: [String: [Value?]] = [
             "concat": ["a", "b"], "contains": ["a", "b"], "starts_with": ["a", "b"],
             "ends_with": ["a", "b"], "byte_length": ["a"], "char_length": ["a"],
@@ -53,7 +53,7 @@ import Testing
                     var wrong = arguments
                     wrong[index] = value
                     #expect(try call(name, wrong) == nil, "\(name)\(wrong)")
-                    // A wrong type stays wrong beside NULL.
+                    // A wrong type takes precedence over NULL.
                     for other in arguments.indices where other != index {
                         wrong[other] = .null
                         #expect(try call(name, wrong) == nil, "\(name)\(wrong)")
@@ -69,11 +69,11 @@ import Testing
                 }
             }
         }
-        // No float is a count.
+        // Counts must be integers.
         #expect(try call("repeat", ["a", 2.0]) == nil && call("substr", ["a", 0.0]) == nil)
     }
 
-    @Test func `lengths count bytes or scalars`() throws {
+    @Test func `byte_length counts bytes, and char_length counts scalars`() throws {
         let texts: [(Value, Int64, Int64)] = [
             ("", 0, 0), ("abc", 3, 3), ("\u{E9}", 2, 1), ("e\u{301}", 3, 2), ("\u{1F600}", 4, 1),
             ("\u{1F1EB}\u{1F1F7}", 8, 2), ("a\0b", 3, 3), ("\r\n", 2, 2),
@@ -83,7 +83,7 @@ import Testing
         try check("character_length", texts.map { ([$0.0], .integer($0.2)) })
     }
 
-    @Test func `parts are found byte by byte`() throws {
+    @Test func `substrings are compared byte by byte`() throws {
         try check(
             "contains",
             [
@@ -115,7 +115,7 @@ import Testing
             ])
     }
 
-    @Test func `cases change as Unicode says, whatever the lengths`() throws {
+    @Test func `lower and upper follow Unicode, even if the length changes`() throws {
         try check(
             "lower",
             [
@@ -133,7 +133,7 @@ import Testing
         #expect(isTooMuch("upper", [.string(long)]))
     }
 
-    @Test func `substr counts from zero, and from the end where it is negative`() throws {
+    @Test func `substr counts from zero, or from the end if negative`() throws {
         try check(
             "substr",
             [
@@ -148,7 +148,7 @@ import Testing
             ])
     }
 
-    @Test func `split cuts at each separator, and joinstr undoes it`() throws {
+    @Test func `split splits at each separator, and joinstr reverses it`() throws {
         try check(
             "split",
             [
@@ -163,7 +163,7 @@ import Testing
         #expect(isTooMuch("split", [.string(commas + ","), ""]))
         #expect(isTooMuch("split", [.string(String(repeating: "a ", count: limit + 1))]))
         guard case .array(let most)? = try call("split", [.string(commas), ""]) else {
-            Issue.record("as many elements as there may be are no array")
+            Issue.record("split refused the maximum number of elements")
             return
         }
         #expect(most.count == limit)
@@ -193,7 +193,7 @@ import Testing
         }
     }
 
-    @Test func `concat joins as many texts as there are`() throws {
+    @Test func `concat joins any number of strings`() throws {
         try check(
             "concat",
             [
@@ -207,7 +207,7 @@ import Testing
             ])
     }
 
-    @Test func `trims take white space, or the characters they are given`() throws {
+    @Test func `trims remove whitespace or the given characters`() throws {
         try check(
             "trim",
             [
@@ -231,7 +231,7 @@ import Testing
             ])
     }
 
-    @Test func `pads fill up to a count of characters, or cut`() throws {
+    @Test func `pads fill or cut to a number of characters`() throws {
         let zero = Value.integer(0)
         try check(
             "lpad",
@@ -262,7 +262,7 @@ import Testing
         }
     }
 
-    @Test func `repeat is empty for counts below one, and never too long`() throws {
+    @Test func `repeat is empty for counts below one and has a limit`() throws {
         try check(
             "repeat",
             [
@@ -276,7 +276,7 @@ import Testing
         #expect(try call("repeat", ["a", .integer(limit)]) != nil)
     }
 
-    @Test func `replace goes from left to right`() throws {
+    @Test func `replace works from left to right`() throws {
         try check(
             "replace",
             [
@@ -290,7 +290,7 @@ import Testing
         #expect(isTooMuch("replace", [text, "a", text]))
     }
 
-    @Test func `regexp_like takes flags, and throws for what is no pattern`() throws {
+    @Test func `regexp_like accepts flags and refuses invalid patterns`() throws {
         try check(
             "regexp_like",
             [
@@ -303,10 +303,10 @@ import Testing
         #expect(throws: QueryError.self) { try call("regexp_like", ["a", "a", "q"]) }
     }
 
-    @Test func `searches agree with the dullest one`() throws {
+    @Test func `substring search agrees with a naive search`() throws {
         var random = SeededRandom(seed: 6, "search")
         for round in 0..<3_000 {
-            // Few letters and long needles, so that tables are needed.
+            // Few letters and long needles exercise the tables of the search.
             let letters = 1 + random.below(2)
             let count = [8, 40, 400][random.below(3)]
             let text = (0..<random.below(count)).map { _ in

@@ -2,13 +2,13 @@ import SheafQuery
 import SheafTestSupport
 import Testing
 
-/// Patterns by chance against the model of what they mean.
+/// Random patterns, compared with a model.
 @Suite struct TextPatternModelTests {
     private func text(_ scalars: [Unicode.Scalar]) -> String {
         String(String.UnicodeScalarView(scalars))
     }
 
-    /// What planners are told must agree with what is accepted.
+    /// Whether the prefix and literal given to the planner agree with the result of the match.
     private func agrees(_ pattern: TextPattern, _ text: String, _ isMatch: Bool) -> Bool {
         let starts = text.utf8.starts(with: pattern.literalPrefix)
         if isMatch && !starts { return false }
@@ -33,7 +33,7 @@ import Testing
                 default: .scalar(patterns.scalar())
                 }
             }
-            // An escape that is a wildcard hides it.
+            // An escape character that is a wildcard loses its wildcard meaning.
             let isHidden = patterns.escape == "%"
             let model = PatternModel.sequence(
                 parts.filter {
@@ -58,7 +58,7 @@ import Testing
         #expect((10_000 / 20...10_000 * 19 / 20).contains(accepted), "seed \(seed)")
     }
 
-    @Test func `LIKE finds long segments among many that are nearly the same`() throws {
+    @Test func `LIKE finds a long segment among many similar ones`() throws {
         var random = SeededRandom(seed: 7, "segments")
         func letter() -> Unicode.Scalar { random.chance(1, in: 4) ? "b" : "a" }
         var accepted = 0
@@ -141,7 +141,7 @@ import Testing
         #expect((12_000 / 20...12_000 * 19 / 20).contains(accepted), "seed \(seed)")
     }
 
-    @Test func `bytes that are no text are walked through`() throws {
+    @Test func `patterns match invalid UTF-8 without a trap`() throws {
         var random = SeededRandom(seed: 5, "bytes")
         let patterns = [
             try TextPattern.like("%_a_%b_", escape: nil, isCaseInsensitive: false),

@@ -1,7 +1,7 @@
 import SheafQuery
 import Testing
 
-/// What patterns mean, how they fail, and what they cost.
+/// Meaning, errors and cost of patterns.
 @Suite struct TextPatternTests {
     private func like(_ text: String, _ pattern: String, _ escape: Unicode.Scalar? = nil) throws
         -> Bool
@@ -17,37 +17,37 @@ import Testing
         try TextPattern.regularExpression(pattern, flags: flags).matches(text)
     }
 
-    @Test func `LIKE is about whole texts and scalars`() throws {
+    @Test func `LIKE matches the complete text, scalar by scalar`() throws {
         #expect(try like("", "") && like("", "%") && like("", "%%") && !like("", "_"))
         #expect(try like("abc", "abc") && !like("abc", "ab") && !like("abc", "bc"))
         #expect(try like("abc", "a%") && like("abc", "%c") && like("abc", "%b%"))
         #expect(try like("aXbXc", "a%b%c") && !like("ab", "ab%b") && !like("aba", "ab%ba"))
         #expect(try like("\u{E9}", "_") && !like("e\u{301}", "_") && like("e\u{301}", "__"))
         #expect(try like("\u{1F600}!", "_!") && like("x\u{1F600}", "%_"))
-        // Canonically equal is not equal.
+        // Canonical equivalence is not equality.
         #expect(try !like("\u{E9}", "e\u{301}"))
     }
 
-    @Test func `nothing escapes unless ESCAPE says so`() throws {
+    @Test func `LIKE has no escape character without ESCAPE`() throws {
         #expect(try like("\\x", "\\_") && !like("_", "\\_"))
         #expect(try like("_", "\\_", "\\") && !like("x", "\\_", "\\"))
         #expect(try like("50%", "50!%", "!") && !like("50x", "50!%", "!") && like("a!", "a!!", "!"))
-        // What need not be escaped stands for itself all the same.
+        // An escaped ordinary character stands for itself.
         #expect(try like("ab", "a!b", "!"))
     }
 
-    @Test func `ILIKE folds case, scalar by scalar`() throws {
+    @Test func `ILIKE folds case scalar by scalar`() throws {
         func ilike(_ text: String, _ pattern: String) throws -> Bool {
             try TextPattern.like(pattern, escape: nil, isCaseInsensitive: true).matches(text)
         }
         #expect(try ilike("STRASSE", "strasse") && ilike("\u{C9}T\u{C9}", "\u{E9}t_"))
         #expect(try ilike("\u{212A}", "k") && ilike("\u{23A}x", "\u{2C65}%"))
         #expect(try !ilike("\u{DF}", "ss") && ilike("\u{3A3}", "\u{3C3}"))
-        // A small letter that is two scalars stays as it is.
+        // A scalar whose lowercase form has two scalars is not folded.
         #expect(try ilike("\u{130}", "_") && !ilike("\u{130}", "i"))
     }
 
-    @Test func `planners learn of prefixes and literals`() throws {
+    @Test func `a pattern exposes its prefix and literal to the planner`() throws {
         func facts(_ pattern: TextPattern) -> String {
             let prefix = String(decoding: pattern.literalPrefix, as: UTF8.self)
             let literal = pattern.literal.map { String(decoding: $0, as: UTF8.self) }
@@ -73,12 +73,12 @@ import Testing
         #expect(facts(try .regularExpression("^ab[cd]", flags: "i")) == " false -")
     }
 
-    @Test func `SIMILAR TO knows the signs of SQL, and no others`() throws {
+    @Test func `SIMILAR TO supports the SQL operators only`() throws {
         #expect(try similar("abc", "abc") && !similar("xabc", "abc") && similar("abc", "%(b|d)%"))
         #expect(try similar("abc", "a_c") && similar("aaa", "a{3}") && !similar("aa", "a{3,}"))
         #expect(
             try similar("", "") && similar("", "a*") && similar("", "()") && similar("b", "a|b"))
-        // Dots and anchors are letters like others.
+        // Dots and anchors are ordinary characters.
         #expect(try similar("a.c", "a.c") && !similar("abc", "a.c") && similar("^$", "^$"))
         #expect(
             try similar("%", "!%") && !similar("x", "!%") && similar("(", "!(")
@@ -87,7 +87,7 @@ import Testing
         #expect(try similar("]-", "[]][-a]") && similar("!", "[!!]") && similar("]", "[!]]"))
     }
 
-    @Test func `regular expressions look for a part`() throws {
+    @Test func `regular expressions match anywhere in the text`() throws {
         #expect(try regular("xabcx", "abc") && !regular("xabx", "abc") && regular("", ""))
         #expect(
             try regular("abc", "^a.c$") && !regular("xabc", "^abc") && !regular("abc\n", "abc$"))
@@ -96,7 +96,7 @@ import Testing
             try regular("x y", #"x\sy"#) && regular("x\u{A0}y", #"x\sy"#) && !regular("xy", #"\s"#))
         #expect(try regular("a7", #"\D\d"#) && !regular("\u{663}", #"\d"#) && regular("-", #"\W"#))
         #expect(try regular("a cat", #"\bcat\b"#) && !regular("concat", #"\bcat"#))
-        // What was asked at one place must be asked again at the next.
+        // A boundary is checked anew at each position.
         #expect(try regular("abx ab", #"(\bab)+\b$"#))
         #expect(try regular("concat", #"\Bcat"#) && regular("a", "(?<x>a)(?:b)?(?P<y>)"))
         #expect(try regular("A\u{E9}\t\u{1F600}", #"\x41\u00e9\t\u{1F600}"#))
@@ -108,7 +108,7 @@ import Testing
         #expect(try !regular("b", "a|") == false && regular("x", "|"))
     }
 
-    @Test func `flags change what letters, lines, dots and spaces mean`() throws {
+    @Test func `flags change the meaning of letters, anchors, dots and spaces`() throws {
         #expect(try regular("ABC", "abc", "i") && regular("\u{C9}", "[\u{E9}]", "i"))
         #expect(try regular("k", "[\u{212A}]", "i") && regular("\u{212A}", "[a-z]", "i"))
         #expect(try !regular("\u{17F}", "[A-Z]", "i") && !regular("\u{17F}", "s", "i"))
@@ -121,7 +121,7 @@ import Testing
         #expect(try regular("a b", "a[ ]b", "x") && regular("aaa", "^a {3} $", "x"))
     }
 
-    @Test func `patterns that are none say where`() {
+    @Test func `an invalid pattern is refused with its position`() {
         func shows(
             _ column: Int, _ message: String, _ make: () throws(QueryError) -> TextPattern
         ) -> Bool {
@@ -135,19 +135,19 @@ import Testing
             }
         }
         let expressions: [(String, Int, String)] = [
-            ("a)", 2, "a ) without"), ("(a", 1, "a ( without"), ("x(?:(a)", 2, "a ( without"),
-            ("[a", 1, "a [ without"), ("x[]", 2, "a [ without"), ("*", 1, "nothing to repeat"),
+            ("a)", 2, "unmatched )"), ("(a", 1, "unmatched ("), ("x(?:(a)", 2, "unmatched ("),
+            ("[a", 1, "unmatched ["), ("x[]", 2, "unmatched ["), ("*", 1, "nothing to repeat"),
             ("a|+", 3, "nothing to repeat"), ("({2})", 2, "nothing to repeat"),
             ("a**", 3, "parentheses"), ("\u{E9}+{2}", 3, "parentheses"), ("a*+", 3, "parentheses"),
-            ("a{3,2}", 2, "at least 3 and at most 2"), ("[b-a]", 2, "from its end"),
-            ("a\\", 2, "nothing to escape"), ("(a)\\1", 4, "back to a group"),
-            ("\\k<x>", 1, "back to a group"), ("(?P=x)", 1, "back to a group"),
-            ("x(?=a)", 2, "looking"), ("(?<!a)", 1, "looking"), ("(?i)a", 1, "expected (?:"),
-            ("(?<>a)", 4, "name of a group"), ("\\q", 1, "means nothing"),
+            ("a{3,2}", 2, "at least 3 and at most 2"), ("[b-a]", 2, "end before"),
+            ("a\\", 2, "nothing to escape"), ("(a)\\1", 4, "backreferences"),
+            ("\\k<x>", 1, "backreferences"), ("(?P=x)", 1, "backreferences"),
+            ("x(?=a)", 2, "lookahead"), ("(?<!a)", 1, "lookbehind"), ("(?i)a", 1, "expected (?:"),
+            ("(?<>a)", 4, "name of a group"), ("\\q", 1, "known escape"),
             ("\\p{L}", 1, "\\p is not"),
             ("\\x4", 1, "hexadecimal"), ("\\u{110000}", 1, "hexadecimal"),
             ("\\ud800", 1, "hexadecimal"),
-            ("[\\B]", 2, "no place"), ("[[:x:]]", 2, "[:x:]"),
+            ("[\\B]", 2, "not allowed"), ("[[:x:]]", 2, "[:x:]"),
         ]
         for (pattern, column, message) in expressions {
             #expect(
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    /// What a search costs; nil where it was given up.
+    /// Returns the cost of a search, or nil if the search ran out of fuel.
     private func cost(_ pattern: TextPattern, _ text: String) -> Int? {
         let start = 4_000_000
         var fuel = start
@@ -226,7 +226,7 @@ import Testing
         return start - fuel
     }
 
-    @Test func `twice the text costs twice as much`() throws {
+    @Test func `the cost of a search is linear in the length of the text`() throws {
         let patterns = [
             try TextPattern.regularExpression("^(a+)+b$", flags: ""),
             try .regularExpression("(a|aa|a*)*c", flags: "i"),
@@ -246,13 +246,13 @@ import Testing
         }
     }
 
-    @Test func `a search that costs too much is given up`() throws {
+    @Test func `a search that costs too much is aborted`() throws {
         let text = String(repeating: "a", count: 100_000)
         let expression = "(" + String(repeating: "a?", count: 30_000) + ")b"
         #expect(cost(try .regularExpression(expression, flags: ""), text) == nil)
         let wild = "%_" + String(repeating: "a", count: 50_000) + "b%"
         #expect(cost(try .like(wild, escape: nil, isCaseInsensitive: false), text) == nil)
-        // Without wildcards in it, the same is found out in one go.
+        // Without inner wildcards, one linear search suffices.
         let plain = "%" + String(repeating: "a", count: 50_000) + "b%"
         #expect(cost(try .like(plain, escape: nil, isCaseInsensitive: false), text) != nil)
         let gaps = String(repeating: "%a", count: 30_000) + "%b"

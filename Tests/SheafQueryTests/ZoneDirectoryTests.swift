@@ -9,7 +9,7 @@ import Testing
     import Darwin
 #endif
 
-/// A directory of zones of one's own, which is removed in the end.
+/// A temporary directory of zone files, removed with the object.
 final class TemporaryZones {
     let path: String
     private var names: [String] = []
@@ -45,7 +45,7 @@ final class TemporaryZones {
     }
 }
 
-/// Zones by their names.
+/// Lookup of time zones by name.
 @Suite struct ZoneDirectoryTests {
     private static let hasSystemZones =
         ["Europe/Berlin", "America/New_York", "Asia/Kolkata", "Australia/Lord_Howe"]
@@ -56,7 +56,7 @@ final class TemporaryZones {
         return zone?.clock(at: moment).offset
     }
 
-    @Test func `zones are found by their names`() throws {
+    @Test func `a zone is found by its name`() throws {
         let files = try TemporaryZones()
         files.addDirectory("Europe")
         try files.add("Europe/Berlin", CraftedZone.berlin.bytes)
@@ -73,19 +73,19 @@ final class TemporaryZones {
         }
     }
 
-    @Test func `a zone that was found is not read again`() throws {
+    @Test func `a zone is read once and cached`() throws {
         var files: TemporaryZones? = try TemporaryZones()
         try files?.add("Here", CraftedZone.berlin.bytes)
         let zones = ZoneDirectory(try #require(files?.path))
         #expect(zones.zone("Here") != nil)
         files = nil
         #expect(zones.zone("Here") != nil)
-        // More names than are remembered: then it is looked for, and is not there any more.
+        // More names than the cache holds evict the zone, whose file is gone.
         for number in 0..<2_000 { #expect(zones.zone("Name\(number)") == nil) }
         #expect(zones.zone("Here") == nil)
     }
 
-    @Test func `names never lead out of the directory`() throws {
+    @Test func `a name never leads out of the directory`() throws {
         let files = try TemporaryZones()
         files.addDirectory("inner")
         try files.add("Outside", CraftedZone.berlin.bytes)
@@ -101,7 +101,7 @@ final class TemporaryZones {
     }
 
     @Test(.enabled(if: hasSystemZones))
-    func `the zones of the system are understood`() throws {
+    func `the zones of the system are parsed`() throws {
         let cases: [(zone: String, at: String, before: Int, after: Int)] = [
             ("Europe/Berlin", "2024-03-31T01:00:00Z", 3_600, 7_200),
             ("Europe/Berlin", "2024-10-27T01:00:00Z", 7_200, 3_600),

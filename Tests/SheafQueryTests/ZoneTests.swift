@@ -2,13 +2,13 @@ import SheafQuery
 import SheafTestSupport
 import Testing
 
-/// Zones and their files, from bytes that are made here.
+/// Parsing of zone rules and zone files.
 @Suite struct ZoneTests {
     private static func seconds(_ text: String) throws -> Int64 {
         try #require(DateText(text), "\(text)").moment.seconds
     }
 
-    /// Checks the seconds before and at some changes.
+    /// Checks the offset of a rule immediately before and at each transition.
     private func expect(
         _ rule: ZoneRule?, _ changes: [(at: String, before: Int, after: Int)]
     ) throws {
@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `rules of the northern summer hold in every year`() throws {
+    @Test func `a rule with a northern summer applies to every year`() throws {
         try expect(
             ZoneRule("CET-1CEST,M3.5.0,M10.5.0/3".utf8),
             [
@@ -36,7 +36,7 @@ import Testing
             ])
     }
 
-    @Test func `rules of the southern summer go over the new year`() throws {
+    @Test func `a rule with a southern summer crosses the new year`() throws {
         let rule = ZoneRule("<+1030>-10:30<+11>-11,M10.1.0,M4.1.0".utf8)
         try expect(
             rule,
@@ -48,20 +48,20 @@ import Testing
         #expect(rule?.clock(at: newYear).isDaylight == true)
     }
 
-    @Test func `days of the year and times of days away are understood`() throws {
+    @Test func `a rule accepts days of the year and times beyond the day`() throws {
         try expect(
             ZoneRule("AAA0BBB,J60/0,300/0".utf8),
             [
                 ("2023-03-01T00:00:00Z", 0, 3_600), ("2024-03-01T00:00:00Z", 0, 3_600),
                 ("2023-10-27T23:00:00Z", 3_600, 0), ("2024-10-26T23:00:00Z", 3_600, 0),
             ])
-        // Greenland: the day before the last Sunday, at 22 o'clock.
+        // Greenland: 22:00 on the day before the last Sunday.
         try expect(
             ZoneRule("<-02>2<-01>,M3.5.0/-1,M10.5.0/0".utf8),
             [
                 ("2024-03-31T01:00:00Z", -7_200, -3_600), ("2024-10-27T01:00:00Z", -3_600, -7_200),
             ])
-        // The day before the new year, and the one after it.
+        // The transition falls on the day before the new year, then on the day after.
         try expect(
             ZoneRule("AAA0BBB,J1/-24,J182/0".utf8),
             [("2024-12-31T00:00:00Z", 0, 3_600), ("2025-06-30T23:00:00Z", 3_600, 0)])
@@ -70,7 +70,7 @@ import Testing
             [("2024-07-01T00:00:00Z", 0, 3_600), ("2025-01-01T23:00:00Z", 3_600, 0)])
     }
 
-    @Test func `a daylight time that never ends goes on`() throws {
+    @Test func `a daylight saving time without an end lasts all year`() throws {
         let rule = try #require(ZoneRule("XXX3EDT4,0/0,J365/23".utf8))
         for second in stride(from: Int64(0), to: 4_000_000_000, by: 86_399) {
             #expect(rule.clock(at: second).offset == -14_400, "\(second)")
@@ -79,7 +79,7 @@ import Testing
         #expect(rule.clock(at: try Self.seconds("2025-01-01T04:00:00Z")).isDaylight)
     }
 
-    @Test func `what is no rule is refused`() {
+    @Test func `a malformed rule is refused`() {
         let texts = [
             "", "CET", "CE-1", "-1", "CET-25", "CET-1CEST", "CET-1CEST,", "CET-1CEST,M3.5.0",
             "CET-1CEST,M3.5.0,", "CET-1CEST,M13.5.0,M10.5.0", "CET-1CEST,M3.6.0,M10.5.0",
@@ -94,7 +94,7 @@ import Testing
         #expect(ZoneRule("LMT-0:53:28".utf8)?.clock(at: 0).offset == 3_208)
     }
 
-    @Test func `changes of the past come before the rule`() throws {
+    @Test func `past transitions take precedence over the rule`() throws {
         let history = try #require(ZoneFile.history(CraftedZone.berlin.bytes))
         let cases: [(String, Int, String)] = [
             ("1800-01-01T00:00:00Z", 3_208, "LMT"), ("1893-03-31T23:06:31Z", 3_208, "LMT"),
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `files of the first version end with their last change`() throws {
+    @Test func `a version 1 file keeps the offset of its last transition`() throws {
         var zone = CraftedZone.berlin
         zone.version = 0
         let history = try #require(ZoneFile.history(zone.bytes))
@@ -120,7 +120,7 @@ import Testing
         #expect(second.rule == nil && second.changes.suffix(2) == history.changes[...])
     }
 
-    @Test func `no beginning of a file is a zone`() {
+    @Test func `a truncated zone file is refused`() {
         let bytes = CraftedZone.berlin.bytes
         for count in bytes.indices {
             #expect(ZoneFile.history(Array(bytes.prefix(count))) == nil, "\(count) bytes")
@@ -130,7 +130,7 @@ import Testing
         #expect(ZoneFile.history(long) == nil)
     }
 
-    @Test func `no flipped bit does harm`() throws {
+    @Test func `a flipped bit in a zone file causes no trap`() throws {
         let times: [Int64] = [-62_135_596_800, -1, 0, 1_700_000_000, 253_402_300_799]
         for version in [UInt8(0), 0x32] {
             var zone = CraftedZone.berlin
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `files that contradict themselves are refused`() {
+    @Test func `an inconsistent zone file is refused`() {
         let berlin = CraftedZone.berlin
         #expect(ZoneFile.history([]) == nil)
         func expectRefused(_ comment: String, _ change: (inout CraftedZone) -> Void) {
@@ -156,20 +156,20 @@ import Testing
             change(&zone)
             #expect(ZoneFile.history(zone.bytes) == nil, "\(comment)")
         }
-        expectRefused("times that go back") { $0.changes[1].time = -3_000_000_000 }
-        expectRefused("a time twice") { $0.changes[2].time = $0.changes[1].time }
-        expectRefused("a clock that is none") { $0.changes[0].type = 3 }
-        expectRefused("no clocks") { $0.types = [] }
+        expectRefused("decreasing times") { $0.changes[1].time = -3_000_000_000 }
+        expectRefused("a duplicate time") { $0.changes[2].time = $0.changes[1].time }
+        expectRefused("an unknown local time type") { $0.changes[0].type = 3 }
+        expectRefused("no local time types") { $0.types = [] }
         expectRefused("an offset of two days") { $0.types[0].offset = 172_800 }
-        expectRefused("a name outside") { $0.types[0].name = 13 }
-        expectRefused("a name without an end") { $0.names = Array("LMT\0CET\0CEST".utf8) }
-        expectRefused("a name with a blank") { $0.names = Array("L T\0CET\0CEST\0".utf8) }
-        expectRefused("a footer that is no rule") { $0.footer = "CET-1CEST" }
+        expectRefused("a name index out of bounds") { $0.types[0].name = 13 }
+        expectRefused("an unterminated name") { $0.names = Array("LMT\0CET\0CEST".utf8) }
+        expectRefused("a name with a space") { $0.names = Array("L T\0CET\0CEST\0".utf8) }
+        expectRefused("a malformed rule in the footer") { $0.footer = "CET-1CEST" }
         expectRefused("leap seconds") { $0.leapSeconds = 1 }
         expectRefused("a count beyond the file") { $0.leapSeconds = .max }
     }
 
-    @Test func `zones that count from UTC need no files`() throws {
+    @Test func `a fixed offset from UTC needs no zone file`() throws {
         let nowhere = ZoneDirectory("/nonexistent")
         let cases: [(String, Int?)] = [
             ("UTC", 0), ("Z", 0), ("+02:00", 7_200), ("+0530", 19_800), ("-05", -18_000),

@@ -2,7 +2,7 @@ import SheafStorage
 import SheafTestSupport
 
 extension CrashSimulation {
-    /// Lets a call to come go wrong, or the disk become full.
+    /// Injects a fault at one of the next calls, or a disk quota.
     func injectFault() {
         if random.chance(1, in: 8) {
             let used = volume.snapshotFiles().values.reduce(0) { $0 + $1.count }
@@ -19,14 +19,13 @@ extension CrashSimulation {
                 effect, atCall: 1 + random.below(8), forEver: random.chance(1, in: 4)))
     }
 
-    /// Takes back all faults.
+    /// Removes all faults and the quota.
     func heal() {
         volume.removeFaults()
         volume.quota = nil
     }
 
-    /// A call failed: the application goes on where it may, or opens the store again, perhaps
-    /// after the power went too.
+    /// Continues after a failed call, or reopens the store after a process crash or power cut.
     func recover(from error: StorageError) throws {
         guard hasFaults else { throw error }
         switch error {
@@ -34,7 +33,7 @@ extension CrashSimulation {
         default: throw error
         }
         if let engine {
-            // A store that refuses writes still reads.
+            // A store that refuses writes still serves reads.
             try check(engine.snapshot())
             for snapshot in held { try check(snapshot) }
             if engine.failure == nil, !isClosed(engine), random.chance(1, in: 2) {

@@ -3,21 +3,21 @@ import SheafStorage
 import SheafTestSupport
 
 extension CrashSimulation {
-    /// One image in so many is verified byte by byte.
+    /// One in this number of images is verified byte by byte.
     private static let verifiedShare = 64
-    /// One image in so many is opened once more without its checkpoints.
+    /// One in this number of images is also opened without its checkpoints.
     private static let replayedShare = 16
-    /// How often in a row the power goes while the store recovers.
+    /// Maximum number of consecutive power cuts during recovery.
     private static let maximumDepth = 3
 
-    /// Draws states in which the disk may be if the power goes now, and lives on in each.
+    /// Draws possible disk states for a power cut at this point, and checks and continues each.
     func takeImages() {
         guard violation == nil else { return }
         let seen = engine?.snapshot().commit ?? 0
         let situation = Situation(
             changes: volume.counters.changes,
             acknowledged: acknowledged.value, seen: seen, last: model.last)
-        // A call that fails for ever is made many times, and changes nothing.
+        // A sticky fault repeats the same call without any effect.
         guard situation != lastSituation else { return }
         lastSituation = situation
         let count = volume.isSettled ? 1 : phase.imagesPerCall
@@ -34,7 +34,7 @@ extension CrashSimulation {
     private func checkImage(_ image: SimulatedVolume, seen: CommitID) throws {
         var image = image
         image.quota = nil
-        // The power may go again while the store recovers, and again.
+        // Further power cuts may interrupt recovery.
         var depth = 0
         while depth < Self.maximumDepth, imageRandom.chance(1, in: 4) {
             image.crashAtCall(1 + imageRandom.below(8))
@@ -51,7 +51,7 @@ extension CrashSimulation {
         let snapshot = engine.snapshot()
         try checkRange(snapshot.commit)
         guard snapshot.commit >= seen else {
-            throw Violation("readers saw commit \(seen); the store is at \(snapshot.commit)")
+            throw Violation("readers saw commit \(seen), the store is at \(snapshot.commit)")
         }
         try check(snapshot)
         try checkCheckpoints(engine.recovery)
@@ -61,24 +61,24 @@ extension CrashSimulation {
         try liveOn(engine, image, model)
     }
 
-    /// Expects that nothing was damaged: a power cut leaves notes, and no more.
+    /// Verifies that a power cut caused no damage: all findings of the verifier are notes.
     private func verify(_ image: SimulatedVolume) throws {
         report.verified += 1
         let verification = try Verifier.verifyUnlocked(image)
         if let finding = verification.findings.first(where: { $0.severity != .note }) {
-            throw Violation("the verifier finds: \(finding)")
+            throw Violation("the verifier reports: \(finding)")
         }
     }
 
-    /// Expects every checkpoint to be whole: it gets its name when all of it is on the disk.
+    /// Verifies that every checkpoint is usable: it is renamed only after it is synchronized.
     private func checkCheckpoints(_ recovery: RecoveryReport) throws {
         for reason in recovery.unusableCheckpoints
         where !reason.hasSuffix("compaction has forgotten removals since then") {
-            throw Violation("a checkpoint cannot be used: \(reason)")
+            throw Violation("unusable checkpoint: \(reason)")
         }
     }
 
-    /// Opens the same image without checkpoints, and expects the same tree.
+    /// Verifies that replaying the image without checkpoints yields the same tree.
     private func compare(_ snapshot: LogSnapshot, withReplayOf copy: SimulatedVolume) throws {
         report.replayed += 1
         for name in try copy.names() {
@@ -87,7 +87,7 @@ extension CrashSimulation {
         let replayed = try StoreEngine(opening: copy, options: options).snapshot()
         guard replayed.commit == snapshot.commit, Self.places(replayed) == Self.places(snapshot)
         else {
-            throw Violation("the checkpoint leads to another tree than the log")
+            throw Violation("opening with a checkpoint yields another tree than replaying the log")
         }
         for index in 0..<model.keyCount {
             let key = StoreModel.key(index)
@@ -102,21 +102,21 @@ extension CrashSimulation {
         }
     }
 
-    private func position(_ place: Place?) -> String {
-        place.map { "\($0.position)" } ?? "no place"
+    private func position(_ pointer: Place?) -> String {
+        pointer.map { "\($0.position)" } ?? "none"
     }
 
-    /// All keys that have a payload, each with its place.
+    /// Returns the log position of each key that has a payload.
     private static func places(_ snapshot: LogSnapshot) -> [[UInt8]: LogPosition] {
-        var places: [[UInt8]: LogPosition] = [:]
+        var positions: [[UInt8]: LogPosition] = [:]
         snapshot.tree.forEach(in: snapshot.keys) { key, _ in
-            places[Array(key)] = snapshot.place(of: key)?.position
+            positions[Array(key)] = snapshot.place(of: key)?.position
             return true
         }
-        return places
+        return positions
     }
 
-    /// Writes a little more, loses the power again, and expects the new commits to be there.
+    /// Commits on the recovered image, cuts the power again, and checks the new commits.
     private func liveOn(
         _ engine: StoreEngine, _ image: SimulatedVolume, _ model: StoreModel
     ) throws {
@@ -149,7 +149,7 @@ extension CrashSimulation {
         let last = again.snapshot().commit
         guard last >= acknowledged, last <= model.last else {
             throw Violation(
-                "after a second life the store is at commit \(last), "
+                "after a second power cut the store is at commit \(last), "
                     + "not within \(acknowledged)...\(model.last)")
         }
         try model.check(again.snapshot())

@@ -2,12 +2,12 @@ import SheafStorage
 import Synchronization
 
 extension CrashSimulation {
-    /// What the store was doing when an image was taken.
+    /// The activity of the store when an image was taken.
     package enum Phase: String, CaseIterable, Sendable {
         case create, commit, roll, prepare, checkpoint, compact, recover, close
         case recoverInRecover = "recover in recover"
 
-        /// How many states of the disk are drawn at one call: more where there are few calls.
+        /// Images drawn per call; more in phases with few calls.
         var imagesPerCall: Int {
             switch self {
             case .commit, .close: 4
@@ -21,7 +21,7 @@ extension CrashSimulation {
         }
     }
 
-    /// What decides which images there can be, and which of them are right.
+    /// The state that determines the possible images and their expected content.
     struct Situation: Equatable {
         let changes: Int
         let acknowledged: CommitID
@@ -29,16 +29,16 @@ extension CrashSimulation {
         let last: CommitID
     }
 
-    /// How many images were checked in each phase.
+    /// The number of images checked in each phase.
     package struct Report: Sendable {
         package var images: [Phase: Int] = [:]
         package var runs = 0
         package var commits = 0
-        /// Images whose every byte was verified, before they were opened and afterwards.
+        /// The number of images verified byte by byte, before they were opened and afterwards.
         package var verified = 0
-        /// Images that were opened once more without their checkpoints.
+        /// The number of images opened a second time without their checkpoints.
         package var replayed = 0
-        /// A number that two lives of the same seed share.
+        /// A digest that is equal for two runs of the same seed.
         package var digest: UInt64 = 0
         package var total: Int { images.values.reduce(0, +) }
 
@@ -56,7 +56,7 @@ extension CrashSimulation {
     }
 }
 
-/// The number of a commit that a callback may change.
+/// A commit number that a callback may update.
 final class LastCommit: Sendable {
     private let commit = Atomic<CommitID>(0)
 

@@ -2,34 +2,36 @@ import SheafBytes
 import SheafStorage
 import SheafTestSupport
 
-/// A store that lives through a seeded life on a simulated disk, and loses its power at every call
-/// that changes the disk: each time several states of the disk are drawn, opened and compared.
+/// A seeded workload on a simulated disk, checked for crash safety at every change of the disk.
+///
+/// Before each call that changes the disk, several post-crash images are drawn, opened and
+/// compared.
 package final class CrashSimulation {
     private let seed: UInt64
     let hasFaults: Bool
     var random: SeededRandom
     var imageRandom: SeededRandom
     var options = LogStoreOptions()
-    /// How many of the newest commits must keep their whole history.
+    /// The number of newest commits whose complete history must be kept.
     var keptCommits: CommitID = 0
     var volume: SimulatedVolume
     var engine: StoreEngine?
     var model = StoreModel()
-    /// Of ten operations, so many are extensions.
+    /// Of ten operations, the number of delta records.
     private var extensionShare = 0
-    /// The last commit that was said to be durable.
+    /// The last commit acknowledged as durable.
     let acknowledged = LastCommit()
     var phase = Phase.create
     var violation: (any Error)?
-    /// Snapshots that somebody still reads.
+    /// Snapshots that readers still hold.
     var held: [LogSnapshot] = []
-    /// The state of the disk of which images were drawn last.
+    /// The situation when images were last drawn.
     var lastSituation: Situation?
     private var lastFlushedSegment: UInt32 = 0
     private let clock = FakeClock()
     package internal(set) var report = Report()
 
-    /// A life that `seed` decides; with faults, calls to the disk also fail now and then.
+    /// Creates the workload of `seed`; with an odd seed, disk calls also fail sometimes.
     package init(seed: UInt64, isTraced: Bool = false) {
         self.seed = seed
         hasFaults = seed % 2 == 1
@@ -40,7 +42,7 @@ package final class CrashSimulation {
         drawOptions()
     }
 
-    /// Lives the life; throws the first thing that was wrong.
+    /// Runs the workload; throws the first violation.
     package func run() throws {
         report.runs = 1
         do {
@@ -52,7 +54,7 @@ package final class CrashSimulation {
             let calls = volume.trace.isEmpty ? "" : "\n\(volume.trace)"
             throw Violation(
                 "\(violation ?? error)\nin image \(report.total) of seed \(seed), during "
-                    + "\(phase.rawValue); to see the calls that led to it: "
+                    + "\(phase.rawValue); to print the preceding calls: "
                     + "sheaf-simulate --seed \(seed) --lives 1\(calls)")
         }
         for (name, bytes) in volume.snapshotFiles().sorted(by: { $0.key < $1.key }) {
@@ -61,7 +63,7 @@ package final class CrashSimulation {
         }
     }
 
-    /// Adds something to the digest by which two lives of the same seed are compared.
+    /// Adds a value to the digest that compares two runs of the same seed.
     func note(_ value: UInt64) {
         report.digest = (report.digest ^ value) &* 0x9E37_79B9_7F4A_7C15
         report.digest ^= report.digest >> 29
@@ -73,11 +75,11 @@ package final class CrashSimulation {
         options.segmentLength = 600 + random.below(3_000)
         options.recordLength = 200 + random.below(1_000)
         options.checkpointLength = 300 + random.below(4_000)
-        // Small enough for plans that do not begin at the first segment.
+        // Small enough that some compaction plans skip the first segment.
         options.freeGarbage = random.below(8_000)
         options.foldedLength = random.below(6_000)
         keptCommits = CommitID(random.below(12))
-        // With a bound of bytes as well, the number of commits alone promises nothing.
+        // With a byte limit as well, the commit limit alone guarantees nothing.
         let hasByteBound = random.chance(1, in: 3)
         options.history = HistoryHorizon(
             commits: keptCommits, bytes: hasByteBound ? random.below(3_000) : .max)
@@ -87,7 +89,7 @@ package final class CrashSimulation {
         options.random = { identifiers.next() }
     }
 
-    // MARK: Living
+    // MARK: Workload
 
     private func step() throws {
         clock.advance(milliseconds: UInt64(random.below(50)))
@@ -107,7 +109,7 @@ package final class CrashSimulation {
             for _ in 0...random.below(3) { try append(to: engine) }
             try flush(engine)
         case 8:
-            // Somebody flushes this later, or nobody does.
+            // A later flush completes the commit, or a crash loses it.
             try append(to: engine)
         case 9:
             try during(.prepare) { try engine.prepareNextSegment() }
@@ -142,7 +144,7 @@ package final class CrashSimulation {
 
     private func append(to engine: StoreEngine) throws {
         var batch = ModelBatch(after: model)
-        // Now and then a commit that needs several segments.
+        // Sometimes a commit that spans several segments.
         let count = random.chance(1, in: 40) ? 150 : random.chance(1, in: 10) ? 30 : 4
         for _ in 0...random.below(count) {
             let key = random.below(model.keyCount)
@@ -161,11 +163,11 @@ package final class CrashSimulation {
         model.commit(batch.changes)
         report.commits += 1
         guard commit == model.last else {
-            throw Violation("commit \(model.last) got the number \(commit)")
+            throw Violation("commit \(model.last) was numbered \(commit)")
         }
     }
 
-    /// Expects a batch with an extension of nothing to be refused as if it had never been.
+    /// Verifies that a delta record without a base is refused without side effects.
     private func expectRefusal(_ batch: ModelBatch, by engine: StoreEngine) throws {
         var refused = batch
         guard try refused.extendAbsentKey() else { return }
@@ -175,7 +177,7 @@ package final class CrashSimulation {
             guard case .nothingToExtend = error else { throw error }
             return
         }
-        throw Violation("a key that has no payload was extended")
+        throw Violation("a delta record without a base was accepted")
     }
 
     private func flush(_ engine: StoreEngine) throws {
@@ -197,7 +199,7 @@ package final class CrashSimulation {
     private func expectAcknowledged() throws {
         let last = acknowledged.value
         guard last == model.last else {
-            throw Violation("commit \(model.last) was flushed, and \(last) acknowledged")
+            throw Violation("commit \(model.last) was flushed; acknowledged: \(last)")
         }
     }
 
@@ -223,8 +225,7 @@ package final class CrashSimulation {
 
     func dropEngine() {
         engine = nil
-        // What an old engine shows stays readable, and may be checked as long as its commits are
-        // still the ones that the model knows.
+        // Snapshots of the old engine stay readable, but recovery may roll back commits they show.
         held = []
     }
 
@@ -241,7 +242,7 @@ package final class CrashSimulation {
         try model.checkChains(snapshot, kept: keptCommits)
     }
 
-    /// Expects the counts of live bytes to be those of a new count.
+    /// Verifies the live-byte counts against a recount.
     func checkLiveBytes(_ engine: StoreEngine) throws {
         if let difference = engine.checkLiveBytes().first { throw Violation(difference) }
     }

@@ -4,10 +4,10 @@ import SheafTestSupport
 extension DamageSweep {
     private static let blockSizes = [512, 4_096]
 
-    /// Damages blocks and whole files in all the ways that disks and people do.
+    /// Damages blocks and complete files as disk faults and user mistakes do.
     ///
-    /// `other` is another store of the same shape, `twin` the same store in another life. Of each
-    /// kind of damage only every `stride`th case is tried.
+    /// `other` is a store of the same shape from another seed, `twin` the same store with other
+    /// payloads. Of each kind of damage, only every `stride`th case is tried.
     package func damageBlocks(
         other: ReferenceStore, twin: ReferenceStore, stride: Int = 1
     ) throws -> [String: Tally] {
@@ -39,7 +39,7 @@ extension DamageSweep {
                     }
                 }
             }
-            try attempt("garbage appended", "\(name) with garbage behind it") {
+            try attempt("garbage appended", "\(name) with garbage appended") {
                 let garbage = [UInt8](repeating: 0xA5, count: 777)
                 return try damage(name, .append(garbage), [size..<size + 777])
             }
@@ -47,7 +47,8 @@ extension DamageSweep {
                 try overwrite(name, 0..<size, from: other, file: name)
             }
             try attempt("file of another life", "\(name) of another life") {
-                // A checkpoint that does not fit its log looks like a log that does not fit it.
+                // A checkpoint that does not match its log is indistinguishable from damage to the
+                // log.
                 let volume = store.volume()
                 replace(name, in: volume, with: twin.files[name] ?? [])
                 return try judge(
@@ -98,7 +99,7 @@ extension DamageSweep {
         volume.corrupt(name, .append(bytes))
     }
 
-    /// Names under which a copy of a file could be taken for something else.
+    /// Returns names under which a copy of a file could be mistaken for another file.
     private func copies(of name: String) -> [String] {
         let last =
             store.names.compactMap { name -> UInt32? in

@@ -2,19 +2,21 @@ import SheafBytes
 package import SheafStorage
 package import SheafTestSupport
 
-/// Damages a reference store in one place after another, opens it, reads all of it, and expects to
-/// be told of the damage or to be given right answers.
+/// A sweep that damages a reference store at one position at a time.
+///
+/// Each damaged store is opened and read completely; it must report the damage or return correct
+/// data.
 package struct DamageSweep: Sendable {
-    /// What came of one damage.
+    /// The result of one case of damage.
     package enum Outcome: String, CaseIterable, Sendable {
         case harmless
         case reportedAtOpening = "reported when opened"
         case reportedAtReading = "reported when read"
-        /// The end of the log is gone, and looks as if it had never been written.
+        /// The end of the log is lost, as if it had never been written.
         case shorter = "taken for a crash"
     }
 
-    /// How often each outcome came up.
+    /// The number of cases with each outcome.
     package struct Tally: Sendable {
         package private(set) var counts: [Outcome: Int] = [:]
         package var total: Int { counts.values.reduce(0, +) }
@@ -32,10 +34,10 @@ package struct DamageSweep: Sendable {
 
     package let store: ReferenceStore
     private let seed: UInt64
-    /// The first byte of each file in a count of all bytes.
+    /// The offset of each file in the concatenation of all files.
     private let starts: [(name: String, start: Int)]
 
-    /// Prepares to damage `store`.
+    /// Creates a sweep over `store`.
     package init(_ store: ReferenceStore, seed: UInt64) {
         self.store = store
         self.seed = seed
@@ -46,7 +48,7 @@ package struct DamageSweep: Sendable {
         }
     }
 
-    /// The file and the offset in it of the `index`th byte of the store.
+    /// Returns the file and offset of the `index`th byte of the store.
     package func place(of index: Int) -> (file: String, offset: Int) {
         let file = starts.last { $0.start <= index } ?? (name: "", start: 0)
         return (file.name, index - file.start)
@@ -66,31 +68,31 @@ package struct DamageSweep: Sendable {
         }
     }
 
-    /// Cuts the file of the `index`th byte of the store before that byte.
+    /// Truncates the file of the `index`th byte of the store at that byte.
     package func truncate(_ index: Int) throws -> Outcome {
         let (file, offset) = place(of: index)
         let size = store.files[file]?.count ?? 0
         let volume = store.volume()
         volume.corrupt(file, .truncate(to: offset))
-        return try describing("\(file) cut to \(offset) bytes") {
+        return try describing("\(file) truncated to \(offset) bytes") {
             try judge(volume, file, [offset..<size])
         }
     }
 
     /// Opens a damaged store and reads everything in it.
     ///
-    /// What is reported must be reported of `file`, unless no file is given.
+    /// An error must name `file`, unless `file` is nil.
     package func judge(
         _ volume: SimulatedVolume, _ file: String?, _ damaged: [Range<Int>]
     ) throws -> Outcome {
         let oldest = file.map { store.oldestCommit(file: $0, damaged: damaged) } ?? store.model.last
-        // A file that was prepared and not begun belongs to the log once something stands in it,
-        // and the file before it then lacks its end.
+        // A prepared segment becomes part of the log once it contains bytes; the error then
+        // concerns the missing footer of the segment before it.
         let isUnused = file.map { store.files[$0]?.allSatisfy { $0 == 0 } ?? true } ?? true
         return try judge(volume, isUnused ? nil : file, notBefore: oldest)
     }
 
-    /// Opens a damaged store that may be found at `oldest` or later, and reads everything in it.
+    /// Opens a damaged store, which may recover to `oldest` or later, and reads everything in it.
     package func judge(
         _ volume: SimulatedVolume, _ file: String?, notBefore oldest: CommitID
     ) throws -> Outcome {
@@ -121,20 +123,20 @@ package struct DamageSweep: Sendable {
         switch error {
         case .corrupt(let damage), .unsupported(let damage):
             guard file == nil || damage.file == file else {
-                throw Violation("the damage is reported elsewhere: \(error)")
+                throw Violation("the damage is reported in another file: \(error)")
             }
         default:
-            throw Violation("the damage is reported as \(error)")
+            throw Violation("unexpected kind of error: \(error)")
         }
     }
 
-    /// Reads every key in order, with all that the log still tells about it.
+    /// Reads every key in ascending order, with its history in the log.
     private func scan(_ snapshot: LogSnapshot) throws {
         var last: [UInt8] = []
         try snapshot.tree.forEach(in: snapshot.keys) { key, _ in
             let key = Array(key)
             guard last.lexicographicallyPrecedes(key) else {
-                throw Violation("the keys of a scan are not in order")
+                throw Violation("a scan returned keys out of order")
             }
             last = key
             return true
@@ -142,22 +144,22 @@ package struct DamageSweep: Sendable {
         try store.model.checkChains(snapshot, kept: 0)
     }
 
-    /// Expects the verifier to see every flipped bit of a file that holds the log.
+    /// Verifies that the verifier detects a flipped bit of a log file.
     private func expectFinding(
         volume: SimulatedVolume, _ file: String, _ offset: Int, _ bit: Int
     ) throws {
         let before = try Verifier.verifyUnlocked(volume).findings
-        // Nobody reads a file again that a base file has replaced.
+        // The verifier skips files that a base file has replaced.
         guard !before.contains(where: { $0.file == file && $0.reason.contains("replaced") }) else {
             return
         }
         volume.corrupt(file, .flipBit(at: offset, bit: bit))
         guard try Verifier.verifyUnlocked(volume).findings != before else {
-            throw Violation("the verifier does not see it")
+            throw Violation("the verifier missed the flipped bit")
         }
     }
 
-    /// Runs one case, and names it in what it throws.
+    /// Runs one case and adds its description to the violations it throws.
     func describing(_ what: String, _ body: () throws -> Outcome) throws -> Outcome {
         do {
             return try body()

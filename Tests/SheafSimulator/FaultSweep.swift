@@ -2,9 +2,9 @@ import SheafBytes
 import SheafStorage
 import SheafTestSupport
 
-/// Runs one workload again and again, and lets another call of it fail each time.
+/// A sweep that repeats one workload and fails a different call in each run.
 package struct FaultSweep: Sendable {
-    /// What a call does instead of its work.
+    /// The fault of a failing call.
     package enum Fault: String, CaseIterable, Sendable {
         case inputOutput = "EIO"
         case noSpace = "ENOSPC"
@@ -23,14 +23,14 @@ package struct FaultSweep: Sendable {
         }
     }
 
-    /// One failure: which fault, at which call, and whether all calls fail from there on.
+    /// A fault, the call it hits, and whether all later calls fail too.
     package struct Case: Sendable, CustomStringConvertible {
         package let fault: Fault
         package let call: Int
         package let isForEver: Bool
 
         package var description: String {
-            "\(fault.rawValue) at call \(call)\(isForEver ? " and for ever" : "")"
+            "\(fault.rawValue) at call \(call)\(isForEver ? " and all later calls" : "")"
         }
     }
 
@@ -40,18 +40,18 @@ package struct FaultSweep: Sendable {
         self.seed = seed
     }
 
-    /// How many calls the workload makes, and how many bytes it writes, when none fails.
+    /// Returns the number of calls and of bytes written by the workload without a fault.
     package func measure() throws -> (calls: Int, bytes: Int) {
         let volume = SimulatedVolume(seed: seed)
         var workload = FaultWorkload(volume: volume, seed: seed)
         try workload.run()
         guard workload.errors.isEmpty else {
-            throw Violation("the workload fails by itself: \(workload.errors)")
+            throw Violation("the workload fails without a fault: \(workload.errors)")
         }
         return (volume.counters.total, volume.counters.bytesWritten)
     }
 
-    /// All failures of a workload with so many calls.
+    /// Returns all failure cases of a workload with `calls` calls.
     package static func cases(calls: Int) -> [Case] {
         var cases: [Case] = []
         for call in 1...calls {
@@ -64,7 +64,7 @@ package struct FaultSweep: Sendable {
         return cases
     }
 
-    /// Runs the workload with one failure; returns how many of its steps met an error.
+    /// Runs the workload with one failure; returns the number of steps that threw.
     @discardableResult
     package func run(_ failure: Case) throws -> Int {
         let volume = SimulatedVolume(seed: seed &+ UInt64(failure.call))
@@ -74,7 +74,7 @@ package struct FaultSweep: Sendable {
         do {
             let errors = try run(on: volume)
             guard failure.fault != .short || errors.isEmpty else {
-                throw Violation("a short transfer is no failure: \(errors)")
+                throw Violation("a short transfer caused errors: \(errors)")
             }
             return errors.count
         } catch {
@@ -82,7 +82,7 @@ package struct FaultSweep: Sendable {
         }
     }
 
-    /// Runs the workload on a disk with room for so many bytes.
+    /// Runs the workload on a disk with room for `quota` bytes.
     @discardableResult
     package func run(quota: Int) throws -> Int {
         let volume = SimulatedVolume(seed: seed)
@@ -99,7 +99,7 @@ package struct FaultSweep: Sendable {
         try workload.run()
         volume.removeFaults()
         volume.quota = nil
-        // What comes next finds the page cache as it was, or only what the disk has.
+        // The next process finds either the page cache intact or only the durable bytes.
         for next in [volume.processDeath(seed: seed), volume.powerCut(seed: seed)] {
             try workload.expectEverything(on: next)
         }
@@ -107,7 +107,7 @@ package struct FaultSweep: Sendable {
     }
 }
 
-/// Everything that a store does, in a fixed order; what fails is noted, and the next thing tried.
+/// A workload that runs every operation of a store in a fixed order, recording errors.
 struct FaultWorkload {
     private let volume: SimulatedVolume
     private var random: SeededRandom
@@ -133,7 +133,7 @@ struct FaultWorkload {
         for round in 0..<3 {
             try attempt { workload throws(StorageError) in try workload.open() }
             for number in 0..<12 {
-                // The seventh commit takes several records, the tenth several segments.
+                // The seventh commit needs several records, the tenth several segments.
                 let count = number == 6 ? 12 : number == 9 ? 60 : 2
                 try attempt { workload throws(StorageError) in
                     try workload.commit(operations: count)
@@ -155,7 +155,7 @@ struct FaultWorkload {
         }
     }
 
-    /// Expects every acknowledged commit on `next`, and a store that goes on.
+    /// Verifies that all acknowledged commits are in `next` and that it accepts new commits.
     func expectEverything(on next: SimulatedVolume) throws {
         var model = model
         for _ in 0..<2 {
@@ -175,7 +175,7 @@ struct FaultWorkload {
         }
     }
 
-    /// Takes a step; after an error what was committed before must still be readable.
+    /// Runs a step; after an error, all earlier commits must be readable.
     private mutating func attempt(
         _ step: (inout FaultWorkload) throws(StorageError) -> Void
     ) throws {
@@ -199,7 +199,7 @@ struct FaultWorkload {
         let engine = try StoreEngine(opening: volume, options: options)
         self.engine = engine
         let last = engine.snapshot().commit
-        // What was not acknowledged may have come through all the same.
+        // Commits that were not acknowledged may have become durable.
         if last >= acknowledged, last <= model.last { model.rewind(to: last) }
         acknowledged = max(acknowledged, last)
     }

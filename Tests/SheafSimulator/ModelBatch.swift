@@ -6,10 +6,10 @@ import SheafTestSupport
 struct ModelBatch {
     private(set) var batch = WriteBatch()
     private(set) var changes: [StoreModel.Change] = []
-    /// Whether each key has a payload behind the changes so far.
+    /// Whether each key has a payload after the changes.
     private var isPresent: [Bool]
 
-    /// Starts a commit that will be the next one of `model`.
+    /// Starts the commit that follows the last one of `model`.
     init(after model: StoreModel) {
         isPresent = model.states.last?.map { !$0.isEmpty } ?? []
     }
@@ -24,14 +24,14 @@ struct ModelBatch {
         note(key, .remove, 0)
     }
 
-    /// Extends a key; one that has no payload gets one.
+    /// Appends a delta record to a key, or puts the payload if the key is absent.
     mutating func extend(_ key: Int, _ payload: [UInt8]) throws(StorageError) {
         guard isPresent[key] else { return try put(key, payload) }
         try batch.extend(StoreModel.key(key), payload)
         note(key, .extend, XXH3.hash64(payload))
     }
 
-    /// Adds an extension that makes the store refuse the batch; false where no key lends itself.
+    /// Adds a delta record for an absent key; returns false if all keys have payloads.
     mutating func extendAbsentKey() throws(StorageError) -> Bool {
         guard let key = isPresent.firstIndex(of: false) else { return false }
         try batch.extend(StoreModel.key(key), [1])

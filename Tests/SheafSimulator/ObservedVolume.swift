@@ -1,13 +1,13 @@
 package import SheafStorage
 
-/// A volume that lets somebody look before every call that changes the disk.
+/// A volume with a callback before every call that changes the disk.
 ///
-/// Simulations run on one thread; the observer belongs to it.
+/// Simulations run on one thread, which also runs the callback.
 package final class ObservedVolume: Volume {
     private let inner: any Volume
     nonisolated(unsafe) private let beforeChange: () -> Void
 
-    /// Passes every call on to `inner`, after `beforeChange` where the call changes something.
+    /// Wraps `inner`; calls `beforeChange` before each call that changes the disk.
     package init(_ inner: any Volume, beforeChange: @escaping () -> Void) {
         self.inner = inner
         self.beforeChange = beforeChange

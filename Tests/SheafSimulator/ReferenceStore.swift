@@ -2,21 +2,21 @@ import SheafBytes
 import SheafStorage
 package import SheafTestSupport
 
-/// The files of a store whose every state is known, to be damaged and opened.
+/// The files of a store with known content, used as input for damage.
 package struct ReferenceStore: Sendable {
-    /// How the store was left.
+    /// The end of the process that wrote the store.
     package enum Ending: String, CaseIterable, Sendable {
         case closed
-        /// The process died with a segment in use, one prepared, and files that a base replaced.
+        /// The process died with an open segment, a prepared segment and a replaced file.
         case crashed
-        /// The process died right after it had written a checkpoint of everything.
+        /// The process died immediately after it wrote a complete checkpoint.
         case checkpointed
     }
 
-    /// Bytes that reached the disk with one flush; only the last such run may be taken for torn.
+    /// Bytes written by one flush; only a suffix of flushes may be treated as torn.
     struct Extent: Sendable {
         let bytes: Range<Int>
-        /// The last commit at its end.
+        /// The last commit at the end of the extent.
         let commit: CommitID
     }
 
@@ -24,20 +24,20 @@ package struct ReferenceStore: Sendable {
     package let files: [String: [UInt8]]
     let model: StoreModel
     let options: LogStoreOptions
-    /// The file that was written last, and what each flush added to it.
+    /// The name of the newest segment; `extents` lists the flushes in it.
     let newestSegment: String
     private let extents: [Extent]
     private let commitBefore: CommitID
 
-    /// The bytes of all files.
+    /// The total length of all files.
     package var byteCount: Int { files.values.reduce(0) { $0 + $1.count } }
 
-    /// The names of all files, in order.
+    /// The names of all files, sorted.
     package var names: [String] { files.keys.sorted() }
 
-    /// Makes a store of about `byteCount` bytes.
+    /// Creates a store of about `byteCount` bytes.
     ///
-    /// Stores of the same seed and another `life` differ in nothing but the bytes of payloads.
+    /// Stores of the same seed and another `life` differ only in the bytes of payloads.
     package init(
         seed: UInt64, ending: Ending, byteCount: Int = 256 << 10, life: UInt64 = 0
     ) throws {
@@ -68,17 +68,17 @@ package struct ReferenceStore: Sendable {
         files = maker.volume.snapshotFiles()
     }
 
-    /// The files on a simulated disk.
+    /// Returns a simulated volume with the files.
     package func volume() -> SimulatedVolume {
         SimulatedVolume(files: files)
     }
 
-    /// The oldest commit at which the store may be found when these bytes of `file` are damaged.
+    /// Returns the oldest commit the store may recover to with these bytes of `file` damaged.
     ///
-    /// Where a flush is damaged and a later one is not, the later one proves that the bytes had
-    /// reached the disk. A run of damage at the very end looks as if a crash had left it.
+    /// An intact later flush proves that the damaged bytes were once durable. Damage up to the end
+    /// of the log is indistinguishable from a crash.
     func oldestCommit(file: String, damaged: [Range<Int>]) -> CommitID {
-        // Closing and checkpoints leave a name behind that knows how far the log goes.
+        // The footer or checkpoint records where the log ends.
         guard file == newestSegment, ending == .crashed else { return model.last }
         var intact = extents.count
         while intact > 0, damaged.contains(where: { $0.overlaps(extents[intact - 1].bytes) }) {
@@ -87,14 +87,14 @@ package struct ReferenceStore: Sendable {
         return intact == 0 ? commitBefore : extents[intact - 1].commit
     }
 
-    /// The bytes of each flush in the newest segment.
+    /// The range of each flush in the newest segment.
     var flushes: [Range<Int>] { extents.map(\.bytes) }
 }
 
 extension ReferenceStore {
-    /// Fills a store with a bit of everything.
+    /// Writer of a store with puts, removals, delta records, checkpoints and a base file.
     private struct Maker {
-        /// How many of the newest commits keep their whole history.
+        /// The number of newest commits that keep their complete history.
         private static let keptCommits: CommitID = 40
 
         let volume: SimulatedVolume
@@ -129,24 +129,24 @@ extension ReferenceStore {
             engine.compactEverything()
             while try engine.compactionStep() {}
             try engine.writeCheckpoint()
-            // Only the older checkpoint will know these keys, when all else has forgotten them.
+            // Later only the older checkpoint still contains these keys.
             try retire(5)
             let retirement = (commit: model.last, segment: engine.tailSegment)
             try write(until: byteCount * 3 / 4)
             try engine.writeCheckpoint()
             try write(until: byteCount)
-            // What is folded next should take the removals with it, which then only the newer
-            // checkpoint knows of.
+            // The next fold drops the removals, so that only the newer checkpoint still records
+            // them.
             while engine.tailSegment <= retirement.segment
                 || model.last < retirement.commit + 2 * Self.keptCommits
             { try commit() }
-            // The newest segment should have more than one flush to lose.
+            // The newest segment needs several flushes so that damage can hit one of them.
             while extents(in: engine.tailSegment).count < 6 { try commit() }
-            // Another life has other bytes here: no record that follows would tell.
+            // Only payloads differ between lives; no later record reveals the difference.
             try put(retired, payloads.bytes(100))
         }
 
-        /// What each flush added to segment `number`.
+        /// Returns the extent of each flush in segment `number`.
         func extents(in number: UInt32) -> [Extent] {
             var start = 0
             return ends.filter { $0.position.segment == number }.map { end in
@@ -155,7 +155,7 @@ extension ReferenceStore {
             }
         }
 
-        /// Folds everything once more, and keeps the last file that should go.
+        /// Compacts everything, but fails to remove the last replaced file.
         func leaveReplacedFiles() {
             let replaced = engine.compactionPlans(everything: true).flatMap { plan in
                 plan.files.filter { $0.name != FileName.name(ofBase: plan.segments) }
@@ -176,7 +176,7 @@ extension ReferenceStore {
             }
         }
 
-        /// Removes the first keys, which are not written again.
+        /// Removes the first keys for good.
         private mutating func retire(_ count: Int) throws {
             var batch = ModelBatch(after: model)
             for key in 0..<count { try batch.remove(key) }

@@ -10,12 +10,12 @@ import Synchronization
     import Darwin
 #endif
 
-/// Ends the process.
+/// Exits the process.
 package func exitProcess(_ code: Int32) -> Never {
     exit(code)
 }
 
-/// `sheaf-simulate`: the simulations, as many of them as there is time for.
+/// The `sheaf-simulate` command, which runs any number of simulations.
 package enum SimulationCommand {
     private static let usage = """
         usage: sheaf-simulate [crashes] [--images N | --lives N] [--seed S] [--threads T]
@@ -33,7 +33,7 @@ package enum SimulationCommand {
         var byteCount = 256 << 10
     }
 
-    /// Runs the command; returns the exit code: 1 for a violation, 64 for wrong arguments.
+    /// Runs the command; returns its exit code: 1 for a violation, 64 for invalid usage.
     package static func run(_ arguments: [String]) -> Int32 {
         var options = Options()
         var rest = arguments[...]
@@ -44,7 +44,7 @@ package enum SimulationCommand {
         }
         while let option = rest.popFirst() {
             guard let value = rest.popFirst().flatMap({ UInt64($0) }) else {
-                return complain("\(option) takes a number")
+                return complain("\(option) requires a number")
             }
             switch option {
             case "--images": options.images = Int(clamping: value)
@@ -56,7 +56,7 @@ package enum SimulationCommand {
             default: return complain("unknown option \(option)")
             }
         }
-        // The seed comes first: what crashes prints nothing afterwards.
+        // The seed is printed first, in case the run crashes.
         write("sheaf-simulate \(name), seed \(options.seed)\n", to: 2)
         do {
             switch name {
@@ -75,7 +75,7 @@ package enum SimulationCommand {
         }
     }
 
-    // MARK: The simulations
+    // MARK: Simulations
 
     private static func crashes(_ options: Options) throws {
         let report = Mutex(CrashSimulation.Report())
@@ -84,13 +84,13 @@ package enum SimulationCommand {
             guard options.lives != nil || report.withLock({ $0.total < options.images }) else {
                 return false
             }
-            let life = CrashSimulation(
+            let simulation = CrashSimulation(
                 seed: options.seed &+ UInt64(index), isTraced: options.lives == 1)
             defer {
-                let lived = life.report
-                report.withLock { $0.add(lived) }
+                let partial = simulation.report
+                report.withLock { $0.add(partial) }
             }
-            try life.run()
+            try simulation.run()
             return true
         }
         let seconds = Double(Clock.system.monotonicNanoseconds() - started) / 1e9
@@ -100,10 +100,10 @@ package enum SimulationCommand {
         }
         let rate = Int(Double(sum.total) / max(seconds, 1e-9))
         write(
-            "\(sum.total) images of \(sum.runs) lives with \(sum.commits) commits, "
+            "\(sum.total) images of \(sum.runs) runs with \(sum.commits) commits, "
                 + "\(sum.verified) verified, \(sum.replayed) replayed\n"
                 + "digest \(String(sum.digest, radix: 16))\n", to: 1)
-        write("\(rate) images a second\n", to: 2)
+        write("\(rate) images per second\n", to: 2)
         if let violation { throw violation }
         write(
             "0 violations, seeds \(options.seed)...\(options.seed + UInt64(sum.runs) - 1)\n", to: 1)
@@ -137,7 +137,7 @@ package enum SimulationCommand {
                     + "\(store.byteCount) bytes: \(describe(sum))\n", to: 1)
             if let violation { throw violation }
         }
-        write("0 wrong answers\n", to: 1)
+        write("0 undetected errors\n", to: 1)
     }
 
     private static func blocks(_ options: Options) throws {
@@ -154,7 +154,7 @@ package enum SimulationCommand {
                 write("\(ending.rawValue) store, \(kind): \(describe(tally))\n", to: 1)
             }
         }
-        write("0 wrong answers\n", to: 1)
+        write("0 undetected errors\n", to: 1)
     }
 
     private static func faults(_ options: Options) throws {
@@ -189,10 +189,11 @@ package enum SimulationCommand {
                 + "0 acknowledged commits lost\n", to: 1)
     }
 
-    // MARK: Threads and words
+    // MARK: Helpers
 
-    /// Runs `body` for each number below `count` until it returns false or throws; returns what it
-    /// threw first.
+    /// Runs `body` for each number below `count` until it returns false or throws.
+    ///
+    /// Returns the first violation.
     private static func each(
         of count: Int, on threadCount: Int, _ body: @escaping @Sendable (Int) throws -> Bool
     ) -> Violation? {
@@ -240,7 +241,7 @@ package enum SimulationCommand {
         return 64
     }
 
-    /// Writes at once: what crashes afterwards takes nothing of it away.
+    /// Writes without buffering, so that no output is lost in a crash.
     package static func write(_ text: String, to descriptor: Int32) {
         _ = text.utf8.withContiguousStorageIfAvailable { bytes in
             #if canImport(Glibc)

@@ -1,30 +1,30 @@
 import SheafBytes
 import SheafStorage
 
-/// The dullest store there could be: a list of all states that it ever had.
+/// A reference model of a store: the list of all its past states.
 struct StoreModel {
-    /// One change of a key, with the hash of its payload, which is zero for a removal.
+    /// One change of a key; the payload hash is zero for a removal.
     struct Change: Equatable {
         let key: Int
         let kind: SheafStorage.Operation.Kind
         let payload: UInt64
     }
 
-    /// A change, and the commit that made it.
+    /// A change and its commit.
     struct Write: Equatable {
         let commit: CommitID
         let change: Change
     }
 
-    /// How many keys there are.
+    /// The number of keys.
     let keyCount: Int
-    /// What each key stands on after commit n, at n: hashes of payloads, the put's first; none where
+    /// The payload hashes of each key after each commit: the put, then its delta records; empty if
     /// the key is absent.
     private(set) var states: [[[UInt64]]]
-    /// Everything that was written to each key, in order.
+    /// All changes of each key, in commit order.
     private(set) var writes: [[Write]]
 
-    /// Starts empty; there can be at most 255 keys.
+    /// Creates an empty model of at most 255 keys.
     init(keyCount: Int = 12) {
         self.keyCount = keyCount
         states = [Array(repeating: [], count: keyCount)]
@@ -34,7 +34,7 @@ struct StoreModel {
     /// The last commit.
     var last: CommitID { CommitID(states.count - 1) }
 
-    /// Adds a commit.
+    /// Applies a commit.
     mutating func commit(_ changes: [Change]) {
         guard var state = states.last else { return }
         let commit = last + 1
@@ -49,7 +49,7 @@ struct StoreModel {
         states.append(state)
     }
 
-    /// Forgets every commit after `commit`, as a crash does.
+    /// Discards all commits after `commit`, as a crash does.
     mutating func rewind(to commit: CommitID) {
         states.removeSubrange((Int(commit) + 1)...)
         for key in writes.indices {
@@ -57,7 +57,7 @@ struct StoreModel {
         }
     }
 
-    /// The bytes of a key: a few share a long beginning.
+    /// Returns the bytes of a key; two thirds of the keys share a long prefix.
     static func key(_ index: Int) -> [UInt8] {
         index % 3 == 0
             ? [UInt8(truncatingIfNeeded: index + 1)]
@@ -65,7 +65,7 @@ struct StoreModel {
     }
 }
 
-/// What a simulation found wrong.
+/// A mismatch that a simulation has found.
 package struct Violation: Error, CustomStringConvertible, Sendable {
     package let description: String
 
@@ -75,10 +75,10 @@ package struct Violation: Error, CustomStringConvertible, Sendable {
 }
 
 extension StoreModel {
-    /// Compares a snapshot with the state that the model had after the same commit.
+    /// Verifies a snapshot against the state of the model at the same commit.
     func check(_ snapshot: LogSnapshot) throws {
         guard Int(snapshot.commit) < states.count else {
-            throw Violation("commit \(snapshot.commit) was never made, the last is \(last)")
+            throw Violation("commit \(snapshot.commit) does not exist; the last commit is \(last)")
         }
         let expected = states[Int(snapshot.commit)]
         for (index, payload) in expected.enumerated() {
@@ -96,14 +96,14 @@ extension StoreModel {
         }
         let count = expected.count { !$0.isEmpty }
         guard snapshot.count == count else {
-            throw Violation("the tree counts \(snapshot.count) keys, there are \(count)")
+            throw Violation("the tree counts \(snapshot.count) keys, not \(count)")
         }
     }
 
-    /// Follows the chain of each key, which must show its writes, the newest first.
+    /// Verifies that the history of each key lists its changes, newest first.
     ///
-    /// All writes of the last `kept` commits must be there, and the one before them with what it
-    /// stands on, so that the state after each of these commits can still be read.
+    /// All changes of the last `kept` commits must be present, and the state before them must be
+    /// reconstructible.
     func checkChains(_ snapshot: LogSnapshot, kept: CommitID) throws {
         let horizon = snapshot.commit - min(kept, snapshot.commit)
         for index in 0..<keyCount {
@@ -111,7 +111,7 @@ extension StoreModel {
             let shown = try follow(index, in: snapshot, &rest)
             try checkPast(index, in: snapshot, asOf: horizon)
             guard let missing = rest.last else { continue }
-            // A removal need not be there when nothing is left that it would hide.
+            // A removal may be dropped once it hides nothing.
             let isReadable =
                 missing.change.kind == .remove
                 ? missing.commit <= horizon
@@ -119,12 +119,12 @@ extension StoreModel {
             guard isReadable else {
                 throw Violation(
                     "the chain of key \(index) lacks commit \(missing.commit) of "
-                        + "\(snapshot.commit), \(kept) are to be kept")
+                        + "\(snapshot.commit); \(kept) commits must be kept")
             }
         }
     }
 
-    /// Compares a key with what it stood on after an older commit.
+    /// Compares a key with its state at an older commit.
     private func checkPast(
         _ index: Int, in snapshot: LogSnapshot, asOf commit: CommitID
     ) throws {
@@ -137,14 +137,14 @@ extension StoreModel {
         let expected = states[Int(commit)][index]
         guard found == expected, snapshot.foldedThrough <= commit else {
             throw Violation(
-                "of \(snapshot.commit), key \(index) after commit \(commit) is "
-                    + "\(found.map(describe) ?? "not known"), not \(describe(expected))")
+                "in commit \(snapshot.commit), key \(index) after commit \(commit) is "
+                    + "\(found.map(describe) ?? "unknown"), not \(describe(expected))")
         }
     }
 
-    /// Compares the chain of a key with the last of `writes`, and takes those away that it shows.
+    /// Compares the history of a key with `writes`, newest first, and removes the matches.
     ///
-    /// Returns those that it shows.
+    /// Returns the matching changes.
     private func follow(
         _ index: Int, in snapshot: LogSnapshot, _ writes: inout [Write]
     ) throws -> [Write] {
@@ -153,7 +153,7 @@ extension StoreModel {
         var shown: [Write] = []
         while let found = try history.next() {
             guard let write = writes.popLast() else {
-                throw Violation("the chain of key \(index) goes on at \(found.position)")
+                throw Violation("the chain of key \(index) has an extra entry at \(found.position)")
             }
             let operation = found.operation
             let seen = Write(
@@ -164,7 +164,7 @@ extension StoreModel {
             guard seen == write else {
                 throw Violation(
                     "the chain of key \(index) shows \(describe(seen)) at \(found.position) "
-                        + "and should show \(describe(write))")
+                        + "instead of \(describe(write))")
             }
             shown.append(write)
         }
@@ -182,7 +182,7 @@ extension StoreModel {
 }
 
 extension XXH3 {
-    /// The hash of an array.
+    /// Returns the hash of an array.
     static func hash64(_ bytes: [UInt8]) -> UInt64 {
         bytes.withUnsafeBytes { hash64($0) }
     }

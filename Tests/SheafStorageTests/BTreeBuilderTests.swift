@@ -3,7 +3,7 @@ import SheafTestSupport
 import Testing
 
 @Suite struct BTreeBuilderTests {
-    @Test func `a bulk load holds what inserts would have brought, and goes on from there`() {
+    @Test func `a bulk-loaded tree equals one built by inserts, and accepts changes`() {
         for (seed, kind) in KeyKind.allCases.enumerated() {
             for fanout in [3, 5, BTree.maximumFanout] {
                 var random = SeededRandom(seed: UInt64(seed), "bulk")
@@ -36,7 +36,7 @@ import Testing
         return builder.finish()
     }
 
-    @Test func `pages are as full as was asked for`() {
+    @Test func `pages have the requested fill ratio`() {
         var random = SeededRandom(seed: 3, "fill")
         var model = BTreeModel()
         for _ in 0..<5000 { _ = model.put(random.bytes(24), BTreeValue(1)) }

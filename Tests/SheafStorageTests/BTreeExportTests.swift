@@ -3,13 +3,13 @@ import SheafTestSupport
 import Testing
 
 @Suite struct BTreeExportTests {
-    /// A file in memory: a header of zeros as long as a page, then the pages.
+    /// Returns an in-memory file mapping of these bytes.
     private func mapping(_ bytes: [UInt8]) -> FileMapping {
         let buffer = UnsafeMutableRawBufferPointer.allocate(
             byteCount: max(bytes.count, 1), alignment: 4096)
         buffer.copyBytes(from: bytes)
         nonisolated(unsafe) let memory = buffer
-        guard let base = buffer.baseAddress else { preconditionFailure("There is a byte.") }
+        guard let base = buffer.baseAddress else { preconditionFailure("The buffer is not empty.") }
         return FileMapping(base: base, count: bytes.count) { memory.deallocate() }
     }
 
@@ -24,7 +24,7 @@ import Testing
             adopting: mapping(file), pageCount: file.count / BTree.pageSize - 1, fanout: fanout)
     }
 
-    @Test func `an exported tree is adopted as it was and goes on from there`() throws {
+    @Test func `an exported tree is adopted unchanged and accepts changes`() throws {
         for (seed, kind) in KeyKind.allCases.enumerated() {
             for fanout in [3, BTree.maximumFanout] {
                 var random = SeededRandom(seed: UInt64(seed), "export")
@@ -56,7 +56,7 @@ import Testing
                 #expect(adopted.checkInvariants() == [], "seed \(seed), \(kind)")
                 #expect(adopted.snapshot().holds(model))
                 #expect(before.holds(old))
-                // The file's own pages are never written.
+                // Pages of the file are never written.
                 #expect(export(before) == file)
                 for key in model.keys { _ = adopted.remove(key) }
                 #expect(adopted.count == 0)
@@ -83,13 +83,13 @@ import Testing
             _ = tree.put([UInt8(number), 1, 2, 3, 4, 5, 6, 7, 8, 9], BTreeValue([1]))
             _ = tree.remove([UInt8(number)] + secret)
         }
-        // A separator may keep a byte of a key that is gone, but not what came after.
+        // A separator may keep the first byte of a removed key, but no further bytes.
         let file = export(tree.snapshot())
         let run = [0xAB, 0xAB] as [UInt8]
         #expect(!zip(file, file.dropFirst()).contains { $0 == run[0] && $1 == run[1] })
     }
 
-    @Test func `pages that are missing or too many are refused`() {
+    @Test func `missing or extra pages are refused`() {
         var tree = BTree(fanout: 3)
         for number in 0..<20 { _ = tree.put([UInt8(number)], .empty) }
         let file = export(tree.snapshot())
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `whatever byte of a file changes, it is refused or a tree in good order`() throws {
+    @Test func `a changed byte in a file is refused or yields a valid tree`() throws {
         for kind in [KeyKind.short, .sharedPrefix] {
             var random = SeededRandom(seed: 11, "flips")
             var tree = BTree(fanout: 4)
@@ -126,7 +126,7 @@ import Testing
             var accepted = 0
             for offset in BTree.pageSize..<file.count where isInteresting(offset, file) {
                 for flip in [1 << random.below(8), UInt8(1 + random.below(255))] {
-                    // An adopted tree never writes to the mapping, so one will do for all.
+                    // An adopted tree never writes to the mapping, so all cases share one.
                     let byte = mapping.base + offset
                     byte.storeBytes(of: file[offset] ^ flip, as: UInt8.self)
                     defer { byte.storeBytes(of: file[offset], as: UInt8.self) }
@@ -142,19 +142,19 @@ import Testing
                     }
                 }
             }
-            // Among what is accepted are other bytes of keys and values that are as good.
+            // Accepted changes are those that yield other valid keys or values.
             #expect(refused > 1000)
             #expect(accepted > 100)
         }
     }
 
-    /// Whether the byte is used or near one that is: most bytes of a page mean nothing.
+    /// Whether the byte is used or near used bytes; most bytes of a page are unused.
     private func isInteresting(_ offset: Int, _ file: [UInt8]) -> Bool {
-        let place = offset % BTree.pageSize
-        return place < 200 || file[max(offset - 8, 0)..<offset].contains { $0 != 0 }
+        let position = offset % BTree.pageSize
+        return position < 200 || file[max(offset - 8, 0)..<offset].contains { $0 != 0 }
     }
 
-    /// What goes wrong with a bad page goes wrong when it is split, merged and read.
+    /// Changes and reads the tree, to reveal pages that are invalid but were accepted.
     private func change(
         _ tree: inout BTree, _ kind: KeyKind, _ random: inout SeededRandom
     ) -> [String] {

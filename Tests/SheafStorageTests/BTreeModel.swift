@@ -10,14 +10,14 @@ import SheafTestSupport
     import Darwin
 #endif
 
-/// The dullest sorted map there is: two arrays.
+/// A reference model of a sorted map: two arrays.
 struct BTreeModel {
     private(set) var keys: [[UInt8]] = []
     private(set) var values: [BTreeValue] = []
 
     var count: Int { keys.count }
 
-    /// How many keys come before `key`.
+    /// Returns the number of keys less than `key`.
     func rank(of key: [UInt8]) -> Int {
         var low = 0
         var high = keys.count
@@ -55,7 +55,7 @@ struct BTreeModel {
         return values.remove(at: index)
     }
 
-    /// The places of the keys in `range`.
+    /// Returns the indices of the keys in `range`.
     func places(in range: KeyRange) -> Range<Int> {
         let start = rank(of: range.lower)
         let end = range.upper.map { rank(of: $0) } ?? keys.count
@@ -63,27 +63,27 @@ struct BTreeModel {
     }
 }
 
-/// The order of keys; the library's own is a hundred times slower in a build for debugging.
+/// Whether `left` precedes `right`; `memcmp` is fast even in debug builds.
 private func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     let order = memcmp(left, right, min(left.count, right.count))
     return order != 0 ? order < 0 : left.count < right.count
 }
 
-/// The kinds of keys that are hard on one part of the tree or another.
+/// Distributions of keys that stress different parts of the tree.
 enum KeyKind: CaseIterable {
     /// Few bytes of few values: many are prefixes of each other, and many are drawn twice.
     case short
-    /// Nothing but zeros, which heads cannot tell apart.
+    /// Only zeros, which page heads cannot distinguish.
     case zeros
     /// 24 random bytes.
     case random
-    /// Longer shared prefixes than a page can take.
+    /// Shared prefixes longer than a page can factor out.
     case sharedPrefix
-    /// From one byte to the most there may be.
+    /// From one byte to the maximum length.
     case long
-    /// Numbers that rise by the call.
+    /// Ascending numbers.
     case ascending
-    /// Numbers that fall by the call.
+    /// Descending numbers.
     case descending
 
     func key(_ number: Int, _ random: inout SeededRandom) -> [UInt8] {
@@ -113,12 +113,12 @@ enum KeyKind: CaseIterable {
     }
 }
 
-/// Values of all lengths, the usual one more often.
+/// Returns a value of random length, half of the time the usual 8 bytes.
 func randomValue(_ random: inout SeededRandom) -> BTreeValue {
     BTreeValue(random.bytes(random.chance(1, in: 2) ? 8 : random.below(17)))
 }
 
-// The tree takes buffers, so that its callers need no arrays; tests have arrays.
+// Array overloads for the tests; the tree itself works on buffers.
 extension BTree {
     mutating func put(_ key: [UInt8], _ value: BTreeValue) -> BTreeValue? {
         key.withUnsafeBytes { put($0, value) }
@@ -146,7 +146,7 @@ extension BTreeSnapshot {
         key.withUnsafeBytes { rank(of: $0) }
     }
 
-    /// The entries in a range, as arrays.
+    /// Returns the entries in a range, as arrays.
     func entries(
         in range: KeyRange = .all, reversed: Bool = false
     ) -> (keys: [[UInt8]], values: [BTreeValue]) {

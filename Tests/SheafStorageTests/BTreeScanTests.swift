@@ -6,7 +6,7 @@ import Testing
 @Suite struct BTreeScanTests {
     private struct Stop: Error, Equatable { let count: Int }
 
-    @Test func `ranges, ranks and counts are those of a sorted array`() {
+    @Test func `ranges, ranks and counts match those of a sorted array`() {
         for (seed, kind) in KeyKind.allCases.enumerated() {
             for fanout in [3, BTree.maximumFanout] {
                 var random = SeededRandom(seed: UInt64(seed), "scans")
@@ -20,17 +20,17 @@ import Testing
                 let snapshot = tree.snapshot()
                 for _ in 0..<60 {
                     let range = randomRange(kind, model, &random)
-                    let places = model.places(in: range)
+                    let indices = model.places(in: range)
                     let forward = snapshot.entries(in: range)
                     let backward = snapshot.entries(in: range, reversed: true)
-                    #expect(forward.keys == Array(model.keys[places]), "seed \(seed), \(kind)")
-                    #expect(forward.values == Array(model.values[places]))
-                    #expect(backward.keys == model.keys[places].reversed())
-                    #expect(backward.values == model.values[places].reversed())
-                    #expect(snapshot.count(in: range) == places.count)
-                    #expect(tree.count(in: range) == places.count)
-                    #expect(snapshot.rank(of: range.lower) == places.lowerBound)
-                    #expect(tree.rank(of: range.lower) == places.lowerBound)
+                    #expect(forward.keys == Array(model.keys[indices]), "seed \(seed), \(kind)")
+                    #expect(forward.values == Array(model.values[indices]))
+                    #expect(backward.keys == model.keys[indices].reversed())
+                    #expect(backward.values == model.values[indices].reversed())
+                    #expect(snapshot.count(in: range) == indices.count)
+                    #expect(tree.count(in: range) == indices.count)
+                    #expect(snapshot.rank(of: range.lower) == indices.lowerBound)
+                    #expect(tree.rank(of: range.lower) == indices.lowerBound)
                 }
             }
         }
@@ -51,7 +51,7 @@ import Testing
         return KeyRange(from: lower, to: random.chance(1, in: 5) ? nil : bound(&random))
     }
 
-    @Test func `a cursor goes where it is sent and to the neighbors from there`() {
+    @Test func `a cursor seeks to entries and moves to their neighbors`() {
         for (seed, kind) in KeyKind.allCases.enumerated() {
             var random = SeededRandom(seed: UInt64(seed), "cursors")
             var tree = BTree(fanout: seed % 2 == 0 ? 3 : BTree.maximumFanout)
@@ -63,42 +63,42 @@ import Testing
             }
             let cursor = tree.snapshot().cursor()
             #expect(!cursor.isValid)
-            // Behind either end the place is none.
-            var place: Int?
+            // nil before the first and after the last entry.
+            var index: Int?
             for _ in 0..<500 {
                 switch random.below(8) {
                 case 0:
-                    place = model.count > 0 ? 0 : nil
-                    #expect(cursor.seekFirst() == (place != nil))
+                    index = model.count > 0 ? 0 : nil
+                    #expect(cursor.seekFirst() == (index != nil))
                 case 1:
-                    place = model.count > 0 ? model.count - 1 : nil
-                    #expect(cursor.seekLast() == (place != nil))
+                    index = model.count > 0 ? model.count - 1 : nil
+                    #expect(cursor.seekLast() == (index != nil))
                 case 2:
                     let key = kind.key(random.below(300), &random)
                     let rank = model.rank(of: key)
-                    place = rank < model.count ? rank : nil
-                    #expect(key.withUnsafeBytes { cursor.seek($0) } == (place != nil))
+                    index = rank < model.count ? rank : nil
+                    #expect(key.withUnsafeBytes { cursor.seek($0) } == (index != nil))
                 case 3:
                     let rank = random.below(model.count + 1)
-                    place = rank < model.count ? rank : nil
-                    #expect(cursor.seek(rank: rank) == (place != nil))
+                    index = rank < model.count ? rank : nil
+                    #expect(cursor.seek(rank: rank) == (index != nil))
                 case 4, 5:
-                    place = place.flatMap { $0 + 1 < model.count ? $0 + 1 : nil }
-                    #expect(cursor.next() == (place != nil))
+                    index = index.flatMap { $0 + 1 < model.count ? $0 + 1 : nil }
+                    #expect(cursor.next() == (index != nil))
                 default:
-                    place = place.flatMap { $0 > 0 ? $0 - 1 : nil }
-                    #expect(cursor.previous() == (place != nil))
+                    index = index.flatMap { $0 > 0 ? $0 - 1 : nil }
+                    #expect(cursor.previous() == (index != nil))
                 }
-                #expect(cursor.isValid == (place != nil))
-                if let place {
-                    #expect(Array(cursor.key) == model.keys[place], "seed \(seed), \(kind)")
-                    #expect(cursor.value == model.values[place])
+                #expect(cursor.isValid == (index != nil))
+                if let index {
+                    #expect(Array(cursor.key) == model.keys[index], "seed \(seed), \(kind)")
+                    #expect(cursor.value == model.values[index])
                 }
             }
         }
     }
 
-    @Test func `a cursor walks over every entry both ways`() {
+    @Test func `a cursor visits every entry in both directions`() {
         var tree = BTree(fanout: 3)
         for number in 0..<200 { _ = tree.put([UInt8(number)], BTreeValue(UInt64(number))) }
         let cursor = tree.snapshot().cursor()
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `a scan ends when it is told to or when its body throws`() {
+    @Test func `a scan ends when its body returns false or throws`() {
         var tree = BTree(fanout: 4)
         for number in 0..<100 { _ = tree.put([UInt8(number)], .empty) }
         let snapshot = tree.snapshot()

@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 
 @Suite struct BTreeSnapshotTests {
-    @Test func `snapshots keep the state they were taken of while the tree goes on`() {
+    @Test func `snapshots keep their state while the tree changes`() {
         for (seed, kind) in KeyKind.allCases.enumerated() {
             var random = SeededRandom(seed: UInt64(seed), "snapshots")
             var tree = BTree(fanout: seed % 2 == 0 ? 3 : 20)
@@ -21,7 +21,7 @@ import Testing
                     _ = (tree.remove(key), model.remove(key))
                 }
                 if random.chance(1, in: 8) { snapshots.append((tree.snapshot(), model)) }
-                // They go in any order: the oldest, the newest and those in between.
+                // Snapshots are released in random order.
                 if random.chance(1, in: 10), !snapshots.isEmpty {
                     let (snapshot, model) = snapshots.remove(at: random.below(snapshots.count))
                     #expect(snapshot.holds(model), "seed \(seed), \(kind)")
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `a tree that has not changed gives the same snapshot again`() {
+    @Test func `an unchanged tree returns the same snapshot`() {
         var tree = BTree()
         let empty = tree.snapshot()
         #expect(tree.snapshot() === empty)
@@ -65,7 +65,7 @@ import Testing
         #expect(tree.snapshot() === one)
     }
 
-    @Test func `pages that no snapshot sees are changed where they are`() {
+    @Test func `pages without snapshots are changed in place`() {
         var tree = BTree(fanout: 4)
         for number in 0..<200 { _ = tree.put([UInt8(number)], BTreeValue(0)) }
         let before = tree.statistics
@@ -76,7 +76,7 @@ import Testing
         #expect(tree.statistics == before)
     }
 
-    @Test func `memory stays bounded while snapshots come and go, even beside one that stays`() {
+    @Test func `memory stays bounded with short-lived snapshots, even while one is kept`() {
         for keepsOne in [false, true] {
             var random = SeededRandom(seed: 5, "bounded")
             var tree = BTree(fanout: 8)
@@ -90,7 +90,7 @@ import Testing
                 recent.append(tree.snapshot())
                 if recent.count > 3 { recent.remove(at: random.below(4)) }
             }
-            // Three snapshots hold a few pages each beyond the state, and the kept one all of its.
+            // The three recent snapshots retain a few pages each, the kept one all of its pages.
             let statistics = tree.statistics
             let total = statistics.pagesInUse + statistics.pagesFree + statistics.pagesRetired
             #expect(total < pages * (keepsOne ? 2 : 1) + 200)
@@ -107,7 +107,7 @@ import Testing
         [UInt8(truncatingIfNeeded: number >> 8), UInt8(truncatingIfNeeded: number)]
     }
 
-    /// A tree as the store holds it: within the state of a mutex.
+    /// A tree in a mutex, as the store keeps it.
     private final class Shelf: Sendable {
         struct State: ~Copyable {
             var tree = BTree(fanout: 6)
@@ -117,7 +117,7 @@ import Testing
         let state = Mutex(State())
     }
 
-    @Test func `threads that read snapshots never see half of a transfer`() async {
+    @Test func `concurrent readers of snapshots never see a partial transfer`() async {
         let shelf = Shelf()
         let accounts = 300
         shelf.state.withLock { state in
@@ -132,7 +132,7 @@ import Testing
                     shelf.state.withLock { state in
                         let amount = UInt64(random.below(10))
                         transfer(amount, from, to, &state.tree)
-                        // Accounts of nothing come and go, so that pages split and merge.
+                        // Empty accounts are added and removed, so that pages split and merge.
                         if state.tree.remove(key(extra)) == nil {
                             _ = state.tree.put(key(extra), BTreeValue(0))
                         }

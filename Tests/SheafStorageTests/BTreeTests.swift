@@ -3,7 +3,7 @@ import SheafTestSupport
 import Testing
 
 @Suite struct BTreeTests {
-    @Test func `a value gives back its bytes`() {
+    @Test func `a value returns its bytes`() {
         for count in 0...BTreeValue.maximumCount {
             let bytes = (0..<count).map { UInt8(200 + $0) }
             let value = BTreeValue(bytes)
@@ -14,7 +14,7 @@ import Testing
         #expect(BTreeValue(7).bytes == [7, 0, 0, 0, 0, 0, 0, 0])
     }
 
-    @Test func `an empty tree holds nothing`() {
+    @Test func `an empty tree contains no entries`() {
         var tree = BTree()
         #expect(tree.count == 0)
         #expect(tree.find([1]) == nil)
@@ -24,7 +24,7 @@ import Testing
         #expect(tree.checkInvariants() == [])
     }
 
-    @Test func `random changes leave what they leave in a sorted array`() {
+    @Test func `random changes have the same results as in a sorted array`() {
         for (seed, kind) in KeyKind.allCases.enumerated() {
             for fanout in [3, 4, BTree.maximumFanout] {
                 let steps = kind == .long ? 500 : 3000
@@ -37,10 +37,11 @@ import Testing
         var random = SeededRandom(seed: seed, "changes")
         var tree = BTree(fanout: fanout)
         var model = BTreeModel()
-        // One expectation for many comparisons, each of which costs a fraction of it.
+        // One expectation for many comparisons, because an expectation costs more than a
+        // comparison.
         var differences = 0
         for step in 0..<steps {
-            // First the tree mostly grows, then it mostly shrinks.
+            // The tree mostly grows in the first two thirds, then mostly shrinks.
             let grows = random.chance(step < steps * 2 / 3 ? 3 : 1, in: 4)
             let isKnown = random.chance(grows ? 1 : 9, in: grows ? 5 : 10) && model.count > 0
             let key = isKnown ? model.keys[random.below(model.count)] : kind.key(step, &random)
@@ -67,7 +68,7 @@ import Testing
         #expect(tree.count == 0)
     }
 
-    /// How many answers of the tree are not those of the model.
+    /// Returns the number of results that differ from the model.
     private func compare(_ tree: inout BTree, _ model: BTreeModel) -> Int {
         var differences = tree.snapshot().holds(model) ? 0 : 1
         for (index, key) in model.keys.enumerated() where tree.find(key) != model.values[index] {
@@ -76,7 +77,7 @@ import Testing
         return differences
     }
 
-    @Test func `keys that come in order leave full pages behind`() {
+    @Test func `keys inserted in ascending order produce full pages`() {
         for kind in [KeyKind.ascending, .descending] {
             var random = SeededRandom(seed: 0)
             var tree = BTree()
@@ -85,13 +86,13 @@ import Testing
                 _ = tree.put(kind.key(number, &random), BTreeValue(UInt64(number)))
             }
             #expect(tree.checkInvariants() == [])
-            // 8 bytes of head, 4 of slot and 8 of value: no key byte has to be kept beside them.
+            // 8 bytes of head, 4 of slot and 8 of value; the keys need no further bytes.
             let leaves = count * 20 / 4096
             #expect(tree.statistics.pagesInUse <= leaves + leaves / 8 + 2)
         }
     }
 
-    @Test func `a value may grow and shrink where its page is full`() {
+    @Test func `a value grows and shrinks in a full page`() {
         var tree = BTree()
         var model = BTreeModel()
         var random = SeededRandom(seed: 1)
@@ -108,7 +109,7 @@ import Testing
         #expect(differences == 0)
     }
 
-    @Test func `a tree of a few entries takes little memory`() {
+    @Test func `a tree of a few entries uses little memory`() {
         var tree = BTree()
         for number in 0..<100 { _ = tree.put([UInt8(number)], .empty) }
         let statistics = tree.statistics

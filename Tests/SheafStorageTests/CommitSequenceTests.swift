@@ -17,13 +17,13 @@ import Testing
                     operationCount: 0, part: part),
                 over: target)
             _ = Record.seal(target, previous: 0, synced: .none, store: store)
-            // The bytes outlive the test's only look at them.
+            // The buffer outlives the decoding, the only access to its bytes.
             return try Record(
                 decoding: UnsafeRawBufferPointer(file), at: offset, segment: 1, store: store)
         }
     }
 
-    @Test func `no commit follows the last number there is`() throws {
+    @Test func `the last commit number has no successor`() throws {
         var sequence = CommitSequence(after: .max)
         #expect(throws: FormatError.self) {
             try sequence.accept(record(.whole, commit: 0), startsSegment: true)
@@ -34,7 +34,7 @@ import Testing
         #expect(sequence.last == .max)
     }
 
-    @Test func `the parts of a commit come in order, and only the last completes it`() throws {
+    @Test func `the parts of a commit must be consecutive, and the last one completes it`() throws {
         var sequence = CommitSequence(after: 6)
         #expect(try !sequence.accept(record(.first, commit: 7), startsSegment: false))
         #expect(throws: FormatError.self) {

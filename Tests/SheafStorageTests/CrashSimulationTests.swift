@@ -1,21 +1,21 @@
 import SheafSimulator
 import Testing
 
-/// A share of what `sheaf-simulate` does in release.
+/// A sample of the runs of `sheaf-simulate` in release builds.
 @Suite struct CrashSimulationTests {
     private let firstSeed: UInt64 = 9_000
 
-    @Test func `a store that loses its power at any call keeps what it acknowledged`() throws {
+    @Test func `a store that loses power at any call keeps its acknowledged commits`() throws {
         var report = CrashSimulation.Report()
         var digests: [UInt64] = []
-        // The last life once more: two of one seed are the same.
+        // The last seed is run twice to verify that runs are deterministic.
         for seed in [0, 1, 2, 3, 4, 5, 5].map({ firstSeed + $0 }) {
-            let life = CrashSimulation(seed: seed)
-            try life.run()
-            report.add(life.report)
-            digests.append(life.report.digest)
+            let simulation = CrashSimulation(seed: seed)
+            try simulation.run()
+            report.add(simulation.report)
+            digests.append(simulation.report.digest)
         }
-        // Every phase is worth a look, also in so few lives.
+        // Even these few runs cover every phase.
         for phase in CrashSimulation.Phase.allCases {
             #expect(report.images[phase, default: 0] >= 20, "\(phase.rawValue)")
         }

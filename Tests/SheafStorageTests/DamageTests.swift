@@ -3,12 +3,12 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// A share of what `sheaf-simulate flips`, `truncations` and `blocks` do in release.
+/// A sample of the cases of `sheaf-simulate flips`, `truncations` and `blocks`.
 @Suite struct DamageTests {
     private static let seed: UInt64 = 41
-    /// Small stores: a debug build is slow, and every kind of byte is in them.
+    /// The target size of the stores; small because debug builds are slow.
     private static let byteCount = 48 << 10
-    /// Where an operation says how far behind the start of its record it is.
+    /// The offset of the field with the distance from the start of the record.
     private static let distanceInOperation = 16
 
     private func sweep(_ ending: ReferenceStore.Ending) throws -> DamageSweep {
@@ -17,7 +17,7 @@ import Testing
             seed: Self.seed)
     }
 
-    @Test func `a flipped bit is reported, or changes no answer`() throws {
+    @Test func `a flipped bit is reported or harmless`() throws {
         for ending in ReferenceStore.Ending.allCases {
             let sweep = try sweep(ending)
             var tally = DamageSweep.Tally()
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a file that was cut is reported, or ends with an earlier commit`() throws {
+    @Test func `a truncated file is reported or ends with an earlier commit`() throws {
         for ending in ReferenceStore.Ending.allCases {
             let sweep = try sweep(ending)
             var tally = DamageSweep.Tally()
@@ -37,12 +37,12 @@ import Testing
                 tally.add(try sweep.truncate(index))
             }
             #expect(tally.counts[.reportedAtOpening, default: 0] > 0)
-            // The checkpoint says how long the log has to be.
+            // The checkpoint records the required length of the log.
             if ending == .checkpointed { #expect(tally.counts[.shorter] == nil) }
         }
     }
 
-    @Test func `blocks and files of the wrong place are reported, or change no answer`() throws {
+    @Test func `misplaced blocks and files are reported or harmless`() throws {
         for ending in ReferenceStore.Ending.allCases {
             let other = try ReferenceStore(
                 seed: Self.seed + 1, ending: ending, byteCount: Self.byteCount)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `a log that is missing beside its checkpoint is no empty store`() throws {
+    @Test func `a checkpoint without its log is not taken for an empty store`() throws {
         let store = try ReferenceStore(
             seed: Self.seed, ending: .checkpointed, byteCount: Self.byteCount)
         var files = store.files
@@ -71,8 +71,7 @@ import Testing
         }
     }
 
-    @Test func `what points into the middle of a verified record is not taken for verified`() throws
-    {
+    @Test func `a pointer into the middle of a verified record is not taken for verified`() throws {
         let volume = SimulatedVolume(seed: Self.seed)
         let (first, second) = (Array("a".utf8), Array("b".utf8))
         let value = Array("value".utf8)
@@ -85,27 +84,27 @@ import Testing
         }
         try store.writeCheckpoint()
         let snapshot = store.snapshot()
-        let places = try [first, second].map { key in
+        let pointers = try [first, second].map { key in
             try #require(key.withUnsafeBytes { snapshot.place(of: $0) })
         }
         try store.close()
-        let offset = places[1].position.offset
-        // Where the length of a record would be, four bytes behind its start, is its kind.
-        let distance = UInt32(offset - (places[0].position.offset - Record.headerLength + 4))
-        let name = FileName.name(ofSegment: places[1].position.segment)
+        let offset = pointers[1].position.offset
+        // At this position, the kind of the record is read as its length.
+        let distance = UInt32(offset - (pointers[0].position.offset - Record.headerLength + 4))
+        let name = FileName.name(ofSegment: pointers[1].position.segment)
         volume.corrupt(
             name,
             .overwrite(
                 at: offset + Self.distanceInOperation,
                 with: withUnsafeBytes(of: distance.littleEndian) { Array($0) }))
-        volume.corrupt(name, .flipBit(at: offset + places[1].length - 1, bit: 0))
+        volume.corrupt(name, .flipBit(at: offset + pointers[1].length - 1, bit: 0))
 
         let damaged = try StoreEngine(opening: volume).snapshot()
         #expect(
             try first.withUnsafeBytes { key in try damaged.payload(of: key).map(Array.init) }
                 == value)
-        let found = places.withUnsafeBufferPointer { places in
-            OperationBatch(capacity: places.count).find(places, in: damaged)
+        let found = pointers.withUnsafeBufferPointer { pointers in
+            OperationBatch(capacity: pointers.count).find(pointers, in: damaged)
         }
         #expect(found == 1)
         #expect {
@@ -116,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `a log that ends before its checkpoint is damaged where it ends`() throws {
+    @Test func `a log that ends before its checkpoint is reported as damaged at its end`() throws {
         let store = try ReferenceStore(
             seed: Self.seed, ending: .checkpointed, byteCount: Self.byteCount)
         let name = try #require(

@@ -3,7 +3,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// What becomes of extensions over compactions, openings, checkpoints and damage.
+/// Delta records across compaction, recovery, checkpoints and damage.
 @Suite struct ExtensionChainTests {
     private let volume = SimulatedVolume(seed: 7)
 
@@ -46,7 +46,7 @@ import Testing
         for number in 0..<20 { try commit(engine, put("filler\(number)", "\(number)")) }
     }
 
-    @Test func `compaction keeps all that a key stands on, and drops it once it is superseded`()
+    @Test func `compaction keeps the operations of a key until they are superseded`()
         throws
     {
         let engine = try open()
@@ -74,7 +74,7 @@ import Testing
         #expect(engine.checkLiveBytes() == [])
     }
 
-    @Test func `an extended key comes back from a checkpoint and from the log alone`() throws {
+    @Test func `a key with delta records is recovered with and without a checkpoint`() throws {
         let engine = try open()
         try commit(engine, put("a", "1"))
         try commit(engine, extend("a", "2"))
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `what a checkpoint counted is counted anew where it was folded away since`() throws {
+    @Test func `live bytes of a checkpoint are recounted for segments folded since`() throws {
         var engine = try open()
         try commit(engine, put("a", "1"))
         for number in 2...9 { try commit(engine, extend("a", "\(number)")) }
@@ -104,7 +104,7 @@ import Testing
         try fill(engine)
         try compact(engine)
         #expect(engine.checkLiveBytes() == [])
-        // The process dies: the next one starts from the checkpoint.
+        // After a process crash, recovery starts from the checkpoint.
         let left = volume.processDeath(seed: 1)
         engine = try StoreEngine(opening: left)
         #expect(engine.recovery.usedCheckpoint != nil)
@@ -113,7 +113,7 @@ import Testing
         #expect(try Verifier.verifyUnlocked(left).findings.allSatisfy { $0.severity == .note })
     }
 
-    @Test func `a long chain is read up to the limit, and compacted beyond it`() throws {
+    @Test func `a chain beyond the length limit fails to read`() throws {
         let engine = try open()
         try commit(engine, put("a", "1"))
         try commit(engine) { batch in
@@ -132,10 +132,11 @@ import Testing
         #expect(engine.checkLiveBytes() == [])
     }
 
-    @Test func `an extension of nothing in the log is damage, and ends no program`() throws {
+    @Test func `a delta record without a base is reported as damage and does not trap`() throws {
         let files = try FormatVectorFiles().files
         let last = "0000000006.log"
-        // The operation at 323 extends car:1, and its previous is at 331; car:4 was removed at 192.
+        // The operation at 323 is a delta record of car:1, with its previous pointer at 331; car:4
+        // was removed at 192.
         for previous in [0, 6 << 32 | 192, 6 << 32 | 323, 6 << 32 | 288, 1 << 32 | 192] as [UInt64]
         {
             var changed = files
@@ -159,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `a salvage says which extensions have lost what they stood on`() throws {
+    @Test func `a salvage counts the delta records that have lost their base`() throws {
         let engine = try open()
         try commit(engine, put("a", "1"))
         try commit(engine, put("b", "1"))

@@ -3,7 +3,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// What a key stands on: a put, and the extensions behind it.
+/// Chains of one put and the delta records that follow it.
 @Suite struct ExtensionTests {
     private let volume = SimulatedVolume(seed: 5)
     private let engine: StoreEngine
@@ -35,7 +35,7 @@ import Testing
         try engine.flush()
     }
 
-    /// None where the past is not known so far back.
+    /// Returns nil if the history of `commit` was compacted away.
     private func payloads(
         _ key: String, in snapshot: LogSnapshot, asOf commit: CommitID? = nil
     ) throws -> [String]? {
@@ -65,7 +65,7 @@ import Testing
         #expect(engine.snapshot() === before)
     }
 
-    @Test func `a key stands on its newest put and all extensions behind it`() throws {
+    @Test func `a key has its newest put and all later delta records`() throws {
         try commit(.put("a", "1"), .put("b", "only"))
         try commit(.extend("a", "2"), .extend("a", "3"))
         try commit(.put("c", "1"), .extend("c", "2"), .put("c", "3"), .extend("c", "4"))
@@ -80,17 +80,17 @@ import Testing
         #expect(try payloads("a", in: snapshot) == ["3", "2", "1"])
     }
 
-    @Test func `what is read as one payload is refused where there are several`() throws {
+    @Test func `reading a key with delta records as a single payload is refused`() throws {
         try commit(.put("a", "1"), .extend("a", "2"))
         let snapshot = engine.snapshot()
-        let place = try #require(Array("a".utf8).span.withUnsafeBytes { snapshot.place(of: $0) })
-        #expect(place.isExtension)
-        #expect(throws: StorageError.extended(at: place.position)) {
+        let pointer = try #require(Array("a".utf8).span.withUnsafeBytes { snapshot.place(of: $0) })
+        #expect(pointer.isExtension)
+        #expect(throws: StorageError.extended(at: pointer.position)) {
             try Array("a".utf8).span.withUnsafeBytes { _ = try snapshot.payload(of: $0) }
         }
     }
 
-    @Test func `what has no payload cannot be extended, and nothing of the batch happens`() throws {
+    @Test func `a delta record for an absent key is refused with its complete batch`() throws {
         try commit(.put("a", "1"), .put("b", "1"))
         try commit(.remove("b"))
         try expectRefused("x", .put("a", "2"), .extend("x", "1"))
@@ -103,7 +103,7 @@ import Testing
         #expect(engine.snapshot().commit == 3)
     }
 
-    @Test func `older states and the whole history of a key can be read`() throws {
+    @Test func `older states and the complete history of a key are readable`() throws {
         try commit(.put("a", "1"))
         try commit(.extend("a", "2"))
         try commit(.remove("a"), .put("b", "x"))
@@ -126,7 +126,7 @@ import Testing
         #expect(!history.isFoldedAway)
     }
 
-    @Test func `what was folded away is not known, and no damage`() throws {
+    @Test func `a state that was compacted away is unknown, not damaged`() throws {
         try commit(.put("a", String(repeating: "1", count: 800)))
         try commit(.extend("a", String(repeating: "2", count: 800)))
         let segments = engine.snapshot().segments.files.count

@@ -10,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-/// What tells a file from a copy of it, given what the system says of both.
+/// File identities, which distinguish a file from its copies, for given file attributes.
 struct FileBirthTests {
     private static let ext4: UInt32 = 0xEF53
 
@@ -23,18 +23,18 @@ struct FileBirthTests {
         return result
     }
 
-    @Test func `a snapshot of a Btrfs subvolume differs from it in its file system alone`() {
+    @Test func `a snapshot of a Btrfs subvolume differs from it in its file system only`() {
         #expect(birth().hash == birth().hash)
         #expect(birth(fileSystem: 6).hash != birth().hash)
         #expect(birth(fileSystem: 6).hashWithChange != birth().hashWithChange)
     }
 
-    @Test func `a file keeps its identity where only the mount has another number`() {
+    @Test func `a file keeps its identity if only the device number of its mount changes`() {
         let (before, after) = (birth(type: Self.ext4), birth(fileSystem: 6, type: Self.ext4))
         #expect(before.hash == after.hash && before.hashWithChange == after.hashWithChange)
     }
 
-    @Test func `a copy differs in its number, or in when it was made`() {
+    @Test func `a copy differs in its inode number or its creation time`() {
         for type in [FileBirth.btrfs, Self.ext4] {
             let original = birth(type: type)
             #expect(birth(inode: 8, type: type).hash != original.hash)
@@ -43,7 +43,7 @@ struct FileBirthTests {
         }
     }
 
-    @Test func `a change of the contents shows in one of the two identities`() {
+    @Test func `a change of the content changes exactly one of the two identities`() {
         let (before, after) = (birth(), birth(change: (3, 5)))
         #expect(before.hash == after.hash && before.hashWithChange != after.hashWithChange)
     }

@@ -3,15 +3,15 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// A reader in another language, written from `format-spec`, finds in a store what Sheaf put there.
+/// Comparison with `Tests/FormatReader`, a Python reader written from `format-spec`.
 ///
-/// It needs python3 and libxxhash.so.0; the command in README.md installs both.
+/// The reader needs python3 and libxxhash.so.0; the command in README.md installs both.
 @Suite struct FormatReaderTests {
     private static func hex(_ bytes: [UInt8]) -> String {
         bytes.map { $0 < 16 ? "0" + String($0, radix: 16) : String($0, radix: 16) }.joined()
     }
 
-    /// The lines that the reader prints for these keys.
+    /// Returns the lines that the reader prints for these keys.
     private static func lines(_ contents: [String: [[UInt8]]]) -> [String] {
         contents.map { key, payloads in
             payloads.reduce(hex(Array(key.utf8))) { line, payload in
@@ -22,7 +22,7 @@ import Testing
         }.sorted()
     }
 
-    /// Writes commits of all shapes, and notes what the reader must print for each.
+    /// Writer of commits of all shapes, and of the lines that the reader must print for them.
     private struct Writer {
         let store: LogStore
         var random = SeededRandom(seed: 42)
@@ -61,8 +61,7 @@ import Testing
         }
     }
 
-    @Test func `the reader finds the commits and the keys of a store that was closed`() async throws
-    {
+    @Test func `the reader finds the commits and keys of a closed store`() async throws {
         let directory = TemporaryDirectory()
         var options = LogStoreOptions()
         options.segmentLength = 4_096
@@ -88,7 +87,7 @@ import Testing
         let run = try FormatReaderRun(directory.path)
         #expect(run.status == 0, "\(run.errors)")
         #expect(run.keys == expected)
-        // What is folded shows what was newest; all commits behind it are as they were written.
+        // Base files contain the newest folded state only; all later commits are complete.
         let last = Int(bases.last?.footer?.lastCommit ?? 0)
         #expect(run.commits == Array(writer.written[last...]))
         for base in bases {
@@ -100,7 +99,7 @@ import Testing
         try expectDamageIsFound(in: directory.path)
     }
 
-    /// Copies a store with one bit wrong in each of its log and base files, and reads the copies.
+    /// Flips one bit in each log and base file, and verifies that the reader reports it.
     private func expectDamageIsFound(in path: String) throws {
         let files = try SimulatedVolume(importing: path).snapshotFiles()
         for (name, bytes) in files where name.hasSuffix(".log") || name.hasSuffix(".base") {
@@ -112,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `the reader finds in the store of the vectors what is written down`() throws {
+    @Test func `the reader finds the documented content of the vector store`() throws {
         let files = try FormatVectorFiles().files
         let contents = try FormatVectors("contents.txt")
         let expected = try FormatVectorFiles.expected(contents, after: 9)
@@ -122,7 +121,7 @@ import Testing
         #expect(run.commits.map { $0.split(separator: " ")[1] } == ["6", "7", "8", "9"])
     }
 
-    @Test func `the reader opens or refuses changed files as written down`() throws {
+    @Test func `the reader opens or refuses changed files as documented`() throws {
         let files = try FormatVectorFiles().files
         let damage = try FormatVectors("damage.txt")
         for name in damage.cases {
@@ -135,7 +134,8 @@ import Testing
             }
             let isCorrupt = damage.has("\(name).corrupt")
             #expect(run.status == (isCorrupt ? 3 : 4), "\(name): \(run.errors)")
-            // The reader leaves checkpoints aside, and so may miss a commit where Sheaf misses bytes.
+            // The reader ignores checkpoints, so it may miss a commit that Sheaf reports as
+            // missing.
             if name.hasSuffix("-checkpoint") { continue }
             let file = try damage.text(isCorrupt ? "\(name).corrupt" : "\(name).unsupported")
             #expect(run.errors.hasPrefix("\(file):"), "\(name): \(run.errors)")

@@ -2,7 +2,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Rules of `format-spec/log.md` that need a store that goes on, and not only bytes.
+/// Rules of `format-spec/log.md` that concern a running store and not only bytes.
 @Suite struct FormatRuleTests {
     private let files: [String: [UInt8]]
     private let base = "0000000001-0000000002.base"
@@ -11,8 +11,7 @@ import Testing
         files = try FormatVectorFiles().files
     }
 
-    @Test func `a key of 1,024 bytes can be put and removed, and one byte more is refused`() throws
-    {
+    @Test func `a key of 1,024 bytes can be put and removed, but a longer one is refused`() throws {
         let volume = SimulatedVolume()
         let longest = [UInt8](repeating: 0xFE, count: 1_024)
         for isPut in [true, false, true] {
@@ -21,7 +20,7 @@ import Testing
             if isPut { try batch.put(longest, [1]) } else { try batch.remove(longest) }
             _ = try engine.append(batch)
             try engine.close()
-            // Once from the log, and once from a checkpoint.
+            // The first round recovers from the log, the second one from a checkpoint.
             for _ in 0..<2 {
                 let again = try StoreEngine(opening: volume)
                 #expect(again.snapshot().count == (isPut ? 1 : 0))
@@ -37,7 +36,7 @@ import Testing
         #expect(throws: refusal) { try batch.remove(longest + [1]) }
     }
 
-    @Test func `behind the last commit number there is none, and nothing is committed`() throws {
+    @Test func `a store at the last commit number refuses further commits`() throws {
         let right = files[base] ?? []
         let footer = FormatVectorBytes.sealingFooter(
             FormatVectorBytes.setting(Array(right[424...]), 8, at: 24, to: .max))
@@ -58,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `files of others are left alone, whatever their names end in`() throws {
+    @Test func `unknown files are kept, even with file name extensions of the store`() throws {
         let foreign = [
             "+1.tmp", "FF.tmp", "0001.tmp", "0123456789ABCDEF.tmp", "00123456789abcdef.tmp",
             "0123456789abcde.tmp", ".tmp", "1.log", "0000000000.log", "4294967296.log",
@@ -73,11 +72,11 @@ import Testing
         #expect(!left.contains("0123456789abcdef.tmp"))
     }
 
-    @Test func `a removal that compaction forgot is not remembered from an older checkpoint`()
+    @Test func `a removal that compaction has dropped is not restored from an older checkpoint`()
         throws
     {
-        // The checkpoint was made before the removal of car:2 was forgotten, and commit 9, which
-        // is cut off here, is the one that puts car:2 again.
+        // The checkpoint precedes the fold that dropped the removal of car:2. Commit 9, which puts
+        // car:2 again, is truncated.
         var files = files
         files["0000000006.log"] = Array((files["0000000006.log"] ?? []).prefix(224))
         let engine = try FormatVectorFiles.open(files)
@@ -87,7 +86,7 @@ import Testing
         #expect(removed.map(\.0) == [Array("car:4".utf8)])
     }
 
-    @Test func `a recovered tail is proven, so that later damage of its last bytes is found`()
+    @Test func `recovery seals the tail, so that later damage to its last bytes is detected`()
         throws
     {
         let last = "0000000006.log"
@@ -98,7 +97,7 @@ import Testing
             let engine = try StoreEngine(opening: volume)
             let end = engine.snapshot().end.offset
             #expect(end == min(cut, 360))
-            // The process dies, and what it did at opening stays.
+            // The process dies; the footer written by recovery remains.
             let sealed = volume.snapshotFiles()
             for offset in 128..<end {
                 var damaged = sealed

@@ -1,9 +1,9 @@
 import SheafBytes
 import SheafStorage
 
-/// Changes of fields in bytes that were right, with checksums that are right again.
+/// Changes of fields of valid structures, with recomputed checksums.
 enum FormatVectorBytes {
-    /// The bytes with a number of `size` bytes at `offset` set to `value`.
+    /// Returns the bytes with an integer of `size` bytes at `offset` set to `value`.
     static func setting(
         _ bytes: [UInt8], _ size: Int, at offset: Int, to value: UInt64
     ) -> [UInt8] {
@@ -14,36 +14,36 @@ enum FormatVectorBytes {
         return bytes
     }
 
-    /// The bytes with the lowest bit of one of them changed.
+    /// Returns the bytes with the lowest bit of one byte flipped.
     static func flipping(_ bytes: [UInt8], at offset: Int) -> [UInt8] {
         var bytes = bytes
         bytes[offset] ^= 1
         return bytes
     }
 
-    /// A number of `size` bytes.
+    /// Returns the integer of `size` bytes at `offset`.
     static func number(_ bytes: [UInt8], _ size: Int, at offset: Int) -> UInt64 {
         bytes[offset..<offset + size].reversed().reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// A segment header with its checksum set right.
+    /// Returns a segment header with a recomputed checksum.
     static func sealingHeader(_ bytes: [UInt8]) -> [UInt8] {
         setting(bytes, 8, at: 120, to: hash(bytes[..<120], seed: 0))
     }
 
-    /// A record with its checksum set right, or right for a wrong seed.
+    /// Returns a record with a checksum computed from `seed`; only the seed of its store is valid.
     static func sealingRecord(
         _ bytes: [UInt8], seed: UInt64 = FormatVectorStore.id.low
     ) -> [UInt8] {
         setting(bytes, 8, at: 0, to: hash(bytes[8...], seed: seed))
     }
 
-    /// A footer with its checksum set right.
+    /// Returns a footer with a recomputed checksum.
     static func sealingFooter(_ bytes: [UInt8]) -> [UInt8] {
         setting(bytes, 8, at: 80, to: hash(bytes[..<80], seed: FormatVectorStore.id.low))
     }
 
-    /// A checkpoint with its hash and its checksum set right.
+    /// Returns a checkpoint with recomputed hash and checksum.
     static func sealingCheckpoint(_ bytes: [UInt8]) -> [UInt8] {
         let hashed = setting(bytes, 8, at: 72, to: hash(bytes[4_160...], seed: 0))
         return setting(hashed, 8, at: 4_152, to: hash(hashed[..<4_152], seed: 0))

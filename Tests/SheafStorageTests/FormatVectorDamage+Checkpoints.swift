@@ -1,8 +1,8 @@
 import SheafStorage
 
-/// What a checkpoint tells, and what it cannot be used for.
+/// Cases about checkpoints and marks of closed stores.
 extension FormatVectorDamage {
-    /// Logs that end before the commit at which the store was closed.
+    /// Logs with a mark of the last commit of a closed store.
     var closed: [Case] {
         let mark = { (commit: CommitID) in
             Change(file: FileName.name(ofClosedMark: commit), kind: .bytes(at: 0, []))
@@ -56,16 +56,16 @@ extension FormatVectorDamage {
         ]
     }
 
-    /// Checkpoints that cannot be used.
+    /// Unusable checkpoints.
     var checkpoints: [Case] {
         let fromLog = Outcome.opens(9, usesCheckpoint: false)
         let right = bytes(checkpoint)
-        /// The changes that set a field of the checkpoint and make hash and checksum right.
+        /// Returns the changes that set a field and recompute hash and checksum.
         func set(_ size: Int, at offset: Int, to value: UInt64) -> [Change] {
             let changed = FormatVectorBytes.sealingCheckpoint(
                 FormatVectorBytes.setting(right, size, at: offset, to: value))
-            let places = [(offset, size), (72, 8), (4_152, 8)]
-            return places.map { difference(checkpoint, changed, from: $0.0, $0.1) }
+            let fields = [(offset, size), (72, 8), (4_152, 8)]
+            return fields.map { difference(checkpoint, changed, from: $0.0, $0.1) }
         }
         func unusable(_ name: String, _ comment: String, _ changes: [Change]) -> Case {
             Case(

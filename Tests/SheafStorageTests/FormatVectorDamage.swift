@@ -1,9 +1,9 @@
 import SheafBytes
 import SheafStorage
 
-/// Changes of the store's files, and what must become of the store: `vectors/damage.txt`.
+/// Changes to the files of the vector store, with the expected outcomes: `vectors/damage.txt`.
 struct FormatVectorDamage {
-    /// One change of one file.
+    /// One change to one file.
     struct Change {
         enum Kind {
             case removed
@@ -43,7 +43,7 @@ struct FormatVectorDamage {
 
     func bytes(_ file: String) -> [UInt8] { files[file] ?? [] }
 
-    /// The change that makes a file these bytes, of which only a few differ.
+    /// Returns the change of `count` bytes that turns a file into `changed`.
     func difference(_ file: String, _ changed: [UInt8], from start: Int, _ count: Int)
         -> Change
     {
@@ -65,13 +65,13 @@ struct FormatVectorDamage {
         Change(file: file, kind: .bytes(at: self.bytes(file).count, bytes))
     }
 
-    /// The header of a log file with one field changed and a right checksum.
+    /// Returns a change of one field of a segment header, with a recomputed checksum.
     private func header(_ file: String, _ size: Int, at offset: Int, to value: UInt64) -> Change {
         let changed = FormatVectorBytes.setting(bytes(file), size, at: offset, to: value)
         return difference(file, FormatVectorBytes.sealingHeader(changed), from: 0, 128)
     }
 
-    /// A record of a file with one field changed and a right checksum.
+    /// Returns a change of one field of a record, with a recomputed checksum.
     private func record(
         _ file: String, _ range: Range<Int>, _ size: Int, at offset: Int, to value: UInt64
     ) -> Change {
@@ -82,7 +82,7 @@ struct FormatVectorDamage {
                 at: range.lowerBound, FormatVectorBytes.sealingRecord(Array(changed[range]))))
     }
 
-    /// What a crash may leave in the last segment, and damage that cannot be told from it.
+    /// Tails that a crash may leave, and damage that is indistinguishable from them.
     private var torn: [Case] {
         let all = Outcome.opens(9, usesCheckpoint: true)
         let allButOne = Outcome.opens(8, usesCheckpoint: true)
@@ -119,7 +119,7 @@ struct FormatVectorDamage {
         ]
     }
 
-    /// Damage that a later record tells from a torn tail.
+    /// Damage that a later record distinguishes from a torn tail.
     private var proven: [Case] {
         [
             Case(
@@ -199,7 +199,7 @@ struct FormatVectorDamage {
         ]
     }
 
-    /// A store that was recovered: its last segment has a footer that says what was synced.
+    /// A recovered store: the footer of its last segment records the synced length.
     private var recovered: [Case] {
         let content = Array(bytes(last).prefix(360))
         let hash = content.withUnsafeBytes { XXH3.hash64($0) }
@@ -221,7 +221,7 @@ struct FormatVectorDamage {
         ]
     }
 
-    /// Files that come and go.
+    /// Additional and leftover files.
     private var names: [Case] {
         let all = Outcome.opens(9, usesCheckpoint: true)
         let overlapping = "0000000002-0000000003.base"

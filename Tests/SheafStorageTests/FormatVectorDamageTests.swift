@@ -2,7 +2,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// What `vectors/damage.txt` says must become of a store whose files were changed.
+/// The outcomes in `vectors/damage.txt` for changed files of the vector store.
 @Suite struct FormatVectorDamageTests {
     private let files: [String: [UInt8]]
     private let damage: FormatVectors
@@ -14,7 +14,7 @@ import Testing
         contents = try FormatVectors("contents.txt")
     }
 
-    @Test func `changed files make the store open, or be refused, as written down`() throws {
+    @Test func `a store with changed files opens or is refused as documented`() throws {
         #expect(damage.cases == FormatVectorDamage(files).cases.map(\.name))
         for name in damage.cases {
             let outcome = outcome(of: try damage.changing(files, in: name))
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `a store that opens shows the state of its commit`() throws {
+    @Test func `a store that opens contains the state of its last commit`() throws {
         for name in damage.cases where damage.has("\(name).commit") {
             let commit = try damage.number("\(name).commit")
             let snapshot = try FormatVectorFiles.open(try damage.changing(files, in: name))
@@ -56,7 +56,7 @@ import Testing
         } catch .unsupported(let damage) {
             return .unsupported(damage.file, at: damage.offset)
         } catch {
-            Issue.record("The error is of another kind: \(error)")
+            Issue.record("Unexpected error: \(error)")
             return nil
         }
     }

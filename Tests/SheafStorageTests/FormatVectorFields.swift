@@ -1,16 +1,16 @@
 import SheafStorage
 
-/// Cuts files of a store into the fields of `format-spec`, for people to read.
+/// Decomposition of store files into the fields of `format-spec`, for human readers.
 ///
-/// It trusts its input: it is used on files that were just written.
+/// The input is trusted: it consists of freshly written files.
 struct FormatVectorFields {
-    /// A run of bytes with a name.
+    /// A named range of bytes.
     struct Field {
-        /// What begins with the field, if something does.
+        /// The title of the structure that starts with this field, if any.
         var title: String?
         let bytes: ArraySlice<UInt8>
         let name: String
-        /// The value as a number, where that says more than the bytes.
+        /// The numeric value, if it is clearer than the bytes.
         var value: String?
 
         var comment: String { value.map { "\(name): \($0)" } ?? name }
@@ -21,7 +21,7 @@ struct FormatVectorFields {
     private var title: String?
     private(set) var fields: [Field] = []
 
-    /// The fields of a segment file.
+    /// Returns the fields of a segment file.
     static func segment(_ bytes: [UInt8]) -> [Field] {
         var cut = FormatVectorFields(bytes)
         if bytes.allSatisfy({ $0 == 0 }) {
@@ -35,7 +35,7 @@ struct FormatVectorFields {
         return cut.fields
     }
 
-    /// The fields of a checkpoint.
+    /// Returns the fields of a checkpoint.
     static func checkpoint(_ bytes: [UInt8]) -> [Field] {
         var cut = FormatVectorFields(bytes)
         let (pages, files) = cut.checkpointHeader()
@@ -49,7 +49,7 @@ struct FormatVectorFields {
         return cut.fields
     }
 
-    /// The fields of one structure of `log.md`, whose name says what it is.
+    /// Returns the fields of one structure of `log.md`; the prefix of `name` is its kind.
     static func structure(_ bytes: [UInt8], _ name: String) -> [Field] {
         var cut = FormatVectorFields(bytes)
         switch name.prefix(while: { $0 != "-" }) {
@@ -70,7 +70,7 @@ struct FormatVectorFields {
         bytes[offset...].prefix(8).elementsEqual("SHEAFEND".utf8)
     }
 
-    /// Whether no record follows: a length is never zero.
+    /// Whether no record follows: the length of a record is never zero.
     private var isUnused: Bool { value(4, at: offset + 8) == 0 }
 
     private func value(_ size: Int, at offset: Int) -> UInt64 {
@@ -208,7 +208,7 @@ struct FormatVectorFields {
         return (pages, files)
     }
 
-    /// A page of a tree of so few keys that it is a leaf.
+    /// Splits a page of a tree small enough to consist of one leaf.
     private mutating func page(_ number: Int) {
         let start = offset
         title = "\(offset): page \(number)"

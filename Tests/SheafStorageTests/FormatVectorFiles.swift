@@ -1,7 +1,7 @@
 import SheafStorage
 import SheafTestSupport
 
-/// The store of the vectors, as it is committed.
+/// The committed store of the vectors.
 struct FormatVectorFiles {
     /// The bytes of each file of the store.
     let files: [String: [UInt8]]
@@ -26,8 +26,9 @@ struct FormatVectorFiles {
         return try StoreEngine(opening: SimulatedVolume(files: files), options: options)
     }
 
-    /// What `contents.txt` says of the live keys after a commit: the payloads that each stands on,
-    /// in order.
+    /// Returns the live keys after a commit, each with its payloads, oldest first.
+    ///
+    /// They come from `contents.txt`.
     static func expected(
         _ vectors: FormatVectors, after commit: CommitID
     ) throws -> [String: [[UInt8]]] {
@@ -40,11 +41,11 @@ struct FormatVectorFiles {
         return expected
     }
 
-    /// The live keys of a snapshot and the payloads that they stand on, in order.
+    /// Returns the live keys of a snapshot, each with its payloads, oldest first.
     static func contents(_ snapshot: LogSnapshot) throws -> [String: [[UInt8]]] {
         var contents: [String: [[UInt8]]] = [:]
-        for (key, place) in places(snapshot, removed: false) {
-            let operations = try key.withUnsafeBytes { try snapshot.operations(of: $0, at: place) }
+        for (key, head) in places(snapshot, removed: false) {
+            let operations = try key.withUnsafeBytes { try snapshot.operations(of: $0, at: head) }
             contents[String(decoding: key, as: UTF8.self)] = operations.reversed().map {
                 Array($0.operation.payload)
             }
@@ -52,16 +53,16 @@ struct FormatVectorFiles {
         return contents
     }
 
-    /// The keys of a snapshot that are live, or removed, with their places.
+    /// Returns the live or the removed keys of a snapshot, with their record pointers.
     static func places(_ snapshot: LogSnapshot, removed: Bool) -> [([UInt8], Place)] {
-        var places: [([UInt8], Place)] = []
+        var pointers: [([UInt8], Place)] = []
         snapshot.tree.forEach { key, value in
             let isRemoved = key.first == 0
             if isRemoved == removed {
                 let word = value.bytes
                 let position = word[..<8].reversed().reduce(0) { $0 << 8 | UInt64($1) }
                 let length = word[8...].reversed().reduce(0) { $0 << 8 | Int($1) }
-                places.append(
+                pointers.append(
                     (
                         Array(key.dropFirst(isRemoved ? 1 : 0)),
                         Place(
@@ -71,10 +72,10 @@ struct FormatVectorFiles {
             }
             return true
         }
-        return places
+        return pointers
     }
 
-    /// One link of a chain.
+    /// One operation of a chain.
     struct Link: Equatable {
         let position: LogPosition
         let commit: CommitID
@@ -82,34 +83,34 @@ struct FormatVectorFiles {
         let payload: [UInt8]
     }
 
-    /// The operations of a key, the newest first, and the position where the past is forgotten.
+    /// Returns the operations of a key, newest first, and the position of the first missing one.
     static func chain(
         _ snapshot: LogSnapshot, from newest: LogPosition
-    ) throws -> (links: [Link], gone: LogPosition) {
-        var links: [Link] = []
+    ) throws -> (entries: [Link], gone: LogPosition) {
+        var entries: [Link] = []
         var next = newest
         while next != .none, let found = try snapshot.segments.loggedOperation(at: next) {
-            links.append(
+            entries.append(
                 Link(
                     position: next, commit: found.commit, kind: found.operation.kind,
                     payload: Array(found.operation.payload)))
             next = found.operation.previous
         }
-        return (links, next)
+        return (entries, next)
     }
 
-    /// The live keys after an older commit, by the rule of `format-spec/log.md`, *Reading*.
+    /// Returns the live keys after an older commit, as defined in `format-spec/log.md`.
     static func contents(
         _ snapshot: LogSnapshot, after commit: CommitID
     ) throws -> [String: [[UInt8]]] {
         var contents: [String: [[UInt8]]] = [:]
         let all = places(snapshot, removed: false) + places(snapshot, removed: true)
-        for (key, place) in all {
-            let (links, _) = try chain(snapshot, from: place.position)
-            let older = links.drop { $0.commit > commit }
+        for (key, pointer) in all {
+            let (entries, _) = try chain(snapshot, from: pointer.position)
+            let older = entries.drop { $0.commit > commit }
             guard let newest = older.first, newest.kind != .remove else { continue }
-            let extensions = older.prefix { $0.kind == .extend }
-            let state = extensions + older.dropFirst(extensions.count).prefix(1)
+            let deltas = older.prefix { $0.kind == .extend }
+            let state = deltas + older.dropFirst(deltas.count).prefix(1)
             contents[String(decoding: key, as: UTF8.self)] = state.reversed().map(\.payload)
         }
         return contents
@@ -117,7 +118,7 @@ struct FormatVectorFiles {
 }
 
 extension FormatVectors {
-    /// The files after the changes of a case of `damage.txt`.
+    /// Returns the files with the changes of a case of `damage.txt` applied.
     func changing(_ files: [String: [UInt8]], in name: String) throws -> [String: [UInt8]] {
         var files = files
         var index = 1

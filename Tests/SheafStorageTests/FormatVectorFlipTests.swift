@@ -2,9 +2,9 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// The store of the vectors with each of its bytes changed, and cut at each length.
+/// The vector store with each byte changed and each file truncated at each length.
 ///
-/// The state after commit 9 is the whole store, that after commit 8 lacks the last batch.
+/// The state after commit 9 is complete; the state after commit 8 lacks the last batch.
 @Suite struct FormatVectorFlipTests {
     private let files: [String: [UInt8]]
     private let states: [CommitID: [String: [[UInt8]]]]
@@ -20,7 +20,7 @@ import Testing
         self.states = states
     }
 
-    /// The commit whose state a store with these files shows; none if it reports damage.
+    /// Returns the last commit of a store with these files, or nil if it reports damage.
     private func commit(_ files: [String: [UInt8]]) throws -> CommitID? {
         do {
             let snapshot = try FormatVectorFiles.open(files).snapshot()
@@ -34,25 +34,25 @@ import Testing
         }
     }
 
-    @Test func `a wrong bit is reported, or matters to nobody, or costs the last batch`() throws {
+    @Test func `a flipped bit is reported, is harmless, or costs the last batch`() throws {
         for (name, bytes) in files {
             for offset in bytes.indices {
                 var changed = files
                 changed[name]?[offset] ^= 1 << UInt8(offset % 8)
                 let found = try commit(changed)
-                // The last batch begins at 224 of the last segment.
+                // The last batch starts at offset 224 of the last segment.
                 let lowest: CommitID = name == last && offset >= 224 ? 8 : 9
                 if let found { #expect(found >= lowest, "\(name), \(offset)") }
             }
         }
     }
 
-    @Test func `a file that was cut is reported, or matters to nobody, or is the last segment`()
+    @Test func `a truncation is reported, is harmless, or affects the last segment only`()
         throws
     {
         for (name, bytes) in files {
             let isSealed = name.hasSuffix(".base") || ("0000000003.log"..<last).contains(name)
-            // Zeros behind a footer may go at any time.
+            // Trailing zeros after a footer may be removed at any time.
             let end = isSealed ? (bytes.lastIndex { $0 != 0 } ?? 0) : -1
             for length in bytes.indices {
                 var changed = files

@@ -10,14 +10,14 @@ import Testing
     import Darwin
 #endif
 
-/// Writes the vectors anew, when somebody asks for it: `SHEAF_WRITE_VECTORS=1 swift test`.
+/// Generator of the vectors, run on request: `SHEAF_WRITE_VECTORS=1 swift test`.
 ///
-/// A vector of a released format never changes. Look at the difference before you commit it.
+/// Vectors of a released format never change. Review the differences before committing them.
 @Suite struct FormatVectorGenerator {
     static let isWanted = getenv("SHEAF_WRITE_VECTORS") != nil
 
     @Test(.enabled(if: Self.isWanted))
-    func `the vectors are written anew`() throws {
+    func `the vectors are regenerated`() throws {
         let files = try FormatVectorStore.files()
         let store = FormatVectors.directory() + "/store"
         for (name, bytes) in files {
@@ -49,7 +49,7 @@ import Testing
         for structure in structures {
             text.paragraph()
             let fields = FormatVectorFields.structure(structure.bytes, structure.name)
-            // The fields of the structure itself come before the first thing inside it.
+            // The fields of the structure itself precede the structures nested in it.
             let own = fields.prefix(1) + fields.dropFirst().prefix { $0.title == nil }
             for field in own where ["key", "payload"].contains(field.name) {
                 text.bytes("\(structure.name).\(field.name)", Array(field.bytes))

@@ -2,9 +2,9 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// The store of the vectors with fields changed on purpose, and all checksums right again.
+/// The vector store with maliciously changed fields and valid checksums.
 ///
-/// It may open or be refused; what counts is that the process is still there at the end.
+/// The store may open or be refused, but the process must not crash.
 @Suite struct FormatVectorHostileTests {
     private let files: [String: [UInt8]]
     private let seal: FormatVectorSeal
@@ -14,14 +14,14 @@ import Testing
         seal = FormatVectorSeal(files)
     }
 
-    @Test func `sealing what was not changed changes nothing`() {
+    @Test func `sealing unchanged files changes nothing`() {
         #expect(seal.sealing(files) == files)
     }
 
-    @Test func `a changed field with right checksums does no harm`() {
+    @Test func `a changed field with valid checksums does not crash the process`() {
         for (name, bytes) in files {
             for offset in bytes.indices {
-                // Most of a checkpoint is unused, and pages have tests of their own.
+                // Most of a checkpoint is unused, and other tests cover its pages.
                 if name.hasSuffix(".checkpoint"), bytes[offset] == 0, offset % 64 != 0 { continue }
                 for changed in changes(bytes, at: offset) where changed != bytes {
                     var changedFiles = files
@@ -32,12 +32,12 @@ import Testing
         }
     }
 
-    @Test func `a chain that does not go back is damage, and no compaction follows it for ever`()
+    @Test func `a chain that points forward is reported as damage, and compaction terminates`()
         throws
     {
         var changed = files
         let log = try #require(files["0000000006.log"])
-        // The operation at 192 says that the one before it is itself.
+        // The operation at 192 points to itself as the previous one.
         changed["0000000006.log"] = FormatVectorBytes.setting(log, 8, at: 200, to: 6 << 32 | 192)
         var options = LogStoreOptions()
         options.history = HistoryHorizon(commits: 2, bytes: .max)
@@ -47,7 +47,7 @@ import Testing
         #expect(throws: StorageError.self) { while try engine.compactionStep() {} }
     }
 
-    @Test func `a store that has used up its segments refuses commits`() throws {
+    @Test func `a store that has used all segment numbers refuses commits`() throws {
         let name = try #require(files.keys.first { $0.hasSuffix(".base") })
         var changed = files
         changed[name] = FormatVectorBytes.setting(
@@ -66,7 +66,7 @@ import Testing
         try engine.close()
     }
 
-    /// Numbers that are a little wrong, and such that are as large or as small as can be.
+    /// Returns slightly changed values, and the smallest and largest ones.
     private func changes(_ bytes: [UInt8], at offset: Int) -> [[UInt8]] {
         let byte = UInt64(bytes[offset])
         var changes = [(1, byte ^ 1), (1, byte ^ 0x80), (1, byte &+ 1)]
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// Opens a store and does everything with it that can be done.
+    /// Opens a store and runs all operations on it.
     private func use(_ files: [String: [UInt8]]) {
         do throws(StorageError) {
             let volume = SimulatedVolume(files: files)
@@ -90,9 +90,9 @@ import Testing
             let engine = try StoreEngine(opening: volume, options: options)
             var batch = WriteBatch()
             for removed in [false, true] {
-                for (key, place) in FormatVectorFiles.places(engine.snapshot(), removed: removed) {
+                for (key, head) in FormatVectorFiles.places(engine.snapshot(), removed: removed) {
                     _ = try? key.withUnsafeBytes {
-                        try engine.snapshot().operation(of: $0, at: place)
+                        try engine.snapshot().operation(of: $0, at: head)
                     }
                     if key.count < 1_000, key.first ?? 0 != 0 {
                         try batch.put(key, [UInt8](repeating: 7, count: 90))
@@ -107,7 +107,7 @@ import Testing
             while try engine.compactionStep() {}
             try engine.close()
         } catch {
-            // Refused: that is what errors are for.
+            // Errors are an accepted outcome.
         }
     }
 }

@@ -1,11 +1,11 @@
 import SheafBytes
 import SheafStorage
 
-/// Makes all checksums of the store of the vectors right again after something in it was changed.
+/// Recomputation of all checksums of the vector store after changes to its files.
 ///
-/// Where structures stand is taken from the store as it was: a change moves nothing.
+/// The layout is that of the unchanged store: changes never move a structure.
 struct FormatVectorSeal {
-    /// What a file is made of.
+    /// The structures of a file.
     private struct Layout {
         let name: String
         let records: [Range<Int>]
@@ -17,7 +17,7 @@ struct FormatVectorSeal {
     private static let footerLength = SegmentFooter.length
     private let layouts: [Layout]
 
-    /// Notes where headers, records and footers of these files are.
+    /// Records the offsets of headers, records and footers of these files.
     init(_ files: [String: [UInt8]]) {
         layouts = files.keys.sorted().compactMap { name in
             guard let bytes = files[name], name.hasSuffix(".log") || name.hasSuffix(".base"),
@@ -41,13 +41,13 @@ struct FormatVectorSeal {
 
     private static let magic = Array("SHEAFEND".utf8)
 
-    /// The files with right checksums, hashes, chains and links.
+    /// Returns the files with recomputed checksums, hashes and chain hashes.
     func sealing(_ files: [String: [UInt8]]) -> [String: [UInt8]] {
         var files = files
-        var link: UInt64?
+        var chainHash: UInt64?
         for layout in layouts {
             guard var bytes = files[layout.name] else { continue }
-            if let link { Self.set(link, at: 56, in: &bytes) }
+            if let chainHash { Self.set(chainHash, at: 56, in: &bytes) }
             let seed = FormatVectorBytes.number(bytes, 8, at: 16)
             var chain = Self.hash(bytes[..<120], 0)
             Self.set(chain, at: 120, in: &bytes)
@@ -60,7 +60,7 @@ struct FormatVectorSeal {
                 let hash = Self.hash(bytes[..<footer], 0)
                 Self.set(hash, at: footer + 40, in: &bytes)
                 if !layout.isBase { Self.set(hash, at: footer + 48, in: &bytes) }
-                link = FormatVectorBytes.number(bytes, 8, at: footer + 48)
+                chainHash = FormatVectorBytes.number(bytes, 8, at: footer + 48)
                 let end = footer + Self.footerLength - 8
                 Self.set(Self.hash(bytes[footer..<end], seed), at: end, in: &bytes)
             }

@@ -2,9 +2,9 @@ import SheafStorage
 import SheafTestSupport
 import Synchronization
 
-/// The commits that the store in `format-spec/vectors/store` was made of.
+/// The commits that produce the store in `format-spec/vectors/store`.
 ///
-/// Store identifier, clock and random numbers are fixed, so the same commits make the same bytes.
+/// Store identifier, clock and random numbers are fixed, so the bytes are reproducible.
 struct FormatVectorStore {
     static let id = StoreID(low: 0x0807_0605_0403_0201, high: 0x100F_0E0D_0C0B_0A09)
     static let checkpoint = "00000000000000000007.checkpoint"
@@ -13,7 +13,7 @@ struct FormatVectorStore {
     private let clock = FakeClock(wallMilliseconds: 1_780_000_000_000)
     private let options: LogStoreOptions
 
-    /// Makes the store and returns its files, as they are when the process dies at the end.
+    /// Writes the store and returns its files, as a process crash leaves them.
     static func files() throws -> [String: [UInt8]] {
         let store = FormatVectorStore()
         try store.write()
@@ -52,7 +52,7 @@ struct FormatVectorStore {
         try commit(second, .remove("car:3"), .put("car:4", ""))
         try commit(second, .put("car:1", "white"))
         try second.close()
-        // Segment 3; then the segments 1 and 2 are folded.
+        // Segment 3; afterwards segments 1 and 2 are folded.
         var options = options
         options.segmentLength = 480
         let third = try StoreEngine(opening: volume, options: options)
@@ -62,12 +62,12 @@ struct FormatVectorStore {
         try third.writeCheckpoint()
         third.compactEverything()
         while try third.compactionStep() {}
-        // One commit over the segments 4 to 6, and one more in segment 6.
+        // One commit across segments 4 to 6, and another one in segment 6.
         try commit(
             third, .put("big:1", String(repeating: "a", count: 100)),
             .put("big:2", String(repeating: "b", count: 100)), .remove("car:4"))
         try commit(third, .put("car:2", "blue again"), .extend("car:1", "and a roof"))
-        // Segment 7 is made and not begun.
+        // Segment 7 is prepared but unused.
         try third.prepareNextSegment()
     }
 

@@ -2,7 +2,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Each structure of `format-spec/log.md` by itself: decoded, encoded again, or refused.
+/// Each structure of `format-spec/log.md` alone: decoded, reencoded, or refused.
 @Suite struct FormatVectorStructureTests {
     private let valid: FormatVectors
     private let refused: FormatVectors
@@ -13,12 +13,12 @@ import Testing
         refused = try FormatVectors("refused.txt")
     }
 
-    /// The bytes as they stand in a file: at their offset, behind zeros.
+    /// Returns the bytes at their offset in a file, after zeros.
     private func inFile(_ bytes: [UInt8], at offset: Int) -> [UInt8] {
         [UInt8](repeating: 0, count: offset) + bytes
     }
 
-    @Test func `the vectors of structures are cut out of the store`() throws {
+    @Test func `the vectors of structures are excerpts of the store`() throws {
         let structures = FormatVectorStructures(try FormatVectorFiles().files)
         #expect(valid.cases == structures.valid.map(\.name))
         for structure in structures.valid {
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `headers read as written down, and are written the same`() throws {
+    @Test func `headers decode to the documented fields and reencode to the same bytes`() throws {
         for name in ["header-log", "header-base"] {
             let bytes = try valid.bytes("\(name).bytes")
             let header = try bytes.withUnsafeBytes { try SegmentHeader(decoding: $0) }
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `records read as written down, and are written the same`() throws {
+    @Test func `records decode to the documented fields and reencode to the same bytes`() throws {
         for name in valid.cases where name.hasPrefix("record-") {
             let bytes = try valid.bytes("\(name).bytes")
             let position = LogPosition(rawValue: try valid.number("\(name).position"))
@@ -85,7 +85,7 @@ import Testing
         return bytes
     }
 
-    @Test func `operations read as written down`() throws {
+    @Test func `operations decode to the documented fields`() throws {
         for name in ["operation-put", "operation-remove", "operation-extend"] {
             let bytes = try valid.bytes("\(name).bytes")
             try bytes.withUnsafeBytes { bytes in
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `footers read as written down, and are written the same`() throws {
+    @Test func `footers decode to the documented fields and reencode to the same bytes`() throws {
         for name in ["footer-log", "footer-base"] {
             let bytes = try valid.bytes("\(name).bytes")
             let length = try valid.integer("\(name).content-length")
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `what breaks a rule is refused where it breaks it`() throws {
+    @Test func `an invalid structure is refused at the documented offset`() throws {
         for name in refused.cases {
             let bytes = try refused.bytes("\(name).bytes")
             let kind = try refused.text("\(name).kind")
@@ -133,7 +133,7 @@ import Testing
                 error = found
             }
             if kind == "footer" {
-                // A footer that is not right is none: there is nothing to say about it.
+                // An invalid footer counts as missing, so there is no further detail.
                 #expect(error?.offset == 0, "\(name)")
                 continue
             }
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    /// Decodes bytes as they stand in the files of the store; offsets of errors count from theirs.
+    /// Decodes bytes at their offset in a file; error offsets are relative to the structure.
     private func decode(_ bytes: [UInt8], as kind: String) throws(FormatError) {
         let (segment, offset): (UInt32, Int) =
             switch kind {
@@ -159,7 +159,7 @@ import Testing
             case "header": _ = try SegmentHeader(decoding: file)
             case "footer":
                 guard SegmentFooter(decoding: file, at: offset, store: store) == nil else { return }
-                throw FormatError(at: 0, "there is no footer")
+                throw FormatError(at: 0, "missing footer")
             case "record":
                 do throws(FormatError) {
                     _ = try Record(decoding: file, at: offset, segment: segment, store: store)

@@ -1,21 +1,21 @@
 import SheafStorage
 
-/// Single structures, cut out of the files of the store, and what is refused of each.
+/// Valid structures, as excerpts of the files of the store, and invalid variants of each.
 struct FormatVectorStructures {
-    /// A structure, and numbers that its fields must read as.
+    /// A structure, and its name in the vectors.
     struct Valid {
         let name: String
         let bytes: [UInt8]
-        /// Where in its file the structure stands, where that matters.
+        /// Offset of the structure in its file, if relevant.
         let offset: Int
     }
 
-    /// Bytes that must be refused, and what is wrong with them.
+    /// Bytes that must be refused, and the rule they violate.
     struct Refused {
         let name: String
         let kind: String
         let bytes: [UInt8]
-        /// Where the error is, counted from the start of the structure.
+        /// Offset of the error from the start of the structure.
         let at: Int
         let rule: String
         var isUnsupported = false

@@ -1,26 +1,26 @@
 import SheafStorage
 
-/// Writes bytes as the text of a vector file: one line for each field.
+/// A vector file in text form: one line for each field.
 struct FormatVectorText {
     private(set) var text: String
 
-    /// Starts with comment lines.
+    /// Starts a file with comment lines.
     init(_ comment: String) {
         text = comment.split(separator: "\n", omittingEmptySubsequences: false)
             .map { $0.isEmpty ? "#\n" : "# \($0)\n" }.joined()
     }
 
-    /// Writes a blank line and, if there is one, a comment.
+    /// Writes a blank line and an optional comment.
     mutating func paragraph(_ comment: String = "") {
         text += comment.isEmpty ? "\n" : "\n# \(comment)\n"
     }
 
-    /// Writes a number, or a position.
+    /// Writes a number or a log position.
     mutating func number(_ name: String, _ value: String) {
         text += "\(name) = \(value)\n"
     }
 
-    /// Writes bytes without telling what they are.
+    /// Writes bytes without names of fields.
     mutating func bytes(_ name: String, _ bytes: [UInt8]) {
         let word = Self.word(bytes[...])
         guard word.utf8.count > 64 else {
@@ -56,7 +56,7 @@ struct FormatVectorText {
         line + String(repeating: " ", count: max(2, 40 - line.count))
     }
 
-    /// A run of one byte, a text, or digits.
+    /// Returns bytes as a run of one byte, as text, or as digits.
     private static func word(_ bytes: ArraySlice<UInt8>) -> String {
         guard let first = bytes.first else { return "" }
         if bytes.count > 8, bytes.allSatisfy({ $0 == first }) {

@@ -3,7 +3,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// What compaction keeps, what it lets go, and what readers see meanwhile.
+/// Compaction: the history it keeps, the data it drops, and the snapshots readers hold.
 @Suite struct HistoryTests {
     private let volume = SimulatedVolume(seed: 3)
     private let clock = FakeClock()
@@ -45,20 +45,19 @@ import Testing
         }
     }
 
-    /// The payloads that a key had, the newest first, as far as the log remembers.
+    /// Returns the payloads of a key, newest first, as far as the log contains them.
     private func history(of key: String, in snapshot: LogSnapshot) throws -> [String] {
         let key = Array(key.utf8)
         var payloads: [String] = []
-        var place = key.span.withUnsafeBytes { snapshot.place(of: $0) }?.position ?? .none
-        while place != .none, let operation = try snapshot.segments.operation(at: place) {
+        var position = key.span.withUnsafeBytes { snapshot.place(of: $0) }?.position ?? .none
+        while position != .none, let operation = try snapshot.segments.operation(at: position) {
             payloads.append(String(decoding: operation.payload, as: UTF8.self))
-            place = operation.previous
+            position = operation.previous
         }
         return payloads
     }
 
-    @Test func `a snapshot stays as it was over compactions, checkpoints and removed files`() throws
-    {
+    @Test func `a snapshot is unaffected by compactions, checkpoints and removed files`() throws {
         let engine = try engine()
         var snapshots: [LogSnapshot] = []
         for round in 0..<12 {
@@ -80,27 +79,27 @@ import Testing
         }
     }
 
-    @Test func `as many commits as asked for keep their whole history`() throws {
+    @Test func `the history of the requested number of commits is kept`() throws {
         let engine = try engine(HistoryHorizon(commits: 20, bytes: .max))
         for number in 1...200 { try put("key", "\(number)", engine) }
         try compact(engine)
         let history = try history(of: "key", in: engine.snapshot())
         #expect(history == (1...200).reversed().prefix(history.count).map { "\($0)" })
-        // One more, for what the oldest kept commit replaced, and the rest of its segment.
+        // The kept history includes the replaced operation before it and the rest of its segment.
         #expect((21..<60).contains(history.count), "\(history.count)")
     }
 
-    @Test func `as many bytes as asked for keep their whole history`() throws {
+    @Test func `the history of the requested number of bytes is kept`() throws {
         let engine = try engine(HistoryHorizon(commits: .max, bytes: 5_000))
         for number in 1...200 { try put("key", "\(number)", engine) }
         try compact(engine)
         let snapshot = engine.snapshot()
         let history = try history(of: "key", in: snapshot)
-        // Fifty commits take about as much, with the headers and footers of their segments.
+        // Fifty commits need about 5,000 bytes, including headers and footers of segments.
         #expect((40..<70).contains(history.count), "\(history.count)")
     }
 
-    @Test func `what is younger than asked for keeps its whole history`() throws {
+    @Test func `the history of the requested time is kept`() throws {
         let engine = try engine(
             HistoryHorizon(commits: .max, bytes: .max, milliseconds: 60_000))
         for number in 1...100 { try put("key", "old \(number)", engine) }
@@ -115,7 +114,7 @@ import Testing
         #expect(history.prefix(20) == (1...20).reversed().map { "new \($0)" }[...])
     }
 
-    @Test func `many tiny segments become few files`() throws {
+    @Test func `many tiny segments are merged into few files`() throws {
         for number in 0..<40 {
             let engine = try engine()
             try put("key\(number)", "payload", engine)
@@ -130,7 +129,7 @@ import Testing
         #expect(volume.snapshotFiles().count <= 12)
     }
 
-    @Test func `a store that is written over and over stays within bounds`() throws {
+    @Test func `a store that is overwritten repeatedly stays within bounds`() throws {
         let engine = try engine(
             HistoryHorizon(commits: 10, bytes: 64 << 10), segmentLength: 256 << 10)
         let payload = [UInt8](repeating: 3, count: 16 << 10)
@@ -146,26 +145,26 @@ import Testing
             largest = max(
                 largest, volume.snapshotFiles().values.reduce(0) { $0 + $1.count })
         }
-        // Twenty-four megabytes were written, of which a third of one is alive.
+        // 24 MiB were written; 320 KiB are live.
         #expect(largest < 6 << 20, "\(largest)")
         try engine.close()
     }
 
-    @Test func `what was removed is gone from the log and from the tree in the end`() throws {
+    @Test func `removed keys eventually disappear from the log and the tree`() throws {
         var engine = try engine()
         for number in 0..<50 { try put("secret\(number)", "payload\(number)", engine) }
         try put("other", "payload", engine)
         try remove((0..<50).map { "secret\($0)" }, engine)
         try engine.close()
         engine = try self.engine()
-        // The first time the removals stay, for the sake of older checkpoints.
+        // The first compaction keeps the removals for older checkpoints.
         try compact(engine)
         try engine.writeCheckpoint()
         try engine.close()
         engine = try self.engine()
         try compact(engine)
         #expect(engine.snapshot().count == 1)
-        // A checkpoint of what readers see, which is older than what compaction has forgotten.
+        // A checkpoint of a snapshot that is older than the removals that compaction dropped.
         try engine.writeCheckpoint()
         try engine.writeCheckpoint()
         try engine.close()

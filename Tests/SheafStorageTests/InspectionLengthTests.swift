@@ -11,8 +11,8 @@ import Testing
 #endif
 
 @Suite struct InspectionLengthTests {
-    @Test func `a file is as long as offsets go, and not a byte longer`() throws {
-        // A base file has replaced the first segment, of which nobody reads more than the length.
+    @Test func `a file may have the maximum length that offsets can address, but no more`() throws {
+        // A base file has replaced the first segment, so only its length is checked.
         let name = FileName.name(ofSegment: 1)
         var files = try SmallStore.small(seed: 3).files
         #expect(files[name] == nil)
@@ -29,7 +29,7 @@ import Testing
     }
 }
 
-/// A volume that has one file of zeros, which takes no room.
+/// A volume with one sparse file of zeros.
 private final class LongFileVolume: Volume {
     private let base: SimulatedVolume
     private let name: String
@@ -88,7 +88,7 @@ private final class LongFile: VolumeFile {
     }
 
     func map(length: Int, _ mode: MappingMode) throws(VolumeError) -> FileMapping {
-        // Pages that nobody touches are none.
+        // Untouched pages use no memory.
         let address = mmap(nil, length, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
         guard let address, address != MAP_FAILED else {
             throw VolumeError(.map, name, .inputOutput)

@@ -5,7 +5,7 @@ import Testing
 @Suite struct InspectionLogReaderTests {
     private let seed: UInt64 = 31
 
-    @Test func `whatever commit a reading starts behind, it finds all later ones`() throws {
+    @Test func `reading commits after a given one returns all later commits`() throws {
         for files in [try SmallStore.small(seed: seed).files, try longCommits()] {
             let reader = try LogReader(SimulatedVolume(files: files))
             let all = try identifiers(reader.commits())
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `a commit has the operations that were written, with their places`() throws {
+    @Test func `a commit has the written operations with their positions`() throws {
         let reader = try LogReader(SimulatedVolume(files: try longCommits()))
         let commit = try #require(try reader.commit(3))
         let operations = try commit.operations()
@@ -35,10 +35,10 @@ import Testing
         reader.close()
     }
 
-    @Test func `a tail is torn also before a footer that was not synced after it`() throws {
+    @Test func `a tail is torn even if an unproven footer follows it`() throws {
         var files = try longCommits().filter { $0.key.hasSuffix(".log") }
         let last = try #require(files.keys.max())
-        // A header without a right record behind it, and no proof that there was one.
+        // A header without a valid record after it, and without proof that there was one.
         files[last]?.replaceSubrange(128..., with: repeatElement(7, count: 40))
         let reader = try LogReader(SimulatedVolume(files: files))
         var commits = reader.commits(since: 1_000)
@@ -48,7 +48,7 @@ import Testing
         reader.close()
     }
 
-    @Test func `a volume for looking refuses every change`() throws {
+    @Test func `a read-only volume refuses every change`() throws {
         let (files, _) = try SmallStore.small(seed: seed)
         let base = SimulatedVolume(files: files)
         let volume = ReadOnlyVolume(base)
@@ -63,7 +63,7 @@ import Testing
         #expect(base.snapshotFiles() == files)
     }
 
-    @Test func `statistics add up to the files and the keys`() throws {
+    @Test func `statistics match the files and the keys`() throws {
         let (files, content) = try SmallStore.small(seed: seed)
         let reader = try LogReader(SimulatedVolume(files: files))
         let statistics = try reader.statistics()
@@ -77,7 +77,7 @@ import Testing
         #expect(statistics.usedCheckpoint == "00000000000000000012.checkpoint")
     }
 
-    /// A store in which each commit spans several segments.
+    /// Returns a store in which each commit spans several segments.
     private func longCommits() throws -> [String: [UInt8]] {
         let volume = SimulatedVolume(seed: seed)
         var options = SmallStore.options(seed: seed)

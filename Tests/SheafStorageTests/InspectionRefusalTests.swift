@@ -2,11 +2,11 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Files that cannot be opened: because of who asks, or because of what is there.
+/// Files that cannot be opened for lack of permission, or because of disk errors.
 @Suite struct InspectionRefusalTests {
     private let seed: UInt64 = 31
 
-    /// A small store of which one file is refused for ever.
+    /// Returns a small store that refuses to open one file.
     private func store(
         refusing name: String, _ code: VolumeError.Code
     ) throws -> SimulatedVolume {
@@ -16,8 +16,8 @@ import Testing
         return volume
     }
 
-    @Test func `a file that this process may not open is not called damaged`() throws {
-        // Of the mark that closing leaves the name says everything: nobody opens it.
+    @Test func `a file that the process may not open is not reported as damaged`() throws {
+        // The name of a closed mark is sufficient; the file is never opened.
         let names = try SmallStore.small(seed: seed).files.keys.filter { !$0.hasSuffix(".closed") }
         for name in names {
             for code in [VolumeError.Code.permissionDenied, .tooManyFiles] {
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a store of which this process may open nothing is still a store`() throws {
+    @Test func `a store without any permitted file is still recognized as a store`() throws {
         let volume = try store(refusing: "", .permissionDenied)
         let code = VolumeError.Code.permissionDenied
         for attempt in [
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `a file that the disk does not open is damage`() throws {
+    @Test func `a file that the disk fails to open is reported as damaged`() throws {
         for name in try SmallStore.small(seed: seed).files.keys where name.hasSuffix(".log") {
             let volume = try store(refusing: name, .inputOutput)
             let result = try Verifier.verify(volume)

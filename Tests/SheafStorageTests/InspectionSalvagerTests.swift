@@ -5,7 +5,7 @@ import Testing
 @Suite struct InspectionSalvagerTests {
     private let seed: UInt64 = 23
 
-    @Test func `a store that is whole is saved whole`() throws {
+    @Test func `an intact store is salvaged completely`() throws {
         let (files, content) = try SmallStore.small(seed: seed)
         let (report, payloads) = try salvage(files)
         #expect(report.isComplete && report.damagedRanges.isEmpty && report.notes.isEmpty)
@@ -14,7 +14,7 @@ import Testing
         #expect(report.lastCommit == content.lastCommit)
     }
 
-    @Test func `whatever byte changes, keys whose newest record is right keep their payload`()
+    @Test func `after any changed byte, keys with an intact newest record keep their payload`()
         throws
     {
         let origins = try Origins(try SmallStore.small(seed: seed).files)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `however a file is cut, keys whose newest record is right keep their payload`()
+    @Test func `after any truncation, keys with an intact newest record keep their payload`()
         throws
     {
         let origins = try Origins(try SmallStore.small(seed: seed).files)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `without one of the files, the keys of the others are there`() throws {
+    @Test func `without one of the files, the keys of the other files are kept`() throws {
         let origins = try Origins(try SmallStore.small(seed: seed).files)
         for name in origins.files.keys.sorted() {
             var changed = origins.files
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `files that changed their names are read as what they are`() throws {
+    @Test func `renamed files are identified by their content`() throws {
         let origins = try Origins(try SmallStore.small(seed: seed).files)
         let names = origins.files.keys.filter { $0.hasSuffix(".log") }.sorted()
         for first in names.indices {
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `without any header the store is known by its checksums, or by who asks`() throws {
+    @Test func `the store ID of files without headers is derived or passed by the caller`() throws {
         let origins = try Origins(try SmallStore.small(seed: seed).files)
         var changed = origins.files.filter { !$0.value.isEmpty }
         for name in changed.keys { changed[name]?[119] ^= 1 }
@@ -91,7 +91,7 @@ import Testing
         #expect(try salvage(changed, store: store).payloads == origins.payloads)
     }
 
-    @Test func `a commit of several records is kept as far as it is right`() throws {
+    @Test func `the valid records of a multi-record commit are kept`() throws {
         let volume = SimulatedVolume()
         var options = SmallStore.options(seed: seed)
         options.recordLength = 200
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `a disk that refuses sectors costs what is in them`() throws {
+    @Test func `unreadable sectors lose only the keys in them`() throws {
         let origins = try Origins(try SmallStore.small(seed: seed).files)
         let volume = SimulatedVolume(seed: seed, files: origins.files)
         volume.inject(
@@ -130,7 +130,7 @@ import Testing
         #expect(origins.check(payloads) { file, _ in file.hasSuffix("4.log") } == [])
     }
 
-    @Test func `a salvage writes into nothing that is there`() throws {
+    @Test func `a salvage refuses a target directory that is not empty`() throws {
         let (files, _) = try SmallStore.small(seed: seed)
         let target = SimulatedVolume(files: ["note": [1]])
         #expect(throws: StorageError.notEmpty(path: "simulation")) {
@@ -139,27 +139,27 @@ import Testing
         #expect(target.snapshotFiles() == ["note": [1]])
     }
 
-    /// Saves what these files hold; what comes out of it is a store without a finding.
+    /// Salvages these files; verifies that the resulting store has no findings.
     private func salvage(
         _ files: [String: [UInt8]], store: StoreID? = nil, verifies: Bool = true
     ) throws -> (report: SalvageReport, payloads: [String: String]) {
         let source = SimulatedVolume(files: files)
         let target = SimulatedVolume()
-        // Segments of the usual length are filled with zeros ahead of use, which takes its time.
+        // Default-length segments are slow, because they are filled with zeros in advance.
         var options = LogStoreOptions()
         options.segmentLength = 8_192
         let report = try Salvager.salvage(source, into: target, store: store, options: options)
         #expect(source.snapshotFiles() == files)
-        // What is written differs little from case to case: some of many are enough.
+        // The outputs differ little between the cases, so verifying a sample suffices.
         if verifies { #expect(try Verifier.verify(target).findings == []) }
         return (report, try SmallStore.payloads(in: target))
     }
 }
 
-/// Where the newest operation of each key of a store is, and which payloads the key ever had.
+/// The records of each key's newest state in a store, and all payloads the key ever had.
 private struct Origins {
     private struct Origin {
-        /// The files and bytes of the records that the key stands on.
+        /// The files and ranges of the records that make up the newest state.
         var records: [(file: String, bytes: Range<Int>)]
         /// The payloads, joined.
         var payload: String?
@@ -179,10 +179,10 @@ private struct Origins {
         reader.close()
     }
 
-    /// The keys of the store as they were.
+    /// The expected payload of each key.
     var payloads: [String: String] { newest.compactMapValues(\.payload) }
 
-    /// The keys that have not what they should, though their record was not hit.
+    /// Returns the keys with an unexpected payload although their records were not hit.
     func check(
         _ found: [String: String], isHit: (_ file: String, _ record: Range<Int>) -> Bool
     ) -> [String] {
@@ -198,7 +198,7 @@ private struct Origins {
         let payload = String(decoding: logged.operation.payload, as: UTF8.self)
         let number = String(logged.position.segment)
         let name = String(repeating: "0", count: 10 - number.count) + number
-        // A small store has one base file, with one folded record.
+        // A small store has one base file with one folded record.
         let file =
             isFolded ? files.keys.first { $0.hasSuffix(".base") } ?? "" : name + ".log"
         let start = isFolded ? 128 : logged.position.offset - logged.operation.distance

@@ -5,7 +5,7 @@ import Testing
 @Suite struct InspectionVerifierTests {
     private let seed: UInt64 = 11
 
-    @Test func `a clean store has no findings and its counts are right`() throws {
+    @Test func `an intact store has no findings, and its counts are correct`() throws {
         let (files, content) = try SmallStore.small(seed: seed)
         let volume = SimulatedVolume(files: files)
         let result = try Verifier.verify(volume)
@@ -18,7 +18,7 @@ import Testing
         #expect(result.checkpointCount == 1 && result.usableCheckpointCount == 1)
     }
 
-    @Test func `every byte that changes is found`() throws {
+    @Test func `every changed byte is detected`() throws {
         let (files, _) = try SmallStore.small(seed: seed)
         var random = SeededRandom(seed: seed, "flips")
         for (name, bytes) in files.sorted(by: { $0.key < $1.key }) {
@@ -32,10 +32,10 @@ import Testing
         }
     }
 
-    @Test func `every truncation of every file is found`() throws {
+    @Test func `every truncation of every file is detected`() throws {
         let (files, _) = try SmallStore.small(seed: seed)
         for (name, bytes) in files.sorted(by: { $0.key < $1.key }) {
-            // A checkpoint that is not as long as it says is judged by its length alone.
+            // The length of a checkpoint is checked first, so a sample of the lengths suffices.
             let step = name.hasSuffix(".checkpoint") ? 97 : 1
             for length in stride(from: 0, to: bytes.count, by: step) {
                 var changed = files
@@ -47,8 +47,7 @@ import Testing
         }
     }
 
-    @Test func `the records before a torn tail are counted, and those before a lost footer`() throws
-    {
+    @Test func `records before a torn tail or a lost footer are counted`() throws {
         let (files, _) = try SmallStore.small(seed: seed)
         let whole = try Verifier.verify(SimulatedVolume(files: files)).recordCount
         let last = try #require(files.keys.filter { $0.hasSuffix(".log") }.max())
@@ -57,12 +56,12 @@ import Testing
             var changed = files
             changed[name]?.removeLast(cut)
             let result = try Verifier.verify(SimulatedVolume(files: changed))
-            // A footer is no record; eight bytes before it belong to the last one.
+            // A footer is not a record; the eight bytes before it belong to the last record.
             #expect(result.recordCount == whole - (cut > 88 ? 1 : 0), "\(name) \(cut)")
         }
     }
 
-    @Test func `a missing file is found, and only a checkpoint can be spared`() throws {
+    @Test func `a missing file is detected, and only checkpoints and marks are optional`() throws {
         let (files, _) = try SmallStore.small(seed: seed)
         for name in files.keys.sorted() {
             var changed = files
@@ -73,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `segments that changed places are found`() throws {
+    @Test func `swapped segments are detected`() throws {
         let (files, _) = try SmallStore.small(seed: seed)
         let names = files.keys.filter { $0.hasSuffix(".log") || $0.hasSuffix(".base") }.sorted()
         for first in names.indices {

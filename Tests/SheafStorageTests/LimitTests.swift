@@ -2,9 +2,9 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Every limit with a name, at its value and one past it.
+/// Every named limit, at its value and one beyond it.
 @Suite struct LimitTests {
-    @Test func `a key has one to a thousand and twenty-four bytes`() throws {
+    @Test func `a key has 1 to 1,024 bytes`() throws {
         let engine = try StoreEngine(opening: SimulatedVolume())
         var batch = WriteBatch()
         let longest = [UInt8](repeating: 0xFE, count: Limits.maximumKeyLength)
@@ -26,9 +26,9 @@ import Testing
                 }
             }
         }
-        // The longest key, which takes one more byte in the tree as long as it is removed.
+        // A removed key needs one more byte in the tree, even the longest one.
         try batch.remove(longest)
-        // What was refused has left nothing behind.
+        // Refused operations leave nothing in the batch.
         #expect(batch.count == 10)
         _ = try engine.append(batch)
         try engine.flush()
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a payload has up to thirty-two mebibytes`() throws {
+    @Test func `a payload has up to 32 MiB`() throws {
         let volume = SimulatedVolume()
         let engine = try StoreEngine(opening: volume)
         var batch = WriteBatch()
@@ -71,7 +71,7 @@ import Testing
         #expect(batch.count == 2)
     }
 
-    @Test func `limits leave room for each other`() {
+    @Test func `limits are consistent with each other`() {
         // A record holds the longest operation, and a segment the longest record.
         let longest = Limits.maximumKeyLength + Limits.maximumPayloadLength
         #expect(Operation.headerLength + longest + Record.headerLength <= Record.maximumLength)

@@ -3,7 +3,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Keys of the tree that lead to operations of others.
+/// Index entries: keys of the tree that point to operations of other keys.
 @Suite struct LinkTests {
     private let volume = SimulatedVolume(seed: 3)
     private var engine: StoreEngine
@@ -41,20 +41,20 @@ import Testing
         return found
     }
 
-    /// What links lead to: the key and the payloads, the newest first.
+    /// Returns the target of each index entry: its key and its payloads, newest first.
     private func contents(_ snapshot: LogSnapshot) throws -> [String: String] {
-        try places(snapshot).mapValues { place in
-            let operations = try snapshot.operations(at: place)
+        try places(snapshot).mapValues { pointer in
+            let operations = try snapshot.operations(at: pointer)
             let key =
                 operations.first?.operation.key ?? UnsafeRawBufferPointer(start: nil, count: 0)
-            #expect(snapshot.place(of: key) == place)
+            #expect(snapshot.place(of: key) == pointer)
             return ([key] + operations.map(\.operation.payload)).map {
                 String(decoding: $0, as: UTF8.self)
             }.joined(separator: " ")
         }
     }
 
-    @Test func `links lead to operations of their batch, over records and segments`() throws {
+    @Test func `index entries point to operations across records and segments`() throws {
         try commit { batch in
             for number in 0..<40 {
                 try batch.put(Array("key \(number)".utf8), Array("payload \(number)".utf8))
@@ -74,7 +74,7 @@ import Testing
         #expect(engine.checkLiveBytes() == [])
     }
 
-    @Test func `links move, go, and lead to what extends`() throws {
+    @Test func `index entries can be moved, removed, and pointed to delta records`() throws {
         try commit { batch in
             try batch.put(Array("a".utf8), Array("1".utf8))
             try batch.link(Self.link("x"))
@@ -83,14 +83,14 @@ import Testing
         }
         let old = engine.snapshot()
         try commit { batch in
-            // What is taken away goes first.
+            // Removals are applied before insertions.
             try batch.links.unlink(Self.link("y"))
             try batch.links.unlink(Self.link("x"))
             try batch.links.unlink(Self.link("never there"))
             try batch.extend(Array("a".utf8), Array("+".utf8))
             try batch.link(Self.link("x"))
-            let place = Array("b".utf8).withUnsafeBytes { old.place(of: $0) }
-            try batch.links.link(Self.link("z"), to: try #require(place))
+            let pointer = Array("b".utf8).withUnsafeBytes { old.place(of: $0) }
+            try batch.links.link(Self.link("z"), to: try #require(pointer))
         }
         #expect(try contents(engine.snapshot()) == ["x": "a + 1", "z": "b 2"])
         #expect(try contents(old) == ["x": "a 1", "y": "b 2"])
@@ -99,7 +99,7 @@ import Testing
             try batch.put(Array("c".utf8), [])
         }
         #expect(places(engine.snapshot()).isEmpty)
-        // A range that begins before all links takes away no key.
+        // A range that starts before all index entries removes no key.
         try commit { batch in
             batch.links.unlink(KeyRange.all)
             try batch.put(Array("c".utf8), [])
@@ -107,7 +107,7 @@ import Testing
         #expect(engine.snapshot().count == 3)
     }
 
-    @Test func `who knows nothing of links leaves their mark behind`() throws {
+    @Test func `a commit that does not maintain index entries stops the index progress`() throws {
         try commit { try $0.put([1], []) }
         try commit { try $0.put([1], []) }
         #expect(engine.snapshot().linked.commit == 2)
@@ -116,8 +116,8 @@ import Testing
         let snapshot = engine.snapshot()
         #expect(snapshot.commit == 4 && snapshot.linked.commit == 2)
         var changes = LinkChanges()
-        let place = try #require([1 as UInt8].withUnsafeBytes { snapshot.place(of: $0) })
-        try changes.link(Self.link("x"), to: place)
+        let pointer = try #require([1 as UInt8].withUnsafeBytes { snapshot.place(of: $0) })
+        try changes.link(Self.link("x"), to: pointer)
         #expect(engine.mendLinks(of: snapshot, changes))
         #expect(engine.snapshot().linked.commit == 4)
         #expect(places(engine.snapshot()).count == 1 && places(snapshot).isEmpty)
@@ -127,7 +127,7 @@ import Testing
         #expect(!engine.mendLinks(of: engine.snapshot(), changes))
     }
 
-    @Test func `checkpoints keep links, and say up to where they are right`() throws {
+    @Test func `checkpoints store index entries and the index progress`() throws {
         func reopened(_ body: (LogSnapshot) throws -> Void) throws {
             let again = try StoreEngine(
                 opening: volume.processDeath(seed: 1), options: Self.options)
@@ -156,7 +156,7 @@ import Testing
         #expect(verified.keyCount == 1 && verified.usableCheckpointCount == 2)
     }
 
-    @Test func `links survive compaction with what they lead to`() throws {
+    @Test func `index entries follow their operations through compaction`() throws {
         for round in 0..<30 {
             try commit { batch in
                 for key in 0..<5 where (round + key) % 3 == 0 {
@@ -179,11 +179,11 @@ import Testing
         #expect(engine.snapshot().segments.files.contains { $0.header.kind == .base })
     }
 
-    @Test func `what is no link is refused`() throws {
+    @Test func `an invalid index entry is refused`() throws {
         var batch = WriteBatch()
         try batch.put([1], [])
         for key in [[], [0], [0xFE, 1]] as [[UInt8]] {
-            #expect(throws: StorageError.invalidKey("the first byte of a link is 255")) {
+            #expect(throws: StorageError.invalidKey("an index entry begins with byte 255")) {
                 try batch.link(key)
             }
         }

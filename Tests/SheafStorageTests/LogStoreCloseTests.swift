@@ -3,7 +3,7 @@ import SheafTestSupport
 import Synchronization
 import Testing
 
-/// What closing and dropping a store do to those who are at work with it.
+/// Closing and releasing a store while other threads use it.
 @Suite struct LogStoreCloseTests {
     private func batch(_ key: String, _ count: Int = 1) throws -> WriteBatch {
         var batch = WriteBatch()
@@ -20,7 +20,7 @@ import Testing
         return try LogStore(volume: volume, options: options)
     }
 
-    @Test func `whoever closes while others commit and close finds nothing missing`() throws {
+    @Test func `concurrent commits and closes lose no acknowledged commit`() throws {
         for seed in 0..<40 as Range<UInt64> {
             let volume = SimulatedVolume(seed: seed)
             let store = try store(volume)
@@ -42,13 +42,14 @@ import Testing
                 try Thread(name: "closer-\(number)") {
                     do throws(StorageError) {
                         try store.close()
-                        // Both return when all is done: whoever opens now has the store alone.
+                        // Both calls return after the store is closed, so a new opening has it
+                        // exclusively.
                         let again = try StoreEngine(opening: volume)
                         let last = again.snapshot().commit
                         #expect(acknowledged.withLock { $0.count } == Int(last))
                         try again.close()
                     } catch .locked {
-                        // The other one has it open again.
+                        // The other thread has reopened the store.
                     } catch {
                         Issue.record("seed \(seed): \(error)")
                     }
@@ -58,46 +59,46 @@ import Testing
         }
     }
 
-    @Test func `closing ends also where each commit makes another one`() throws {
+    @Test func `closing terminates even if each commit starts another one`() throws {
         let volume = SimulatedVolume()
         let store = try store(volume)
         let last = Mutex<CommitID>(0)
-        @Sendable func goOn() {
+        @Sendable func commitAgain() {
             guard let batch = try? batch("key") else { return }
             _ = try? store.commit(batch) { result in
                 guard case .success(let commit) = result else { return }
                 last.withLock { $0 = commit }
-                goOn()
+                commitAgain()
             }
         }
-        for _ in 0..<8 { goOn() }
+        for _ in 0..<8 { commitAgain() }
         while store.snapshot().commit < 50 {}
         try store.close()
         #expect(last.withLock { $0 } == store.snapshot().commit)
         #expect(try StoreEngine(opening: volume).snapshot().commit == last.withLock { $0 })
     }
 
-    @Test func `a store that is dropped makes durable what it took, and tells everybody`() throws {
+    @Test func `a released store flushes accepted commits and reports them`() throws {
         for durability in [Durability.full, .relaxed(milliseconds: 3_600_000)] {
             for seed in 0..<20 as Range<UInt64> {
                 let volume = SimulatedVolume(seed: seed)
-                let told = Mutex<[CommitID]>([])
+                let reported = Mutex<[CommitID]>([])
                 try {
                     let store = try store(volume, durability)
                     for number in 0..<20 {
                         try store.commit(batch("\(number)")) { result in
-                            told.withLock { $0.append((try? result.get()) ?? 0) }
+                            reported.withLock { $0.append((try? result.get()) ?? 0) }
                         }
                     }
                 }()
-                #expect(told.withLock { $0 } == Array(1...20))
+                #expect(reported.withLock { $0 } == Array(1...20))
                 let image = try StoreEngine(opening: volume.powerCut(seed: seed))
                 #expect(image.snapshot().commit == 20)
             }
         }
     }
 
-    @Test func `a callback may let go of the store, and is told that it cannot close it`() throws {
+    @Test func `a callback may release the store, but not close it`() throws {
         let volume = SimulatedVolume()
         let answer = Mutex<StorageError?>(nil)
         let held = Mutex<LogStore?>(try store(volume))
@@ -108,19 +109,19 @@ import Testing
             } catch {
                 found = error
             }
-            // This may be the last reference: the thread that runs this must not wait for itself.
+            // This may be the last reference: the thread of the callback must not wait for itself.
             held.withLock { $0 = nil }
             answer.withLock { $0 = found ?? .closed }
         }
         while answer.withLock({ $0 }) == nil {}
         #expect(answer.withLock { $0 } == .closedByItself)
-        // The store's thread goes on for a moment before it gives the lock back.
+        // The thread of the store runs a moment longer before it releases the lock.
         var again: StoreEngine?
         while again == nil { again = try? StoreEngine(opening: volume) }
         #expect(again?.snapshot().commit == 1)
     }
 
-    @Test func `a callback that closes while another thread does is refused, and stops nobody`()
+    @Test func `a callback that closes while another thread closes is refused without blocking`()
         throws
     {
         for seed in 0..<50 as Range<UInt64> {
@@ -142,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `no interval of relaxed durability is too long`() async throws {
+    @Test func `relaxed durability accepts any interval`() async throws {
         for milliseconds in [Int.max, .max / 1_000_000, 20_000_000_000_000, -1, .min] {
             let volume = SimulatedVolume()
             let store = try store(volume, .relaxed(milliseconds: milliseconds))
@@ -153,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `readers need not wait while a large batch finds its place`() throws {
+    @Test func `readers do not wait while a large batch is appended`() throws {
         let store = try store(SimulatedVolume())
         let large = try batch("key", 200_000)
         let isDone = Atomic(false)
@@ -170,7 +171,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `a disk that is full when all is durable does not make closing fail`() throws {
+    @Test func `a disk that fills up after the last flush does not make closing fail`() throws {
         let volume = SimulatedVolume()
         var options = LogStoreOptions()
         options.checkpointLength = 1

@@ -3,7 +3,7 @@ import SheafTestSupport
 import Synchronization
 import Testing
 
-/// What writers are told, and when.
+/// Results of commits, and the time at which they are reported.
 @Suite struct LogStoreCommitTests {
     private func batch(_ key: String, _ payload: String) throws -> WriteBatch {
         var batch = WriteBatch()
@@ -27,7 +27,7 @@ import Testing
         return try LogStore(volume: volume, options: options)
     }
 
-    @Test func `tasks that commit at once learn their own commit, each number once`() async throws {
+    @Test func `concurrent tasks each get their own commit number`() async throws {
         let store = try store()
         let receipts = try await withThrowingTaskGroup(of: [CommitID].self) { group in
             for writer in 0..<8 {
@@ -51,27 +51,27 @@ import Testing
         try store.close()
     }
 
-    @Test func `callbacks come once, in the order of the commits, when each is readable`() throws {
+    @Test func `callbacks run once, in commit order, when the commit is readable`() throws {
         let volume = SimulatedVolume()
         let store = try store(volume)
-        let seen = Mutex<[CommitID]>([])
+        let reported = Mutex<[CommitID]>([])
         let threads = try (0..<4).map { writer in
             try Thread(name: "writer-\(writer)") {
                 for count in 0..<50 {
                     guard let batch = try? batch("\(writer)/\(count)", "") else { return }
                     _ = try? store.commit(batch) { result in
                         guard case .success(let commit) = result else { return }
-                        seen.withLock { $0.append(commit) }
+                        reported.withLock { $0.append(commit) }
                     }
                 }
             }
         }
         for thread in threads { thread.join() }
         try store.close()
-        #expect(seen.withLock { $0 } == Array(1...200))
+        #expect(reported.withLock { $0 } == Array(1...200))
     }
 
-    @Test func `relaxed commits are shown once they are durable, and not before`() async throws {
+    @Test func `relaxed commits are readable only once they are durable`() async throws {
         let volume = SimulatedVolume()
         let store = try store(volume, .relaxed(milliseconds: 3_600_000))
         for number in 1...5 {
@@ -88,19 +88,19 @@ import Testing
         }
         _ = try await store.commit(batch("key", "6"))
         #expect(store.snapshot().commit == 5)
-        // Closing makes everything durable, asked or not.
+        // Closing flushes everything, even without `synchronize`.
         try store.close()
         #expect(try StoreEngine(opening: volume).snapshot().commit == 6)
     }
 
-    @Test func `relaxed commits become durable by themselves`() async throws {
+    @Test func `relaxed commits become durable after their interval`() async throws {
         let store = try store(SimulatedVolume(), .relaxed(milliseconds: 2))
         let receipt = try await store.commit(batch("key", "1"))
         while store.snapshot().commit < receipt.id { await Task.yield() }
         try store.close()
     }
 
-    @Test func `a relaxed writer waits for the disk when too much is pending`() async throws {
+    @Test func `a relaxed writer waits for the disk when many bytes are pending`() async throws {
         let store = try store(SimulatedVolume(), .relaxed(milliseconds: 3_600_000))
         var large = WriteBatch()
         try large.put([1], [UInt8](repeating: 7, count: Limits.maximumPayloadLength))
@@ -110,7 +110,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `a commit whose flush is interrupted is durable all the same`() async throws {
+    @Test func `a commit whose flush is interrupted becomes durable`() async throws {
         let volume = SimulatedVolume()
         let store = try store(volume)
         for call in 1...3 {
@@ -124,7 +124,7 @@ import Testing
         try store.close()
     }
 
-    @Test func `a failure of the disk reaches everybody who waits, and reading goes on`()
+    @Test func `a disk failure is reported to all waiting writers, and reads continue`()
         async throws
     {
         let volume = SimulatedVolume()
@@ -156,16 +156,16 @@ import Testing
         #expect(store.snapshot().commit == 1)
         #expect(try payload("key", in: store.snapshot()) == "old")
         await #expect(throws: StorageError.self) { try await store.synchronize() }
-        // There is nothing more to be made durable.
+        // No commit is pending.
         try store.close()
         let again = try StoreEngine(opening: volume.powerCut(seed: 1))
         #expect(again.snapshot().commit >= 1)
     }
 
-    @Test func `a lone writer in a hurry learns of a failure as well as of success`() async throws {
+    @Test func `a single fast writer gets failures as well as successes`() async throws {
         let volume = SimulatedVolume()
         let store = try store(volume)
-        // So many in a row that the store expects the next one.
+        // Enough commits in a row that the store anticipates the next one.
         for number in 1...200 as ClosedRange<CommitID> {
             let receipt = try await store.commit(batch("key", "\(number)"))
             #expect(receipt.id == number && receipt.isDurable)
@@ -179,24 +179,24 @@ import Testing
         try store.close()
     }
 
-    @Test func `those who ask late for a commit are told with it, in any order`() throws {
+    @Test func `durability callbacks registered in any order run with their commit`() throws {
         let engine = try StoreEngine(opening: SimulatedVolume())
-        let told = Mutex<[CommitID]>([])
+        let reported = Mutex<[CommitID]>([])
         for number in 1...6 { _ = try engine.append(batch("\(number)", "")) }
         for commit in [5, 2, 6, 1, 2] as [CommitID] {
-            engine.whenDurable(commit) { _ in told.withLock { $0.append(commit) } }
+            engine.whenDurable(commit) { _ in reported.withLock { $0.append(commit) } }
         }
-        #expect(told.withLock { $0 } == [])
+        #expect(reported.withLock { $0 } == [])
         #expect(engine.pendingCommits == 6 && engine.durableCommit == 0)
         try engine.flush()
-        #expect(told.withLock { $0 } == [1, 2, 2, 5, 6])
-        engine.whenDurable(3) { _ in told.withLock { $0.append(3) } }
-        #expect(told.withLock { $0 } == [1, 2, 2, 5, 6, 3])
+        #expect(reported.withLock { $0 } == [1, 2, 2, 5, 6])
+        engine.whenDurable(3) { _ in reported.withLock { $0.append(3) } }
+        #expect(reported.withLock { $0 } == [1, 2, 2, 5, 6, 3])
         #expect(engine.pendingCommits == 0 && engine.durableCommit == 6)
         try engine.close()
     }
 
-    @Test func `a store that was closed refuses commits, and closes twice`() async throws {
+    @Test func `a closed store refuses commits and may be closed again`() async throws {
         let store = try store()
         _ = try await store.commit(batch("key", "1"))
         let snapshot = store.snapshot()
@@ -206,13 +206,13 @@ import Testing
         await #expect(throws: StorageError.closed) { try await store.synchronize() }
         #expect(throws: StorageError.closed) {
             try store.commit(try batch("key", "2")) { _ in
-                Issue.record("A refused commit calls nobody.")
+                Issue.record("A refused commit must not run its callback.")
             }
         }
         #expect(try payload("key", in: snapshot) == "1")
     }
 
-    @Test func `commits that race with closing are durable or refused, and never forgotten`()
+    @Test func `commits concurrent with closing are either durable or refused`()
         async throws
     {
         for seed in 0..<10 as Range<UInt64> {
@@ -245,7 +245,7 @@ import Testing
         #expect(receipt.id == expected && receipt.isDurable)
     }
 
-    @Test func `an empty batch makes no commit, and waits for those before it`() async throws {
+    @Test func `an empty batch creates no commit, and waits for earlier ones`() async throws {
         let volume = SimulatedVolume()
         let store = try store(volume)
         try await expectEmptyCommit(0, on: store)

@@ -11,7 +11,7 @@ import Testing
 #endif
 
 @Suite struct LogStoreTests {
-    @Test func `what was committed is there after closing and opening again`() async throws {
+    @Test func `commits survive closing and reopening`() async throws {
         let directory = TemporaryDirectory()
         let store = try LogStore.open(at: directory.path)
         for number in 1...100 {
@@ -34,7 +34,7 @@ import Testing
         try again.close()
     }
 
-    @Test func `a limit on the length of files is an error of the commit, and ends no program`()
+    @Test func `a file size limit of the process fails the commit, not the process`()
         async throws
     {
         let directory = TemporaryDirectory()
@@ -60,13 +60,13 @@ import Testing
         #expect(try LogStore.open(at: path).snapshot().commit < 1_000)
     }
 
-    @Test func `the writer and the housekeeper never make the same segment twice`() async throws {
+    @Test func `writers and the maintenance thread never prepare a segment twice`() async throws {
         var options = LogStoreOptions()
         options.segmentLength = 4_096
         options.history = HistoryHorizon(commits: 10)
         let volume = SimulatedVolume(seed: 1)
         let store = try LogStore(volume: volume, options: options)
-        // Every few commits need a new segment, and both threads hurry to make it.
+        // Every few commits need a new segment, and both threads compete to prepare it.
         for number in 1...2_000 {
             var batch = WriteBatch()
             try batch.put(Array("key\(number % 50)".utf8), [UInt8](repeating: 1, count: 900))

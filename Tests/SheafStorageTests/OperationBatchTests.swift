@@ -3,7 +3,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Operations that are looked up many at a time, without the checks that one alone goes through.
+/// Batch lookups of operations, which skip the checks of single lookups.
 @Suite struct OperationBatchTests {
     private let engine: StoreEngine
     private let batch = OperationBatch(capacity: 64)
@@ -41,20 +41,20 @@ import Testing
         while try engine.compactionStep() {}
     }
 
-    /// How many of these places in turn were found.
-    private func find(_ places: [Place], in log: LogSnapshot) -> Int {
-        places.span.withUnsafeBufferPointer { batch.find($0, in: log) }
+    /// Returns the number of pointers found before the first mismatch.
+    private func find(_ pointers: [Place], in log: LogSnapshot) -> Int {
+        pointers.span.withUnsafeBufferPointer { batch.find($0, in: log) }
     }
 
     private func place(_ number: Int, in log: LogSnapshot) throws -> Place {
         try #require(Self.key(number).span.withUnsafeBytes { log.place(of: $0) })
     }
 
-    /// The places of all puts in the order of the log, and those of the extensions.
-    private func places(_ log: LogSnapshot) -> (puts: [Place], extensions: [Place]) {
+    /// Returns the pointers of all puts in log order, and those of the delta records.
+    private func places(_ log: LogSnapshot) -> (puts: [Place], deltas: [Place]) {
         var all: [Place] = []
         log.tree.forEach(in: log.keys) { _, value in
-            if let place = Place(value) { all.append(place) }
+            if let pointer = Place(value) { all.append(pointer) }
             return true
         }
         all.sort { $0.position < $1.position }
@@ -67,38 +67,38 @@ import Testing
         let log = engine.snapshot()
         let puts = places(log).puts
         #expect(puts.count == 36)
-        // The first time records are verified.
+        // The first lookup verifies the records, the second one does not.
         for _ in 0..<2 {
             #expect(find(puts, in: log) == puts.count)
-            for (place, stored) in zip(puts, batch.stored(puts.count)) {
-                let operation = try log.newestOperation(at: place)
+            for (pointer, stored) in zip(puts, batch.stored(puts.count)) {
+                let operation = try log.newestOperation(at: pointer)
                 #expect(stored.key.elementsEqual(operation.key))
                 #expect(stored.payload.elementsEqual(operation.payload))
-                #expect(stored.place == place.position.rawValue)
+                #expect(stored.place == pointer.position.rawValue)
             }
         }
     }
 
     @Test(arguments: [false, true])
-    func `extensions end what is found, and what follows them is found again`(
+    func `a delta record ends a batch lookup, and the next lookup continues after it`(
         _ isCompacted: Bool
     ) throws {
         if isCompacted { try compact() }
         let log = engine.snapshot()
-        let (puts, extensions) = places(log)
-        #expect(extensions.count == 3)
+        let (puts, deltas) = places(log)
+        #expect(deltas.count == 3)
         _ = find(puts, in: log)
-        for place in extensions {
-            #expect(find([puts[0], puts[1], place, puts[2]], in: log) == 2)
-            #expect(find([place, puts[0]], in: log) == 0)
-            // As if the tree had forgotten what it is.
-            let put = Place(position: place.position, length: place.length)
+        for pointer in deltas {
+            #expect(find([puts[0], puts[1], pointer, puts[2]], in: log) == 2)
+            #expect(find([pointer, puts[0]], in: log) == 0)
+            // As if the tree entry had lost its delta flag.
+            let put = Place(position: pointer.position, length: pointer.length)
             #expect(find([puts[0], put, puts[1]], in: log) == 1)
         }
     }
 
     @Test(arguments: [false, true])
-    func `places that are not those of the log are left to who says what is wrong`(
+    func `a pointer that does not match the log ends a batch lookup`(
         _ isCompacted: Bool
     ) throws {
         let removal = try #require(
@@ -120,9 +120,9 @@ import Testing
                 Place(position: LogPosition(segment: segment, offset: 1 << 20), length: put.length),
                 Place(position: LogPosition(segment: 9_999, offset: offset), length: put.length),
             ]
-            for place in wrong {
-                #expect(find([puts[0], place, put], in: log) == 1, "\(place) for \(put)")
-                #expect(throws: StorageError.self) { try log.newestOperation(at: place) }
+            for pointer in wrong {
+                #expect(find([puts[0], pointer, put], in: log) == 1, "\(pointer) for \(put)")
+                #expect(throws: StorageError.self) { try log.newestOperation(at: pointer) }
             }
         }
     }

@@ -10,13 +10,13 @@ import Testing
         try PosixVolume(path: directory.path, creatingDirectory: false)
     }
 
-    @Test func `a closed file refuses every call and leaves other files alone`() throws {
+    @Test func `a closed file refuses every call and does not affect other files`() throws {
         let volume = try volume()
         let file = try volume.open("a", .create)
         try file.writeFully([1, 2, 3], at: 0)
         file.close()
         file.close()
-        // These get the number that the closed file had.
+        // These files reuse the descriptor of the closed file.
         let others = try (0..<8).map { try volume.open("b\($0)", .create) }
         file.close()
         let attempts: [() throws -> Void] = [
@@ -61,10 +61,10 @@ import Testing
         #expect(wrong.load(ordering: .relaxed) == 0)
     }
 
-    @Test func `ten thousand files opened and closed leave no descriptor behind`() throws {
+    @Test func `opening and closing ten thousand files leaks no descriptor`() throws {
         let volume = try volume()
         try volume.write([1], to: "a")
-        // Other tests open files at the same time, so the leak must stand out.
+        // Other tests open files concurrently, so only a large leak is detectable.
         let before = try openDescriptors()
         for _ in 0..<10_000 {
             let file = try volume.open("a", .read)
@@ -78,13 +78,13 @@ import Testing
             _ = code { _ = try volume.open("missing", .read) }
         }
         for _ in 0..<200 {
-            // Each of these waits for the disk, so they are fewer.
+            // Fewer rounds, because each call waits for the disk.
             _ = try PosixVolume(path: directory.path, creatingDirectory: true)
         }
         #expect(try openDescriptors() < before + 100)
     }
 
-    @Test func `a shared mapping shows what is written after it, also past the old end`() throws {
+    @Test func `a shared mapping shows later writes, even past the old end of the file`() throws {
         let volume = try volume()
         let file = try volume.open("a", .create)
         try file.writeFully([1, 2, 3], at: 0)
@@ -99,7 +99,7 @@ import Testing
         #expect(mapping.array(10_003).last == 4)
     }
 
-    @Test func `a mapping that copies on write leaves the file as it is`() throws {
+    @Test func `a copy-on-write mapping does not change the file`() throws {
         let volume = try volume()
         try volume.write([1, 2, 3], to: "a")
         let file = try volume.open("a", .read)
@@ -109,7 +109,7 @@ import Testing
         #expect(try volume.contents(of: "a") == [1, 2, 3])
     }
 
-    @Test func `a mapping of no bytes is a mapping`() throws {
+    @Test func `an empty mapping is valid`() throws {
         let file = try volume().open("a", .create)
         for mode in [MappingMode.shared, .copyOnWrite] {
             let mapping = try file.map(length: 0, mode)

@@ -10,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-/// What is no regular file, under names that the store would open.
+/// Directory entries other than regular files, under names that a store would open.
 @Suite struct PosixVolumeKindTests {
     private let directory = TemporaryDirectory()
 
@@ -18,7 +18,7 @@ import Testing
         try PosixVolume(path: directory.path, creatingDirectory: false)
     }
 
-    /// Makes a socket with a name; the descriptor keeps it.
+    /// Creates a named socket, which exists while the returned descriptor is open.
     private func makeSocket(_ name: String) throws -> Int32 {
         #if canImport(Glibc)
             let number = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -37,7 +37,7 @@ import Testing
         return number
     }
 
-    @Test func `what is no regular file is refused at once`() throws {
+    @Test func `opening anything but a regular file fails immediately`() throws {
         let volume = try volume()
         #expect(mkfifo(directory.path("pipe"), 0o644) == 0)
         #expect(mkdir(directory.path("directory"), 0o755) == 0)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `a pipe is refused also while somebody is at its other end`() throws {
+    @Test func `a pipe is refused even while its other end is open`() throws {
         #expect(mkfifo(directory.path("pipe"), 0o644) == 0)
         let end = open(directory.path("pipe"), O_RDWR)
         defer { _ = close(end) }
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `a link to a regular file is as good as the file`() throws {
+    @Test func `a symbolic link to a regular file is opened like the file`() throws {
         let volume = try volume()
         try volume.write([1], to: "a")
         #expect(symlink("a", directory.path("link")) == 0)
@@ -76,14 +76,14 @@ import Testing
         #expect(code { _ = try volume.open("broken", .read) } == .noSuchFile)
     }
 
-    @Test func `a file that may grow no further is reported as a full disk`() throws {
+    @Test func `a file that exceeds the maximum file size is reported as a full disk`() throws {
         let file = try volume().open("a", .create)
-        // Few file systems have offsets this large; on those that do there is nothing to see.
+        // Few file systems support offsets this large; on those that do, the write succeeds.
         guard let error = code({ try file.writeFully([1], at: Int.max - 1) }) else { return }
         #expect(error == .fileTooLarge && error.meansFull)
     }
 
-    /// A store of one commit that was closed, with room for something else under one name.
+    /// Creates a closed store of one commit, without the file `name`.
     private func storeWithout(_ name: String) throws -> (path: String, volume: PosixVolume) {
         let path = directory.path("store \(name)")
         let volume = try PosixVolume(path: path, creatingDirectory: true)
@@ -96,7 +96,7 @@ import Testing
         return (path, volume)
     }
 
-    @Test func `a store whose file is a pipe is refused at once, with the file's name`() throws {
+    @Test func `a store with a pipe as a file is refused immediately, naming the file`() throws {
         let names = [
             FileName.name(ofSegment: 1), FileName.name(ofSegment: 2),
             FileName.name(ofBase: 1...2), FileName.name(ofCheckpoint: 9),
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `a directory with the name of a file stops openings, and is named by verify`()
+    @Test func `a directory with the name of a store file fails the opening and is reported`()
         throws
     {
         let names = [
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `other directories are foreign, and left alone`() throws {
+    @Test func `other directories are ignored and kept`() throws {
         let volume = try volume()
         for name in ["photos", "2.log", "lost+found"] {
             #expect(mkdir(directory.path(name), 0o755) == 0)
@@ -148,13 +148,13 @@ import Testing
         #expect(try LogReader(volume).statistics().otherCount == 3)
     }
 
-    @Test func `a directory is not removed like a file`() throws {
+    @Test func `a directory is not removed as a file`() throws {
         #expect(mkdir(directory.path("directory"), 0o755) == 0)
         #expect(code { try self.volume().remove("directory") } == .notARegularFile)
         #expect(try volume().names() == ["directory"])
     }
 
-    @Test func `a pipe with the name of a temporary file is removed like one`() throws {
+    @Test func `a pipe with the name of a temporary file is removed`() throws {
         let volume = try volume()
         let name = FileName.temporaryName(7)
         #expect(mkfifo(directory.path(name), 0o644) == 0)

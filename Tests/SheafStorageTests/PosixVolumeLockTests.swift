@@ -17,13 +17,13 @@ import Testing
         try PosixVolume(path: directory.path, creatingDirectory: false)
     }
 
-    /// The lock, or nil where it is refused.
+    /// Returns the lock, or nil if it is held.
     private func acquire(_ kind: LockKind, on volume: PosixVolume) throws -> (any VolumeLock)? {
         guard case .acquired(let lock) = try volume.lock(kind) else { return nil }
         return lock
     }
 
-    /// Who holds the lock; zero where nobody knows, nil where the lock is free.
+    /// Returns the process that holds the lock, zero if it is unknown, nil if the lock is free.
     private func holder(_ kind: LockKind, on volume: PosixVolume) throws -> Int32? {
         switch try volume.lock(kind) {
         case .acquired: nil
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `an exclusive lock keeps out everybody else in the same process`() throws {
+    @Test func `an exclusive lock excludes all other lockers in the same process`() throws {
         let first = try volume()
         let second = try volume()
         let lock = try #require(try acquire(.exclusive, on: first))
@@ -44,7 +44,7 @@ import Testing
         #expect(try holder(.exclusive, on: second) == nil)
     }
 
-    @Test func `shared locks go together and keep a writer out`() throws {
+    @Test func `shared locks coexist and exclude a writer`() throws {
         let volume = try volume()
         let first = try #require(try acquire(.shared, on: volume))
         let second = try #require(try acquire(.shared, on: volume))
@@ -55,8 +55,7 @@ import Testing
         #expect(try holder(.exclusive, on: volume) == nil)
     }
 
-    /// Other numbers for the open files of the directory, the lock's among them, as a child has
-    /// them that is being started.
+    /// Duplicates all descriptors of the directory, including the lock's, as a forked child would.
     private func sharedDescriptors() -> [Int32] {
         var own = stat()
         guard stat(directory.path, &own) == 0 else { return [] }
@@ -65,11 +64,11 @@ import Testing
             return fstat(number, &file) == 0 && file.st_dev == own.st_dev
                 && file.st_ino == own.st_ino
         }
-        // Only now, or the new numbers would be found as well.
+        // `dup` is called afterwards, because the new descriptors would match too.
         return numbers.map { dup($0) }
     }
 
-    @Test func `a released lock is free also while a child still shares the file`() throws {
+    @Test func `a released lock is free even while a child shares the descriptor`() throws {
         let volume = try volume()
         for kind in [LockKind.exclusive, .shared] {
             let lock = try #require(try acquire(kind, on: volume))
@@ -81,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a lock that nobody remembers is released`() throws {
+    @Test func `a lock is released with its last reference`() throws {
         let volume = try volume()
         do {
             _ = try acquire(.exclusive, on: volume)
@@ -89,7 +88,7 @@ import Testing
         #expect(try holder(.exclusive, on: volume) == nil)
     }
 
-    @Test func `the holder leaves its number, and takes it with it`() throws {
+    @Test func `the lock file contains the process ID of the holder until the release`() throws {
         let volume = try volume()
         let lock = try #require(try acquire(.exclusive, on: volume))
         let line = Array("\(OperatingSystem.processIdentifier)\n".utf8)
@@ -98,9 +97,9 @@ import Testing
         #expect(try volume.contents(of: "LOCK") == [])
     }
 
-    @Test func `an unreadable number in the lock file is no number`() throws {
+    @Test func `an unreadable process ID in the lock file is ignored`() throws {
         let volume = try volume()
-        // No process has the last number, so whoever left it is dead.
+        // No process has the highest ID, so its writer counts as dead.
         for text in ["", "\n", "abc\n", "-5\n", "0\n", "99999999999999999999\n", "2147483647\n"] {
             let lock = try #require(try acquire(.exclusive, on: volume))
             let file = try volume.open("LOCK", .write)
@@ -111,24 +110,24 @@ import Testing
         }
     }
 
-    @Test func `another process is kept out, and its lock goes when it is killed`() throws {
+    @Test func `another process is excluded, and its lock is freed when it is killed`() throws {
         let volume = try volume()
         try acquire(.exclusive, on: volume)?.release()
-        // The tool belongs to Linux.
+        // `flock` exists on Linux only.
         guard access("/usr/bin/flock", X_OK) == 0 else { return }
         let child = try lockInAnotherProcess()
         #expect(try holder(.exclusive, on: volume) == child.identifier)
         #expect(try holder(.shared, on: volume) == child.identifier)
         child.kill()
         #expect(child.wait() == 128 + SIGKILL)
-        // The number stays in the file, and a reader that holds the lock must not answer to it.
+        // The process ID remains in the file, but must not be attributed to a reader.
         let reader = try #require(try acquire(.shared, on: volume))
         #expect(try holder(.exclusive, on: volume) == 0)
         reader.release()
         #expect(try holder(.exclusive, on: volume) == nil)
     }
 
-    /// Starts a process that locks the directory, leaves its number, and stays until it is killed.
+    /// Starts a process that locks the directory and writes its process ID.
     private func lockInAnotherProcess() throws -> ChildProcess {
         let path = directory.path
         let command = "echo $$ > \(path)/LOCK; echo ready; exec tail -f /dev/null > /dev/null"
@@ -138,30 +137,30 @@ import Testing
         return child
     }
 
-    @Test func `a number that a killed writer left is not that of a reader`() throws {
+    @Test func `the process ID of a killed writer is not attributed to a reader`() throws {
         let volume = try volume()
-        // The number is that of a process that lives, and has nothing to do with the store.
+        // The ID of a live process that does not use the store.
         try volume.write(Array("\(getppid())\n".utf8), to: "LOCK")
         let reader = try #require(try acquire(.shared, on: volume))
         #expect(try holder(.exclusive, on: volume) == 0)
         reader.release()
     }
 
-    @Test func `a writer keeps the directory also when somebody removes the file`() throws {
+    @Test func `a writer keeps the lock even if its lock file is removed`() throws {
         let first = try volume()
         let lock = try #require(try acquire(.exclusive, on: first))
         try first.remove("LOCK")
         let second = try volume()
         for kind in [LockKind.exclusive, .shared] { #expect(try holder(kind, on: second) == 0) }
         #expect(try second.names() == [])
-        // Nor is a file that somebody put there instead ours to be emptied.
+        // A lock file that another program created is not emptied on release.
         try first.write(Array("1\n".utf8), to: "LOCK")
         lock.release()
         #expect(try first.contents(of: "LOCK") == Array("1\n".utf8))
         #expect(try holder(.exclusive, on: second) == nil)
     }
 
-    @Test func `a file of the name that is not ours stays as it is`() throws {
+    @Test func `a lock file with foreign content is not changed`() throws {
         let volume = try volume()
         let texts = [
             "somebody's\n", "12", "012\n", "+12\n", "12\n\n", "12\nmore", "-12\n", "0\n", "\n",
@@ -175,14 +174,14 @@ import Testing
             #expect(try volume.contents(of: "LOCK") == Array(text.utf8))
             try volume.remove("LOCK")
         }
-        // What was written into our own file meanwhile stays as well.
+        // Content that another program writes into the lock file is kept too.
         let lock = try #require(try acquire(.exclusive, on: volume))
         try volume.open("LOCK", .write).writeFully(Array("notes about it\n".utf8), at: 0)
         lock.release()
         #expect(try volume.contents(of: "LOCK") == Array("notes about it\n".utf8))
     }
 
-    @Test func `a lock file that is no file of the directory is not written through`() throws {
+    @Test func `a lock file that is not a regular file is refused and not written`() throws {
         let volume = try volume()
         try volume.write([], to: "target")
         let makers: [(String, (String) -> Int32)] = [
@@ -193,14 +192,14 @@ import Testing
             try #require(make(directory.path("LOCK")) == 0)
             let error = VolumeError(.lock, "LOCK", .notARegularFile)
             #expect(throws: error, "\(kind)") { try volume.lock(.exclusive) }
-            // Those who only look need no file, and nothing was left locked.
+            // Readers need no lock file, and the failed call holds no lock.
             try #require(try acquire(.shared, on: volume)).release()
             #expect(rename(directory.path("LOCK"), directory.path(kind)) == 0)
         }
         #expect(try volume.contents(of: "target") == [])
     }
 
-    @Test func `those who only look make no file`() throws {
+    @Test func `a reader creates no lock file`() throws {
         let volume = try volume()
         let lock = try #require(try acquire(.shared, on: volume))
         #expect(try volume.names() == [])
@@ -208,13 +207,13 @@ import Testing
         lock.release()
     }
 
-    @Test func `a directory for reading only is locked by readers, and by no writer`() throws {
+    @Test func `a read-only directory can be locked by readers but not by writers`() throws {
         #expect(chmod(directory.path, 0o555) == 0)
         defer { chmod(directory.path, 0o755) }
         let volume = try volume()
         let lock = try #require(try acquire(.shared, on: volume))
         lock.release()
-        // For the super-user every directory is writable.
+        // The superuser can write to every directory.
         guard geteuid() != 0 else { return }
         #expect(
             code { _ = try volume.lock(.exclusive) } == .permissionDenied)

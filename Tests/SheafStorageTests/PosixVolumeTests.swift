@@ -10,7 +10,7 @@ import Testing
     import Darwin
 #endif
 
-/// The code of the error that `body` throws; none if it throws nothing.
+/// Returns the code of the error that `body` throws, or nil.
 func code(_ body: () throws -> Void) -> VolumeError.Code? {
     do {
         try body()
@@ -18,7 +18,7 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
     } catch let error as VolumeError {
         return error.code
     } catch {
-        Issue.record("The error is not one of a volume: \(error)")
+        Issue.record("Unexpected error: \(error)")
         return nil
     }
 }
@@ -30,7 +30,7 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
         try PosixVolume(path: directory.path, creatingDirectory: false)
     }
 
-    @Test func `bytes that are written are read, and the size is theirs`() throws {
+    @Test func `written bytes are read back, and the size matches`() throws {
         let volume = try volume()
         let file = try volume.open("a", .create)
         #expect(try file.size() == 0)
@@ -43,7 +43,7 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
         #expect(try file.readFully(2, at: 3) == [4, 5])
     }
 
-    @Test func `a read past the end moves nothing, and reading fully past it is an error`() throws {
+    @Test func `a read past the end returns no bytes, and a full read past it fails`() throws {
         let file = try volume().open("a", .create)
         try file.writeFully([1, 2, 3], at: 0)
         var buffer = [UInt8](repeating: 0, count: 8)
@@ -56,7 +56,7 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
         #expect(code { _ = try file.readAll(limit: 2) } == .tooLarge)
     }
 
-    @Test func `truncation cuts and extends with zeros`() throws {
+    @Test func `truncation shortens a file or extends it with zeros`() throws {
         let volume = try volume()
         let file = try volume.open("a", .create)
         try file.writeFully([1, 2, 3], at: 0)
@@ -66,7 +66,7 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
         #expect(code { try file.truncate(to: -1) } == .invalidName)
     }
 
-    @Test func `names come and go, whatever they are names of`() throws {
+    @Test func `a listing contains the current names, including links and directories`() throws {
         let volume = try volume()
         #expect(try volume.names() == [])
         for name in ["a", "b", "c"] { try volume.write([1], to: name) }
@@ -79,14 +79,14 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
         #expect(try volume.contents(of: "a") == [2])
     }
 
-    @Test func `a listing is complete also with thousands of names`() throws {
+    @Test func `a listing of thousands of names is complete`() throws {
         let volume = try volume()
         for number in 0..<3_000 { try volume.open("\(number)", .create).close() }
         #expect(try Set(volume.names()) == Set((0..<3_000).map { "\($0)" }))
         #expect(try volume.names().count == 3_000)
     }
 
-    @Test func `what does not exist is refused by every call that needs it`() throws {
+    @Test func `calls on a missing file fail`() throws {
         let volume = try volume()
         let attempts: [(String, () throws -> Void)] = [
             ("read", { _ = try volume.open("a", .read) }),
@@ -104,7 +104,7 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
             } == .noSuchFile)
     }
 
-    @Test func `a file that exists is not created again`() throws {
+    @Test func `an existing file is not created again`() throws {
         let volume = try volume()
         try volume.write([1], to: "a")
         do {
@@ -116,8 +116,8 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
         #expect(try volume.contents(of: "a") == [1])
     }
 
-    @Test func `a name never leads out of the directory`() throws {
-        // Everything that these names could reach lies in the temporary directory.
+    @Test func `a name never leads outside of the directory`() throws {
+        // All files that these names could reach are in the temporary directory.
         try volume().write([1], to: "outside")
         let volume = try PosixVolume(path: directory.path("store"), creatingDirectory: true)
         try volume.write([2], to: "inside")
@@ -138,7 +138,7 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
         #expect(try volume.names() == ["inside"])
     }
 
-    @Test func `a file opened for reading is not written`() throws {
+    @Test func `a file opened for reading refuses writes`() throws {
         let volume = try volume()
         try volume.write([1], to: "a")
         let file = try volume.open("a", .read)
@@ -146,7 +146,7 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
         #expect(try volume.contents(of: "a") == [1])
     }
 
-    @Test func `an open directory may get another name, or one above it`() throws {
+    @Test func `an open directory stays usable when it or its parent is renamed`() throws {
         let old = directory.path("parent")
         let volume = try PosixVolume(path: old + "/store", creatingDirectory: true)
         let file = try volume.open("a", .create)
@@ -161,7 +161,7 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
         #expect(try moved.contents(of: "c") == [2])
     }
 
-    @Test func `a directory is made with all those above it that are missing`() throws {
+    @Test func `a directory is created with all its missing parents`() throws {
         for path in ["one", "two/three/four", "five/", "six//seven/"] {
             for _ in 0..<2 {
                 let volume = try PosixVolume(path: directory.path(path), creatingDirectory: true)
@@ -177,7 +177,7 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
         }
     }
 
-    @Test func `a directory that vanished gives errors, and open files live on`() throws {
+    @Test func `calls on a deleted directory fail, and its open files stay usable`() throws {
         let path = directory.path("store")
         let volume = try PosixVolume(path: path, creatingDirectory: true)
         let file = try volume.open("a", .create)
@@ -190,14 +190,14 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
         #expect(try volume.names() == [])
     }
 
-    @Test func `a directory for reading only is read`() throws {
+    @Test func `a read-only directory can be read`() throws {
         try volume().write([1], to: "a")
         #expect(chmod(directory.path, 0o555) == 0)
         defer { chmod(directory.path, 0o755) }
         let volume = try volume()
         #expect(try volume.contents(of: "a") == [1])
         guard geteuid() != 0 else {
-            // For the super-user nothing is read-only; the errors are tested as other users.
+            // The superuser may write anywhere; other users run the rest of the test.
             return
         }
         #expect(

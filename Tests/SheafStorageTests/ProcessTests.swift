@@ -9,9 +9,9 @@ import Testing
     import Darwin
 #endif
 
-/// What needs processes of its own: `sheaf-crash` does it, and says what it counted.
+/// Crash and leak tests in separate processes of `sheaf-crash`.
 @Suite(.serialized) struct ProcessTests {
-    /// The program that was built beside this one; none where tests are built in another way.
+    /// The `sheaf-crash` program next to the test program; nil if it was not built.
     private static var program: String? {
         #if os(Linux)
             var path = [CChar](repeating: 0, count: 4_096)
@@ -28,7 +28,7 @@ import Testing
 
     private func run(_ arguments: String...) throws {
         guard let program = Self.program else {
-            print("skipped: sheaf-crash was not built beside the tests")
+            print("skipped: sheaf-crash was not built")
             return
         }
         let (code, lines) = try ChildProcess.run(program, arguments)
@@ -36,15 +36,15 @@ import Testing
         #expect(code == 0, "\(lines)")
     }
 
-    @Test func `a process that is killed under load loses no acknowledged commit`() throws {
+    @Test func `a process killed under load loses no acknowledged commit`() throws {
         try run("kill", "200")
     }
 
-    @Test func `a process that is killed loses no attachment, and fetches go on`() throws {
+    @Test func `a killed process loses no attachment, and fetches resume`() throws {
         try run("attachments", "24")
     }
 
-    @Test func `a machine that loses its power under load loses no acknowledged commit`() throws {
+    @Test func `a machine that loses power under load loses no acknowledged commit`() throws {
         try run("power", "20")
     }
 
@@ -52,21 +52,20 @@ import Testing
         try run("memory", "12")
     }
 
-    @Test func `a second process is told who has the store, and gets it when that one dies`() throws
+    @Test func `a second process gets the lock holder, and the lock once that process dies`() throws
     {
         try run("lock")
     }
 
-    @Test func `a store that is closed leaves no thread, no descriptor and few files`() throws {
+    @Test func `a closed store leaves no thread, no descriptor and few files`() throws {
         try run("leaks", "120")
     }
 
-    @Test func `stores that come and go leave no thread, no descriptor and no memory`() throws {
+    @Test func `repeatedly opened stores leak no thread, no descriptor and no memory`() throws {
         try run("stores", "1000")
     }
 
-    @Test func `peers released without close free their directories and end their threads`() throws
-    {
+    @Test func `peers released without closing free their locks and end their threads`() throws {
         try run("peers", "60")
     }
 

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 struct PublishHookTests {
-    /// Where the stack is at each call.
+    /// Stack addresses, one per call.
     private final class Depths: Sendable {
         let addresses = Mutex<[Int]>([])
 
@@ -16,7 +16,7 @@ struct PublishHookTests {
         }
     }
 
-    @Test func `whoever is told of commits is called as directly as at first`() throws {
+    @Test func `the stack depth of publish callbacks does not grow with their number`() throws {
         let engine = try StoreEngine(opening: MemoryVolume())
         let depths = Depths()
         engine.onPublishing { depths.note() }
@@ -28,9 +28,9 @@ struct PublishHookTests {
         }
         let addresses = depths.addresses.withLock { $0 }
         #expect(addresses.count == 2_000)
-        // Sanitizers put what is on the stack elsewhere, and not deeper and deeper.
+        // Sanitizers move stack variables, but do not nest the calls deeper.
         let isSinking = zip(addresses, addresses.dropFirst()).allSatisfy { $1 < $0 }
-        #expect(!isSinking, "each call lies deeper in the stack than the one before")
+        #expect(!isSinking, "each call is deeper in the stack than the previous one")
         try engine.close()
     }
 }

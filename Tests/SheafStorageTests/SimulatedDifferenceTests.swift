@@ -2,9 +2,9 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// That the simulated volume and a real directory answer the same calls in the same way.
+/// Comparison of the simulated volume with a real directory.
 @Suite struct SimulatedDifferenceTests {
-    /// A call, with all that was drawn for it.
+    /// A call with random arguments.
     private enum Call {
         case open(String, FileAccess)
         case rename(String, to: String)
@@ -16,24 +16,24 @@ import Testing
         case close(file: Int)
     }
 
-    /// What came of a call.
+    /// The result of a call.
     private enum Answer: Equatable {
         case bytes([UInt8])
         case refused(VolumeError)
     }
 
-    /// All that can be seen of a volume and of its open files.
+    /// The observable state of a volume and its open files.
     private struct View: Equatable {
         var names: [String]
         var contents: [[UInt8]]
     }
 
-    /// A volume, and the files that are open on it.
+    /// A volume and its open files.
     private struct Side {
         let volume: any Volume
         var files: [any VolumeFile] = []
 
-        /// Makes a call, and says what it returned or threw.
+        /// Performs a call; returns its result or its error.
         mutating func answer(_ call: Call) -> Answer {
             do throws(VolumeError) {
                 return .bytes(try perform(call))
@@ -53,7 +53,7 @@ import Testing
                 return try files[file].readFully(count, at: offset)
             case .truncate(let size, let file): try files[file].truncate(to: size)
             case .map(let length, let file):
-                // Past the end of a file the system stops the program, as the protocol warns.
+                // Access to a mapping past the end of the file would raise a signal.
                 let visible = try min(length, files[file].size())
                 return try files[file].map(length: length, .copyOnWrite).array(visible)
             case .close(let file): files.remove(at: file).close()
@@ -61,7 +61,7 @@ import Testing
             return []
         }
 
-        /// Looks at everything.
+        /// Reads all names and files.
         func view() throws(VolumeError) -> View {
             var view = View(names: try volume.names().sorted(), contents: [])
             for file in files { view.contents.append(try file.readAll(limit: 10_000)) }
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `thousands of random calls are answered alike`() throws {
+    @Test func `thousands of random calls have the same results`() throws {
         let seed: UInt64 = 11
         var random = SeededRandom(seed: seed, "difference")
         let directory = TemporaryDirectory()

@@ -2,7 +2,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// The faults that the simulation injects, and the loops that must survive them.
+/// Injected faults, and the retry loops that must handle them.
 @Suite struct SimulatedFaultTests {
     private let bytes = SeededRandom.someBytes(1_000)
 
@@ -10,7 +10,7 @@ import Testing
         Set((0..<300).map { volume.powerCut(seed: $0).snapshotFiles()[name] })
     }
 
-    @Test func `an interruption once is repeated, and one for ever is an error`() throws {
+    @Test func `a single interruption is retried, and a permanent one is an error`() throws {
         for operation in [VolumeError.Operation.read, .write] {
             for isSticky in [false, true] {
                 let volume = SimulatedVolume(files: ["a": bytes])
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `an interrupted flush is repeated and loses nothing`() throws {
+    @Test func `an interrupted flush is retried and loses nothing`() throws {
         for isSticky in [false, true] {
             let volume = SimulatedVolume(files: ["a": [0]])
             let file = try volume.open("a", .write)
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `interruptions are forgiven again after each progress`() throws {
+    @Test func `the limit on interruptions restarts after each progress`() throws {
         let volume = SimulatedVolume()
         let file = try volume.open("a", .create)
         volume.inject(SimulatedFault(.short, of: .write, forEver: true))
@@ -65,7 +65,7 @@ import Testing
         #expect(volume.snapshotFiles() == ["a": bytes])
     }
 
-    @Test func `short transfers for ever still move all bytes`() throws {
+    @Test func `permanent short transfers still move all bytes`() throws {
         for seed in 0..<100 as Range<UInt64> {
             let volume = SimulatedVolume(seed: seed)
             volume.inject(SimulatedFault(.short, forEver: true))
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a fault hits its call, its kind and its files only`() throws {
+    @Test func `a fault hits only its call, its kind and its files`() throws {
         let volume = SimulatedVolume(files: ["a.log": [1], "b.tree": [2]])
         volume.inject(
             SimulatedFault(.error(.inputOutput), atCall: 2, of: .write, onFilesEndingIn: ".tree"))
@@ -90,7 +90,7 @@ import Testing
         #expect(codes == [nil, .inputOutput, nil])
     }
 
-    @Test func `a sticky fault lasts until it is taken back`() throws {
+    @Test func `a sticky fault lasts until it is removed`() throws {
         let volume = SimulatedVolume(files: ["a": [1]])
         let file = try volume.open("a", .write)
         volume.inject(SimulatedFault(.error(.noSpace), atCall: 2, of: .write, forEver: true))
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `a write that fails may leave a part`() throws {
+    @Test func `a failed write may be partial`() throws {
         var lengths: Set<Int> = []
         for seed in 0..<300 as Range<UInt64> {
             let volume = SimulatedVolume(seed: seed)
@@ -139,7 +139,7 @@ import Testing
         #expect(lengths == [0, 1, 2, 3, 4])
     }
 
-    @Test func `a failed synchronization loses data that stays visible, and never says so again`()
+    @Test func `a failed sync loses visible data, and the next sync reports no error`()
         throws
     {
         var losses = 0
@@ -154,7 +154,7 @@ import Testing
             #expect(volume.processDeath().snapshotFiles() == ["a": [1, 2, 3]], "seed \(seed)")
             let images = images(of: volume, "a")
             #expect(images.count == 1, "seed \(seed)")
-            // The size belongs to the file system, not to the page that was lost.
+            // The size belongs to the file system, not to the lost page.
             guard images == [[0, 0, 0]] else {
                 #expect(images == [[1, 2, 3]], "seed \(seed)")
                 continue
@@ -167,7 +167,7 @@ import Testing
         #expect(losses > 50)
     }
 
-    @Test func `a full disk takes a part and has room again when files go`() throws {
+    @Test func `a full disk accepts part of a write and has room after a removal`() throws {
         for seed in 0..<50 as Range<UInt64> {
             let volume = SimulatedVolume(
                 seed: seed, files: ["old": [UInt8](repeating: 0, count: 600)])
@@ -178,7 +178,7 @@ import Testing
             #expect(part <= 400, "seed \(seed)")
             #expect(try file.readFully(part, at: 0) == Array(bytes.prefix(part)), "seed \(seed)")
             #expect(code { try file.truncate(to: 1_000) } == .noSpace, "seed \(seed)")
-            // What is there already can be overwritten.
+            // Existing bytes can be overwritten.
             try file.writeFully([UInt8](repeating: 9, count: part), at: 0)
             let reader = try volume.open("old", .read)
             try volume.remove("old")
@@ -191,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func `a disk that lies keeps only what it likes`() throws {
+    @Test func `a disk that ignores flushes may lose flushed data`() throws {
         let volume = SimulatedVolume(files: ["a": [0]])
         volume.liesAboutData = true
         volume.liesAboutNames = true

@@ -2,21 +2,21 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// What the simulation does to what was not synchronized.
+/// The effect of a power cut on unsynchronized changes.
 @Suite struct SimulatedPowerCutTests {
     private let seeds: Range<UInt64> = 0..<2_000
 
-    /// A volume with one durable file of `old` bytes.
+    /// Returns a volume with one durable file of `old` bytes.
     private func volume(_ old: [UInt8] = [], seed: UInt64 = 1) -> SimulatedVolume {
         SimulatedVolume(seed: seed, files: ["a": old])
     }
 
-    /// The contents of the file in many images.
+    /// Returns the contents of the file in many images.
     private func images(of volume: SimulatedVolume, _ name: String = "a") -> [[UInt8]?] {
         seeds.map { volume.powerCut(seed: $0).snapshotFiles()[name] }
     }
 
-    @Test func `what was synchronized is in every image`() throws {
+    @Test func `synchronized bytes are in every image`() throws {
         let volume = SimulatedVolume(seed: 1)
         let file = try volume.open("a", .create)
         let bytes = SeededRandom.someBytes(5_000)
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `what was not synchronized may vanish, survive, or survive in part`() throws {
+    @Test func `unsynchronized bytes are lost, kept, or kept in part`() throws {
         let volume = volume([0, 0, 0, 0])
         try volume.open("a", .write).writeFully([1, 2, 3, 4], at: 0)
         let images = images(of: volume)
@@ -43,7 +43,7 @@ import Testing
         #expect(images.count { $0 == [1, 2, 3, 4] } > seeds.count / 4)
     }
 
-    @Test func `a later write may survive without an earlier one`() throws {
+    @Test func `a later write may be kept without an earlier one`() throws {
         let volume = volume([0, 0])
         let file = try volume.open("a", .write)
         try file.writeFully([1], at: 0)
@@ -52,7 +52,7 @@ import Testing
         #expect(images == [[0, 0], [1, 0], [0, 2], [1, 2]])
     }
 
-    @Test func `a write is torn at sectors, at blocks and at single bytes`() throws {
+    @Test func `a write is torn at sectors, at blocks or at single bytes`() throws {
         let count = 2 * 4_096
         let volume = volume([UInt8](repeating: 0, count: count))
         try volume.open("a", .write).writeFully([UInt8](repeating: 1, count: count), at: 0)
@@ -74,14 +74,14 @@ import Testing
         #expect(holes.sectors > 5 && holes.blocks > 5 && holes.bytes > 5, "\(holes)")
     }
 
-    @Test func `sectors are those of the file, not of the write`() throws {
+    @Test func `sector boundaries are those of the file, not of the write`() throws {
         let volume = volume([UInt8](repeating: 0, count: 2_000))
         try volume.open("a", .write).writeFully([UInt8](repeating: 1, count: 1_000), at: 300)
         let starts = Set(images(of: volume).compactMap { $0?.firstIndex(of: 1) })
         #expect(starts.isSuperset(of: [300, 512, 1_024]))
     }
 
-    @Test func `a size may arrive without its data, as zeros or as garbage, or not at all`() throws
+    @Test func `a new size may be kept without its data, with zeros or garbage, or be lost`() throws
     {
         let volume = volume([5, 5])
         try volume.open("a", .write).writeFully([UInt8](repeating: 7, count: 64), at: 2)
@@ -96,7 +96,7 @@ import Testing
         #expect(images.allSatisfy { $0?.starts(with: [5, 5]) == true })
     }
 
-    @Test func `a truncation may vanish, and its file is then as long as before`() throws {
+    @Test func `a truncation may be lost`() throws {
         let volume = volume([1, 2, 3])
         try volume.open("a", .write).truncate(to: 1)
         #expect(Set(images(of: volume)) == [[1], [1, 2, 3]])
@@ -105,7 +105,7 @@ import Testing
         #expect(Set(images(of: longer)) == [[1], [1, 0, 0]])
     }
 
-    @Test func `the name of a synchronized file may vanish, and the file with it`() throws {
+    @Test func `the name of a synchronized file may be lost together with the file`() throws {
         let volume = SimulatedVolume(seed: 1)
         let file = try volume.open("new", .create)
         try file.writeFully([1, 2], at: 0)
@@ -115,7 +115,7 @@ import Testing
         #expect(Set(images(of: volume, "new")) == [[1, 2]])
     }
 
-    @Test func `a synchronized name says nothing about the data`() throws {
+    @Test func `a synchronized name does not imply synchronized data`() throws {
         let volume = SimulatedVolume(seed: 1)
         try volume.write([1, 2], to: "new")
         try volume.synchronizeNames()
@@ -123,7 +123,7 @@ import Testing
         #expect(images.contains([]) && images.contains([1, 2]) && !images.contains(nil))
     }
 
-    @Test func `a removed name may come back until names are synchronized`() throws {
+    @Test func `a removed name may reappear until names are synchronized`() throws {
         let volume = volume([1])
         try volume.remove("a")
         #expect(Set(images(of: volume)) == [nil, [1]])
@@ -131,14 +131,14 @@ import Testing
         #expect(Set(images(of: volume)) == [nil])
     }
 
-    @Test func `a rename is whole or absent, and never loses both names`() throws {
+    @Test func `a rename is atomic and never loses both names`() throws {
         let volume = SimulatedVolume(seed: 1, files: ["new": [2], "old": [1]])
         try volume.rename("new", to: "old")
         let images = Set(seeds.map { volume.powerCut(seed: $0).snapshotFiles() })
         #expect(images == [["new": [2], "old": [1]], ["old": [2]]])
     }
 
-    @Test func `names change in any order, or lose only the last changes`() throws {
+    @Test func `name changes are lost in any combination`() throws {
         let volume = SimulatedVolume(seed: 1)
         for name in ["a", "b", "c"] { try volume.write([], to: name) }
         let images = Set(seeds.map { volume.powerCut(seed: $0).snapshotFiles().keys.sorted() })
@@ -148,7 +148,7 @@ import Testing
             ])
     }
 
-    @Test func `a file never has two names, whatever renames survive`() throws {
+    @Test func `a file never has two names, whichever renames are kept`() throws {
         let volume = SimulatedVolume(seed: 1, files: ["a": [1]])
         try volume.rename("a", to: "b")
         try volume.rename("b", to: "c")
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `a quarter of the images keeps nothing, and a quarter everything`() throws {
+    @Test func `a quarter of the images keep nothing, and a quarter keep everything`() throws {
         let volume = SimulatedVolume(seed: 1, files: ["a": []])
         let file = try volume.open("a", .write)
         for number in 0..<20 { try file.writeFully([1], at: number) }
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `the same seed gives the same image, and another seed another`() throws {
+    @Test func `images depend on the seed only`() throws {
         let volume = volume([UInt8](repeating: 0, count: 3_000))
         let file = try volume.open("a", .write)
         for number in 0..<30 {
@@ -182,12 +182,12 @@ import Testing
         #expect(Set(images).count > seeds.count / 3)
     }
 
-    @Test func `an image is a volume of its own, without locks`() throws {
+    @Test func `an image is an independent volume without locks`() throws {
         let volume = volume([1, 2, 3])
         let outcome = try volume.lock(.exclusive)
         let image = volume.powerCut(seed: 3)
         guard case .acquired = outcome, case .acquired = try image.lock(.exclusive) else {
-            Issue.record("The power cut did not free the lock.")
+            Issue.record("The power cut did not release the lock.")
             return
         }
         try image.open("a", .write).writeFully([9], at: 0)
@@ -197,8 +197,7 @@ import Testing
         #expect(volume.powerCut(seed: 3).snapshotFiles()["a"]?.first == 1)
     }
 
-    @Test func `a process that dies loses nothing, and what was in danger stays in danger`() throws
-    {
+    @Test func `a process crash loses nothing, but leaves unsynchronized changes at risk`() throws {
         let volume = volume([0])
         try volume.open("a", .write).writeFully([1], at: 0)
         try volume.write([2], to: "b")
@@ -212,7 +211,7 @@ import Testing
 }
 
 extension SeededRandom {
-    /// Bytes that are the same in every run.
+    /// Returns bytes that are the same in every run.
     static func someBytes(_ count: Int, seed: UInt64 = 7) -> [UInt8] {
         var random = SeededRandom(seed: seed, "bytes")
         return random.bytes(count)

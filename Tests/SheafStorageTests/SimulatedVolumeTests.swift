@@ -2,9 +2,9 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// That the simulated volume is a volume, and crashes where it is told to.
+/// The simulated volume as a volume, and its simulated crashes.
 @Suite struct SimulatedVolumeTests {
-    /// Makes eight calls that change the disk.
+    /// Performs eight calls that change the disk.
     private func work(on volume: SimulatedVolume) throws {
         let file = try volume.open("new", .create)
         try file.writeFully([1, 2, 3, 4], at: 0)
@@ -16,10 +16,10 @@ import Testing
         try volume.synchronizeNames()
     }
 
-    @Test func `a crash hits the call that is named, and all calls after it`() throws {
-        let whole = SimulatedVolume(files: ["a": [0]])
-        try work(on: whole)
-        #expect(whole.counters.mutating == 8)
+    @Test func `a crash hits the requested call and all later ones`() throws {
+        let complete = SimulatedVolume(files: ["a": [0]])
+        try work(on: complete)
+        #expect(complete.counters.mutating == 8)
         for call in 1...8 {
             let volume = SimulatedVolume(seed: UInt64(call), files: ["a": [0]])
             let earlier = try volume.open("a", .write)
@@ -42,7 +42,7 @@ import Testing
         try work(on: volume)
     }
 
-    @Test func `the call that crashes may have done its work, or a part of it`() throws {
+    @Test func `the crashing call has no effect, a partial or a complete one`() throws {
         var written: Set<[UInt8]> = []
         var names: Set<[String]> = []
         for seed in 0..<200 as Range<UInt64> {
@@ -60,7 +60,7 @@ import Testing
         #expect(names == [["a"], ["b"]])
     }
 
-    @Test func `a shared mapping shows later writes, also when the file outgrows it`() throws {
+    @Test func `a shared mapping shows later writes, even if the file outgrows it`() throws {
         let volume = SimulatedVolume(files: ["a": [1, 2, 3]])
         let file = try volume.open("a", .write)
         let mapping = try file.map(length: 64, .shared)
@@ -79,7 +79,7 @@ import Testing
         #expect(mapping.array(1).first == 9)
     }
 
-    @Test func `a mapping that copies on write is a copy`() throws {
+    @Test func `a copy-on-write mapping is a copy`() throws {
         let volume = SimulatedVolume(files: ["a": [1, 2, 3]])
         let file = try volume.open("a", .write)
         let mapping = try file.map(length: 8, .copyOnWrite)
@@ -90,7 +90,7 @@ import Testing
         #expect(try file.map(length: 0, .shared).array().isEmpty)
     }
 
-    @Test func `the lock is shared or exclusive, and free when released`() throws {
+    @Test func `the lock is shared or exclusive, and free after release`() throws {
         let volume = SimulatedVolume()
         volume.processIdentifier = 99
         guard case .acquired(let writer) = try volume.lock(.exclusive),
@@ -110,7 +110,7 @@ import Testing
         }
         one.release()
         guard case .held = try volume.lock(.exclusive) else {
-            Issue.record("One reader was forgotten.")
+            Issue.record("The lock of the second reader is lost.")
             return
         }
         two.release()
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `calls are counted, and the last ones can be printed`() throws {
+    @Test func `calls are counted, and the last ones are traced`() throws {
         let volume = SimulatedVolume(files: ["a": [1]])
         #expect(volume.trace == "")
         volume.startTrace()
@@ -143,7 +143,7 @@ import Testing
         #expect(volume.trace.split(separator: "\n").count == 200)
     }
 
-    @Test func `a volume goes to a real directory and comes back`() throws {
+    @Test func `a volume survives an export to a directory and an import`() throws {
         let files = ["a": SeededRandom.someBytes(5_000), "b": []]
         let directory = TemporaryDirectory()
         try SimulatedVolume(files: files).export(to: directory.path("copy"))
@@ -152,7 +152,7 @@ import Testing
         #expect(volume.powerCut(seed: 1).snapshotFiles() == files)
     }
 
-    @Test func `damage at rest is in memory and on the disk`() throws {
+    @Test func `corruption affects memory and disk`() throws {
         let old = Array(0..<16 as Range<UInt8>)
         let cases: [(SimulatedCorruption, [UInt8]?)] = [
             (.flipBit(at: 3, bit: 7), Array(old[..<3]) + [131] + old[4...]),

@@ -3,7 +3,7 @@ import SheafTestSupport
 import Testing
 
 @Suite struct StorageErrorTests {
-    @Test func `a full disk is reported with what helps, and stays the reason afterwards`() throws {
+    @Test func `a full disk is reported with advice and as the cause of later errors`() throws {
         let volume = SimulatedVolume()
         let engine = try StoreEngine(opening: volume)
         volume.quota = 0
@@ -26,7 +26,7 @@ import Testing
                 == "the store accepts no more writes until it is opened again, since: \(first)")
     }
 
-    @Test func `errors about long paths, names and keys quote 200 scalars of them`() {
+    @Test func `errors quote at most 200 scalars of long paths, names and keys`() {
         let long = LongInput.text
         let refusal = VolumeError(.open, long, .noSuchFile)
         let damage = StorageError.Damage(file: long, offset: 1, reason: "wrong")
@@ -39,7 +39,7 @@ import Testing
             StorageError.nothingToExtend(key: Array(long.utf8)),
         ]
         for error in errors {
-            // A key is quoted with escapes.
+            // Keys are quoted with escapes.
             let text = "\(error)".replacing("\\u{0301}", with: "\u{301}")
             #expect(LongInput.problem(in: text) == nil)
         }

@@ -1,9 +1,9 @@
 import SheafStorage
 import Testing
 
-/// Times of the operating system as numbers.
+/// Conversion of times of the operating system.
 struct SystemClockTests {
-    @Test func `every time of the operating system is a number of milliseconds`() {
+    @Test func `every time of the operating system converts to milliseconds`() {
         func milliseconds(_ seconds: Int64, _ nanoseconds: Int64 = 0) -> UInt64 {
             Clock.units(seconds: seconds, nanoseconds: nanoseconds, perSecond: 1_000)
         }
@@ -11,14 +11,14 @@ struct SystemClockTests {
         #expect(milliseconds(-1, 999_999_999) == 0)
         #expect(milliseconds(0) == 0)
         #expect(milliseconds(1_700_000_000, 123_999_999) == 1_700_000_000_123)
-        // In the year 2554 the nanoseconds since 1970 need more than 64 bits.
+        // From the year 2554 on, nanoseconds since 1970 exceed 64 bits.
         #expect(milliseconds(18_446_744_074) == 18_446_744_074_000)
         #expect(milliseconds(253_402_300_799, 999_999_999) == 253_402_300_799_999)
         #expect(milliseconds(9_214_364_837_600_034) == 9_214_364_837_600_034_000)
         #expect(milliseconds(.max, 999_999_999) == .max)
     }
 
-    @Test func `every time of the operating system is a number of nanoseconds`() {
+    @Test func `every time of the operating system converts to nanoseconds`() {
         func nanoseconds(_ seconds: Int64, _ nanoseconds: Int64) -> UInt64 {
             Clock.units(
                 seconds: seconds, nanoseconds: nanoseconds, perSecond: 1_000_000_000)

@@ -12,7 +12,7 @@ import Testing
 #endif
 
 @Suite struct ThreadTests {
-    @Test func `a thread runs once, and who joins it has waited for it`() throws {
+    @Test func `a thread runs once, and joining waits for its end`() throws {
         for _ in 0..<200 {
             let runs = Counter()
             let threads = try (0..<4).map { number in
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `the monotonic clock does not go back, and the wall clock knows the century`() {
+    @Test func `the monotonic clock never goes back, and the wall clock shows a recent year`() {
         var last = Clock.system.monotonicNanoseconds()
         for _ in 0..<10_000 {
             let now = Clock.system.monotonicNanoseconds()
@@ -38,7 +38,7 @@ import Testing
         #expect(OperatingSystem.randomInteger() != OperatingSystem.randomInteger())
     }
 
-    @Test func `a fake clock moves when it is told to`() {
+    @Test func `a fake clock advances only on request`() {
         let fake = FakeClock(wallMilliseconds: 1_000, monotonicNanoseconds: 5)
         let clock = fake.clock
         fake.advance(milliseconds: 2)
@@ -50,14 +50,14 @@ import Testing
     }
 }
 
-/// A sum that threads add to.
+/// A sum shared by threads.
 final class Counter: Sendable {
     private let value = Atomic<Int>(0)
 
-    /// What was added so far.
+    /// The current sum.
     var sum: Int { value.load(ordering: .relaxed) }
 
-    /// Adds to the sum.
+    /// Adds a number to the sum.
     func add(_ number: Int) {
         value.add(number, ordering: .relaxed)
     }

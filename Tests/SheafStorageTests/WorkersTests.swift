@@ -2,9 +2,9 @@ import SheafStorage
 import Synchronization
 import Testing
 
-/// Work in parts is done once, whoever does it.
+/// Work in parts, each of which runs exactly once.
 @Suite struct WorkersTests {
-    @Test(arguments: [0, 1, 3]) func `each part is done once, before the caller goes on`(
+    @Test(arguments: [0, 1, 3]) func `each part runs once, before the call returns`(
         most: Int
     ) {
         let workers = Workers(most: most)
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `several callers get all of their parts done`() async {
+    @Test func `concurrent callers each get all of their parts done`() async {
         let workers = Workers(most: 2)
         let sums = await withTaskGroup(of: Int.self) { group in
             for number in 1...8 {

@@ -2,12 +2,13 @@ import SheafBytes
 import SheafSync
 
 extension SyncProbe {
-    /// How many events a map is told of: two bytes make one, and thousands show no more than these.
+    /// The maximum number of events; longer inputs find no more errors.
     private static let mostEvents = 32
 
-    /// Tells a map of the mesh what the bytes say: openings and ends of connections, time, and records.
+    /// Feeds a link-state database with the events encoded in the input.
     ///
-    /// Whatever it is told, it keeps no more than it may, and says nothing that could not be read.
+    /// An event opens or closes a connection, advances the clock or delivers records. The database
+    /// must keep its limits, and every message it sends must be decodable.
     package static func readPresence(_ input: UnsafeRawBufferPointer) -> String? {
         refusing { try readMesh(input) }
     }
@@ -36,7 +37,7 @@ extension SyncProbe {
                 let again = try message.bytes.withUnsafeBytes {
                     try PresenceMessage(decoding: $0)
                 }
-                if again != message { return "a message about peers is written as another" }
+                if again != message { return "a presence message changes when re-encoded" }
             }
             if let wrong = map.violation { return wrong }
         }

@@ -3,10 +3,10 @@ import SheafDocument
 import SheafSync
 
 extension SyncProbe {
-    /// Says to a session what the bytes say, frame by frame, with checksums that fit: each frame is a type,
-    /// a length of two bytes, and a body.
+    /// Passes frames with valid checksums to a session.
     ///
-    /// The session has a host that answers as one does, so whatever its peer says it never hangs or traps.
+    /// Each frame in the input has a type, a two-byte length and a body. The session has a host
+    /// that responds to its requests. No input may hang it or trap.
     static func readSession(_ bytes: UnsafeRawBufferPointer) throws -> String? {
         let database = Hello.DatabaseID(low: 1, high: 2)
         func hello(_ number: UInt8) -> Hello {
@@ -35,7 +35,7 @@ extension SyncProbe {
     }
 }
 
-/// Answers what a session asks of its host.
+/// A host that handles the effects of a session as a replicator would.
 private struct SessionHost {
     private var time: UInt64 = 0
     private var steps = 0
@@ -57,7 +57,7 @@ private struct SessionHost {
             if effects.isEmpty { return }
             rounds += 1
             guard rounds < 1_000 else {
-                wrong = "a session has effects without end"
+                wrong = "a session produces effects endlessly"
                 return
             }
             for effect in effects { answer(effect, &session) }

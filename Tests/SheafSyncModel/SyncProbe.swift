@@ -2,12 +2,11 @@ import SheafBytes
 import SheafDocument
 import SheafSync
 
-/// Reads bytes that nobody vouches for as what a peer says, and checks that what was read says the same
-/// when it is written.
+/// A decoder of untrusted bytes that checks whether messages re-encode identically.
 package enum SyncProbe {
-    /// Reads an input; returns what is wrong with the code that reads it, if something is.
+    /// Decodes an input; returns a description of the defect found, or nil.
     ///
-    /// The first byte says what the rest is: bytes of a connection, or the body of a frame of that type.
+    /// The first byte is the frame type of the body that follows. Other values mean a byte stream.
     package static func read(_ input: UnsafeRawBufferPointer) -> String? {
         guard let first = input.first else { return nil }
         let rest = UnsafeRawBufferPointer(rebasing: input.dropFirst())
@@ -42,16 +41,16 @@ package enum SyncProbe {
         }
     }
 
-    /// What is wrong by what `body` says: that it refuses bytes is right, if it says why.
+    /// Runs `body`, where a typed decoding error counts as success if it has a description.
     static func refusing(_ body: () throws -> String?) -> String? {
         do {
             return try body()
         } catch let error as Malformed {
-            return error.description.isEmpty ? "an error says nothing" : nil
+            return error.description.isEmpty ? "an error has no description" : nil
         } catch let error as WireError {
-            return error.description.isEmpty ? "an error says nothing" : nil
+            return error.description.isEmpty ? "an error has no description" : nil
         } catch {
-            return "an error that nobody knows: \(error)"
+            return "an error of unexpected type: \(error)"
         }
     }
 
@@ -64,26 +63,26 @@ package enum SyncProbe {
             reader.append(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))
             start = end
             while let frame = try reader.next() { written += writer.bytes(of: frame) }
-            if reader.waitingLength > 1_024 + 8 { return "more than a frame waits" }
+            if reader.waitingLength > 1_024 + 8 { return "the reader buffers more than one frame" }
         }
-        return bytes.starts(with: written) ? nil : "frames are written as others than were read"
+        return bytes.starts(with: written) ? nil : "frames change when re-encoded"
     }
 
     private static func rewritten(_ bytes: UnsafeRawBufferPointer, _ written: [UInt8]) -> String? {
-        bytes.elementsEqual(written) ? nil : "a message is written as another"
+        bytes.elementsEqual(written) ? nil : "a message changes when re-encoded"
     }
 
     private static func readHello(_ bytes: UnsafeRawBufferPointer) throws -> String? {
         let said = try Hello(decoding: bytes)
-        return bytes.elementsEqual(said.bytes) ? nil : "a hello is written as another"
+        return bytes.elementsEqual(said.bytes) ? nil : "a hello changes when re-encoded"
     }
 
     private static func readFarewell(_ bytes: UnsafeRawBufferPointer) throws -> String? {
         let said = try Farewell(decoding: bytes)
-        return bytes.elementsEqual(said.bytes) ? nil : "a farewell is written as another"
+        return bytes.elementsEqual(said.bytes) ? nil : "a close message changes when re-encoded"
     }
 
-    /// The raw bytes of several segments, each behind its length: what is expanded can be read as commits.
+    /// Decodes length-prefixed segments and the commits in them.
     private static func readSegments(_ bytes: UnsafeRawBufferPointer) throws -> String? {
         var reader = ByteReader(bytes)
         var (segments, writer, again) = (SegmentReader(), SegmentWriter(), SegmentReader())
@@ -93,7 +92,7 @@ package enum SyncProbe {
             let raw = try segments.raw(of: try reader.readLengthPrefixed(limit: 1 << 16))
             let written = writer.bytes(of: raw)
             let expanded = try written.withUnsafeBytes { try again.raw(of: $0) }
-            if expanded != raw { return "a segment says something else when it is sent on" }
+            if expanded != raw { return "a segment changes when re-encoded" }
             room -= raw.count
             if room < 0 { return nil }
             _ = try raw.withUnsafeBytes { try SpokenNames.commits(in: $0, &names) }
@@ -112,13 +111,13 @@ package enum SyncProbe {
         let again = try (head.bytes + writer.bytes).withUnsafeBytes {
             try SpokenNames.commits(in: $0, &others)
         }
-        guard names == others else { return "names are told as others" }
-        return again == commits ? nil : "commits are written as others"
+        guard names == others else { return "names change when re-encoded" }
+        return again == commits ? nil : "commits change when re-encoded"
     }
 
     private static func readQuestion(_ bytes: UnsafeRawBufferPointer) throws -> String? {
         let question = try RangeQuestion(decoding: bytes)
-        guard bytes.elementsEqual(question.bytes) else { return "a question is written as another" }
+        guard bytes.elementsEqual(question.bytes) else { return "a request re-encodes differently" }
         var teller = RangeTeller(list)
         _ = try teller.answer(RangeQuestion([]))
         _ = try teller.answer(RangeQuestion([0]))
@@ -126,17 +125,17 @@ package enum SyncProbe {
         return nil
     }
 
-    /// Several answers, each behind its length, to one who asks.
+    /// Passes length-prefixed range responses to a requester.
     private static func readAnswers(_ bytes: UnsafeRawBufferPointer) throws -> String? {
         var reader = ByteReader(bytes)
         var asker = RangeAsker(list)
         while reader.remaining > 0 {
             let answer = try RangeAnswer(decoding: try reader.readLengthPrefixed(limit: 1 << 16))
             let again = try answer.bytes.withUnsafeBytes { try RangeAnswer(decoding: $0) }
-            if again != answer { return "an answer is written as another" }
+            if again != answer { return "a range response changes when re-encoded" }
             guard case .done(let difference) = try asker.take(answer) else { continue }
             let own = Set(list.documents.map(\.id))
-            return difference.own.allSatisfy(own.contains) ? nil : "a document came from nowhere"
+            return difference.own.allSatisfy(own.contains) ? nil : "an unknown document differs"
         }
         return nil
     }

@@ -1,12 +1,12 @@
 import SheafSync
 import Testing
 
-/// Names that people cannot tell apart, and that are others all the same.
+/// Unicode-equivalent names in document addresses and queries.
 @Suite struct AddressTests {
     private let composed = "caf\u{E9}"
     private let decomposed = "cafe\u{301}"
 
-    @Test func `documents of collections that look alike are others, also on their way`() throws {
+    @Test func `collections with Unicode-equivalent names stay distinct on the wire`() throws {
         #expect(composed == decomposed)
         let addresses = [composed, decomposed].map { DocumentAddress(collection: $0, id: [1]) }
         #expect(addresses[0] != addresses[1])
@@ -21,7 +21,7 @@ import Testing
         #expect(read == addresses)
     }
 
-    @Test func `queries that look alike are others`() {
+    @Test func `queries that differ only in normalization are distinct`() {
         let queries = [composed, decomposed].map {
             SubscribedQuery(text: "SELECT * FROM \($0)", arguments: [])
         }

@@ -15,7 +15,7 @@ struct FrameTests {
         return frames.flatMap { writer.bytes(of: $0) }
     }
 
-    /// Reads bytes that come in pieces of any length.
+    /// Reads bytes in chunks of random length.
     private func read(
         _ bytes: [UInt8], limit: Int = SyncLimits.greetingLength, _ random: inout SeededRandom
     ) throws -> [Frame] {
@@ -26,13 +26,13 @@ struct FrameTests {
             bytes[start..<end].withUnsafeBytes { reader.append($0) }
             start = end
             while let frame = try reader.next() { frames.append(frame) }
-            // Whatever it says, nobody waits for more than one frame.
+            // The buffer never exceeds one frame, whatever length its header announces.
             #expect(reader.waitingLength <= limit + 8)
         }
         return frames
     }
 
-    @Test func `frames are read as they were written, in whatever pieces they come`() throws {
+    @Test func `frames are read as they were written, in chunks of any length`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("frames, seed \(seed)")
         var random = SeededRandom(seed: seed, "frames")
@@ -42,7 +42,7 @@ struct FrameTests {
         }
     }
 
-    @Test func `whatever is changed, lost, repeated or put elsewhere is noticed`() throws {
+    @Test func `a damaged, missing, repeated or swapped frame is detected`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("damaged frames, seed \(seed)")
         var random = SeededRandom(seed: seed, "damaged frames")
@@ -65,14 +65,14 @@ struct FrameTests {
         }
     }
 
-    @Test func `a frame that says it is too long is refused at once`() {
+    @Test func `a frame above the limit is refused before its body arrives`() {
         var reader = FrameReader(limit: 100)
         let bytes: [UInt8] = [101, 0, 0, 0]
         bytes.withUnsafeBytes { reader.append($0) }
         #expect(throws: WireError.frameTooLong(length: 101, limit: 100)) { try reader.next() }
     }
 
-    @Test func `segments are expanded in their order, and repeat what was said`() throws {
+    @Test func `segments are expanded in order and share one compression window`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("segments, seed \(seed)")
         var random = SeededRandom(seed: seed, "segments")
@@ -86,11 +86,11 @@ struct FrameTests {
             (raws, sent) = (raws + raw.count, sent + bytes.count)
             #expect(try bytes.withUnsafeBytes { try reader.raw(of: $0) } == raw)
         }
-        // Each text alone is hardly shorter when it is compressed.
+        // Alone, each text would hardly compress.
         #expect(sent < raws / 20)
     }
 
-    @Test func `a segment that says it is larger than any may be takes no memory`() {
+    @Test func `a segment with an excessive announced length is refused without allocation`() {
         var reader = SegmentReader()
         let bytes: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 1, 2, 3]
         #expect(throws: (any Error).self) { try bytes.withUnsafeBytes { try reader.raw(of: $0) } }

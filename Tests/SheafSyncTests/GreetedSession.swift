@@ -2,7 +2,7 @@ import SheafBytes
 import SheafDocument
 import SheafSync
 
-/// A session that has received the hello of another side, whose frames a test makes.
+/// A session that has received a hello; the test writes all frames of its peer.
 struct GreetedSession {
     var session = SyncSession(hello(1), at: 0)
     private var other = FrameWriter()
@@ -12,7 +12,7 @@ struct GreetedSession {
         _ = said(.hello, Self.hello(2).bytes)
     }
 
-    /// Delivers a frame of the other side; returns the effects of it.
+    /// Delivers a frame from the peer and returns the session's effects.
     mutating func said(_ type: FrameType, _ body: [UInt8]) -> [SyncSession.Effect] {
         let bytes = other.bytes(of: Frame(type, body))
         bytes.withUnsafeBytes { session.receive($0, at: 1) }

@@ -1,7 +1,9 @@
 import SheafSync
 import SheafTestSupport
 
-/// Maps of a mesh whose messages take their time, stay in their order, and are lost with their connection.
+/// A simulated mesh of link-state databases with delayed, ordered messages.
+///
+/// Messages in flight are lost when their connection closes.
 struct MapScene {
     private struct Letter {
         let time: UInt64
@@ -29,10 +31,10 @@ struct MapScene {
     private var wires: [UInt64: Wire] = [:]
     private var letters: [Letter] = []
     private var count = 0
-    /// How many messages with records were sent, and how many records are in them.
+    /// The number of presence messages sent, and the number of records in them.
     private(set) var messages = 0
     private(set) var records = 0
-    /// Who was told when that another peer has its key, and what that one says of itself.
+    /// Reported key conflicts: when, by which peer, and the record of the conflicting peer.
     private(set) var contested: [(time: UInt64, index: Int, rival: PeerRecord)] = []
 
     init(_ number: Int, _ random: SeededRandom) {
@@ -51,7 +53,7 @@ struct MapScene {
                 salt: random.next()))
     }
 
-    /// Opens a peer anew, whose clock tells this; it knows nothing any more.
+    /// Reopens a peer with an empty database; `opening` is the time on its clock.
     mutating func reopen(_ index: Int, opening: UInt64) {
         for wire in wires.keys.sorted() where wires[wire]?.ends.contains(index) == true {
             cut(wire)
@@ -102,7 +104,7 @@ struct MapScene {
 
     // MARK: Time
 
-    /// Lets everything happen until a time; each machine is looked at where its deadline is.
+    /// Runs all deliveries and timers due until `end`.
     mutating func run(until end: UInt64) {
         for index in maps.indices { perform(index) }
         while true {
@@ -160,9 +162,9 @@ struct MapScene {
         post(content, number, to: wire.ends[0] == index ? 1 : 0)
     }
 
-    // MARK: What has to hold
+    // MARK: Invariants
 
-    /// Whom a peer can reach over connections that are open.
+    /// Returns the peers reachable over open connections.
     func component(of index: Int) -> Set<Int> {
         var found: Set<Int> = [index]
         var rest = [index]
@@ -175,7 +177,7 @@ struct MapScene {
         return found
     }
 
-    /// What is wrong with what a peer knows, if something is.
+    /// Describes the first deviation of a peer's database from the actual mesh, or returns nil.
     func violation(of index: Int) -> String? {
         if let wrong = maps[index].violation { return "peer \(index): \(wrong)" }
         let component = component(of: index)

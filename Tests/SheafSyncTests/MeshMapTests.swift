@@ -2,7 +2,7 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// What each peer knows of a mesh, against the mesh.
+/// Tests of the link-state database against a simulated mesh.
 struct MeshMapTests {
     private static let second: UInt64 = 1_000_000_000
     private let seed: UInt64
@@ -14,7 +14,7 @@ struct MeshMapTests {
         print("maps, seed \(seed)")
     }
 
-    /// All peers know all that they can reach, as it is; then nobody says a word.
+    /// Expects that each peer knows its current component, and that no messages follow.
     private func expectQuiet(_ scene: inout MapScene, _ comment: String = "") {
         scene.run(until: scene.now + 60 * Self.second)
         for index in scene.maps.indices {
@@ -26,7 +26,7 @@ struct MeshMapTests {
         #expect(scene.messages == said, "\(comment), seed \(seed): not silent")
     }
 
-    @Test mutating func `peers of random meshes know all whom they can reach`() {
+    @Test mutating func `peers of random meshes know every peer they can reach`() {
         for life in 0..<40 as Range<UInt64> {
             var scene = MapScene(2 + random.below(12), SeededRandom(seed: seed &+ life, "life"))
             let count = scene.maps.count
@@ -41,7 +41,7 @@ struct MeshMapTests {
                     let name = "called \(random.below(1_000))"
                     scene.maps[index].present(PeerRecord.Portrait(name: name), at: scene.now)
                 case 8:
-                    // Clocks are put forward, and back.
+                    // Wall clocks may move forward or backward.
                     scene.reopen(random.below(count), opening: UInt64(random.below(2_000)))
                 default: break
                 }
@@ -56,7 +56,7 @@ struct MeshMapTests {
         }
     }
 
-    @Test func `two halves that meet again tell each other what has changed`() {
+    @Test func `two partitions that reconnect exchange their changes`() {
         var scene = MapScene(8, random)
         for index in 1..<8 { scene.connect(index - 1, index) }
         expectQuiet(&scene)
@@ -66,13 +66,13 @@ struct MeshMapTests {
         scene.maps[7].present(PeerRecord.Portrait(name: "last"), at: scene.now)
         expectQuiet(&scene)
         #expect(scene.maps[0].reachable.count == 4)
-        #expect(scene.maps[0].recordCount == 4, "those who are gone are forgotten")
+        #expect(scene.maps[0].recordCount == 4, "unreachable records are removed")
         scene.connect(3, 4)
         expectQuiet(&scene)
         #expect(scene.maps[7].reachable.last?.portrait.name == "first")
     }
 
-    @Test func `a peer whose clock was put back is known as it is`() {
+    @Test func `a peer reopened with an earlier clock replaces its old record`() {
         var scene = MapScene(3, random)
         scene.connect(0, 1)
         scene.connect(1, 2)
@@ -84,7 +84,7 @@ struct MeshMapTests {
         #expect(scene.maps[0].own.version.opening > 1)
     }
 
-    @Test func `what changes often goes as the newest only`() {
+    @Test func `rapid changes are coalesced into the newest record`() {
         var scene = MapScene(3, random)
         scene.connect(0, 1)
         scene.connect(1, 2)
@@ -95,12 +95,12 @@ struct MeshMapTests {
             scene.run(until: scene.now + 1_000_000)
         }
         expectQuiet(&scene)
-        // Over each of two connections ten in the second that this took, and some behind it.
+        // Ten messages per second on each of two connections, plus a few at the end.
         #expect(scene.messages - before <= 2 * 14)
         #expect(scene.maps[2].reachable.last?.portrait.name == "999")
     }
 
-    @Test func `what a peer was before its clock was put back is no other peer`() {
+    @Test func `a peer's own record from before a clock change is no key conflict`() {
         var scene = MapScene(4, random)
         for number in 1..<4 { scene.connect(number - 1, number) }
         scene.run(until: scene.now + 10 * Self.second)
@@ -112,13 +112,13 @@ struct MeshMapTests {
         #expect(scene.contested.isEmpty)
     }
 
-    @Test func `two peers with one key quarrel ever more seldom`() {
+    @Test func `two peers with one key supersede each other at a decreasing rate`() {
         var scene = MapScene(4, random)
         scene.connect(0, 1)
         scene.connect(1, 2)
         scene.connect(2, 3)
         expectQuiet(&scene)
-        // The last one is a copy of the first one from now on.
+        // Replaces the last peer with a copy that has the key of the first.
         scene.maps[3] = MeshMap(
             MapScene.key(0), PeerRecord.Portrait(name: "copy"), opening: 5_000, salt: 9)
         scene.disconnect([2, 3])
@@ -126,7 +126,7 @@ struct MeshMapTests {
         scene.connect(2, 3)
         let begun = scene.now
         scene.run(until: scene.now + 10 * Self.second)
-        // Each of the two hears of the other one, and where it is, soon and once.
+        // Each of the two reports the other once, with its neighbors.
         for (index, rival) in [(0, "copy"), (3, "peer 0")] {
             let told = scene.contested.filter { $0.index == index }
             #expect(told.map(\.rival.portrait.name) == [rival])
@@ -137,14 +137,14 @@ struct MeshMapTests {
         #expect(scene.contested.count == 2)
         let before = scene.messages
         scene.run(until: scene.now + 600 * Self.second)
-        #expect(scene.messages > before, "neither gives in")
+        #expect(scene.messages > before, "both keep superseding")
         #expect(scene.messages - before < 200)
-        // For as long as they quarrel they are told again.
+        // A lasting conflict is reported again.
         #expect(Set(scene.contested.dropFirst(2).map(\.index)) == [0, 3])
         #expect(scene.contested.count <= 4)
     }
 
-    // MARK: One who lies
+    // MARK: False records
 
     private func record(
         _ index: Int, count: UInt64 = 1, opening: UInt64 = 1, name: String = "",
@@ -158,7 +158,7 @@ struct MeshMapTests {
             neighbors: neighbors.map { PeerRecord.Neighbor(key: MapScene.key($0), kind: 0) })
     }
 
-    @Test func `a neighbor speaks for itself, whatever others tell of it`() {
+    @Test func `the record a neighbor sends about itself takes precedence over relayed records`() {
         var map = MeshMap(MapScene.key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
         map.opened(1, to: MapScene.key(1), kind: 0, at: 0)
         map.opened(2, to: MapScene.key(2), kind: 0, at: 0)
@@ -166,16 +166,16 @@ struct MeshMapTests {
         let lie = record(1, count: 9, opening: .max, name: "lie", near: [0])
         map.heard(PresenceMessage([record(2, near: [0]), lie]), on: 2, at: 0)
         #expect(map.reachable.map(\.portrait.name).sorted() == ["", "", "honest"])
-        // It hears of the lie, so that it can overtake it.
+        // The neighbor receives the false record so that it can supersede it.
         _ = map.takeActions(at: 0)
         map.taken(on: 1)
         map.closed(1, at: 1)
         #expect(!map.reachable.contains { $0.portrait.name == "honest" })
     }
 
-    /// Somebody heard the lie before the truth, and nobody is there any more who told it.
+    /// A peer received the false record first, and the connection it came from has closed.
     @Test(arguments: 0..<8)
-    func `a lie with the numbers of the truth is overtaken`(_ number: Int) {
+    func `a false record with the version of the true one is superseded`(_ number: Int) {
         var scene = MapScene(3, SeededRandom(seed: UInt64(number), "lies"))
         scene.connect(0, 1)
         scene.run(until: Self.second)
@@ -192,7 +192,7 @@ struct MeshMapTests {
         for index in 0..<3 { #expect(scene.violation(of: index) == nil) }
     }
 
-    @Test func `nobody is reached over a connection that one end does not name`() {
+    @Test func `a connection named by one end only does not make a peer reachable`() {
         var map = MeshMap(MapScene.key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
         map.opened(1, to: MapScene.key(1), kind: 0, at: 0)
         map.heard(
@@ -206,7 +206,7 @@ struct MeshMapTests {
         #expect(map.recordCount == 3)
     }
 
-    @Test func `who is out of reach by what it says now is told of all the same`() {
+    @Test func `a newer record is relayed even if it makes its peer unreachable`() {
         var map = MeshMap(MapScene.key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
         for number in 1...2 as ClosedRange<UInt64> {
             map.opened(number, to: MapScene.key(Int(number)), kind: 0, at: 0)
@@ -218,12 +218,12 @@ struct MeshMapTests {
         let newer = record(3, count: 2, near: [])
         map.heard(PresenceMessage([newer]), on: 1, at: 0)
         #expect(!map.reachable.contains { $0.key == MapScene.key(3) })
-        // Otherwise it would believe the older one for as long as the other end names the connection.
+        // Otherwise the neighbor keeps the older record while the other end names the connection.
         let actions = map.takeActions(at: 0)
         #expect(actions.contains(.tell(link: 2, PresenceMessage([newer]))))
     }
 
-    @Test func `who comes back unchanged is told of again`() {
+    @Test func `the record of a peer that becomes reachable again is sent again`() {
         var map = MeshMap(MapScene.key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
         for number in 1...2 as ClosedRange<UInt64> {
             map.opened(number, to: MapScene.key(Int(number)), kind: 0, at: 0)
@@ -235,13 +235,13 @@ struct MeshMapTests {
             map.taken(on: 2)
             let next = record(1, count: count, near: near)
             map.heard(PresenceMessage([next]), on: 1, at: 0)
-            // Meanwhile the other neighbor may have forgotten it.
+            // The other neighbor may have discarded the record in the meantime.
             let told = near.count > 1 ? [next, far] : [next]
             #expect(map.takeActions(at: 0).contains(.tell(link: 2, PresenceMessage(told))))
         }
     }
 
-    @Test func `a neighbor that makes up peers is bounded, and those near stay known`() throws {
+    @Test func `invented peers are bounded, and nearby peers stay known`() throws {
         var map = MeshMap(MapScene.key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
         map.opened(1, to: MapScene.key(1), kind: 0, at: 0)
         map.opened(2, to: MapScene.key(2), kind: 0, at: 0)
@@ -264,11 +264,11 @@ struct MeshMapTests {
             try #require(violation == nil)
         }
         #expect(map.recordCount > 900)
-        #expect(map.reachable.count == reached, "whom nobody reaches keeps nobody out")
-        // Somebody at two connections comes in, however many there are.
+        #expect(map.reachable.count == reached, "unreachable records displace no reachable peer")
+        // A peer two connections away is accepted even when the table is full.
         map.heard(PresenceMessage([record(5_000, name: "near", near: [1])]), on: 1, at: 0)
         #expect(map.reachable.contains { $0.portrait.name == "near" })
-        // All that anybody is told at a time is one message.
+        // Each neighbor gets one message at a time.
         let told = map.takeActions(at: 0).compactMap { action in
             if case .tell(_, let message) = action { message.bytes.count } else { nil }
         }
@@ -277,7 +277,7 @@ struct MeshMapTests {
         #expect(map.takeActions(at: 0).isEmpty)
     }
 
-    @Test func `what a neighbor says is taken ten times in a second`() {
+    @Test func `presence messages from a neighbor are accepted ten times a second`() {
         var map = MeshMap(MapScene.key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
         map.opened(1, to: MapScene.key(1), kind: 0, at: 0)
         var (now, taken): (UInt64, Int) = (0, 0)

@@ -3,7 +3,7 @@ import SheafDocument
 import SheafSync
 import Testing
 
-/// What is said of peers within a session, and what cannot come.
+/// Presence messages within a session, and violations of their order.
 struct PresenceSessionTests {
     private static let message = PresenceMessage([
         PeerRecord(
@@ -14,11 +14,11 @@ struct PresenceSessionTests {
 
     private var peer = GreetedSession()
 
-    @Test mutating func `a message is told, and the next one when it was taken`() {
+    @Test mutating func `a presence message is sent after the previous one is acknowledged`() {
         let first = peer.said(.presence, Self.message.bytes)
         #expect(first == [.presence(Self.message)])
         peer.session.takePresence()
-        // That is said once.
+        // Only the first call sends an acknowledgment.
         peer.session.takePresence()
         #expect(peer.session.takeEffects().count == 1)
         let second = peer.said(.presence, Self.message.bytes)
@@ -31,14 +31,14 @@ struct PresenceSessionTests {
         #expect(peer.session.isOpen)
     }
 
-    @Test mutating func `a second message before the first was taken ends the connection`() {
+    @Test mutating func `a second message before the acknowledgment ends the connection`() {
         _ = peer.said(.presence, Self.message.bytes)
         let effects = peer.said(.presence, Self.message.bytes)
         #expect(!peer.session.isOpen && effects.count == 2)
     }
 
     @Test(arguments: [[], [0]] as [[UInt8]])
-    mutating func `what was not told cannot be taken, nor with more words`(body: [UInt8]) {
+    mutating func `an unexpected or malformed acknowledgment ends the connection`(body: [UInt8]) {
         if !body.isEmpty { peer.session.tellPresence(Self.message) }
         _ = peer.said(.presenceTaken, body)
         #expect(!peer.session.isOpen)

@@ -3,12 +3,12 @@ import SheafTestSupport
 import Testing
 
 struct ReconciliationTests {
-    /// Two lists that are the same but for some documents, and what is different.
+    /// Two version lists and their expected difference.
     private struct Pair {
         var own: [DocumentVersion] = []
         var other: [DocumentVersion] = []
         var difference = RangeAsker.Difference()
-        /// What the documents that differ take when they are sent.
+        /// The number of documents that differ.
         var changed = 0
     }
 
@@ -16,7 +16,7 @@ struct ReconciliationTests {
         [0x40] + Array("car-\(number &* 7_919 % 1_000_003)".utf8) + [0]
     }
 
-    /// `share` of a thousand documents are different.
+    /// Generates lists of `count` documents, `share` per thousand of which differ.
     private func pair(_ count: Int, differing share: Int, _ random: inout SeededRandom) -> Pair {
         var pair = Pair()
         let ids = Set((0..<count).map { id($0) }).sorted { $0.lexicographicallyPrecedes($1) }
@@ -49,7 +49,7 @@ struct ReconciliationTests {
         let answer: Int
     }
 
-    /// Reconciles through bytes; returns what was found, how many bytes went and how many questions.
+    /// Reconciles through encoded messages; returns the difference, bytes sent and request count.
     private func reconcile(
         _ pair: Pair
     ) throws -> (difference: RangeAsker.Difference, bytes: Int, questions: Int) {
@@ -61,7 +61,7 @@ struct ReconciliationTests {
             let answer = try teller.answer(
                 asked.span.withUnsafeBytes { bytes throws in try RangeQuestion(decoding: bytes) })
             let told = answer.bytes
-            // Each goes in one frame.
+            // Each message must fit in one frame.
             guard max(asked.count, told.count) < SyncLimits.frameLength - 64 else {
                 throw TooLong(question: asked.count, answer: told.count)
             }
@@ -78,7 +78,7 @@ struct ReconciliationTests {
         }
     }
 
-    @Test func `all that differs is found, and nothing else`() throws {
+    @Test func `reconciliation finds every difference and nothing else`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("reconciliation, seed \(seed)")
         var random = SeededRandom(seed: seed, "reconciliation")
@@ -87,7 +87,7 @@ struct ReconciliationTests {
                 for _ in 0..<4 {
                     let pair = pair(count, differing: share, &random)
                     var found = try reconcile(pair).difference
-                    // A leaf says what is different in it in the order of its documents.
+                    // The responder reports the differences of a leaf in document order.
                     found.wanted.sort { $0.lexicographicallyPrecedes($1) }
                     found.own.sort { $0.lexicographicallyPrecedes($1) }
                     #expect(found == pair.difference)
@@ -96,7 +96,7 @@ struct ReconciliationTests {
         }
     }
 
-    @Test func `what is the same costs one question, and what differs little more than itself`()
+    @Test func `identical lists cost one request, and a small difference costs few bytes`()
         throws
     {
         var random = SeededRandom(seed: 20_261, "costs")
@@ -106,13 +106,13 @@ struct ReconciliationTests {
         let pair = pair(100_000, differing: 10, &random)
         let found = try reconcile(pair)
         #expect(found.questions < 8)
-        // Documents of 250 bytes: what it takes to find them is not more than they are.
+        // At 250 bytes per document, finding them costs at most twice as much as sending them.
         #expect(found.bytes < pair.changed * 250 * 2)
         print("\(pair.changed) documents of 100,000 were found with \(found.bytes) bytes")
     }
 
     @Test(arguments: [0, 1, 150_000])
-    func `very much that differs is found in many answers`(_ ownCount: Int) throws {
+    func `a large difference is found in many responses`(_ ownCount: Int) throws {
         var random = SeededRandom(seed: 7, "much")
         var pair = Pair()
         let ids = Set((0..<150_000).map { id($0) }).sorted { $0.lexicographicallyPrecedes($1) }
@@ -126,7 +126,7 @@ struct ReconciliationTests {
         print("\(ids.count) documents took \(found.questions) questions, \(found.bytes) bytes")
     }
 
-    @Test func `lists that have nothing in common are found to be so`() throws {
+    @Test func `disjoint lists differ completely`() throws {
         var random = SeededRandom(seed: 1, "apart")
         var pair = Pair()
         pair.own = (0..<500).map {

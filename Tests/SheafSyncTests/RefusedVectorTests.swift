@@ -4,7 +4,7 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Reports of refused documents, against the vectors of `format-spec/vectors/sync.txt`.
+/// Notices about refused documents, tested against `format-spec/vectors/sync.txt`.
 struct RefusedVectorTests {
     private let vectors: FormatVectors
 
@@ -12,7 +12,7 @@ struct RefusedVectorTests {
         vectors = try FormatVectors("sync.txt")
     }
 
-    @Test func `notices of refused documents are those of the vectors`() throws {
+    @Test func `notices about refused documents match the vectors`() throws {
         func notice(_ bytes: [UInt8]) throws -> RefusedNotice {
             try bytes.withUnsafeBytes { try RefusedNotice(decoding: $0) }
         }

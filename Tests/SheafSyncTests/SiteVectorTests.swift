@@ -4,7 +4,7 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// The vectors of what peers exchange about their sites.
+/// Messages about sites, tested against `format-spec/vectors/sync.txt`.
 struct SiteVectorTests {
     private let vectors: FormatVectors
 
@@ -12,7 +12,7 @@ struct SiteVectorTests {
         vectors = try FormatVectors("sync.txt")
     }
 
-    @Test func `forgotten writes, sites and pauses are those of the vectors, and other bytes fail`()
+    @Test func `lost writes, sites and pauses match the vectors, and malformed ones fail`()
         throws
     {
         func write(_ bytes: [UInt8]) throws -> ForgottenWrite {

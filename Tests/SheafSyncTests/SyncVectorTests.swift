@@ -5,7 +5,7 @@ import SheafSyncModel
 import SheafTestSupport
 import Testing
 
-/// The vectors of `format-spec/sync.md`, which an encoder in another language has made.
+/// The vectors of `format-spec/sync.md`, written by an independent encoder.
 struct SyncVectorTests {
     private let vectors: FormatVectors
 
@@ -21,7 +21,7 @@ struct SyncVectorTests {
         return frames
     }
 
-    @Test func `frames are those of the vectors, and others are refused`() throws {
+    @Test func `frames match the vectors, and malformed frames are refused`() throws {
         try vectors.forEach("frames") { name, bytes in
             let frames = try frames(bytes)
             var writer = FrameWriter()
@@ -39,7 +39,7 @@ struct SyncVectorTests {
         }
     }
 
-    @Test func `segments are expanded with what was said before`() throws {
+    @Test func `segments are expanded with the preceding segments as dictionary`() throws {
         try vectors.forEach("segments") { name, bytes in
             var segments = SegmentReader()
             var number = 0
@@ -57,7 +57,7 @@ struct SyncVectorTests {
         }
     }
 
-    @Test func `greetings and farewells are those of the vectors, and others are refused`() throws {
+    @Test func `hello and close messages match the vectors, and bad ones are refused`() throws {
         func hello(_ bytes: [UInt8]) throws -> Hello {
             try bytes.withUnsafeBytes { try Hello(decoding: $0) }
         }
@@ -91,7 +91,7 @@ struct SyncVectorTests {
         }
     }
 
-    @Test func `what is said of peers is that of the vectors, and else refused`() throws {
+    @Test func `presence messages match the vectors, and malformed ones are refused`() throws {
         try vectors.forEach("presence") { name, bytes in
             let message = try bytes.withUnsafeBytes { try PresenceMessage(decoding: $0) }
             #expect(message.bytes == bytes)
@@ -122,7 +122,7 @@ struct SyncVectorTests {
         }
     }
 
-    @Test func `what is said of attachments is that of the vectors, and else refused`() throws {
+    @Test func `attachment messages match the vectors, and malformed ones are refused`() throws {
         try vectors.forEach("seek") { name, bytes in
             let seek = try bytes.withUnsafeBytes { try Seek(decoding: $0) }
             #expect(seek.bytes == bytes)
@@ -167,7 +167,7 @@ struct SyncVectorTests {
         }
     }
 
-    @Test func `commits on their way are those of the vectors, and others are refused`() throws {
+    @Test func `shipped commits match the vectors, and malformed ones are refused`() throws {
         func read(_ bytes: [UInt8], _ names: inout NameTable) throws -> [ShippedCommit] {
             try bytes.withUnsafeBytes { try SpokenNames.commits(in: $0, &names) }
         }
@@ -211,7 +211,7 @@ struct SyncVectorTests {
         }
     }
 
-    @Test func `what peers wish for is as in the vectors, and other things are refused`() throws {
+    @Test func `subscription messages match the vectors, and malformed ones are refused`() throws {
         func subscribe(_ bytes: [UInt8]) throws -> SubscribePart {
             try bytes.withUnsafeBytes { try SubscribePart(decoding: $0) }
         }
@@ -269,7 +269,7 @@ struct SyncVectorTests {
         }
     }
 
-    @Test func `announcements are those of the vectors, and others are refused`() throws {
+    @Test func `announcements match the vectors, and malformed ones are refused`() throws {
         func announce(_ bytes: [UInt8]) throws -> Announce {
             try bytes.withUnsafeBytes { try Announce(decoding: $0) }
         }
@@ -285,7 +285,7 @@ struct SyncVectorTests {
         }
     }
 
-    @Test func `what is set aside is that of the vectors, and other bytes are refused`() throws {
+    @Test func `quarantine notices match the vectors, and malformed ones are refused`() throws {
         func notice(_ bytes: [UInt8]) throws -> SetAsideNotice {
             try bytes.withUnsafeBytes { try SetAsideNotice(decoding: $0) }
         }
@@ -300,7 +300,7 @@ struct SyncVectorTests {
         }
     }
 
-    @Test func `two peers speak the highest version that both know`() throws {
+    @Test func `two peers use the highest version that both support`() throws {
         func hello(_ versions: ClosedRange<UInt64>) -> Hello {
             Hello(
                 versions: versions, database: .init(low: 1, high: 2),
@@ -315,7 +315,7 @@ struct SyncVectorTests {
         #expect(hello(3...4).version(with: hello(1...2)) == nil)
     }
 
-    @Test func `lists have the fingerprints of the vectors`() throws {
+    @Test func `version lists have the fingerprints of the vectors`() throws {
         try vectors.forEach("list") { name, bytes in
             var documents: [DocumentVersion] = []
             try bytes.withUnsafeBytes { bytes in
@@ -328,7 +328,7 @@ struct SyncVectorTests {
             var teller = RangeTeller(VersionList(sorted: documents))
             guard case .children(let children) = try teller.answer(RangeQuestion([])).parts.first
             else {
-                Issue.record("the first answer has no child")
+                Issue.record("the first response has no child")
                 return
             }
             #expect(children.count == 1)
@@ -338,7 +338,7 @@ struct SyncVectorTests {
         }
     }
 
-    @Test func `questions and answers are those of the vectors, and others are refused`() throws {
+    @Test func `range requests and responses match the vectors, and bad ones are refused`() throws {
         func question(_ bytes: [UInt8]) throws -> RangeQuestion {
             try bytes.withUnsafeBytes { try RangeQuestion(decoding: $0) }
         }
@@ -362,12 +362,12 @@ struct SyncVectorTests {
         }
     }
 
-    @Test func `no bytes make those who read them do more than refuse`() throws {
+    @Test func `mutated messages are refused without a trap`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
-        print("what peers say, seed \(seed)")
+        print("mutated messages, seed \(seed)")
         var random = SeededRandom(seed: seed, "what peers say")
         for name in vectors.names {
-            // Numbers are no bytes.
+            // Vectors with number values are skipped.
             guard let base = try? vectors.bytes(name) else { continue }
             for type in UInt8(1)...40 where type == 40 || FrameType(rawValue: type) != nil {
                 for _ in 0..<20 {
@@ -380,7 +380,8 @@ struct SyncVectorTests {
                     #expect(breach == nil, "\(name), type \(type), seed \(seed)")
                 }
             }
-            // Two connections open; what comes over the first of them may be cut, and then others happen.
+            // Opens two connections, then delivers a message on the first, followed by random
+            // events.
             var events: [UInt8] = [0, 0, 0, 1, 5, 0, UInt8(min(base.count, 127))] + base
             events += random.bytes(20)
             let breach = events.withUnsafeBytes { SyncProbe.readPresence($0) }

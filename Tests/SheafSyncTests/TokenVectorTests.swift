@@ -4,7 +4,7 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// The vectors of `format-spec/sync.md` about tokens and their proofs.
+/// Token messages of `format-spec/sync.md`, tested against the vectors.
 @Suite struct TokenVectorTests {
     private let vectors: FormatVectors
 
@@ -12,7 +12,7 @@ import Testing
         vectors = try FormatVectors("sync.txt")
     }
 
-    @Test func `questions about tokens are those of the vectors and others are refused`() throws {
+    @Test func `token messages match the vectors, and malformed ones are refused`() throws {
         let bytes = try vectors.bytes("token.token")
         let token = try bytes.withUnsafeBytes { try TokenAddress(decoding: $0) }
         #expect(token.bytes == bytes)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `the unproven tokens of a document are those of the vectors`() throws {
+    @Test func `the unproven tokens of a document match the vectors`() throws {
         let bytes = try vectors.bytes("unproven.commits")
         var names = NameTable()
         let commits = try bytes.withUnsafeBytes { try SpokenNames.commits(in: $0, &names) }
@@ -40,13 +40,13 @@ import Testing
         #expect(head.bytes + writer.bytes == bytes)
     }
 
-    @Test func `a token is asked of once and confirmed once`() throws {
+    @Test func `a token is requested once and confirmed once`() throws {
         let token = TokenAddress(
             attachment: Array(0..<32), document: DocumentAddress(collection: "c", id: [1]))
         var pair = SessionPair()
         pair.left.askForProof(of: token)
         pair.left.askForProof(of: token)
-        // It was not asked of.
+        // No confirmation of this token was requested.
         pair.right.confirm(
             TokenAddress(attachment: token.attachment, document: .init(collection: "d", id: [1])))
         let asked = pair.exchange()
@@ -58,7 +58,7 @@ import Testing
         #expect(pair.left.isOpen && pair.right.isOpen)
     }
 
-    @Test func `more questions about tokens than are allowed end the connection`() throws {
+    @Test func `more token requests than the limit end the connection`() throws {
         var pair = SessionPair()
         for number in 0...SyncLimits.askedProofs {
             let id = [UInt8(number & 255), UInt8(number >> 8)]
@@ -71,7 +71,7 @@ import Testing
     }
 }
 
-/// Two sessions that have greeted each other.
+/// Two sessions that have exchanged their hellos.
 private struct SessionPair {
     var left = Self.session(1)
     var right = Self.session(2)
@@ -88,7 +88,7 @@ private struct SessionPair {
             at: 0)
     }
 
-    /// Delivers everything; returns the effects about tokens.
+    /// Exchanges all pending messages and returns the effects that concern tokens.
     mutating func exchange() -> [SyncSession.Effect] {
         var found: [SyncSession.Effect] = []
         var isQuiet = false

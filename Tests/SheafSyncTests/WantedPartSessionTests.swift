@@ -3,7 +3,7 @@ import SheafDocument
 import SheafSync
 import Testing
 
-/// Parts of the wanted documents within a session, and frames that cannot come between them.
+/// Want messages sent in several parts, and frames that violate their order.
 struct WantedPartSessionTests {
     private static func id(_ number: UInt8) -> [UInt8] {
         DocumentAddress(collection: "c", id: [0x40, number, 0]).bytes
@@ -27,7 +27,7 @@ struct WantedPartSessionTests {
     private var peer = GreetedSession()
     private var segments = SegmentWriter()
 
-    /// Has the other side send a step without documents.
+    /// Delivers a batch without documents from the peer.
     private mutating func step(isCut: Bool, endsPart: Bool) -> [SyncSession.Effect] {
         var commits = CommitWriter()
         commits.begin(7, stamp: nil, isCut: isCut, endsPart: endsPart)
@@ -37,7 +37,7 @@ struct WantedPartSessionTests {
 
     // MARK: The side that sends documents
 
-    /// Has the other side compare a list.
+    /// Makes the peer reconcile against a list.
     private mutating func beginComparing() throws {
         let subscription = Subscribe(generation: 1, [], at: 0)
         _ = peer.said(.subscribe, subscription.parts[0].bytes)
@@ -46,7 +46,7 @@ struct WantedPartSessionTests {
         _ = peer.session.takeEffects()
     }
 
-    @Test mutating func `the comparison continues after a part`() throws {
+    @Test mutating func `reconciliation continues after a part`() throws {
         try beginComparing()
         for _ in 0..<2 {
             let effects = peer.said(.want, Self.part)
@@ -71,7 +71,7 @@ struct WantedPartSessionTests {
         #expect(!peer.session.isOpen)
     }
 
-    @Test mutating func `a part without a comparison ends the connection`() throws {
+    @Test mutating func `a part outside reconciliation ends the connection`() throws {
         _ = peer.said(.subscribe, Subscribe(generation: 1, [], at: 0).parts[0].bytes)
         _ = peer.said(.want, Self.part)
         #expect(!peer.session.isOpen)
@@ -79,7 +79,7 @@ struct WantedPartSessionTests {
 
     // MARK: The side that wants documents
 
-    /// Has this side find ten differing documents, of which it may name four in one message.
+    /// Makes this side find ten differing documents, with at most four in one message.
     private mutating func findDifferences() throws {
         peer.session.subscribe(Subscribe(generation: 1, [], at: 0))
         _ = peer.session.takeEffects()
@@ -103,13 +103,13 @@ struct WantedPartSessionTests {
         #expect(last.count == 1 && peer.session.isOpen)
     }
 
-    @Test mutating func `a step that is not cut ends the connection before the last part`() throws {
+    @Test mutating func `an uncut batch before the last part ends the connection`() throws {
         try findDifferences()
         _ = step(isCut: false, endsPart: false)
         #expect(!peer.session.isOpen)
     }
 
-    @Test mutating func `the end of a part that was not asked for ends the connection`() throws {
+    @Test mutating func `the end of a part that was not requested ends the connection`() throws {
         try findDifferences()
         for _ in 0..<3 { _ = step(isCut: true, endsPart: true) }
         #expect(!peer.session.isOpen)

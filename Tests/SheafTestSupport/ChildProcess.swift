@@ -9,30 +9,30 @@ import Synchronization
     import Darwin
 #endif
 
-/// A program that runs beside a test, and what it prints.
+/// A child process and its standard output.
 package final class ChildProcess: Sendable {
-    /// The program could not be started.
+    /// Error thrown when the program could not be started.
     package struct Refused: Error {
         package let program: String
         package let code: Int32
     }
 
     private struct Output {
-        /// What was read behind the last end of a line.
+        /// Bytes read after the last newline.
         var rest: [UInt8] = []
         var isEnded = false
         var exitStatus: Int32?
     }
 
-    /// The number of the process.
+    /// The process ID.
     package let identifier: Int32
     private let pipe: Int32
     private let output = Mutex(Output())
 
-    /// Starts `program`, which is looked up as a shell would, with these arguments.
+    /// Starts `program` with these arguments; the program is searched in `PATH`.
     package init(_ program: String, _ arguments: [String]) throws(Refused) {
         var ends: [Int32] = [0, 0]
-        // The other end must not get into children that other threads start.
+        // Both ends close on exec: children of other threads must not inherit them.
         guard Self.makePipe(&ends) else { throw Refused(program: program, code: errno) }
         #if canImport(Darwin)
             var actions: posix_spawn_file_actions_t?
@@ -63,10 +63,10 @@ package final class ChildProcess: Sendable {
         _ = close(pipe)
     }
 
-    /// The whole lines that the program has printed since the last call.
+    /// Returns the complete lines printed since the last call, or nil after the end of output.
     ///
-    /// Waits for some until a time of the monotonic clock; none in the end means that the program
-    /// has closed its output.
+    /// Waits for a line until `deadline`, a time of the monotonic clock, then returns an empty
+    /// array.
     package func lines(until deadline: UInt64 = .max) -> [String]? {
         output.withLock { output in
             while !output.isEnded {
@@ -90,14 +90,14 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Everything that the program still prints.
+    /// Returns all remaining lines up to the end of output.
     package func remainingLines() -> [String] {
         var all: [String] = []
         while let some = lines() { all += some }
         return all
     }
 
-    /// Ends the program at once, whatever it is doing.
+    /// Kills the process with `SIGKILL`.
     package func kill() {
         #if canImport(Glibc)
             _ = Glibc.kill(identifier, SIGKILL)
@@ -108,7 +108,7 @@ package final class ChildProcess: Sendable {
         #endif
     }
 
-    /// Waits for the end of the program; returns its exit code, or 128 and the signal.
+    /// Waits for the process to exit; returns its exit code, or 128 plus the signal number.
     package func wait() -> Int32 {
         output.withLock { output in
             if let status = output.exitStatus { return status }
@@ -121,7 +121,7 @@ package final class ChildProcess: Sendable {
         }
     }
 
-    /// Runs a program to its end; returns its exit code and what it printed.
+    /// Runs a program until it exits; returns its exit code and its output.
     package static func run(
         _ program: String, _ arguments: [String]
     ) throws(Refused) -> (code: Int32, lines: [String]) {

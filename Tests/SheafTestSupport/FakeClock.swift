@@ -1,7 +1,7 @@
 package import SheafStorage
 import Synchronization
 
-/// A clock that stands still until a test moves it.
+/// A clock that advances only when a test advances it.
 package final class FakeClock: Sendable {
     private struct Time {
         var wallMilliseconds: UInt64
@@ -10,7 +10,7 @@ package final class FakeClock: Sendable {
 
     private let time: Mutex<Time>
 
-    /// Starts at this moment; by default on a day in 2026.
+    /// Creates a clock at this time; by default a day in 2026.
     package init(
         wallMilliseconds: UInt64 = 1_780_000_000_000, monotonicNanoseconds: UInt64 = 1_000_000_000
     ) {
@@ -19,14 +19,14 @@ package final class FakeClock: Sendable {
                 wallMilliseconds: wallMilliseconds, monotonicNanoseconds: monotonicNanoseconds))
     }
 
-    /// What everybody but the test sees of it.
+    /// The clock as the code under test sees it.
     package var clock: Clock {
         Clock(
             wallMilliseconds: { self.time.withLock { $0.wallMilliseconds } },
             monotonicNanoseconds: { self.time.withLock { $0.monotonicNanoseconds } })
     }
 
-    /// Lets time pass.
+    /// Advances the wall clock and the monotonic clock.
     package func advance(milliseconds: UInt64) {
         time.withLock {
             $0.wallMilliseconds += milliseconds
@@ -34,7 +34,7 @@ package final class FakeClock: Sendable {
         }
     }
 
-    /// Sets the wall clock, also backwards, as people do.
+    /// Sets the wall clock; it may go backwards.
     package func setWall(milliseconds: UInt64) {
         time.withLock { $0.wallMilliseconds = milliseconds }
     }

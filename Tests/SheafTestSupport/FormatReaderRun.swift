@@ -1,20 +1,20 @@
 import Foundation
 import SheafStorage
 
-/// One run of `Tests/FormatReader/sheaf_log.py`, which knows the format from `format-spec` alone.
+/// A run of `Tests/FormatReader/sheaf_log.py`, a reader written from `format-spec` alone.
 package struct FormatReaderRun {
     package let status: Int32
     package let lines: [String]
     package let errors: String
 
-    /// Reads the store in a directory.
+    /// Runs the reader on the store in a directory.
     package init(_ path: String, options: [String] = [], script: String? = nil) throws {
         let directory = TemporaryDirectory()
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        // Nothing is compiled into the directory of the sources.
+        // `-B` keeps Python from writing bytecode into the source directory.
         process.arguments = ["python3", "-B", script ?? Self.script()] + options + [path]
-        // Files instead of pipes: nobody has to read both at the same time.
+        // Files instead of pipes: two pipes would have to be drained concurrently.
         let paths = [directory.path("output"), directory.path("errors")]
         for path in paths { _ = FileManager.default.createFile(atPath: path, contents: nil) }
         process.standardOutput = FileHandle(forWritingAtPath: paths[0])
@@ -30,14 +30,14 @@ package struct FormatReaderRun {
         errors = texts[1]
     }
 
-    /// Reads files that are put into a directory for it.
+    /// Runs the reader on these files, exported to a temporary directory.
     package init(_ files: [String: [UInt8]]) throws {
         let directory = TemporaryDirectory()
         try SimulatedVolume(files: files).export(to: directory.path("store"))
         try self.init(directory.path("store"))
     }
 
-    /// The lines of base files and commits, without the time.
+    /// The lines of base files and commits, without their time.
     package var commits: [String] {
         lines.filter { $0.hasPrefix("commit ") }.map { line in
             var words = line.split(separator: " ")

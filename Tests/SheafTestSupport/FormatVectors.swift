@@ -4,7 +4,7 @@ package import SheafStorage
 ///
 /// `format-spec/README.md` describes the lines of a vector file.
 package struct FormatVectors: Sendable {
-    /// What a vector file says that cannot be read, and in which line.
+    /// A line of a vector file that cannot be parsed.
     package struct Mistake: Error {
         package let file: String
         package let line: Int
@@ -14,18 +14,18 @@ package struct FormatVectors: Sendable {
     package let file: String
     private var bytes: [String: [UInt8]] = [:]
     private var numbers: [String: UInt64] = [:]
-    /// All names, in order.
+    /// All names, in file order.
     package private(set) var names: [String] = []
-    /// The first parts of all names, in order.
+    /// The first component of each name, in file order.
     package private(set) var cases: [String] = []
 
-    /// The path of the directory of vectors.
+    /// Returns the path of the directory of vectors.
     package static func directory(_ path: String = #filePath) -> String {
         let root = path.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
         return root.joined(separator: "/") + "/format-spec/vectors"
     }
 
-    /// Reads a file of vectors, whose name may begin with a folder.
+    /// Reads a vector file; its name may contain a folder.
     package init(_ file: String) throws {
         let parts = file.split(separator: "/")
         let folder = ([Self.directory()] + parts.dropLast().map(String.init))
@@ -34,7 +34,7 @@ package struct FormatVectors: Sendable {
         try self.init(volume.bytes(of: parts.last.map(String.init) ?? ""), file: file)
     }
 
-    /// Reads the text of a file of vectors.
+    /// Parses the text of a vector file.
     package init(_ text: [UInt8], file: String) throws {
         self.file = file
         var current: String?
@@ -49,34 +49,34 @@ package struct FormatVectors: Sendable {
         }
     }
 
-    /// The bytes called `name`.
+    /// Returns the bytes called `name`.
     package func bytes(_ name: String) throws -> [UInt8] {
         guard let found = bytes[name] else {
-            throw Mistake(file: file, line: 0, reason: "there are no bytes \(name)")
+            throw Mistake(file: file, line: 0, reason: "missing bytes: \(name)")
         }
         return found
     }
 
-    /// The bytes called `name`, as text.
+    /// Returns the bytes called `name`, decoded as UTF-8.
     package func text(_ name: String) throws -> String {
         String(decoding: try bytes(name), as: UTF8.self)
     }
 
-    /// The number called `name`.
+    /// Returns the number called `name`.
     package func number(_ name: String) throws -> UInt64 {
         guard let found = numbers[name] else {
-            throw Mistake(file: file, line: 0, reason: "there is no number \(name)")
+            throw Mistake(file: file, line: 0, reason: "missing number: \(name)")
         }
         return found
     }
 
-    /// The number called `name`, which is small.
+    /// Returns the number called `name`, clamped to `Int`.
     package func integer(_ name: String) throws -> Int { Int(clamping: try number(name)) }
 
     /// Whether bytes or a number have this name.
     package func has(_ name: String) -> Bool { bytes[name] != nil || numbers[name] != nil }
 
-    /// Calls `body` with the bytes called `case.name` of each case that has them; there has to be one.
+    /// Calls `body` with the bytes `case.name` of each case that has them; throws if none has.
     package func forEach(
         _ name: String, _ body: (_ case: String, [UInt8]) throws -> Void
     ) throws {
@@ -94,7 +94,7 @@ package struct FormatVectors: Sendable {
         guard let first = tokens.first else { return }
         if line.first == " " {
             guard let name = current else {
-                throw VectorSyntax.Refusal(reason: "there is nothing to continue")
+                throw VectorSyntax.Refusal(reason: "continuation line without a preceding name")
             }
             for token in tokens { bytes[name, default: []] += try VectorSyntax.bytes(of: token) }
             return
@@ -111,7 +111,7 @@ package struct FormatVectors: Sendable {
         }
         guard tokens.count == 3, tokens[1] == "=", let number = VectorSyntax.number(tokens[2])
         else {
-            throw VectorSyntax.Refusal(reason: "this is neither bytes nor a number")
+            throw VectorSyntax.Refusal(reason: "expected NAME: BYTES or NAME = NUMBER")
         }
         try note(first)
         current = nil
@@ -119,21 +119,21 @@ package struct FormatVectors: Sendable {
     }
 
     private mutating func note(_ name: String) throws(VectorSyntax.Refusal) {
-        guard !has(name) else { throw VectorSyntax.Refusal(reason: "\(name) is there twice") }
+        guard !has(name) else { throw VectorSyntax.Refusal(reason: "duplicate name: \(name)") }
         names.append(name)
         let start = String(name.prefix { $0 != "." })
         if cases.last != start { cases.append(start) }
     }
 }
 
-/// The words of a line in a vector file.
+/// The tokens of a line in a vector file.
 enum VectorSyntax {
     struct Refusal: Error { let reason: String }
 
-    /// The most bytes that one token may stand for.
+    /// Maximum length of a repeated byte.
     private static let maximumRun = 1 << 24
 
-    /// The words of a line up to its comment; a text in quotes is one word.
+    /// Returns the tokens of a line up to its comment; a quoted text is one token.
     static func tokens(of line: Substring) throws(Refusal) -> [String] {
         var tokens: [String] = []
         var word = ""
@@ -148,12 +148,12 @@ enum VectorSyntax {
             if !word.isEmpty { tokens.append(word) }
             word = ""
         }
-        guard !isQuoted else { throw Refusal(reason: "a quote is not closed") }
+        guard !isQuoted else { throw Refusal(reason: "unterminated quote") }
         if !word.isEmpty { tokens.append(word) }
         return tokens
     }
 
-    /// A decimal number, or a position as two of them.
+    /// Returns a decimal number, or a log position written as `segment:offset`.
     static func number(_ token: String) -> UInt64? {
         let halves = token.split(separator: ":", omittingEmptySubsequences: false)
         guard halves.count == 2 else { return UInt64(token) }
@@ -161,7 +161,7 @@ enum VectorSyntax {
         return UInt64(segment) << 32 | UInt64(offset)
     }
 
-    /// What a word stands for: text in quotes, hexadecimal digits, or a repeated byte.
+    /// Returns the bytes of a token: quoted text, hexadecimal digits, or a repeated byte.
     static func bytes(of token: String) throws(Refusal) -> [UInt8] {
         if token.count >= 2, token.hasPrefix("\""), token.hasSuffix("\"") {
             return Array(token.dropFirst().dropLast().utf8)
@@ -169,13 +169,13 @@ enum VectorSyntax {
         let halves = token.split(separator: "*", omittingEmptySubsequences: false)
         let digits = halves[0]
         guard digits.utf8.count % 2 == 0, !digits.isEmpty else {
-            throw Refusal(reason: "\(token) is no bytes")
+            throw Refusal(reason: "invalid hexadecimal bytes: \(token)")
         }
         var bytes: [UInt8] = []
         var rest = digits[...]
         while !rest.isEmpty {
             guard let byte = UInt8(rest.prefix(2), radix: 16) else {
-                throw Refusal(reason: "\(token) is no bytes")
+                throw Refusal(reason: "invalid hexadecimal bytes: \(token)")
             }
             bytes.append(byte)
             rest = rest.dropFirst(2)
@@ -183,13 +183,13 @@ enum VectorSyntax {
         guard halves.count > 1 else { return bytes }
         guard halves.count == 2, bytes.count == 1, let count = Int(halves[1]),
             0...maximumRun ~= count
-        else { throw Refusal(reason: "\(token) is no run of a byte") }
+        else { throw Refusal(reason: "invalid repeated byte: \(token)") }
         return [UInt8](repeating: bytes[0], count: count)
     }
 }
 
 extension PosixVolume {
-    /// All bytes of a small file.
+    /// Returns all bytes of a small file.
     package func bytes(of name: String) throws(VolumeError) -> [UInt8] {
         let file = try open(name, .read)
         defer { file.close() }

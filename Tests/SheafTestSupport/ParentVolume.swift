@@ -1,13 +1,13 @@
 package import SheafStorage
 import Synchronization
 
-/// A directory that has nothing but another one in it.
+/// A directory that contains nothing but one child directory.
 package final class ParentVolume: Volume {
     package let path = "parent"
     private let child: any Volume
     private let isMade: Atomic<Bool>
 
-    /// The directory around `child`, which is not there before it is made.
+    /// Creates the parent of `child`; the child exists only if `isMade` or once it is created.
     package init(_ child: any Volume, isMade: Bool) {
         self.child = child
         self.isMade = Atomic(isMade)

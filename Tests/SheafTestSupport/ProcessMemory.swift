@@ -4,9 +4,9 @@
     import Musl
 #endif
 
-/// What the system says of the memory of this process.
+/// Memory usage of this process, as Linux reports it.
 package enum ProcessMemory {
-    /// A line of `/proc/self/status`, such as `VmRSS` or `VmHWM`; 0 where there is none.
+    /// Returns a value of `/proc/self/status`, such as `VmRSS` or `VmHWM`; 0 if unavailable.
     package static func kibibytes(_ name: String) -> Int {
         guard let file = fopen("/proc/self/status", "r") else { return 0 }
         defer { fclose(file) }
@@ -17,7 +17,7 @@ package enum ProcessMemory {
         return Int(line?.split(whereSeparator: { !$0.isNumber }).first ?? "") ?? 0
     }
 
-    /// Has `VmHWM` begin anew.
+    /// Resets the peak `VmHWM`.
     package static func forgetPeak() {
         guard let file = fopen("/proc/self/clear_refs", "w") else { return }
         fputs("5", file)

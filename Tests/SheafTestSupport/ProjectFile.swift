@@ -1,8 +1,8 @@
 import SheafStorage
 
-/// Files of the project that tests hold against what it does.
+/// Project files that tests compare with the behavior.
 package enum ProjectFile {
-    /// The text of a file, by its path from the top.
+    /// Returns the text of a file, given its path from the project root.
     package static func text(_ path: String) throws -> String {
         let parts = path.split(separator: "/")
         let volume = try volume(parts.dropLast().joined(separator: "/"))
@@ -10,7 +10,7 @@ package enum ProjectFile {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The names of what is in a folder.
+    /// Returns the names of the entries of a folder.
     package static func names(in folder: String) throws -> [String] {
         try volume(folder).names()
     }

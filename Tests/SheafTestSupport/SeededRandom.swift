@@ -1,4 +1,4 @@
-/// A random sequence that its seed and its name fix: a new draw in one stream moves no other.
+/// A random sequence determined by seed and stream name; streams are independent.
 public struct SeededRandom: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -10,7 +10,7 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
         }
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     public mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
@@ -19,18 +19,18 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A number from zero up to, but without, `bound`.
+    /// Returns a number in `0..<bound`.
     public mutating func below(_ bound: Int) -> Int {
-        precondition(bound > 0, "There is no number below zero or one to draw.")
+        precondition(bound > 0, "The bound must be positive.")
         return Int(truncatingIfNeeded: next() % UInt64(bound))
     }
 
-    /// True in `numerator` of `denominator` cases.
+    /// Whether an event that occurs in `numerator` of `denominator` cases occurs.
     public mutating func chance(_ numerator: Int, in denominator: Int) -> Bool {
         below(denominator) < numerator
     }
 
-    /// `count` random bytes.
+    /// Returns `count` random bytes.
     public mutating func bytes(_ count: Int) -> [UInt8] {
         (0..<count).map { _ in UInt8(truncatingIfNeeded: next()) }
     }

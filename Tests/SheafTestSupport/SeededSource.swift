@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Random numbers from a seed, for whoever asks for them from several places.
+/// Random numbers from a seed, safe to share between threads.
 package final class SeededSource: Sendable {
     private let random: Mutex<SeededRandom>
 
@@ -9,7 +9,7 @@ package final class SeededSource: Sendable {
         random = Mutex(SeededRandom(seed: seed, "source"))
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     package func next() -> UInt64 {
         random.withLock { $0.next() }
     }

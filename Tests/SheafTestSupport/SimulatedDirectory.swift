@@ -1,12 +1,12 @@
-/// The names in a simulated directory, and which of them the disk knows.
+/// The names in a simulated directory, current and durable.
 struct SimulatedDirectory: Sendable {
-    /// A name and the number of the file that bears it.
+    /// A name and the index of its inode.
     struct Entry: Sendable {
         let name: String
         var inode: Int
     }
 
-    /// A change that the disk may or may not have.
+    /// A name change that may or may not be durable.
     private enum Change: Sendable {
         case link(String, Int)
         case unlink(String, Int)
@@ -19,48 +19,48 @@ struct SimulatedDirectory: Sendable {
         }
     }
 
-    /// What processes see.
+    /// The entries that processes see.
     private(set) var entries: [Entry] = []
     private(set) var durable: [Entry] = []
     private var pending: [Change] = []
 
-    /// A directory whose names are on the disk.
+    /// Creates a directory with these durable entries.
     init(_ durable: [Entry] = []) {
         entries = durable
         self.durable = durable
     }
 
-    /// Whether the disk has every change.
+    /// Whether all changes are durable.
     var isSettled: Bool { pending.isEmpty }
 
-    /// The number of the file of that name.
+    /// Returns the inode index of a name.
     func inode(_ name: String) -> Int? {
         entries.first { $0.name == name }?.inode
     }
 
-    /// Gives a file its name.
+    /// Adds a name for an inode.
     mutating func link(_ name: String, _ inode: Int) {
         perform(.link(name, inode))
     }
 
-    /// Takes the name of a file away.
+    /// Removes a name of an inode.
     mutating func unlink(_ name: String, _ inode: Int) {
         perform(.unlink(name, inode))
     }
 
-    /// Gives a file another name, and takes the name from the file that had it.
+    /// Renames an inode, replacing the file that had the new name.
     mutating func rename(_ inode: Int, to newName: String) {
         perform(.rename(to: newName, inode))
     }
 
-    /// Makes all names durable.
+    /// Applies all pending changes to the durable entries.
     mutating func synchronize() {
         guard !pending.isEmpty else { return }
         durable = entries
         pending.removeAll(keepingCapacity: true)
     }
 
-    /// The names in one of the states in which a power cut may leave the directory.
+    /// Returns the entries of one possible state after a power cut.
     func afterPowerCut(_ mode: PowerCutMode, _ random: inout SeededRandom) -> [Entry] {
         guard !pending.isEmpty, mode != .nothing else { return durable }
         guard mode != .everything else { return entries }
@@ -69,21 +69,21 @@ struct SimulatedDirectory: Sendable {
             if random.next() & 1 == 0 {
                 Self.apply(change, to: &image)
             } else if mode == .anythingInOrder {
-                // Disks with a journal lose the last changes, and never one in the middle.
+                // A journaled disk loses a suffix of the changes, never one in the middle.
                 break
             }
         }
         return image
     }
 
-    /// Takes the names of a file away, also those that the disk knows.
+    /// Removes all names of an inode, durable and pending.
     mutating func forget(_ inode: Int) {
         entries.removeAll { $0.inode == inode }
         durable.removeAll { $0.inode == inode }
         pending.removeAll { $0.inode == inode }
     }
 
-    /// Whether a file has a name now, on the disk, or in a state that a power cut can bring back.
+    /// Whether an inode has a name in the current, the durable, or a post-crash state.
     func mentions(_ inode: Int) -> Bool {
         !pending.isEmpty || durable.contains { $0.inode == inode }
             || entries.contains { $0.inode == inode }
@@ -101,7 +101,7 @@ struct SimulatedDirectory: Sendable {
         case .unlink(let name, let inode):
             entries.removeAll { $0.inode == inode && $0.name == name }
         case .rename(let newName, let inode):
-            // One step: after it the file has this name and no other.
+            // The rename is atomic: afterwards the file has this name and no other.
             entries.removeAll { $0.inode == inode && $0.name != newName }
             set(newName, inode, in: &entries)
         }

@@ -1,7 +1,7 @@
 import SheafStorage
 
 extension SimulatedDisk {
-    /// Opens or creates a file, and says its number.
+    /// Opens or creates a file and returns its inode index.
     mutating func open(_ name: String, _ access: FileAccess) throws(VolumeError) -> Int {
         guard access == .create else {
             try beginWhole(.open, name)
@@ -23,7 +23,7 @@ extension SimulatedDisk {
         return inode
     }
 
-    /// Gives a file another name.
+    /// Renames a file.
     mutating func rename(_ name: String, to newName: String) throws(VolumeError) {
         try change(.rename, name) { disk throws(VolumeError) in
             guard let inode = disk.directory.inode(name) else {
@@ -36,7 +36,7 @@ extension SimulatedDisk {
         }
     }
 
-    /// Takes the name of a file away.
+    /// Removes the name of a file.
     mutating func remove(_ name: String) throws(VolumeError) {
         try change(.remove, name) { disk throws(VolumeError) in
             guard let inode = disk.directory.inode(name) else {
@@ -47,7 +47,7 @@ extension SimulatedDisk {
         }
     }
 
-    /// Takes the lock, or says who has it.
+    /// Acquires the lock, or returns the process that holds it.
     mutating func takeLock(_ kind: LockKind) -> Int32?? {
         switch (lock, kind) {
         case (.free, .exclusive): lock = .exclusive
@@ -59,7 +59,7 @@ extension SimulatedDisk {
         return nil
     }
 
-    /// Gives the lock of one holder back.
+    /// Releases the lock of one holder.
     mutating func releaseLock() {
         if case .shared(let count) = lock, count > 1 {
             lock = .shared(count - 1)

@@ -1,27 +1,27 @@
 import SheafBytes
 import SheafStorage
 
-/// The state of a simulated volume, and what each call does to it.
+/// The state of a simulated volume, and the effect of each call on it.
 struct SimulatedDisk: Sendable {
-    /// How a call goes.
+    /// The outcome of a call.
     enum Verdict: Sendable {
         case proceed, short, flipped, crash
         case fail(VolumeError.Code)
     }
 
-    /// Who holds the lock.
+    /// The state of the volume lock.
     enum Lock: Sendable {
         case free, exclusive
         case shared(Int)
     }
 
-    /// How many calls a trace remembers.
+    /// Maximum number of calls in a trace.
     private static let maximumTrace = 200
 
     var directory: SimulatedDirectory
     var inodes: [SimulatedInode]
     private var random: SeededRandom
-    /// What tells files that are made from all others, also from those of another life of the disk.
+    /// Source of file identities, distinct between files and between lives of the disk.
     private var births: SeededRandom
 
     var lock = Lock.free
@@ -35,7 +35,7 @@ struct SimulatedDisk: Sendable {
     var liesAboutNames = false
     var trace: [SimulatedCall]?
 
-    /// A disk with these names and files on it.
+    /// Creates a disk with these names and files durable.
     init(seed: UInt64, entries: [SimulatedDirectory.Entry], inodes: [SimulatedInode]) {
         directory = SimulatedDirectory(entries)
         self.inodes = inodes
@@ -43,7 +43,7 @@ struct SimulatedDisk: Sendable {
         births = SeededRandom(seed: seed, "births")
     }
 
-    /// One of the states in which a power cut may leave the disk.
+    /// Returns one possible state of the disk after a power cut.
     func afterPowerCut(seed: UInt64) -> SimulatedDisk {
         var random = SeededRandom(seed: seed, "power cut")
         let mode = PowerCutMode(rawValue: random.below(4)) ?? .nothing
@@ -57,7 +57,7 @@ struct SimulatedDisk: Sendable {
         return reborn(SimulatedDisk(seed: random.next(), entries: entries, inodes: files))
     }
 
-    /// The disk as a new process finds it when only the process has died.
+    /// Returns the disk as a new process finds it after a process crash without a power cut.
     func afterProcessDeath(seed: UInt64) -> SimulatedDisk {
         var disk = reborn(SimulatedDisk(seed: seed, entries: [], inodes: []))
         disk.directory = directory
@@ -65,7 +65,7 @@ struct SimulatedDisk: Sendable {
         return disk
     }
 
-    /// The same bytes in files that were made anew.
+    /// Returns the same contents in newly created files.
     func withNewFiles(_ seed: UInt64) -> SimulatedDisk {
         var disk = self
         var births = SeededRandom(seed: seed, "copies")
@@ -73,7 +73,7 @@ struct SimulatedDisk: Sendable {
         return disk
     }
 
-    /// Returns what `fstat` tells of a file: it changes with each write.
+    /// Returns the identity of a file as from `fstat`; each write changes it.
     mutating func identity(of name: String) throws(VolumeError) -> UInt64 {
         try beginWhole(.open, name)
         guard let inode = directory.inode(name) else {
@@ -84,7 +84,7 @@ struct SimulatedDisk: Sendable {
         }
     }
 
-    /// Returns what a new file is told from others by.
+    /// Returns the identity of a new file.
     mutating func drawBirth() -> UInt64 { births.next() }
 
     /// Whether a power cut can leave the disk in one state only.
@@ -92,10 +92,10 @@ struct SimulatedDisk: Sendable {
         directory.isSettled && inodes.allSatisfy(\.isSettled)
     }
 
-    /// What stays with the machine, whoever runs on it.
+    /// Returns `disk` with the settings that survive a restart.
     private func reborn(_ disk: SimulatedDisk) -> SimulatedDisk {
         var disk = disk
-        // The files of the next life are other ones than those of this one.
+        // Files created after the restart differ from all files created before it.
         var later = births
         disk.births = SeededRandom(seed: later.next() ^ disk.births.next(), "births")
         disk.quota = quota
@@ -105,7 +105,7 @@ struct SimulatedDisk: Sendable {
         return disk
     }
 
-    /// Counts a call, and decides how it goes.
+    /// Counts a call and decides its outcome.
     private mutating func begin(
         _ operation: VolumeError.Operation, _ name: String, at offset: Int = 0, count: Int = 0
     ) throws(VolumeError) -> Verdict {
@@ -131,7 +131,7 @@ struct SimulatedDisk: Sendable {
             return .crash
         }
         guard !faults.isEmpty else { return .proceed }
-        // Every fault counts the call; the first one that hits it decides.
+        // Every fault counts the call; the first that matches decides.
         var hit: Int?
         for index in faults.indices where faults[index].hits(operation, name) {
             hit = hit ?? index
@@ -146,7 +146,7 @@ struct SimulatedDisk: Sendable {
         }
     }
 
-    /// Begins a call that either does all of its work, or none and throws.
+    /// Begins an atomic read-only call: it succeeds or throws.
     mutating func beginWhole(
         _ operation: VolumeError.Operation, _ name: String
     ) throws(VolumeError) {
@@ -157,7 +157,7 @@ struct SimulatedDisk: Sendable {
         }
     }
 
-    /// Begins a change: does it, or throws; a crash may come before or after the work.
+    /// Performs a change or throws; a power cut occurs before or after the change.
     mutating func change(
         _ operation: VolumeError.Operation, _ name: String,
         _ body: (inout SimulatedDisk) throws(VolumeError) -> Void
@@ -178,7 +178,7 @@ struct SimulatedDisk: Sendable {
 // MARK: - Calls on files
 
 extension SimulatedDisk {
-    /// Reads what processes see.
+    /// Reads the bytes that processes see.
     mutating func read(
         _ inode: Int, _ name: String, into buffer: UnsafeMutableRawBufferPointer, at offset: Int
     ) throws(VolumeError) -> Int {
@@ -197,7 +197,7 @@ extension SimulatedDisk {
         return count
     }
 
-    /// Writes what processes see, and leaves it pending.
+    /// Writes the bytes that processes see; the change stays pending.
     mutating func write(
         _ inode: Int, _ name: String, _ bytes: UnsafeRawBufferPointer, at offset: Int
     ) throws(VolumeError) -> Int {
@@ -207,7 +207,7 @@ extension SimulatedDisk {
             put(inode, bytes, bytes.count, at: offset)
             return bytes.count
         case .proceed, .flipped:
-            // A full disk takes what it can, and says so either now or at the next call.
+            // A full disk writes what fits and fails either in this call or in the next.
             let count = random.below(room + 1)
             put(inode, bytes, count, at: offset)
             guard count == 0 || random.chance(1, in: 2) else { return count }
@@ -218,7 +218,7 @@ extension SimulatedDisk {
             guard count > 0 || bytes.isEmpty else { throw VolumeError(.write, name, .noSpace) }
             return count
         case .fail(let code):
-            // By definition an interrupted write has written nothing.
+            // An interrupted write (`EINTR`) has written nothing.
             if code != .interrupted { putPart(inode, bytes, room, at: offset) }
             throw VolumeError(.write, name, code)
         case .crash:
@@ -227,26 +227,26 @@ extension SimulatedDisk {
         }
     }
 
-    /// Makes the bytes of a file durable, unless the disk lies or fails.
+    /// Makes the bytes of a file durable, unless the disk ignores flushes or fails.
     mutating func synchronize(_ inode: Int, _ name: String) throws(VolumeError) {
         switch try begin(.synchronize, name) {
         case .proceed, .short, .flipped:
             if !liesAboutData { inodes[inode].synchronize() }
             counters.changes += 1
         case .fail(.interrupted):
-            // An interrupted flush has marked nothing as clean.
+            // An interrupted flush has marked no page clean.
             throw VolumeError(.synchronize, name, .interrupted)
         case .fail(let code):
             inodes[inode].loseChanges(&random)
             counters.changes += 1
             throw VolumeError(.synchronize, name, code)
         case .crash:
-            // What came through before the power went is for `afterPowerCut` to decide.
+            // `afterPowerCut` decides which bytes became durable before the power cut.
             throw VolumeError(.synchronize, name, .powerCut)
         }
     }
 
-    /// Changes the size that processes see, and leaves the change pending.
+    /// Changes the size that processes see; the change stays pending.
     mutating func truncate(_ inode: Int, _ name: String, to size: Int) throws(VolumeError) {
         try change(.truncate, name) { disk throws(VolumeError) in
             let old = disk.inodes[inode].current.size
@@ -257,7 +257,7 @@ extension SimulatedDisk {
         }
     }
 
-    /// Makes all names durable, unless the disk lies or fails.
+    /// Makes all names durable, unless the disk ignores flushes or fails.
     mutating func synchronizeNames(_ path: String) throws(VolumeError) {
         switch try begin(.synchronizeNames, path) {
         case .proceed, .short, .flipped:
@@ -268,7 +268,7 @@ extension SimulatedDisk {
         }
     }
 
-    /// Frees the memory of a file that nobody can see any more.
+    /// Frees the memory of a file that has no name and is not open.
     mutating func reclaim(_ inode: Int) {
         guard inodes[inode].openCount == 0, !directory.mentions(inode) else { return }
         inodes[inode] = SimulatedInode()
@@ -289,7 +289,7 @@ extension SimulatedDisk {
         if count > 0 { counters.changes += 1 }
     }
 
-    /// How many of `count` bytes the quota lets a file take.
+    /// Returns how many of `count` bytes fit into the quota.
     private func roomForWrite(_ inode: Int, _ count: Int, at offset: Int) -> Int {
         guard let quota else { return count }
         let used = inodes.reduce(0) { sum, inode in

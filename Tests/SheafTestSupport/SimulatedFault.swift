@@ -1,14 +1,14 @@
 package import SheafStorage
 
-/// A call that goes wrong, or all calls from one on.
+/// A failure of one call, or of all calls from one on.
 package struct SimulatedFault: Sendable {
-    /// What the call does instead of its work.
+    /// The effect of the fault on the call.
     package enum Effect: Sendable {
-        /// It throws; a write may leave a part, and a synchronization loses what it should keep.
+        /// Throws; a write may be partial, and a failed sync loses pending pages.
         case error(VolumeError.Code)
-        /// It reads or writes fewer bytes than asked, but at least one.
+        /// Reads or writes fewer bytes than requested, but at least one.
         case short
-        /// It reads what is there with one bit turned over.
+        /// Reads with one bit flipped.
         case flipped
     }
 
@@ -18,9 +18,10 @@ package struct SimulatedFault: Sendable {
     private let suffix: String?
     private var callsBefore: Int
 
-    /// A fault at the `call`th of the calls to come, counted from one, or from that one on for ever.
+    /// Creates a fault at the `call`th matching call, counted from one.
     ///
-    /// Only calls of this kind, on files whose name ends so, are counted and hit.
+    /// Only calls of kind `operation` on files with this suffix match; a sticky fault hits all
+    /// later ones.
     package init(
         _ effect: Effect, atCall call: Int = 1, of operation: VolumeError.Operation? = nil,
         onFilesEndingIn suffix: String? = nil, forEver isSticky: Bool = false
@@ -33,7 +34,7 @@ package struct SimulatedFault: Sendable {
         callsBefore = call - 1
     }
 
-    /// Counts a call, and says whether the fault hits it.
+    /// Counts a call and returns whether the fault hits it.
     mutating func hits(_ operation: VolumeError.Operation, _ name: String) -> Bool {
         guard self.operation == nil || self.operation == operation else { return false }
         if case .short = effect, operation != .read, operation != .write { return false }
@@ -47,18 +48,18 @@ package struct SimulatedFault: Sendable {
     }
 }
 
-/// How often a simulated volume was called.
+/// The numbers of calls on a simulated volume.
 package struct SimulatedCounters: Sendable {
     private var calls: [Int] = []
-    /// All calls but `close`.
+    /// The number of all calls except `close`.
     package private(set) var total = 0
-    /// The calls that change the disk, which `crashAtCall` counts.
+    /// The number of calls that change the disk, as counted by `crashAtCall`.
     package private(set) var mutating = 0
     package internal(set) var bytesWritten = 0
-    /// The calls that did change something: without one in between, the disk is as it was.
+    /// The number of calls that had an effect; while it is equal, the disk is unchanged.
     package internal(set) var changes = 0
 
-    /// How many calls of one kind there were.
+    /// Returns the number of calls of one kind.
     package subscript(operation: VolumeError.Operation) -> Int {
         calls.isEmpty ? 0 : calls[operation.ordinal]
     }
@@ -95,7 +96,7 @@ extension VolumeError.Operation {
         }
     }
 
-    /// Whether a crash at the call can leave the disk in another state than one before it.
+    /// Whether a power cut during the call can leave the disk in a new state.
     var changesDisk: Bool {
         switch self {
         case .create, .write, .synchronize, .truncate, .rename, .remove, .synchronizeNames: true
@@ -104,7 +105,7 @@ extension VolumeError.Operation {
     }
 }
 
-/// One call, as a failing test prints it.
+/// A recorded call, as failing tests print it.
 struct SimulatedCall: Sendable, CustomStringConvertible {
     let number: Int
     let operation: VolumeError.Operation
@@ -114,15 +115,15 @@ struct SimulatedCall: Sendable, CustomStringConvertible {
     var verdict: SimulatedDisk.Verdict
 
     var description: String {
-        let place = operation == .read || operation == .write ? " \(count) bytes at \(offset)" : ""
+        let range = operation == .read || operation == .write ? " \(count) bytes at \(offset)" : ""
         let end =
             switch verdict {
             case .proceed: ""
             case .short: " -> short"
-            case .flipped: " -> another bit"
+            case .flipped: " -> bit flip"
             case .fail(let code): " -> \(code)"
-            case .crash: " -> the power is cut"
+            case .crash: " -> power cut"
             }
-        return "\(number): \(operation.rawValue) \(name)\(place)\(end)"
+        return "\(number): \(operation.rawValue) \(name)\(range)\(end)"
     }
 }

@@ -9,7 +9,7 @@ final class SimulatedFile: VolumeFile {
     private let isWritable: Bool
     private let isClosed = Atomic<Bool>(false)
 
-    /// An opened file that `close` or the last reference closes.
+    /// Creates an open file, closed by `close` or by its deinitializer.
     init(name: String, inode: Int, _ access: FileAccess, of volume: SimulatedVolume) {
         self.name = name
         self.inode = inode
@@ -66,7 +66,7 @@ final class SimulatedFile: VolumeFile {
                 ).bytes
             }
         }
-        // The mapping holds the bytes for as long as it lives.
+        // The mapping retains the bytes for its lifetime.
         return FileMapping(base: bytes.base, count: length) { withExtendedLifetime(bytes) {} }
     }
 
@@ -89,12 +89,12 @@ final class SimulatedFile: VolumeFile {
     }
 }
 
-/// The lock of a simulated volume, held.
+/// A held lock of a simulated volume.
 final class SimulatedLock: VolumeLock {
     private let volume: SimulatedVolume
     private let isReleased = Atomic<Bool>(false)
 
-    /// A lock that the volume has given.
+    /// Creates a lock that `volume` has granted.
     init(of volume: SimulatedVolume) {
         self.volume = volume
     }

@@ -1,4 +1,4 @@
-/// How much of what was not synchronized a power cut leaves on the disk.
+/// Which unsynchronized changes a power cut preserves.
 enum PowerCutMode: Int {
     case nothing, everything, anything, anythingInOrder
 }
@@ -10,17 +10,17 @@ enum PowerCutMode: Int {
 ///                                              └────── power cut: any part of it ──> image
 /// ```
 struct SimulatedInode: Sendable {
-    /// A change that the disk may or may not have.
+    /// A change that may or may not be durable.
     enum Change: Sendable {
-        /// The bytes lie in `pendingBytes`, from `start`.
+        /// `count` bytes of `pendingBytes` starting at `start`.
         case write(offset: Int, start: Int, count: Int)
         case resize(to: Int)
     }
 
     private(set) var durable: SimulatedContent
-    /// What processes see; none as long as it is the same as what is durable.
+    /// The content that processes see; nil while it equals the durable content.
     private(set) var memory: SimulatedContent?
-    /// Memory that the file has outgrown, and that mappings may still show.
+    /// Memory that the file has outgrown but mappings may still show.
     private var outgrown: [SimulatedBytes] = []
     private var pending: [Change] = []
     private var pendingBytes: [UInt8] = []
@@ -28,12 +28,12 @@ struct SimulatedInode: Sendable {
     private var isDivergent = false
     var openCount = 0
     var isNamed = true
-    /// What tells the file from all others.
+    /// The identity of the file.
     var birth: UInt64
-    /// How many times the file was changed, in place of a time.
+    /// The number of changes, used instead of a modification time.
     private(set) var changeCount = 0
 
-    /// A file whose bytes are on the disk.
+    /// Creates a file with durable content.
     init(
         _ durable: SimulatedContent = SimulatedContent(), birth: UInt64 = 0, changeCount: Int = 0
     ) {
@@ -42,13 +42,13 @@ struct SimulatedInode: Sendable {
         self.changeCount = changeCount
     }
 
-    /// Whether the disk has every change.
+    /// Whether all changes are durable.
     var isSettled: Bool { pending.isEmpty }
 
-    /// What processes see.
+    /// The content that processes see.
     var current: SimulatedContent { memory ?? durable }
 
-    /// Writes to memory, and leaves the change pending.
+    /// Writes to memory; the change stays pending.
     mutating func write(_ source: UnsafeRawBufferPointer, at offset: Int) {
         guard let start = source.baseAddress, !source.isEmpty else { return }
         changeCount += 1
@@ -63,7 +63,7 @@ struct SimulatedInode: Sendable {
         pendingBytes.append(contentsOf: source)
     }
 
-    /// Changes the size in memory, and leaves the change pending.
+    /// Changes the size in memory; the change stays pending.
     mutating func resize(to size: Int) {
         let old = current.size
         changeCount += 1
@@ -76,7 +76,7 @@ struct SimulatedInode: Sendable {
         pending.append(.resize(to: size))
     }
 
-    /// Makes all pending changes durable.
+    /// Applies all pending changes to the durable content.
     mutating func synchronize() {
         guard !pending.isEmpty else { return }
         durable.reserveUniquely(requiredCapacity)
@@ -84,7 +84,7 @@ struct SimulatedInode: Sendable {
         forgetPending()
     }
 
-    /// Fails to make pending changes durable: pages are lost, clean and still visible; sizes stay.
+    /// Simulates a failed sync: some pages are lost but stay visible and clean; sizes stay pending.
     mutating func loseChanges(_ random: inout SeededRandom) {
         let losesAll = random.chance(1, in: 2)
         let capacity = requiredCapacity
@@ -98,7 +98,7 @@ struct SimulatedInode: Sendable {
                 if losesAll || random.chance(3, in: 4) {
                     isDivergent = true
                 } else {
-                    // This page came through before the disk gave up.
+                    // This page became durable before the sync failed.
                     durable.reserveUniquely(capacity)
                     apply(change, to: &durable)
                 }
@@ -108,13 +108,13 @@ struct SimulatedInode: Sendable {
         pending = sizes
     }
 
-    /// The memory that mappings of `length` bytes show, now and later.
+    /// Returns the memory shared by mappings of `length` bytes; later writes update it.
     mutating func mappedBytes(length: Int) -> SimulatedBytes {
         reserveMemory(length)
         return current.bytes
     }
 
-    /// The file as a new process finds it when the power has stayed.
+    /// Returns the file as a new process finds it after a process crash without a power cut.
     func afterProcessDeath() -> SimulatedInode {
         var copy = self
         copy.openCount = 0
@@ -125,7 +125,7 @@ struct SimulatedInode: Sendable {
         return copy
     }
 
-    /// Changes the bytes behind the back of everybody, in memory and on the disk.
+    /// Corrupts the bytes silently, in memory and on the disk.
     mutating func corrupt(_ body: (inout SimulatedContent) -> Void, capacity: Int) {
         durable.reserveUniquely(max(capacity, durable.size))
         body(&durable)
@@ -155,10 +155,10 @@ struct SimulatedInode: Sendable {
     }
 }
 
-// MARK: - What the disk has after a power cut
+// MARK: - Power cut
 
 extension SimulatedInode {
-    /// One of the states in which a power cut may leave the file.
+    /// Returns one possible state of the file after a power cut.
     func afterPowerCut(_ mode: PowerCutMode, _ random: inout SeededRandom) -> SimulatedInode {
         guard !pending.isEmpty, mode != .nothing else {
             return SimulatedInode(durable, birth: birth, changeCount: changeCount)
@@ -192,7 +192,7 @@ extension SimulatedInode {
         case 0..<5:
             image.put(bytes, at: offset)
         case 5 where end > image.size:
-            // The data arrived and the size did not: what lies past the old end is gone.
+            // The data became durable but the size did not: bytes past the old end are lost.
             image.put(
                 UnsafeRawBufferPointer(rebasing: bytes[..<max(0, image.size - offset)]), at: offset)
         case 5..<9:
@@ -227,7 +227,7 @@ extension SimulatedInode {
         }
     }
 
-    /// The size arrives without the data.
+    /// Extends the image to `end` without the data, with zeros or garbage.
     private static func extend(
         _ image: inout SimulatedContent, to end: Int, _ random: inout SeededRandom
     ) {
@@ -239,7 +239,7 @@ extension SimulatedInode {
         }
     }
 
-    /// How many bytes the pending changes can make of the durable ones.
+    /// The capacity required to apply all pending changes.
     private var requiredCapacity: Int {
         pending.reduce(durable.size) { capacity, change in
             switch change {

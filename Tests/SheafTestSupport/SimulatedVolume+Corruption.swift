@@ -1,26 +1,26 @@
 import SheafStorage
 
-/// What can happen to bytes that lie still.
+/// Damage to the bytes of a file at rest.
 package enum SimulatedCorruption: Sendable {
     case flipBit(at: Int, bit: Int)
     case overwrite(at: Int, with: [UInt8])
     case zero(at: Int, count: Int)
-    /// The blocks with these numbers change places.
+    /// Swaps the blocks with these numbers.
     case swapBlocks(Int, Int, size: Int)
     case truncate(to: Int)
     case append([UInt8])
-    /// The block `number` becomes the block `source` of another file, or of the same.
+    /// Replaces block `to` by block `source` of a file, possibly the same file.
     case copyBlock(source: Int, of: String, to: Int, size: Int)
-    /// The file goes, name and bytes.
+    /// Deletes the file, name and bytes.
     case delete
 }
 
 extension SimulatedVolume {
-    /// Damages a file in memory and on the disk; what lies outside of the file stays untouched.
+    /// Damages a file in memory and on the disk, without changing its other bytes.
     package func corrupt(_ name: String, _ corruption: SimulatedCorruption) {
         inspect { disk in
             guard let inode = disk.directory.inode(name) else {
-                preconditionFailure("Only what exists can be damaged, and \(name) does not.")
+                preconditionFailure("No such file to damage: \(name)")
             }
             switch corruption {
             case .delete:
@@ -51,7 +51,7 @@ extension SimulatedVolume {
                     }, capacity: 0)
             case .copyBlock(let source, let sourceName, let target, let size):
                 guard let other = disk.directory.inode(sourceName) else {
-                    preconditionFailure("A block comes from a file that exists.")
+                    preconditionFailure("No such file to copy from: \(sourceName)")
                 }
                 let block = disk.inodes[other].current.block(source, size: size)
                 disk.inodes[inode].corrupt(
@@ -74,7 +74,7 @@ extension SimulatedContent {
         bytes.base.load(fromByteOffset: offset, as: UInt8.self)
     }
 
-    /// The bytes of a block, fewer where the content ends.
+    /// Returns the bytes of a block, clamped to the size of the content.
     fileprivate func block(_ number: Int, size blockSize: Int) -> [UInt8] {
         let start = min(number * blockSize, size)
         let end = min(start + blockSize, size)

@@ -1,7 +1,7 @@
 package import SheafStorage
 
 extension SimulatedVolume {
-    /// What processes see in each file.
+    /// Returns the contents of all files as processes see them.
     package func snapshotFiles() -> [String: [UInt8]] {
         inspect { disk in
             var files: [String: [UInt8]] = [:]
@@ -12,7 +12,7 @@ extension SimulatedVolume {
         }
     }
 
-    /// Writes all files into a directory of the operating system, for tools to look at.
+    /// Writes all files into a directory of the operating system, for external tools.
     package func export(to path: String) throws(VolumeError) {
         let target = try PosixVolume(path: path, creatingDirectory: true)
         for (name, bytes) in snapshotFiles() {
@@ -30,7 +30,7 @@ extension SimulatedVolume {
         }
     }
 
-    /// A volume that has the files of a directory of the operating system on its disk.
+    /// Creates a volume with durable copies of the files of a directory.
     package convenience init(
         importing path: String, seed: UInt64 = 0, limit: Int = 1 << 30
     ) throws(VolumeError) {

@@ -1,17 +1,16 @@
 package import SheafStorage
 import Synchronization
 
-/// A volume in memory that can lose its power, fail, fill up and lie, all from a seed.
+/// An in-memory volume that simulates power cuts, faults, quotas and ignored flushes from a seed.
 ///
-/// It keeps apart what processes see and what the disk has: `powerCut` draws one of the states
-/// in which the disk may be when the power comes back. Every call is decided by the seed and the
-/// calls before it, so the same calls on the same seed end the same.
+/// It distinguishes what processes see from what is durable: `powerCut` draws one possible state of
+/// the disk. The seed and the preceding calls determine the outcome of every call.
 package final class SimulatedVolume: Volume {
     package let path = "simulation"
     package let identity: UInt64
     private let disk: Mutex<SimulatedDisk>
 
-    /// An empty volume, or one that has these files on its disk.
+    /// Creates a volume with these files durable.
     package init(seed: UInt64 = 0, files: [String: [UInt8]] = [:]) {
         identity = seed | 1
         let names = files.keys.sorted()
@@ -27,35 +26,35 @@ package final class SimulatedVolume: Volume {
         self.identity = identity
     }
 
-    /// One possible state of the disk after the power comes back, as a volume of its own.
+    /// Returns a new volume with one possible state of the disk after a power cut.
     ///
-    /// A quarter of all seeds keeps nothing that was not synchronized, and a quarter everything.
+    /// A quarter of the seeds keep no unsynchronized change, another quarter keep all.
     package func powerCut(seed: UInt64) -> SimulatedVolume {
         SimulatedVolume(disk.withLock { $0.afterPowerCut(seed: seed) }, identity: identity)
     }
 
-    /// The volume as the next process finds it when this one dies and the power stays.
+    /// Returns the volume as the next process finds it after a process crash.
     ///
-    /// What was not synchronized is still visible, and still in danger.
+    /// Unsynchronized changes are visible, but a later power cut may still lose them.
     package func processDeath(seed: UInt64 = 0) -> SimulatedVolume {
         SimulatedVolume(disk.withLock { $0.afterProcessDeath(seed: seed) }, identity: identity)
     }
 
-    /// The same files in another directory.
+    /// Returns a copy of the files in another directory.
     package func copy(identity: UInt64) -> SimulatedVolume {
         SimulatedVolume(
             disk.withLock { $0.afterProcessDeath(seed: identity).withNewFiles(identity) },
             identity: identity)
     }
 
-    /// The files of this volume, taken out of an archive into the directory in which they lay.
+    /// Returns the volume after its files are restored from an archive into the same directory.
     package func restored(seed: UInt64) -> SimulatedVolume {
         SimulatedVolume(
             disk.withLock { $0.afterProcessDeath(seed: seed).withNewFiles(seed) },
             identity: identity)
     }
 
-    /// The volume as a snapshot of the file system brings it back, which nothing tells from before.
+    /// Returns the volume after a file system snapshot restore, which keeps all identities.
     package func rolledBack(seed: UInt64) -> SimulatedVolume {
         processDeath(seed: seed)
     }
@@ -105,14 +104,14 @@ package final class SimulatedVolume: Volume {
         try withDisk { disk throws(VolumeError) in try disk.identity(of: name) }
     }
 
-    /// Runs one call on the state of the disk.
+    /// Performs one call on the state of the disk.
     func withDisk<Result: Sendable>(
         _ body: (inout SimulatedDisk) throws(VolumeError) -> Result
     ) throws(VolumeError) -> Result {
         try disk.withLock { disk throws(VolumeError) in try body(&disk) }
     }
 
-    /// Looks at or changes the state of the disk.
+    /// Reads or changes the state of the disk without counting a call.
     func inspect<Result: Sendable>(_ body: (inout SimulatedDisk) -> Result) -> Result {
         disk.withLock { body(&$0) }
     }

@@ -1,8 +1,8 @@
 package import SheafStorage
 
-/// Small stores with everything in them that a store can have.
+/// Small stores that exercise every structure of the format.
 package enum SmallStore {
-    /// What a store holds after all: the model that it is compared with.
+    /// Expected content of a store.
     package struct Content {
         package init() {}
 
@@ -10,7 +10,7 @@ package enum SmallStore {
         package var lastCommit: CommitID = 0
     }
 
-    /// Options under which a few commits fill a segment and a few segments can be folded.
+    /// Returns options with which a few commits fill a segment.
     package static func options(seed: UInt64) -> LogStoreOptions {
         var options = LogStoreOptions()
         options.segmentLength = 704
@@ -22,7 +22,7 @@ package enum SmallStore {
         return options
     }
 
-    /// A store of several segments, a base file and a checkpoint, closed.
+    /// Creates a closed store with several segments, a base file and a checkpoint.
     package static func small(seed: UInt64) throws -> (files: [String: [UInt8]], content: Content) {
         let volume = SimulatedVolume(seed: seed)
         let engine = try StoreEngine(opening: volume, options: options(seed: seed))
@@ -36,7 +36,7 @@ package enum SmallStore {
         return (volume.snapshotFiles(), content)
     }
 
-    /// One commit of a put or two, and now and then a removal or an extension.
+    /// Commits one or two puts, sometimes with a removal or a delta record.
     package static func commit(
         _ number: Int, to engine: StoreEngine, _ content: inout Content
     ) throws {
@@ -54,17 +54,16 @@ package enum SmallStore {
             try batch.put(Array("other\(number)".utf8), Array("o\(number)".utf8))
             content.payloads["other\(number)"] = "o\(number)"
         }
-        let extended = "key\((number + 4) % 7)"
-        if number % 5 < 2, let before = content.payloads[extended] {
-            try batch.extend(Array(extended.utf8), Array("+\(number)".utf8))
-            content.payloads[extended] = before + "+\(number)"
+        let deltaKey = "key\((number + 4) % 7)"
+        if number % 5 < 2, let before = content.payloads[deltaKey] {
+            try batch.extend(Array(deltaKey.utf8), Array("+\(number)".utf8))
+            content.payloads[deltaKey] = before + "+\(number)"
         }
         content.lastCommit = try engine.append(batch)
         try engine.flush()
     }
 
-    /// What an opening of these files finds, or the error that refuses it; where a key stands on
-    /// several payloads, they are joined.
+    /// Opens a store and returns the payload of each key, with delta records appended.
     package static func payloads(in volume: any Volume) throws -> [String: String] {
         let engine = try StoreEngine(opening: volume)
         defer { try? engine.close() }

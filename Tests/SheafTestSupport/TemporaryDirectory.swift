@@ -6,24 +6,24 @@
     import Darwin
 #endif
 
-/// A new directory of the operating system, which goes with its last reference.
+/// A temporary directory, removed with its last reference.
 package final class TemporaryDirectory: Sendable {
     package let path: String
 
-    /// Makes an empty directory.
+    /// Creates an empty directory.
     package init() {
         var template = Array("/tmp/sheaf-test-XXXXXX".utf8CString)
-        guard let made = mkdtemp(&template) else {
-            preconditionFailure("Tests can make directories in /tmp.")
+        guard let created = mkdtemp(&template) else {
+            preconditionFailure("Failed to create a directory in /tmp.")
         }
-        path = String(cString: made)
+        path = String(cString: created)
     }
 
     deinit {
         Self.removeAll(path)
     }
 
-    /// The path of something in the directory.
+    /// Returns the path of an entry of the directory.
     package func path(_ name: String) -> String {
         path + "/" + name
     }
@@ -40,7 +40,7 @@ package final class TemporaryDirectory: Sendable {
             for name in names where name != "." && name != ".." {
                 let child = path + "/" + name
                 var status = stat()
-                // A symbolic link is removed and never followed: it may lead anywhere.
+                // Symbolic links are removed, never followed.
                 let isDirectory =
                     lstat(child, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
                 if isDirectory { removeAll(child) } else { _ = unlink(child) }

@@ -6,9 +6,9 @@
     import Glibc
 #endif
 
-/// How long a thread has been at work: what others do at the same time does not count.
+/// CPU time of the calling thread, which other threads do not affect.
 package enum ThreadTime {
-    /// What the processor has spent on this thread.
+    /// Returns the CPU time of the calling thread in microseconds.
     package static func microseconds() -> UInt64 {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)

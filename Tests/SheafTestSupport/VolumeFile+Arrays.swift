@@ -1,7 +1,7 @@
 package import SheafStorage
 
 extension VolumeFile {
-    /// Writes all of an array.
+    /// Writes a complete array.
     package func writeFully(_ array: [UInt8], at offset: Int) throws(VolumeError) {
         var failure: VolumeError?
         array.withUnsafeBytes { bytes in
@@ -31,14 +31,14 @@ extension VolumeFile {
 }
 
 extension Volume {
-    /// Makes a file of these bytes, and leaves it unsynchronized.
+    /// Creates a file with these bytes, without synchronizing it.
     package func write(_ array: [UInt8], to name: String) throws(VolumeError) {
         let file = try open(name, .create)
         defer { file.close() }
         try file.writeFully(array, at: 0)
     }
 
-    /// The bytes of a file.
+    /// Returns the bytes of a file.
     package func contents(of name: String) throws(VolumeError) -> [UInt8] {
         let file = try open(name, .read)
         defer { file.close() }
@@ -47,7 +47,7 @@ extension Volume {
 }
 
 extension FileMapping {
-    /// A copy of the first `count` bytes, or of all, as they are now.
+    /// Returns a copy of the first `count` bytes, by default of all.
     package func array(_ count: Int? = nil) -> [UInt8] {
         withExtendedLifetime(self) { Array(bytes.prefix(count ?? self.count)) }
     }

@@ -3,7 +3,7 @@ import SheafDocument
 import SheafQuery
 import Testing
 
-/// What ADVISE suggests.
+/// The indexes that ADVISE suggests.
 @Suite struct AdviceTests {
     private let store: CarStore
 
@@ -12,7 +12,7 @@ import Testing
         try store.fill(40)
     }
 
-    /// The statements that the one row of ADVISE suggests.
+    /// Returns the statements in the only row that ADVISE returns.
     private func advice(_ text: String) throws -> [String] {
         let rows = try store.rows("ADVISE " + text)
         guard rows.count == 1, case .object(let row) = rows[0],
@@ -33,7 +33,7 @@ import Testing
         #expect(found == advice.map { "CREATE INDEX " + $0 }, "\(text)", sourceLocation: location)
     }
 
-    @Test func `values come first, then a range or the order`() throws {
+    @Test func `a suggested index has equality fields first, then a range or the order`() throws {
         try expect(
             "SELECT * FROM cars WHERE mileage > 5 AND color = 'blue'",
             "cars_color_mileage ON cars (color, mileage)")
@@ -53,7 +53,7 @@ import Testing
             "SELECT * FROM cars WHERE color = 'blue' ORDER BY _id", "cars_color ON cars (color)")
     }
 
-    @Test func `nothing is suggested that would help nobody`() throws {
+    @Test func `no index is suggested where none would help`() throws {
         try expect("SELECT * FROM cars WHERE _id = 'c01' AND color = 'blue'")
         try expect("SELECT * FROM cars WHERE lower(color) = 'blue'")
         try expect("SELECT * FROM cars WHERE color != 'blue'")
@@ -70,26 +70,26 @@ import Testing
             "SELECT * FROM cars WHERE color = 'blue'", "cars_color ON cars (color)")
     }
 
-    @Test func `branches of OR have an index each`() throws {
+    @Test func `each branch of OR gets an index`() throws {
         try expect(
             "SELECT * FROM cars WHERE color = 'red' OR mileage < 5 OR _id = 'c01'",
             "cars_color ON cars (color)", "cars_mileage ON cars (mileage)")
     }
 
-    @Test func `joins are found by what they compare`() throws {
+    @Test func `an index is suggested on the fields that a join compares`() throws {
         try expect(
             "SELECT * FROM owners AS o JOIN cars AS c ON c.owner = o._id WHERE o.city = 'A'",
             "owners_city ON owners (city)", "cars_owner ON cars (owner)")
         try expect("SELECT * FROM cars AS c JOIN owners AS o ON o._id = c.owner")
     }
 
-    @Test func `groups are made of what an index has`() throws {
+    @Test func `an index that covers a grouping is suggested`() throws {
         try expect(
             "SELECT color, SUM(mileage) FROM cars WHERE year = 2001 GROUP BY color",
             "cars_year_color_mileage ON cars (year, color, mileage)")
     }
 
-    @Test func `statements that write find their documents, too`() throws {
+    @Test func `an index is suggested for a statement that writes`() throws {
         try expect(
             "UPDATE cars SET seen = true WHERE year = 2003", "cars_year ON cars (year)")
         try expect(
@@ -98,7 +98,7 @@ import Testing
             "INSERT INTO old SELECT * FROM cars WHERE year = 1999", "cars_year ON cars (year)")
     }
 
-    @Test func `a name that is taken gets a number`() throws {
+    @Test func `a suggested name that is in use gets a number`() throws {
         try store.execute("CREATE INDEX cars_color ON cars (owner)")
         try store.flush()
         try expect(
@@ -113,7 +113,7 @@ import Testing
         "SELECT * FROM owners AS o JOIN cars AS c ON c.owner = o._id",
         "SELECT * FROM cars ORDER BY mileage DESC LIMIT 2",
     ])
-    func `what was provisioned is used, and not suggested again`(_ text: String) throws {
+    func `a provisioned index is used and not suggested again`(_ text: String) throws {
         let advice = try store.rows("ADVISE AND PROVISION " + text)
         #expect(!advice.isEmpty)
         try store.flush()

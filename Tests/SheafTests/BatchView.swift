@@ -1,10 +1,10 @@
-/// A view of a list that takes changes together, with the meaning that they have in UIKit.
+/// A view of a list that applies batches of changes with the semantics of UIKit.
 ///
-/// Deletions and the starts of moves are indexes before, insertions and the ends of moves indexes
-/// after. What is reloaded is told by its index after, too.
+/// Deletions and sources of moves are indexes before the batch. Insertions, destinations of moves
+/// and reloads are indexes after it.
 final class BatchView<Cell> {
     private(set) var cells: [Cell]
-    /// How many cells were made from the data since the view is there.
+    /// Number of cells that were created from the data.
     private(set) var madeCount = 0
     private var deletions: [Int] = []
     private var insertions: [Int] = []
@@ -23,7 +23,7 @@ final class BatchView<Cell> {
 
     func moveItem(at from: Int, to: Int) { moves.append((from, to)) }
 
-    /// Makes all changes that `changes` asks for at once, and takes new cells from `data`.
+    /// Applies the changes that `changes` requests as one batch, with new cells from `data`.
     func performBatchUpdates(showing data: [Cell], _ changes: () -> Void) {
         (deletions, insertions, reloads, moves) = ([], [], [], [])
         changes()
@@ -34,7 +34,7 @@ final class BatchView<Cell> {
             cells.insert(cell, at: index)
         }
         for index in reloads { cells[index] = make(index, data) }
-        precondition(cells.count == data.count, "A view shows as many items as there are.")
+        precondition(cells.count == data.count, "The view must show all items of the data.")
     }
 
     private func make(_ index: Int, _ data: [Cell]) -> Cell {

@@ -2,7 +2,7 @@ import Sheaf
 import Testing
 
 struct DifferTests {
-    @Test func `only what a row says is a change of it`() async throws {
+    @Test func `a row counts as updated only if its contents changed`() async throws {
         let store = try await Store.inMemory()
         let differ = Differ()
         func diff() async throws -> Diff {
@@ -15,7 +15,7 @@ struct DifferTests {
             """)
         #expect(try await diff().insertions == [0, 1, 2])
         #expect(try await diff().isEmpty)
-        // Written again, and the same.
+        // A write that does not change the contents.
         try await store.execute("UPDATE t SET n = 2 WHERE _id = 'b'")
         #expect(try await diff().isEmpty)
         try await store.execute("UPDATE t SET n = 2.0 WHERE _id = 'b'")
@@ -29,7 +29,7 @@ struct DifferTests {
         try await store.close()
     }
 
-    @Test func `a row is the same in a transaction and outside of it`() async throws {
+    @Test func `a row has the same identity inside and outside a transaction`() async throws {
         let store = try await Store.inMemory()
         let differ = Differ()
         try await store.transaction { transaction in
@@ -46,7 +46,7 @@ struct DifferTests {
         try await store.close()
     }
 
-    @Test func `rows of two stores are told apart`() async throws {
+    @Test func `rows of different stores are not equal by version alone`() async throws {
         let differ = Differ()
         for (number, color) in ["red", "blue"].enumerated() {
             let store = try await Store.inMemory()

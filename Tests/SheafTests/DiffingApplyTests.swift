@@ -1,9 +1,9 @@
 import Sheaf
 import Testing
 
-/// Diffs that are applied to arrays and shown in views.
+/// Diffs applied to arrays and views.
 struct DiffingApplyTests {
-    @Test func `only what is new is asked for`() {
+    @Test func `new elements are created for insertions and updates only`() {
         let diff = Diff(
             insertions: [2], deletions: [1], updates: [0, 1], moves: [Diff.Move(from: 3, to: 0)])
         var asked: [Int] = []
@@ -16,14 +16,14 @@ struct DiffingApplyTests {
         #expect(asked == [0, 1, 2])
     }
 
-    @Test func `elements that stay are those that were there`() {
+    @Test func `elements without changes are kept`() {
         let diff = Diff(insertions: [0], updates: [2], moves: [Diff.Move(from: 2, to: 1)])
         var letters = ["a", "b", "c"]
         letters.apply(diff, from: ["W", "X", "Y", "Z"][...])
         #expect(letters == ["W", "c", "Y", "b"])
     }
 
-    @Test func `an array whose new elements cannot be made is what it was`() {
+    @Test func `an array stays unchanged if a new element cannot be created`() {
         struct Unmade: Error {}
         var letters = ["a", "b"]
         #expect(throws: Unmade.self) {
@@ -43,7 +43,7 @@ struct DiffingApplyTests {
     }
 
     @Test func `a collection view follows a list of cars`() {
-        // The data source, and the view that shows it.
+        // The data source and its view.
         var cars = ["Golf, blue", "Polo, red", "Fiesta, blue", "Clio, white"]
         let collectionView = BatchView(cars)
         var differ = DiffState()
@@ -54,7 +54,7 @@ struct DiffingApplyTests {
         }
         _ = difference([1, 2, 3, 4])
 
-        // The Polo is sold, the Golf painted, the Clio comes first, and a Corsa is new.
+        // The Polo is deleted, the Golf updated, the Clio moved to the front, and a Corsa inserted.
         cars = ["Clio, white", "Golf, green", "Corsa, black", "Fiesta, blue"]
         let diff = difference([4, 1, 5, 3])
 

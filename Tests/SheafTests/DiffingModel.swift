@@ -2,23 +2,23 @@ import Sheaf
 import SheafTestSupport
 import Testing
 
-/// An item of a list as a differ sees it.
+/// The input of a differ for one item of a list.
 struct DiffingRow: Equatable, Sendable {
     var version: UInt64
     var id: UInt64
     var content: UInt64
 
-    /// What can be seen of it.
+    /// The visible text of the item.
     var label: String { "\(id)=\(content)" }
 }
 
-/// What a diff must say, found in the dullest way: by looking through all of the other list.
+/// The expected diff of two lists, computed by linear searches.
 struct DiffingModel {
     let old: [DiffingRow]
     let new: [DiffingRow]
-    /// Where each new row was before.
+    /// The old index of each new row, nil for insertions.
     private(set) var sources: [Int?]
-    /// Rows whose version was not there before.
+    /// Indexes of new rows whose version is not in the old list.
     private(set) var unknown: [Int] = []
 
     init(_ old: [DiffingRow], _ new: [DiffingRow]) {
@@ -52,7 +52,7 @@ struct DiffingModel {
         }
     }
 
-    /// How many moves are enough.
+    /// The minimum number of moves.
     var fewestMoves: Int {
         let kept = sources.compactMap(\.self)
         return kept.count - Self.longestRising(kept)
@@ -70,7 +70,7 @@ struct DiffingModel {
         return lengths.max() ?? 0
     }
 
-    /// Holds a diff to all that it promises.
+    /// Checks all guarantees of a diff.
     func check(_ diff: Diff, _ comment: Comment) {
         #expect(diff.insertions == insertions, comment)
         #expect(diff.deletions == deletions, comment)
@@ -84,7 +84,7 @@ struct DiffingModel {
         Self.checkApplying(diff, old, new, comment)
     }
 
-    /// Applies a diff to what can be seen of a list, as an array and as a view would.
+    /// Applies a diff to the labels of a list, as an array and as a view.
     static func checkApplying(
         _ diff: Diff, _ old: [DiffingRow], _ new: [DiffingRow], _ comment: Comment
     ) {
@@ -101,22 +101,22 @@ struct DiffingModel {
             for move in diff.moves { view.moveItem(at: move.from, to: move.to) }
         }
         #expect(view.cells == after, comment)
-        // Nothing is made anew but what must be.
+        // Only inserted and updated cells are created.
         #expect(view.madeCount == diff.insertions.count + diff.updates.count, comment)
     }
 }
 
-/// A list that changes at random.
+/// A list with random changes.
 struct RandomRows {
     private var random: SeededRandom
     private var lastVersion: UInt64 = 0
     private let idCount: Int
-    /// Of twelve rows so many are in no log.
+    /// The number of rows out of twelve that have no version.
     private let unversioned: Int
     private let maximumCount: Int
     private(set) var rows: [DiffingRow] = []
 
-    /// With few ids, most are there several times.
+    /// Creates a list; with few ids, most ids occur in several rows.
     init(seed: UInt64, idCount: Int, unversioned: Int, count: Int) {
         random = SeededRandom(seed: seed, "diffing")
         self.idCount = idCount
@@ -142,7 +142,7 @@ struct RandomRows {
         return start..<min(rows.count, start + random.below(length + 1))
     }
 
-    /// Does some things to the list, most of them small.
+    /// Applies random changes to the list, most of them short.
     mutating func change() {
         let longest = random.chance(1, in: 4) ? rows.count + 4 : 4
         for _ in 0...random.below(6) { changeOnce(upTo: longest) }
@@ -163,7 +163,7 @@ struct RandomRows {
         case 5: rows[range].shuffle(using: &random)
         case 6: rows[range].reverse()
         case 7:
-            // Written again, half of them with what they said before.
+            // New versions, half of them with unchanged contents.
             for index in range {
                 rows[index].version = makeVersion()
                 if random.chance(1, in: 2) { rows[index].content = UInt64(random.below(3)) }

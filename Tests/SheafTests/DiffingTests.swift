@@ -2,11 +2,11 @@ import Sheaf
 import SheafTestSupport
 import Testing
 
-/// Diffs of lists against a model that looks through everything.
+/// Diffs of lists, compared with a model based on linear searches.
 struct DiffingTests {
     private let firstSeed: UInt64 = 21_000
 
-    /// A differ, and what it was asked for last.
+    /// A differ, its last list, and the indexes whose contents it requested.
     private struct Differ {
         var state = DiffState()
         var rows: [DiffingRow] = []
@@ -32,7 +32,7 @@ struct DiffingTests {
         }
     }
 
-    /// Rows that are in a log, with one letter each for their ids.
+    /// Returns one row per letter, with the letter as its id.
     private func rows(_ ids: String, version: UInt64 = 0, content: UInt64 = 0) -> [DiffingRow] {
         ids.utf8.enumerated().map {
             DiffingRow(
@@ -53,32 +53,32 @@ struct DiffingTests {
         }
     }
 
-    @Test func `a diff of lists that change at random is what a model says`() {
+    @Test func `diffs of random lists match the model`() {
         for seed in firstSeed..<firstSeed + 8 {
             life(seed, idCount: 100_000, unversioned: 1, count: 30, steps: 150)
         }
     }
 
-    @Test func `items whose ids are there several times are matched in their order`() {
+    @Test func `items with equal ids are matched in their order`() {
         for (offset, idCount) in [1, 2, 3, 5, 8, 13].enumerated() {
             let seed = firstSeed + 100 + UInt64(offset)
             life(seed, idCount: idCount, unversioned: 6, count: 12, steps: 200)
         }
     }
 
-    @Test func `items without any version are matched by their ids alone`() {
+    @Test func `items without versions are matched by id`() {
         for seed in firstSeed + 200..<firstSeed + 204 {
             life(seed, idCount: 40, unversioned: 12, count: 25, steps: 150)
         }
     }
 
-    @Test func `long lists are compared as short ones are`() {
+    @Test func `diffs of long lists match the model`() {
         for seed in firstSeed + 300..<firstSeed + 304 {
             life(seed, idCount: 100_000, unversioned: 0, count: 400, steps: 10)
         }
     }
 
-    @Test func `all orders of five items come out of all others with the fewest moves`() {
+    @Test func `each permutation of five items is reached with the fewest moves`() {
         let orders = permutations(Array("abcde"))
         for (offset, order) in orders.enumerated() {
             var differ = Differ()
@@ -96,7 +96,7 @@ struct DiffingTests {
         }
     }
 
-    @Test func `shuffles and reversals of long lists are whole`() {
+    @Test func `diffs of shuffled and reversed long lists match the model`() {
         for seed in firstSeed + 400..<firstSeed + 404 {
             var random = SeededRandom(seed: seed, "shuffles")
             var list = (1...300).map {
@@ -114,12 +114,12 @@ struct DiffingTests {
         }
     }
 
-    @Test func `one document in several rows is the same in each of them`() {
+    @Test func `a document that occurs in several rows produces an applicable diff`() {
         for seed in firstSeed + 500..<firstSeed + 520 {
             var random = SeededRandom(seed: seed, "repeated")
             var differ = Differ()
             for step in 0..<40 {
-                // What a version names never changes, but its rows come and go.
+                // The contents of a version never change; the number of its rows does.
                 let new = (0..<random.below(24)).map { _ in
                     let version = UInt64(1 + random.below(6))
                     return DiffingRow(version: version, id: version / 2, content: version % 2)
@@ -131,7 +131,7 @@ struct DiffingTests {
         }
     }
 
-    @Test func `what has its version of before is not asked for`() {
+    @Test func `the contents of a row with a known version are not requested`() {
         var differ = Differ()
         #expect(differ.diff(rows("abcdef", version: 10)).insertions == Array(0..<6))
         #expect(differ.asked == Array(0..<6))
@@ -142,7 +142,7 @@ struct DiffingTests {
         #expect(differ.asked.isEmpty)
     }
 
-    @Test func `a document that was written as it was has not changed`() {
+    @Test func `a document that was written with equal contents has not changed`() {
         var differ = Differ()
         _ = differ.diff(rows("abc", version: 10))
         #expect(differ.diff(rows("abc", version: 20)).isEmpty)
@@ -158,7 +158,7 @@ struct DiffingTests {
         #expect(differ.diff(moved) == Diff(updates: [0], moves: [Diff.Move(from: 3, to: 0)]))
     }
 
-    @Test func `an item that only makes room has not moved`() {
+    @Test func `an item shifted by insertions and deletions has not moved`() {
         var differ = Differ()
         _ = differ.diff(rows("abcd", version: 10))
         var list = rows("abcd", version: 10)
@@ -167,7 +167,7 @@ struct DiffingTests {
         #expect(differ.diff(list) == Diff(insertions: [0, 1], deletions: [0]))
     }
 
-    @Test func `one id very many times is no work for very long`() {
+    @Test func `a list with one id in many rows is diffed in linear time`() {
         let count = 50_000
         let halves = { (first: UInt64, second: UInt64) in
             (0..<count).map {
@@ -179,15 +179,15 @@ struct DiffingTests {
         let diff = differ.diff(halves(2, 1))
         #expect(diff.moves.count == count / 2)
         #expect(diff.insertions.isEmpty && diff.deletions.isEmpty && diff.updates.isEmpty)
-        // Nothing of the list before is left where nothing fits together.
+        // All old rows are deleted if no id matches.
         #expect(differ.diff(halves(3, 4)).deletions.count == count)
     }
 
-    @Test func `an item takes twenty-four bytes`() {
+    @Test func `an item occupies 24 bytes`() {
         var differ = Differ()
         let count = 100_000
         _ = differ.diff((1...count).map { DiffingRow(version: UInt64($0), id: 7, content: 7) })
-        // Memory is handed out in whole pages.
+        // The allocator returns complete pages.
         #expect(differ.state.byteCount <= count * 24 + 4_096)
         #expect(differ.state.byteCount >= count * 24)
     }

@@ -7,17 +7,17 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Stores of documents that lose their power at every call that changes the disk.
+/// Document stores under a power cut at any call that changes the disk.
 @Suite struct DocumentCrashTests {
     private let firstSeed: UInt64 = 11_000
 
-    /// One life, which the seed decides but for its end.
+    /// A workload determined by a seed, with an optional power cut.
     private final class Life {
         let volume: SimulatedVolume
         private let seed: UInt64
         private(set) var store: StoreEngine?
         private(set) var engine: DocumentEngine?
-        /// The last commit that was reported as durable, and the last that was begun.
+        /// The last commit that was reported as durable, and the last one that was begun.
         private(set) var durable: CommitID = 0
         private(set) var begun: CommitID = 0
 
@@ -37,7 +37,7 @@ import Testing
             return options
         }
 
-        /// Lives on until the disk does not.
+        /// Runs the workload; throws when the power is cut.
         func run(steps: Int) throws {
             let clock = FakeClock()
             let store = try StoreEngine(opening: volume, options: Self.options(seed, clock))
@@ -82,14 +82,15 @@ import Testing
             return DocumentChange(name.collection, name.id, action)
         }
 
-        /// A document that is large enough for deltas.
+        /// A document that is large enough for delta records.
         private static let large = Object([
             ("a", .object(Object((0..<60).map { ("key\($0)", .string("value \($0) of many")) })))
         ])
     }
 
-    /// The bytes of all documents as they were after a commit, in the form that they have without
-    /// numbers for names: which names have numbers when a chain is read depends on when that is.
+    /// Returns the bytes of all documents as of a commit, with all names spelled.
+    ///
+    /// Name numbers are removed because they depend on the time at which a chain is read.
     private func documents(
         _ engine: DocumentEngine, asOf commit: CommitID
     ) throws -> [[UInt8]: [UInt8]] {
@@ -106,7 +107,7 @@ import Testing
         return documents
     }
 
-    @Test func `what survives a power cut is what was written, byte by byte`() throws {
+    @Test func `a power cut leaves the exact documents of a commit`() throws {
         var images = 0
         for seed in firstSeed..<firstSeed + 6 {
             let whole = Life(seed: seed, crashAtCall: nil)
@@ -147,7 +148,7 @@ import Testing
         #expect(commit >= life.durable && commit <= life.begun + 1, comment)
         #expect(try documents(engine, asOf: commit) == expected[commit], comment)
         try checkCount(engine, try #require(expected[commit], comment), comment)
-        // The clock was set back meanwhile; times go on all the same.
+        // Stamps increase even though the clock was set back.
         let latest = try expected[commit]?.values.map { bytes in
             try bytes.withUnsafeBytes { try EncodedDocument($0).vector().latest }
         }.max()
@@ -162,7 +163,7 @@ import Testing
         try checkCount(engine, try documents(engine, asOf: commit + 1), comment)
     }
 
-    /// Compares what is counted by keys alone with the documents that exist.
+    /// Compares the count computed from keys with the number of existing documents.
     private func checkCount(
         _ engine: DocumentEngine, _ documents: [[UInt8]: [UInt8]], _ comment: Comment
     ) throws {
@@ -174,7 +175,7 @@ import Testing
             let existing = try documents.filter { key, bytes in
                 try keys.contains(key) && bytes.withUnsafeBytes { try EncodedDocument($0).exists() }
             }
-            // What the test itself has written is not among the names.
+            // The document that `check` inserts is not in `documents`.
             let others = try snapshot.document(
                 StoreKey.document(collection: UInt16(number), id: DocumentID.key(of: "after")).bytes
             )

@@ -5,7 +5,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// The engine of documents, change by change.
+/// Commits of the document engine.
 @Suite struct DocumentEngineTests {
     private let clock = FakeClock()
     private let store: StoreEngine
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `changes see those before them, durable or not, in one commit or several`() throws {
+    @Test func `a change sees all earlier changes, durable or not`() throws {
         try commit(insert("a", ["x": 1]))
         try commit(DocumentChange("cars", "a", .edit([.set(path: ["y"], to: 2)])))
         try commit(
@@ -50,7 +50,7 @@ import Testing
         #expect(store.snapshot().commit == 3)
     }
 
-    @Test func `a document that is deleted or evicted can come back in the same commit`() throws {
+    @Test func `a deleted or evicted document can be inserted again in the same commit`() throws {
         try commit(insert("a", ["x": 1, "z": 1]), insert("b", ["x": 1, "z": 1]))
         try commit(
             DocumentChange("cars", "a", .delete), insert("a", ["y": 2]),
@@ -64,7 +64,7 @@ import Testing
         #expect(try value("b") == nil)
     }
 
-    @Test func `a commit in which something fails leaves nothing behind`() throws {
+    @Test func `a commit with a failing change changes nothing`() throws {
         try commit(insert("a", ["x": 1]))
         #expect(throws: EngineError.exists(collection: "cars", id: "a")) {
             try commit(insert("b", ["x": 1]), insert("a", ["x": 2]))
@@ -75,7 +75,7 @@ import Testing
         #expect(try value("c") == ["x": 1])
     }
 
-    @Test func `conflicts of insertions end as asked for`() throws {
+    @Test func `an insertion conflict is resolved as requested`() throws {
         try commit(insert("a", ["x": 1, "y": 1]))
         let nothing = try commit(insert("a", ["x": 2], onConflict: .doNothing))
         #expect(!nothing.outcomes[0].isChanged && nothing.commit == 1)
@@ -92,7 +92,7 @@ import Testing
         #expect(try value("s") == ["x": 9])
     }
 
-    @Test func `what cannot be is refused, and says why`() throws {
+    @Test func `an invalid change is refused with its reason`() throws {
         try commit(insert("a", ["x": 1]))
         for (id, refusal) in [
             (1.5, DocumentID.Refusal.float), (.null, .null), ([1, [2.0]], .float),
@@ -119,20 +119,20 @@ import Testing
         let large = Value.bytes([UInt8](repeating: 0, count: EncodedDocument.maximumLength))
         do {
             try commit(insert("c", ["x": large]))
-            Issue.record("a document has a limit")
+            Issue.record("A document beyond the length limit was accepted.")
         } catch EngineError.limit(let name, _, let limit) {
             #expect(name == "maximumDocumentLength" && limit == EncodedDocument.maximumLength)
         }
         #expect(store.snapshot().commit == 0)
     }
 
-    @Test func `what others send is checked before it counts`() throws {
+    @Test func `a received document is validated before it is merged`() throws {
         let future = Stamp(
             HybridTime(milliseconds: 1_780_000_000_000 + 301_000), Site(rawValue: 5))
         let early = try Insertion.document(["x": 1], at: future, NameTable())
         do {
             try commit(DocumentChange("cars", "a", .join(early)))
-            Issue.record("a time that is far ahead is refused")
+            Issue.record("A stamp far ahead of the clock was accepted.")
         } catch EngineError.clock(let refusal) {
             #expect(refusal == .ahead(milliseconds: 301_000, limit: 300_000))
         }
@@ -160,7 +160,7 @@ import Testing
         #expect(try value("a") == ["x": 1, "y": 2])
     }
 
-    @Test func `names get numbers when they are met again, and keep them`() throws {
+    @Test func `a name gets a number when it is used again, and keeps it`() throws {
         for number in 0..<5 {
             try commit(insert(.integer(Int64(number)), ["color": 1, "only\(number)": 2]))
         }
@@ -174,7 +174,7 @@ import Testing
         #expect(try Directory(store.snapshot()).names.name(0) == "color")
     }
 
-    @Test func `what is known is no news where names have got numbers since`() throws {
+    @Test func `a known state changes nothing after its names got numbers`() throws {
         let stamp = Stamp(HybridTime(milliseconds: 1_780_000_000_000), Site(rawValue: 5))
         let state = try Insertion.document(["m": ["color": 1], "x": 1], at: stamp, NameTable())
         let delta = try state.withUnsafeBytes { bytes in
@@ -194,7 +194,7 @@ import Testing
         #expect(try !commit(DocumentChange("cars", "a", .join(state))).outcomes[0].isChanged)
     }
 
-    @Test func `a document that its base makes too long is refused, and can be read on`() throws {
+    @Test func `a document that its base makes too long is refused and stays readable`() throws {
         let length = EncodedDocument.maximumLength - 60
         try commit(
             insert("a", ["s": 1, "x": .bytes([UInt8](repeating: 7, count: length))]))
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func `ids are nested as deep as they can be read, and no deeper`() throws {
+    @Test func `an id may be nested up to the maximum depth`() throws {
         var id: Value = 1
         for _ in 0..<Value.maximumDepth { id = [id] }
         try commit(insert(id, ["x": 1]))
@@ -229,12 +229,12 @@ import Testing
     }
 
     @Test(arguments: [0, 3_000])
-    func `overrides of parts that a delta does not name come to the log and to others`(
+    func `overrides of parts outside a delta are logged and replicated`(
         _ length: Int
     ) throws {
         let seeds: Object = ["big": .string(String(repeating: "b", count: length)), "x": ["a": 1]]
         try commit(DocumentChange("cars", "a", .insertInitial(seeds)))
-        // Beside a register at x, whose stamp is new, it says that the seeds of the map are gone.
+        // The delta sets a register at x with a new stamp and removes the seeds of the map.
         let seed = Insertion.initialStamp(seeds)
         let time = HybridTime(milliseconds: 1_780_000_000_000)
         let sites = [seed, Stamp(time, Site(rawValue: 5))].sorted { $0.site < $1.site }
@@ -257,7 +257,7 @@ import Testing
         }
         #expect(try snapshot.document(key)?.read(seedsOfMap) == nil)
         guard case .delta(let change) = try snapshot.changes(of: key, since: 1) else {
-            Issue.record("a delta tells what a delta has brought")
+            Issue.record("The changes since commit 1 are not a delta.")
             return
         }
         let other = try Insertion.initial(seeds, NameTable())
@@ -278,7 +278,7 @@ import Testing
         _ = try DocumentEngine(other)
     }
 
-    @Test func `the keys of a large map are data, and get no numbers`() throws {
+    @Test func `the keys of a large map get no numbers`() throws {
         let map = Object((0..<300).map { ("key\($0)", .integer(Int64($0))) })
         try commit(insert("a", ["items": .object(map)]))
         for _ in 0..<3 {
@@ -292,7 +292,7 @@ import Testing
         #expect(engine.snapshot().names.count <= 1)
     }
 
-    @Test func `what is no document is not taken for damage of one that is here`() throws {
+    @Test func `received bytes that are no document are not reported as damage`() throws {
         #expect(throws: EngineError.received(.truncated(at: 0))) {
             try commit(DocumentChange("cars", "a", .join([1, 2])))
         }

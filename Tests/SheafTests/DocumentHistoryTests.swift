@@ -1,9 +1,9 @@
 import SheafDocumentLives
 import Testing
 
-/// Random lives of stores that exchange what they wrote; `sheaf-merges` has more.
+/// Random histories of stores that exchange changes; `sheaf-merges` runs more of them.
 @Suite struct DocumentHistoryTests {
-    @Test func `documents by their chains are those of the model, and so is what changed`() throws {
+    @Test func `documents and changes read from chains match the model`() throws {
         let firstSeed: UInt64 = 7_000
         var pasts = 0
         for seed in firstSeed..<firstSeed + 4 {

@@ -7,7 +7,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Changes of several stores in one commit, which random lives do not come to.
+/// Changes of several stores in one commit, which random histories do not produce.
 @Suite struct DocumentMixtureTests {
     private let name = DocumentLife.names[0]
 
@@ -22,7 +22,7 @@ import Testing
         try life.flush()
     }
 
-    /// What changed since a commit, or all of it, with all names spelled.
+    /// Returns the changes since a commit, or the state, with all names spelled.
     private func changes(_ life: DocumentLife, since commit: CommitID) throws -> [UInt8] {
         let snapshot = life.engine.snapshot()
         let key = try #require(try snapshot.key(collection: name.collection, id: name.id))
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `an edit and what others did before they saw it come in one commit`() throws {
+    @Test func `an edit and a concurrent change can share one commit`() throws {
         let clock = FakeClock()
         let (one, other) = (
             try DocumentLife(seed: 1, clock: clock), try DocumentLife(seed: 2, clock: clock)
@@ -51,7 +51,7 @@ import Testing
             one, .edit([.set(path: ["a"], to: 3)]), .join(try changes(other, since: seen)))
         let document = BytesDocument(try changes(one, since: 0))
         #expect(document.value == ["a": 3, "b": ["x": 2]])
-        // Who had the state before needs no more than what changed since.
+        // The changes since a commit bring a copy of that commit up to date.
         var follower = BytesDocument(then)
         follower.join(try changes(one, since: before))
         #expect(follower == document)

@@ -7,9 +7,9 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// The reader in Python, which knows documents from `format-spec` alone, on stores of ours.
+/// The Python reader, which implements only `format-spec`, applied to stores of this engine.
 @Suite struct DocumentReaderTests {
-    /// What the reader says of each document, and what it is.
+    /// Compares the documents that the Python reader prints with those of the engine.
     private func check(_ life: DocumentLife, _ comment: Comment) throws {
         let directory = TemporaryDirectory()
         try life.volume.export(to: directory.path("store"))
@@ -38,7 +38,7 @@ import Testing
             "make_document_vectors.py", "make_commit_vectors.py", "make_index_vectors.py",
             "make_sync_vectors.py", "make_network_vectors.py", "make_attachment_vectors.py",
         ])
-    func `the vectors are those that the encoder in another language makes`(
+    func `the Python encoders generate the committed vectors`(
         _ script: String
     ) throws {
         let folder = FormatVectors.directory() + "/../../Tests/FormatReader/"
@@ -46,7 +46,7 @@ import Testing
         #expect(run.status == 0, "\(run.errors)")
     }
 
-    @Test func `a reader in another language sees the same documents`() throws {
+    @Test func `the Python reader reads the same documents`() throws {
         for seed: UInt64 in 21_000..<21_006 {
             let life = try DocumentLife(seed: seed, clock: FakeClock())
             var random = SeededRandom(seed: seed, "reader")
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// Writes whose values every writer of JSON writes alike.
+    /// Returns a random write with values that have only one JSON spelling.
     private static func write(_ random: inout SeededRandom, _ step: Int) -> ModelWrite {
         let path = [["a"], ["b", "x"], ["b", "y"], ["c"], ["\u{E9}\0\""]][random.below(5)]
         let values: [Value] = [1, -300, "text", true, .null, [1, "x"], ["x": 2], [:], 1.5]

@@ -5,9 +5,9 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// What breaks a rule of `format-spec/commits.md`, though its checksums are right.
+/// Violations of `format-spec/commits.md` in records with valid checksums.
 @Suite struct DocumentVerifierTests {
-    /// An operation that no engine writes.
+    /// An operation that violates the format.
     struct Breach: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let reason: String
@@ -43,17 +43,17 @@ import Testing
     }
 
     static let breaches = [
-        Breach("a key of no kind", "a key that means nothing at offset 0") {
+        Breach("a key of an unknown kind", "an unknown key at offset 0") {
             try $0.put([11], [])
         },
-        Breach("a key that is too short", "a key that means nothing at offset 0") {
+        Breach("a key that is too short", "an unknown key at offset 0") {
             try $0.put([0x10, 0], [])
         },
         Breach("an unknown collection", "a collection without a name at offset 1") {
             let key = StoreKey.document(collection: 5, id: Array("@a\0".utf8)).bytes
             try $0.put(key, DocumentPayload.encode(state: try state()))
         },
-        Breach("an id that is null", "an _id is not null") {
+        Breach("an id that is null", "an _id must not be or contain null") {
             let key = StoreKey.document(collection: 0, id: [0x70]).bytes
             try $0.put(key, DocumentPayload.encode(state: try state()))
         },
@@ -63,13 +63,13 @@ import Testing
         Breach("a site that is too long", "the bytes end inside the value at offset 24") {
             try $0.put(StoreKey.site.bytes, [UInt8](repeating: 1, count: 25))
         },
-        Breach("a site of zeros", "a site that is zero at offset 0") {
+        Breach("a site that is zero", "a zero site at offset 0") {
             try $0.put(StoreKey.site.bytes, [UInt8](repeating: 0, count: 16))
         },
         Breach("no former sites", "no former sites at offset 0") {
             try $0.put(StoreKey.formerSites.bytes, [])
         },
-        Breach("a former site that is there twice", "a site that is there twice at offset 8") {
+        Breach("a duplicate former site", "a duplicate site at offset 8") {
             try $0.put(StoreKey.formerSites.bytes, [UInt8](repeating: 1, count: 16))
         },
         Breach(
@@ -108,25 +108,25 @@ import Testing
                 stamp: Stamp(HybridTime(milliseconds: 1), site), peer: site, commit: 1)
             try $0.put(StoreKey.origin.bytes, origin.bytes)
         },
-        Breach("a collection with another name", "a name that was changed at offset 0") {
+        Breach("a collection with another name", "a changed name at offset 0") {
             try $0.put(StoreKey.collection(0).bytes, Array("boats".utf8))
         },
-        Breach("a payload of no kind", "the byte 9 at offset 0 cannot stand there") {
+        Breach("a payload of an unknown kind", "the byte 9 at offset 0 is not allowed here") {
             try $0.put(car, [9, 1, 2])
         },
-        Breach("a put of a delta", "the byte 2 at offset 0 cannot stand there") {
+        Breach("a put of a delta", "the byte 2 at offset 0 is not allowed here") {
             try $0.put(car, DocumentPayload.encode(delta: try delta()))
         },
-        Breach("an extension by a state", "the byte 1 at offset 0 cannot stand there") {
+        Breach("a delta record with a state", "the byte 1 at offset 0 is not allowed here") {
             try $0.extend(car, DocumentPayload.encode(state: try state()))
         },
-        Breach("a state that is none", "offset") {
+        Breach("a malformed state", "offset") {
             try $0.put(car, DocumentPayload.encode(state: [0, 1, 2]))
         },
-        Breach("a delta on another state", "a base that is not the vector before it") {
+        Breach("a delta on another state", "a base that is not the preceding version vector") {
             try $0.extend(car, DocumentPayload.encode(delta: try delta()))
         },
-        Breach("a state with another base", "a base that is not the vector before it") {
+        Breach("a state with another base", "a base that is not the preceding version vector") {
             var base = VersionVector()
             base.note(Stamp(HybridTime(milliseconds: 4), Site(rawValue: 9)))
             try $0.put(car, DocumentPayload.encode(state: try state(base: base)))
@@ -149,17 +149,17 @@ import Testing
         return try #require(try DocumentVerifier.verify(store.snapshot()))
     }
 
-    @Test func `what an engine writes breaks no rule`() throws {
+    @Test func `the engine writes only valid operations`() throws {
         let verified = try verified { _ in }
         #expect(verified.findings == [] && verified.documentCount == 1)
     }
 
     @Test(arguments: breaches)
-    func `what breaks a rule is found where it stands`(_ breach: Breach) throws {
+    func `each violation is reported with its reason`(_ breach: Breach) throws {
         let verified = try verified(breach.write)
         let finding = try #require(verified.findings.first)
         #expect(verified.findings.count == 1)
-        #expect(finding.reason.contains(" breaks a rule: "), "\(finding.reason)")
+        #expect(finding.reason.contains(" violates the format: "), "\(finding.reason)")
         #expect(finding.reason.contains(breach.reason), "\(finding.reason)")
     }
 }

@@ -4,7 +4,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Clocks can show any time: nothing traps, and no document is lost.
+/// Clocks with extreme times: nothing traps, and no document is lost.
 struct ExtremeClockTests {
     private static let times: [UInt64] = [
         0, 1, 999, 1 << 31, 18_446_744_073_709, 1 << 47, (1 << 48) - 2, (1 << 48) - 1, 1 << 48,
@@ -20,7 +20,7 @@ struct ExtremeClockTests {
     }
 
     @Test(arguments: times)
-    func `statements and exchanges work at every time of both clocks`(_ time: UInt64) throws {
+    func `statements and replication work at any time of both clocks`(_ time: UInt64) throws {
         for other in Self.times {
             let scene = try DocumentScene(2)
             for number in 0..<2 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
@@ -50,13 +50,13 @@ struct ExtremeClockTests {
                 #expect(try scene.rows(number, all).count >= 1)
                 _ = scene.nodes[number].host.deadline
             }
-            // A time that a peer sets aside, or refuses, ends no connection.
+            // A document that is quarantined or refused because of its time closes no connection.
             #expect(scene.nodes.allSatisfy { $0.farewells.isEmpty }, "\(time), \(other)")
         }
     }
 
     @Test(arguments: times)
-    func `a store opens, collects and closes at every time`(_ time: UInt64) async throws {
+    func `a store opens, collects tombstones and closes at any time`(_ time: UInt64) async throws {
         let clock = FakeClock(wallMilliseconds: time)
         let directory = TemporaryDirectory()
         for next in Self.times {

@@ -7,7 +7,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// A store whose collections have indexes, and what is done to it at random.
+/// A store with indexes under random operations.
 final class IndexLife {
     let volume: SimulatedVolume
     private let clock: FakeClock
@@ -15,7 +15,7 @@ final class IndexLife {
     private(set) var engine: DocumentEngine
     private var random: SeededRandom
     private var writes: RandomWrite
-    /// States that were seen before, and must not change.
+    /// Older snapshots, whose contents must not change.
     private var kept: [DocumentSnapshot] = []
 
     static let collections = ["cars", "people"]
@@ -58,7 +58,7 @@ final class IndexLife {
         return options
     }
 
-    /// Does one thing or another; `others` have what this store does not know.
+    /// Runs one random operation, which may merge documents of `others`.
     func step(_ others: [IndexLife]) throws {
         clock.advance(milliseconds: UInt64(random.below(3)))
         switch random.below(24) {
@@ -147,7 +147,7 @@ final class IndexLife {
             collection(), id, .insert(Object([(name, value)]), onConflict: .merge))
     }
 
-    /// Takes what another store has of a few documents.
+    /// Merges some documents of another store.
     private func join(_ other: IndexLife) throws {
         try other.store.flush()
         let snapshot = other.engine.snapshot()
@@ -167,19 +167,19 @@ final class IndexLife {
 
     // MARK: Checks
 
-    /// How many entries were looked at, by their region.
+    /// The number of entries checked, by region.
     private(set) var entries: [IndexEntry.Region: Int] = [:]
-    /// How many links to tombstones were looked at.
+    /// The number of index entries of tombstones checked.
     private(set) var tombstoneCount = 0
 
-    /// Holds the indexes of the newest state, and of those that were kept, against their documents.
+    /// Compares the indexes of the newest and the older snapshots with their documents.
     func check(_ comment: Comment) throws {
         try store.flush()
         for snapshot in kept + [engine.snapshot()] { try check(snapshot, comment) }
         #expect(store.checkLiveBytes() == [], comment)
     }
 
-    /// The same for an image of the disk, which is only read, and then written.
+    /// Checks a disk image, opened first by a reader and then by a writer.
     func checkImage(_ image: SimulatedVolume, _ comment: Comment) throws {
         let before = image.snapshotFiles()
         let reader = try LogReader(ReadOnlyVolume(image))
@@ -198,7 +198,7 @@ final class IndexLife {
 
     private func check(_ snapshot: DocumentSnapshot, _ comment: Comment) throws {
         #expect(snapshot.log.linked.commit == snapshot.log.commit, comment)
-        // The directory of a snapshot may know more than its state.
+        // The catalog of the engine may be newer than the snapshot.
         let own = DocumentSnapshot(snapshot.log, try Directory(snapshot.log))
         let verifier = try IndexVerifier.verify(own)
         #expect(verifier.findings == [], comment)
@@ -213,7 +213,7 @@ final class IndexLife {
         }
     }
 
-    /// Compares what is counted without a look at documents with those that there are.
+    /// Compares the count computed from keys with the number of existing documents.
     private func checkTombstones(
         _ collection: String, _ documents: [Value: Object], in snapshot: DocumentSnapshot,
         _ comment: Comment
@@ -223,16 +223,16 @@ final class IndexLife {
         let keys = StoreKey.documents(of: number)
         let count = snapshot.count(in: keys) - snapshot.count(in: tombstones)
         #expect(count == documents.count, comment)
-        try snapshot.forEachEntry(in: tombstones) { link, place in
-            let found = try snapshot.document(at: place)
-            #expect(link.dropFirst(5).elementsEqual(found.key.dropFirst(3)), comment)
+        try snapshot.forEachEntry(in: tombstones) { entry, pointer in
+            let found = try snapshot.document(at: pointer)
+            #expect(entry.dropFirst(5).elementsEqual(found.key.dropFirst(3)), comment)
             #expect(try found.document.read { try !EncodedDocument($0).exists() }, comment)
             tombstoneCount += 1
             return true
         }
     }
 
-    /// What there is in a collection, by the bytes of the ids.
+    /// Returns the existing documents of a collection by id.
     private func existing(
         _ collection: String, in snapshot: DocumentSnapshot
     ) throws -> [Value: Object] {
@@ -247,7 +247,7 @@ final class IndexLife {
         return found
     }
 
-    /// Reads an index as a scan does, and compares order, values and documents.
+    /// Reads an index like a scan, and compares order, values and documents.
     private func check(
         _ index: IndexDefinition, _ documents: [Value: Object], in snapshot: DocumentSnapshot,
         _ comment: Comment
@@ -255,9 +255,9 @@ final class IndexLife {
         let reader = IndexEntryReader(index)
         var before: [Value?]?
         var forward: [Value] = []
-        try snapshot.forEachEntry(in: index.entries) { key, place in
+        try snapshot.forEachEntry(in: index.entries) { key, pointer in
             let entry = try reader.read(key)
-            let found = try snapshot.document(at: place)
+            let found = try snapshot.document(at: pointer)
             let storedKey = StoreKey.document(
                 collection: index.collection, id: try DocumentID.key(of: entry.id))
             #expect(StoreKey(found.key) == storedKey, comment)

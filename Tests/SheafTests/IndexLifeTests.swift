@@ -5,10 +5,10 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Random lives of stores with indexes: after each step the entries are those of the documents.
+/// Stores with indexes under random operations, checked after every step.
 @Suite struct IndexLifeTests {
     @Test(arguments: 31_000..<31_004 as Range<UInt64>)
-    func `indexes have what their documents say, whatever happens`(_ seed: UInt64) throws {
+    func `indexes match their documents after random operations`(_ seed: UInt64) throws {
         let clock = FakeClock()
         let lives = [
             try IndexLife(seed: seed * 2, clock), try IndexLife(seed: seed * 2 + 1, clock),
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a reader in another language reads stores with indexes`() throws {
+    @Test func `the Python reader reads stores with indexes`() throws {
         let life = try IndexLife(seed: 33_000, FakeClock())
         var expected: [String] = []
         try life.createIndex("caf\u{E9}", on: "cars", [.init(["a"])])
@@ -54,7 +54,7 @@ import Testing
         #expect(run.lines.filter { $0.hasPrefix("document ") } == expected)
     }
 
-    @Test func `what survives a power cut has its indexes`() throws {
+    @Test func `indexes match their documents after a power cut`() throws {
         var images = 0
         for seed: UInt64 in 32_000..<32_003 {
             var random = SeededRandom(seed: seed, "cuts of indexes")

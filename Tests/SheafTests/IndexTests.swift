@@ -6,7 +6,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Indexes, one thing at a time.
+/// Secondary indexes of one store.
 @Suite struct IndexTests {
     private let life: IndexLife
 
@@ -32,12 +32,12 @@ import Testing
         return found
     }
 
-    @Test func `an index can come before its collection, or after its documents`() throws {
+    @Test func `an index may be created before its collection or after its documents`() throws {
         #expect(try life.createIndex("by a", on: "cars", [.init(["a"])]).commit == 1)
         for number: Int64 in 0..<5 {
             try insert(.integer(number), ["a": .integer(-number), "b": 7])
         }
-        // Nothing of this is on the disk when the second index is made.
+        // No document is durable when the second index is created.
         try life.createIndex(
             "by b", on: "cars", [.init(["b"]), .init(["a"], isDescending: true)])
         #expect(try ids("by a") == [4, 3, 2, 1, 0])
@@ -50,7 +50,7 @@ import Testing
         try life.check("at the end")
     }
 
-    @Test func `numbers are found as what they are, and in their order`() throws {
+    @Test func `numbers keep their type and are sorted by value`() throws {
         let values: [Value] = [
             .float(-0.0), 0, .float(0), .integer(1 << 53), .float(0x1p53),
             .integer(1 << 53 + 1), .integer(.max), .float(.infinity), .float(.nan), "text", .null,
@@ -62,12 +62,12 @@ import Testing
         }
         try insert(11, [:])
         #expect(try ids("up") == (0..<12).map { .integer(Int64($0)) })
-        // Equal numbers are sorted by their ids, which ascend.
+        // Equal numbers are sorted by ascending id.
         #expect(try ids("down") == [11, 10, 9, 8, 7, 6, 5, 3, 4, 0, 1, 2])
         try life.check("with numbers")
     }
 
-    @Test func `what cannot be an index is refused, and says why`() throws {
+    @Test func `an invalid index is refused with its reason`() throws {
         try life.createIndex("i", on: "cars", [.init(["a"])])
         #expect(throws: EngineError.indexExists(collection: "cars", name: "i")) {
             try life.createIndex("i", on: "cars", [.init(["b"])])
@@ -98,20 +98,20 @@ import Testing
         let limit = EngineError.limit(name: "maximumIndexes", value: 65, limit: 64)
         #expect(throws: limit) { try life.createIndex("x", on: "cars", [field]) }
         try life.createIndex("x", on: "people", [field])
-        // Another name that looks the same.
+        // Two names that are canonically equivalent but differ in their bytes.
         try life.dropIndex("i7", on: "cars")
         try life.createIndex("caf\u{E9}", on: "people", [field])
         try life.createIndex("cafe\u{301}", on: "people", [field])
         try life.check("at the end")
     }
 
-    @Test func `older states have the indexes that they had, and none that came later`() throws {
+    @Test func `an older snapshot has the indexes of its commit`() throws {
         try insert(1, ["a": 1, "b": 2])
         try life.createIndex("first", on: "cars", [.init(["a"])])
         try life.store.flush()
         let old = life.engine.snapshot()
         try life.dropIndex("first", on: "cars")
-        // It gets the number of the one before.
+        // The new index reuses the number of the dropped one.
         try life.createIndex("second", on: "cars", [.init(["b"])])
         let between = life.engine.snapshot()
         #expect(between.indexes(of: "cars").isEmpty)
@@ -125,7 +125,7 @@ import Testing
                 .isEmpty)
     }
 
-    @Test func `a range finds at least what lies in it, cut or not`() throws {
+    @Test func `a range contains the entries of all its values, truncated or not`() throws {
         try life.createIndex("by a", on: "cars", [.init(["a"])])
         var random = SeededRandom(seed: 5, "ranges")
         var values: [Value: String] = [:]
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `commits that know nothing of indexes leave them behind until the next opening`()
+    @Test func `indexes outdated by a foreign commit are ignored until they are repaired`()
         throws
     {
         try insert(1, ["a": 1])
@@ -173,13 +173,13 @@ import Testing
         #expect(try ids("by a") == nil)
         try insert(3, ["a": 0])
         #expect(try ids("by a") == nil)
-        // To make an index puts the others right.
+        // The creation of an index repairs the others.
         try life.createIndex("by b", on: "cars", [.init(["b"])])
         #expect(try ids("by a") == [3, 1, 2])
         try life.check("at the end")
     }
 
-    @Test func `links that are wrong are found`() throws {
+    @Test func `wrong index entries are reported`() throws {
         try insert(1, ["a": 1])
         try insert(2, ["a": 2])
         try life.createIndex("by a", on: "cars", [.init(["a"])])
@@ -190,7 +190,7 @@ import Testing
             keys.append(Array(key))
             return true
         }
-        let place = try #require(
+        let other = try #require(
             StoreKey.document(collection: 0, id: SortKey.identity(of: 2)).bytes.withUnsafeBytes {
                 life.store.snapshot().place(of: $0)
             })
@@ -207,13 +207,13 @@ import Testing
         }
         #expect(try damage { _ in } == [])
         #expect(
-            try damage { try $0.link(keys[0], to: place) }.first?.hasPrefix("an index leads to")
+            try damage { try $0.link(keys[0], to: other) }.first?.hasPrefix("an index entry points")
                 == true)
         #expect(
             try damage { try $0.unlink(keys[0]) } == ["the document is missing in an index"])
         #expect(
-            try damage { try $0.link(keys[0] + [7], to: place) } == [
-                "the document is missing in an index", "an index has what its documents have not",
+            try damage { try $0.link(keys[0] + [7], to: other) } == [
+                "the document is missing in an index", "an index entry matches no document",
             ])
     }
 }

@@ -6,7 +6,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// The vectors of `format-spec/indexes.md`, and those of definitions in `commits.md`.
+/// The vectors of `format-spec/indexes.md`, and of index definitions in `commits.md`.
 @Suite struct IndexVectorTests {
     private func definition(_ directions: String) -> IndexDefinition {
         IndexDefinition(
@@ -16,7 +16,7 @@ import Testing
             })
     }
 
-    @Test func `entries are those of the specification, and are read back`() throws {
+    @Test func `index entries match the vectors and can be decoded`() throws {
         let vectors = try FormatVectors("indexes.txt")
         var regions: Set<IndexEntry.Region> = []
         let cases = vectors.cases.filter { vectors.has("\($0).entry") }
@@ -50,10 +50,10 @@ import Testing
         #expect(cases.count == 22 && regions.count == 3)
     }
 
-    @Test func `links to tombstones are those of the specification`() throws {
+    @Test func `index entries of tombstones match the vectors`() throws {
         let vectors = try FormatVectors("indexes.txt")
         let life = try IndexLife(seed: 9, FakeClock())
-        // The collections before it have lower numbers.
+        // 258 collections, so that the next one has the number 258.
         try life.commit(
             (0..<258).map { DocumentChange("c\($0)", 0, .insert([:], onConflict: .fail)) })
         var count = 0
@@ -64,10 +64,10 @@ import Testing
             try life.store.flush()
             let snapshot = life.engine.snapshot()
             var found: [[UInt8]] = []
-            try snapshot.forEachEntry(in: LinkChanges.all) { link, place in
-                found.append(Array(link))
+            try snapshot.forEachEntry(in: LinkChanges.all) { entry, pointer in
+                found.append(Array(entry))
                 let key = try #require(try snapshot.key(collection: "named", id: id))
-                #expect(key.withUnsafeBytes { snapshot.log.place(of: $0) } == place, "\(name)")
+                #expect(key.withUnsafeBytes { snapshot.log.place(of: $0) } == pointer, "\(name)")
                 return true
             }
             #expect(found == [try vectors.bytes("\(name).tombstone")], "\(name)")
@@ -79,7 +79,7 @@ import Testing
         #expect(count == 3)
     }
 
-    @Test func `entries and definitions that were damaged are refused, or are others`() throws {
+    @Test func `damaged entries and definitions are refused or decode to different ones`() throws {
         let vectors = try FormatVectors("indexes.txt")
         for name in vectors.cases where vectors.has("\(name).entry") {
             let definition = definition(try vectors.text("\(name).directions"))
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `definitions are those of the specification, and others are refused`() throws {
+    @Test func `index definitions match the vectors, and malformed ones are refused`() throws {
         let vectors = try FormatVectors("commits.txt")
         var counts = (right: 0, refused: 0)
         for name in vectors.cases where name.hasPrefix("index-") {
@@ -142,7 +142,7 @@ import Testing
         let key = StoreKey.index(collection: 258, number: 7)
         let bytes = try vectors.bytes("key-index.key")
         #expect(key.bytes == bytes && bytes.withUnsafeBytes { StoreKey($0) } == key)
-        // Links to tombstones have this one.
+        // This number is reserved for the index entries of tombstones.
         let none = StoreKey.index(collection: 258, number: .max).bytes
         #expect(none.withUnsafeBytes { StoreKey($0) } == nil)
     }

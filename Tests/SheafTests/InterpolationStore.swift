@@ -5,7 +5,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// A store with one document, `{"_id": 1, "n": 1}` in `t`, and queries on it.
+/// A store with one document, `{"_id": 1, "n": 1}` in `t`, and its query engine.
 final class InterpolationStore {
     private let store: StoreEngine
     let queries: QueryEngine
@@ -38,14 +38,14 @@ final class InterpolationStore {
         return try outcome.rows.items.map { .object(try $0.object(outcome.reader.names)) }
     }
 
-    /// The only column of the only row.
+    /// Returns the first column of the only row.
     func value(_ query: Query, _ arguments: QueryArguments = [:]) throws -> Value? {
         let rows = try rows(query, arguments)
         guard rows.count == 1, case .object(let row) = rows[0] else { return nil }
         return row.first { _ in true }?.value
     }
 
-    /// What is wrong with a query, as it is told.
+    /// Returns the error text of a query, or nil if it succeeds.
     func problem(_ query: Query, _ arguments: QueryArguments = [:]) -> String? {
         do throws(QueryError) {
             try execute(query, arguments)

@@ -4,7 +4,7 @@ import SheafQuery
 import SheafTestSupport
 import Testing
 
-/// A statement that comes again is run by the plan of its last run, which must not be seen.
+/// Repeated statements, which reuse the plan of the last run.
 @Suite struct KeptPlanTests {
     private let store: InterpolationStore
 
@@ -12,7 +12,7 @@ import Testing
         store = try InterpolationStore()
     }
 
-    @Test func `equal values that are not the same have plans of their own`() throws {
+    @Test func `equal values with different encodings do not share a plan`() throws {
         let statement: Query = "SELECT :v AS v FROM t"
         let values: [Value] = [
             .integer(1), .float(1), .float(0), .float(-0.0), .string("\u{e9}"),
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `what was written since is seen, and what was inserted`() throws {
+    @Test func `a reused plan returns documents inserted since its last run`() throws {
         let statement: Query = "SELECT n FROM t WHERE n > 0 ORDER BY n"
         for number in 2...6 {
             try store.execute("INSERT INTO t DOCUMENTS ({_id: \(number), n: \(number)})")
@@ -36,9 +36,9 @@ import Testing
         #expect(try store.rows(statement) == [["n": 1], ["n": 2]])
     }
 
-    @Test func `indexes that come and go are used and not used`() throws {
+    @Test func `a reused plan follows created and dropped indexes`() throws {
         let statement: Query = "SELECT n FROM t USE INDEX 'by_n' WHERE n = 1"
-        // An index that is not there is noted, and the statement runs without it.
+        // A missing index is reported, and the statement runs without it.
         #expect(try store.rows(statement) == [["n": 1]])
         try store.execute("CREATE INDEX by_n ON t (n)")
         #expect(try store.rows(statement) == [["n": 1]])
@@ -47,8 +47,8 @@ import Testing
         #expect(try store.rows(statement) == [["n": 1]])
     }
 
-    @Test func `names that were spelled are found once they have numbers`() throws {
-        // A name gets its number when it comes the second time.
+    @Test func `a reused plan finds names that got numbers since its last run`() throws {
+        // A name gets a number when it is used for the second time.
         let statement: Query = "SELECT _id FROM t WHERE late = 1 ORDER BY _id"
         #expect(try store.rows(statement).isEmpty)
         for number in 2...5 {
@@ -59,13 +59,13 @@ import Testing
         }
     }
 
-    @Test func `the parameters of the system hold at once`() throws {
+    @Test func `changed system parameters apply to the next run`() throws {
         let statement: Query = "SELECT o FROM t WHERE _id = 2"
         try store.execute("INSERT INTO t DOCUMENTS ({_id: 2, o: {x: 1}})")
         let before = try store.rows(statement)
         #expect(before == [["o": ["x": 1]]])
         try store.execute("ALTER SYSTEM SET dql_strict_mode = true")
-        // An object is a map here, and without a type only registers are seen.
+        // The object is a map, and strict mode shows only registers without a type.
         #expect(try store.rows(statement) == [.object([:])])
         try store.execute("ALTER SYSTEM RESET dql_strict_mode")
         #expect(try store.rows(statement) == before)
@@ -77,11 +77,11 @@ import Testing
         #expect(try store.rows(statement) == before)
     }
 
-    @Test func `each run has its own time, wherever a statement asks for it`() throws {
+    @Test func `clock() returns the time of the run in every clause`() throws {
         let time = try #require(try store.value("SELECT clock() FROM t"))
         let before: Query = "SELECT clock() AS v FROM t"
         #expect(try store.rows(before) == [["v": time]])
-        // Each of them finds the document at this time alone.
+        // Each statement returns the document at this time only.
         let statements: [Query] = [
             "SELECT n FROM t WHERE clock() = :then",
             "SELECT n FROM t WHERE n = 1 AND concat('at ', clock()) = concat('at ', :then)",
@@ -102,19 +102,18 @@ import Testing
         #expect(try store.rows(before) == [["v": later]])
     }
 
-    @Test func `an index that has other fields now is asked for those`() throws {
+    @Test func `an index recreated with other fields is used with those fields`() throws {
         let statement: Query = "SELECT n FROM t WHERE n = 1"
         try store.execute("INSERT INTO t DOCUMENTS ({_id: 2, n: 2, m: 1})")
         try store.execute("CREATE INDEX one ON t (n)")
         #expect(try store.rows(statement) == [["n": 1]])
         try store.execute("DROP INDEX one ON t")
-        // It has the number of the one before, and so its keys.
+        // The new index has the number of the dropped one, and therefore its keys.
         try store.execute("CREATE INDEX one ON t (m)")
         #expect(try store.rows(statement) == [["n": 1]])
     }
 
-    @Test func `values that are too long for an index are found as soon as there are some`() throws
-    {
+    @Test func `a reused plan finds values that are too long for an index`() throws {
         let statement: Query = "SELECT n FROM t USE INDEX 'by_n' WHERE n > 'a'"
         try store.execute("CREATE INDEX by_n ON t (n)")
         #expect(try store.rows(statement).isEmpty)

@@ -6,13 +6,13 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Scans of very many documents are cut into parts, which several threads ask.
+/// Large scans, which are split into parts for several threads.
 @Suite struct LargeScanTests {
-    /// So many that there are several parts, and a last one that is not full.
+    /// The number of documents: enough for several parts, of which the last one is not full.
     private static let count = 45_000
     private let store: StoreEngine
     private let queries: QueryEngine
-    /// What field `n` of each document is.
+    /// The values of field `n` by document id.
     private var values: [Int64: Int64] = [:]
 
     init() throws {
@@ -29,7 +29,7 @@ import Testing
         for start in stride(from: 0, to: Self.count, by: 1_500) {
             let changes = order[start..<min(start + 1_500, Self.count)].map { id in
                 values[id] = Int64(random.below(1_000))
-                // Some are large, so that the updates below extend them.
+                // Updates of large documents write delta records.
                 let large: Object = id % 50 == 0 ? ["filler": filler] : [:]
                 return DocumentChange(
                     "many", .integer(id),
@@ -76,7 +76,7 @@ import Testing
         values.filter { holds($0.value) }.keys.sorted()
     }
 
-    /// How many documents have to be joined from several operations.
+    /// The number of documents that consist of several operations.
     private var extendedCount: Int {
         let log = store.snapshot()
         var count = 0
@@ -87,7 +87,7 @@ import Testing
         return count
     }
 
-    @Test func `filters find all that is there, and each once`() throws {
+    @Test func `a filter returns each matching document once`() throws {
         #expect(extendedCount > 0)
         #expect(try ids("SELECT * FROM many WHERE n = 2000").sorted() == wanted { $0 == 2_000 })
         #expect(try ids("SELECT * FROM many WHERE n < 10").sorted() == wanted { $0 < 10 })
@@ -95,13 +95,13 @@ import Testing
         #expect(try ids("SELECT * FROM many WHERE n < 0").isEmpty)
     }
 
-    @Test func `ranges that begin or end alike are scanned each as what it is`() throws {
+    @Test func `ranges with a common bound are scanned separately`() throws {
         let bounds: [(lower: Int64, upper: Int64)] = [
             (0, 400_000), (0, 700_000), (0, 400_000), (300_000, 1_000_000), (600_000, 1_000_000),
         ]
         for (lower, upper) in bounds {
             let wanted = values.keys.filter { lower <= $0 && $0 < upper }.sorted()
-            // So many that their places are kept in the order of the log.
+            // Enough documents that their record pointers are cached in the order of the log.
             #expect(wanted.count > 4_096)
             let found = try ids(
                 "SELECT * FROM many WHERE _id >= \(lower) AND _id < \(upper) AND n >= 0")
@@ -109,12 +109,12 @@ import Testing
         }
     }
 
-    @Test func `the same rows come in the same order`() throws {
+    @Test func `repeated scans return rows in the same order`() throws {
         let first = try ids("SELECT * FROM many WHERE n > 900")
         #expect(try ids("SELECT * FROM many WHERE n > 900") == first)
     }
 
-    @Test func `a limit ends a scan among its parts`() throws {
+    @Test func `a limit stops a scan of several parts`() throws {
         let all = Set(wanted { $0 == 7 })
         for limit in [1, all.count / 2, all.count - 1, all.count, all.count + 1] {
             let found = try ids("SELECT * FROM many WHERE n = 7 LIMIT \(limit)")
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `what was written since is seen`() throws {
+    @Test func `a scan sees the latest writes`() throws {
         let id = try #require(values.keys.min())
         let before = try ids("SELECT * FROM many WHERE n = 2000").sorted()
         try execute("INSERT INTO many DOCUMENTS ({_id: -1, n: 2000})")
@@ -133,7 +133,7 @@ import Testing
                 == [-1] + before.filter { $0 != id })
     }
 
-    @Test func `the first by a field are those that sorting all would give`() throws {
+    @Test func `a sorted scan with a limit returns the first rows of the complete order`() throws {
         let sorted = values.sorted { ($0.value, $0.key) < ($1.value, $1.key) }.map(\.key)
         #expect(
             try ids("SELECT * FROM many ORDER BY n, _id LIMIT 25 OFFSET 3")
@@ -143,7 +143,7 @@ import Testing
                 == Array(sorted.reversed().prefix(25)))
     }
 
-    @Test func `what compaction has copied is found like what the log has`() throws {
+    @Test func `documents copied by compaction are found`() throws {
         store.compactEverything()
         while try store.compactionStep() {}
         #expect(extendedCount > 0)
@@ -151,12 +151,12 @@ import Testing
         #expect(try ids("SELECT * FROM many WHERE n >= 0").sorted() == wanted { $0 >= 0 })
     }
 
-    @Test func `a damaged document is told of, whichever part it is in`() throws {
+    @Test func `a damaged document in the last part is reported`() throws {
         let number = try #require(
             queries.documents.snapshot().directory.number(ofCollection: "many"))
         let id = try DocumentID.key(of: .integer(try #require(values.keys.max())))
         var batch = WriteBatch()
-        // Its record is right, and a state is more than its kind.
+        // The checksum of the record is valid, but the state after the kind is missing.
         try batch.put(StoreKey.document(collection: number, id: id).bytes, [1])
         _ = try store.append(batch)
         try store.flush()
@@ -166,7 +166,7 @@ import Testing
         #expect(error?.reason == .damaged)
     }
 
-    @Test func `several tasks scan at once`() async throws {
+    @Test func `several tasks scan concurrently`() async throws {
         let queries = queries
         let wanted = wanted { $0 < 100 }.count
         let sink = CommitSink(

@@ -4,7 +4,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// How much documents write to the log.
+/// The number of bytes that commits write to the log.
 @Suite struct LogBytesTests {
     @Test func `an edit of one field of a large map writes little more than the field`() throws {
         let store = try StoreEngine(

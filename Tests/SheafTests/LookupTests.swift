@@ -3,7 +3,7 @@ import SheafDocument
 import SheafTestSupport
 import Testing
 
-/// Statements that ask for the document of one `_id`, through the call that programs make.
+/// Point lookups by `_id` through the public interface.
 @Suite struct LookupTests {
     private static let ids: [Value] = [
         1, 2, -7, 1.0, true, false, .null, "", "a", "b", "a\0b", "\u{1}", "\u{E9}", "e\u{301}", [1],
@@ -12,7 +12,7 @@ import Testing
     ]
     private static let lookup: Query = "SELECT * FROM t WHERE _id = :id"
 
-    /// What a result says, in all ways in which it can be asked.
+    /// Returns a text with all properties of a result.
     private static func answer(_ result: QueryResult) throws -> [String] {
         var answer = [
             "\(result.commitID ?? -1) \(result.mutatedDocumentIDs) \(result.columns ?? [])"
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [1, 20, 300] as [UInt64])
-    func `a lookup finds what a plan finds`(_ seed: UInt64) async throws {
+    func `a point lookup returns the same result as a plan`(_ seed: UInt64) async throws {
         var random = SeededRandom(seed: seed, "lookups")
         let store = try await Store.inMemory()
         var (found, short) = (0, 0)
@@ -85,12 +85,12 @@ import Testing
                 if try store.queries.lookUp(Self.lookup, arguments) != nil { short += 1 }
             }
         }
-        print("seed \(seed): \(found) found, \(short) without a plan")
+        print("seed \(seed): \(found) found, \(short) on the fast path")
         #expect(found > 60 && short > 50)
         try await store.close()
     }
 
-    @Test func `a transaction that reads looks up in its own state`() async throws {
+    @Test func `a read-only transaction looks up in its snapshot`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 'a', 'n': 1})")
         var kept: QueryResult?
@@ -112,7 +112,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func `a collection is found among many, in each of two stores`() async throws {
+    @Test func `a point lookup finds its collection in each of two stores`() async throws {
         let (one, other) = (try await Store.inMemory(), try await Store.inMemory())
         for number in 0..<20 {
             let names = ["c\(number)", "c\(19 - number)"]
@@ -135,7 +135,7 @@ import Testing
         try await other.close()
     }
 
-    @Test func `a row that is kept decoded is read from there`() async throws {
+    @Test func `a materialized row is readable, also after it is dematerialized`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 'a', 'n': 1})")
         let item = try #require(try await store.execute(Self.lookup, ["id": "a"]).items.first)

@@ -4,9 +4,9 @@ import SheafQuery
 import SheafStorage
 import SheafTestSupport
 
-/// A file of `Plans`: a statement, what there is for it to find, and the plan that it should have.
+/// A file of `Plans`: a statement, the contents of the store, and the expected plan.
 ///
-///     -- What it shows.
+///     -- The purpose of the case.
 ///     documents 20
 ///     index CREATE INDEX by_color ON cars (color)
 ///     change DELETE FROM cars WHERE _id = 'c02'
@@ -17,9 +17,9 @@ import SheafTestSupport
 ///       scan cars (rows 20)
 struct PlanCase {
     private(set) var documents = 20
-    /// Statements that make indexes, or change documents.
+    /// Statements that create indexes or change documents.
     private(set) var changes: [String] = []
-    /// Statements that change what keys do not tell of yet.
+    /// Statements that are run but not flushed before the plan is made.
     private(set) var pending: [String] = []
     private(set) var statement = ""
     private(set) var plan = ""
@@ -68,7 +68,7 @@ final class CarStore {
         queries = QueryEngine(try DocumentEngine(store))
     }
 
-    /// Inserts so many cars, `c00` and so on, and ten owners.
+    /// Inserts `count` cars, named `c00` and so on, and ten owners.
     func fill(_ count: Int) throws {
         let width = max("\(max(count - 1, 0))".utf8.count, 2)
         for start in stride(from: 0, to: count, by: 1_000) {
@@ -116,11 +116,11 @@ final class CarStore {
         return try outcome.rows.items.map { .object(try $0.object(outcome.reader.names)) }
     }
 
-    /// The plan of a statement that follows changes of which no commit is durable yet.
+    /// Returns the plan of a statement after changes that are not durable.
     func planText(of text: String, behind pending: [String]) throws -> String {
         for statement in pending { try execute(statement) }
         guard !pending.isEmpty else { return try queries.planText(Query(verbatim: text)) }
-        // What a writer reads shows all that was written before.
+        // A writer's reader sees changes that are not durable.
         let reader = queries.writersReader()
         let options = QueryOptions(now: 0, clock: { 0 }, newID: { "new" })
         return try QueryRun(try Parser.parse(text), on: reader, options).planText()

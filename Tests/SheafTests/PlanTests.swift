@@ -6,7 +6,7 @@ import Testing
 /// The plans of statements, as EXPLAIN shows them.
 @Suite struct PlanTests {
     @Test(arguments: PlanCase.names)
-    func `the planner chooses what the file says`(_ name: String) throws {
+    func `the planner chooses the plan of the file`(_ name: String) throws {
         let expected = try PlanCase(name)
         let store = try CarStore()
         try store.fill(expected.documents)
@@ -16,7 +16,7 @@ import Testing
         #expect(plan == expected.plan, "\(name):\n\(plan)\n")
     }
 
-    @Test func `there are files for plans`() {
+    @Test func `the folder of plans has at least 30 files`() {
         #expect(PlanCase.names.count >= 30)
     }
 }

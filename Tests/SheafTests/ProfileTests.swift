@@ -3,7 +3,7 @@ import SheafDocument
 import SheafQuery
 import Testing
 
-/// What PROFILE says that operators have done.
+/// The operator statistics that PROFILE returns.
 @Suite struct ProfileTests {
     private let store: CarStore
 
@@ -15,7 +15,7 @@ import Testing
         try store.flush()
     }
 
-    /// The rows of a statement, and the operators of its profile by their names.
+    /// Returns the rows of a statement, and the operators of its profile by name.
     private func profile(_ text: String) throws -> (rows: [Value], operators: [String: Object]) {
         var rows = try store.rows("PROFILE " + text)
         guard let last = rows.popLast() else { return ([], [:]) }
@@ -44,7 +44,7 @@ import Testing
         #expect(operators["limit"]?["documentsOut"] == 3)
     }
 
-    @Test func `OFFSET by rank visits no entry that is skipped`() throws {
+    @Test func `OFFSET by rank visits no skipped entry`() throws {
         let (rows, operators) = try profile(
             "SELECT mileage FROM cars ORDER BY mileage LIMIT 2 OFFSET 30")
         #expect(rows == [["mileage": 15_000], ["mileage": 15_500]])
@@ -61,7 +61,7 @@ import Testing
         #expect(operators["fetch"] == nil)
     }
 
-    @Test func `a count looks at nothing`() throws {
+    @Test func `a count on an index reads no entries`() throws {
         let (rows, operators) = try profile("SELECT COUNT(*) AS n FROM cars WHERE color = 'red'")
         #expect(rows == [["n": 10]])
         #expect(operators["countScan"]?["entries"] == 0)
@@ -69,7 +69,7 @@ import Testing
         #expect(operators["countScan"]?["documentsOut"] == 10)
     }
 
-    @Test func `an intersection fetches what both indexes have`() throws {
+    @Test func `an intersection fetches the documents in both indexes`() throws {
         let (rows, operators) = try profile(
             "SELECT * FROM cars /*+ {\"#intersects\": true} */ "
                 + "WHERE color = 'red' AND mileage < 10000")
@@ -79,7 +79,7 @@ import Testing
         #expect(operators["intersectScan"]?["documentsOut"] == 5)
     }
 
-    @Test func `each operator takes what the one below gives`() throws {
+    @Test func `each operator consumes the output of its child`() throws {
         let statements = [
             "SELECT * FROM cars WHERE color = 'red' AND lower(color) = 'red'",
             "SELECT * FROM cars WHERE year = 2002 ORDER BY mileage DESC LIMIT 2",
@@ -110,14 +110,14 @@ import Testing
         check(children[0], text)
     }
 
-    @Test func `time passes in the operators that are there`() throws {
+    @Test func `each operator of the plan reports its time`() throws {
         let (_, operators) = try profile("SELECT * FROM cars WHERE lower(color) = 'red'")
         for name in ["projection", "filter", "scan"] {
             #expect(operators[name]?["nanoseconds"] != nil, "\(name)")
         }
     }
 
-    @Test func `statements that write are run`() throws {
+    @Test func `PROFILE runs statements that write`() throws {
         let (rows, operators) = try profile(
             "UPDATE cars SET mileage = mileage + 1 WHERE color = 'red' RETURNING mileage")
         #expect(rows.count == 10)
@@ -135,7 +135,7 @@ import Testing
         #expect(making["insert"]?["documentsOut"] == 1)
     }
 
-    @Test func `EXPLAIN changes nothing, and has the tree as a value`() throws {
+    @Test func `EXPLAIN changes nothing and returns the plan as a value`() throws {
         let rows = try store.rows("EXPLAIN DELETE FROM cars WHERE color = 'red'")
         guard case .object(let row)? = rows.first, case .object(let plan)? = row["plan"] else {
             Issue.record("\(rows)")
@@ -150,9 +150,9 @@ import Testing
     }
 }
 
-/// Rows that only the right way to them has.
+/// Statements whose rows depend on a correct plan.
 @Suite struct PlanResultTests {
-    @Test func `an update of what an index covers sees all fields`() throws {
+    @Test func `an update by a covering index sees all fields`() throws {
         let store = try CarStore()
         try store.fill(8)
         try store.execute("CREATE INDEX by_color ON cars (color)")
@@ -165,7 +165,7 @@ import Testing
         #expect(older == [["mileage": 1_000, "year": 2_002], ["mileage": 3_000, "year": 2_006]])
     }
 
-    @Test func `entries of a covering index are asked, too`() throws {
+    @Test func `conditions are evaluated on the entries of a covering index`() throws {
         let store = try CarStore()
         try store.fill(8)
         try store.execute("CREATE INDEX by_color_mileage ON cars (color, mileage)")
@@ -175,7 +175,7 @@ import Testing
                 == [["mileage": 3_000], ["mileage": 3_500]])
     }
 
-    @Test func `an array is made while a document is updated`() throws {
+    @Test func `an array comprehension is evaluated in an update`() throws {
         let store = try CarStore()
         try store.fill(1)
         try store.execute("UPDATE cars SET list = ARRAY v + 1 FOR v IN [1, 2] END WHERE true")
@@ -183,7 +183,7 @@ import Testing
         #expect(try store.rows("SELECT list FROM cars") == [["list": [2, 3]]])
     }
 
-    @Test func `LIMIT and OFFSET may add up to more than there are numbers`() throws {
+    @Test func `LIMIT plus OFFSET may exceed the integer range`() throws {
         let store = try CarStore()
         try store.fill(3)
         #expect(

@@ -15,12 +15,12 @@ import Testing
         struct Inner: Encodable { var x: Int? }
     }
 
-    /// What leads to itself.
+    /// A type with a reference cycle.
     private final class Circle: Encodable {
         var next: Circle?
     }
 
-    /// What stands for itself.
+    /// A type that encodes itself as its own value.
     private struct Mirror: Encodable {
         func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// Arrays in arrays, made without a type for each.
+    /// Nested arrays, created with nested containers.
     private struct Well: Encodable {
         var depth: Int
 
@@ -44,7 +44,7 @@ import Testing
         store = try InterpolationStore()
     }
 
-    @Test func `a literal takes whatever is encodable`() throws {
+    @Test func `an argument literal accepts any encodable value`() throws {
         let (color, data): (String?, Data) = (nil, Data([1]))
         let arguments: QueryArguments = [
             "color": color, "data": data, "n": 5, "none": nil, "list": [1, 2],
@@ -63,7 +63,7 @@ import Testing
                 ])
     }
 
-    @Test func `the fields of a type are arguments, and nil is NULL`() throws {
+    @Test func `the fields of a type become arguments, and nil becomes NULL`() throws {
         let arguments = QueryArguments(encoding: Filter())
         #expect(
             try store.rows(
@@ -76,7 +76,7 @@ import Testing
                 == 1)
     }
 
-    @Test func `dictionaries are arguments`() throws {
+    @Test func `dictionaries can be arguments`() throws {
         let values: [String: Value] = ["v": 5]
         let sources: [String: any Encodable] = ["v": "x", "w": Filter()]
         let numbers = ["v": 1]
@@ -85,7 +85,7 @@ import Testing
         #expect(try store.value("SELECT :v AS v FROM t", QueryArguments(numbers)) == 1)
     }
 
-    @Test func `named and interpolated values go together`() throws {
+    @Test func `named and interpolated values can be combined`() throws {
         let x = 1
         #expect(
             try store.rows("SELECT \(x) AS a, :x AS b, :x + \(x) AS c FROM t", ["x": 5])
@@ -99,7 +99,7 @@ import Testing
                 """)
     }
 
-    @Test func `names of arguments are told apart by their bytes`() throws {
+    @Test func `argument names are distinguished by their bytes`() throws {
         let arguments: QueryArguments = ["\u{E9}": 1, "e\u{301}": 2, "a": 3]
         #expect(try store.value("SELECT :a AS v FROM t", arguments) == 3)
         #expect(
@@ -107,7 +107,7 @@ import Testing
                 .hasPrefix("Parameter A was not provided") == true)
     }
 
-    @Test func `there may be many arguments, and none of many twice`() throws {
+    @Test func `many arguments are accepted, and duplicates are refused`() throws {
         let numbers = Dictionary(uniqueKeysWithValues: (0..<3_000).map { ("a\($0)", $0) })
         #expect(
             try store.rows(
@@ -119,39 +119,39 @@ import Testing
                 .hasPrefix("the argument b is given twice at line 1, column 12") == true)
     }
 
-    @Test func `an argument that is nearly the one is told`() {
+    @Test func `the error for a missing argument suggests a similar name`() {
         func hint(_ arguments: QueryArguments) -> String? {
             let problem = store.problem("SELECT :color FROM t", arguments) ?? ""
             let lines = problem.split(separator: "\n")
             #expect(lines.first?.hasPrefix("Parameter color was not provided") == true)
             return lines.count > 3 ? String(lines[3]) : nil
         }
-        #expect(hint([":color": 1]) == "call the argument color, without the colon")
+        #expect(hint([":color": 1]) == "name the argument color, without the colon")
         #expect(hint(["size": 1, "colour": 1]) == "there is an argument colour")
         #expect(hint(["size": 1]) == nil)
     }
 
-    @Test func `what is no object is no arguments`() {
+    @Test func `arguments that are not encoded as an object are refused`() {
         func problem(_ arguments: QueryArguments) -> String? {
             store.problem("SELECT n FROM t", arguments)
         }
         #expect(
             problem(QueryArguments(encoding: [1, 2]))
-                == "the arguments are the fields of an object, and not an array")
+                == "the arguments must be encoded as an object, not as an array")
         #expect(problem(QueryArguments(encoding: 5))?.hasSuffix("not a number") == true)
         #expect(problem(QueryArguments(encoding: nil as Filter?))?.hasSuffix("not null") == true)
         #expect(
             problem(QueryArguments(encoding: ["a": ["b": UInt.max]]))
-                == "the arguments cannot be encoded: at a.b, 18446744073709551615 is more than "
-                + "64 bits with a sign can hold")
+                == "the arguments cannot be encoded: at a.b, 18446744073709551615 does not "
+                + "fit in a signed 64-bit integer")
     }
 
-    @Test func `an argument that cannot be encoded is told with its name and place`() {
+    @Test func `the error for an unencodable argument has its name and position`() {
         #expect(
             store.problem("SELECT :a, ':b', :bc, :b FROM t", ["a": 1, "b": [UInt.max]])
                 == """
-                the argument b cannot be encoded: at [0], 18446744073709551615 is more than \
-                64 bits with a sign can hold at line 1, column 23
+                the argument b cannot be encoded: at [0], 18446744073709551615 does not fit in \
+                a signed 64-bit integer at line 1, column 23
                   SELECT :a, ':b', :bc, :b FROM t
                                         ^^
                 """)
@@ -164,7 +164,7 @@ import Testing
                 == true)
     }
 
-    @Test func `what nests too deep is refused, however it does`() throws {
+    @Test func `arguments nested too deeply are refused`() throws {
         var deepest: Value = 1
         for _ in 0..<Value.maximumDepth { deepest = [deepest] }
         #expect(try store.value("SELECT \(deepest) AS v FROM t") == deepest)

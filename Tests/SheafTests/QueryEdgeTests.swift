@@ -3,7 +3,7 @@ import SheafQuery
 import SheafQueryModel
 import Testing
 
-/// Statements whose plans were once wrong.
+/// Regression tests for wrong plans.
 @Suite struct QueryEdgeTests {
     private let life: QueryLife
 
@@ -16,12 +16,12 @@ import Testing
             """)
     }
 
-    @Test func `assignments bind variables of their own`() throws {
+    @Test func `an assignment may bind variables`() throws {
         try life.execute("UPDATE t SET l = ARRAY v + 1 FOR v IN l END WHERE a < 3")
         #expect(try life.rows("SELECT l FROM t WHERE a = 1") == [["l": [2, 3]]])
     }
 
-    @Test func `what entries tell is held against the condition`() throws {
+    @Test func `conditions are evaluated on index entries`() throws {
         try life.execute("CREATE INDEX i ON t (b, a)")
         #expect(try life.rows("SELECT b FROM t WHERE b > 'a' AND a = 2") == [["b": "y"]])
         #expect(
@@ -39,21 +39,21 @@ import Testing
                 == [["a": 2], ["a": 3]])
     }
 
-    @Test func `rows without a partner count for the limit`() throws {
+    @Test func `rows without a match count toward the limit`() throws {
         let text = "SELECT o.a FROM u RIGHT JOIN t AS o ON o._id = u.a LIMIT "
         for limit in 1...3 { #expect(try life.rows(text + "\(limit)").count == limit) }
         try life.execute("INSERT INTO u DOCUMENTS ({'_id': 1, 'a': 1})")
         for limit in 1...3 { #expect(try life.rows(text + "\(limit)").count == limit) }
     }
 
-    @Test func `ids are found by floats that are equal`() throws {
+    @Test func `an integer id is found by an equal float`() throws {
         try life.execute("INSERT INTO u DOCUMENTS ({'_id': 1, 'a': 2.0})")
         #expect(
             try life.rows("SELECT o.b FROM u JOIN t AS o ON o._id = u.a") == [["b": "y"]])
         #expect(try life.rows("SELECT b FROM t WHERE _id = 2.0") == [["b": "y"]])
     }
 
-    @Test func `what is not durable yet is one row of a union`() throws {
+    @Test func `a document that is not durable occurs once in a union`() throws {
         try life.execute("CREATE INDEX i ON t (a)")
         for number in 10...40 {
             try life.execute("INSERT INTO t DOCUMENTS ({'_id': \(number), 'a': \(number)})")
@@ -71,7 +71,7 @@ import Testing
                 == [["_id": 10], ["_id": 11]])
     }
 
-    @Test func `values that are too long for an index find their partners`() throws {
+    @Test func `values that are too long for an index are joined`() throws {
         let long = Value.string(String(repeating: "long ", count: 300))
         try life.execute("CREATE INDEX i ON t (b)")
         try life.execute("UPDATE t SET b = :long WHERE _id = 1", ["long": long])
@@ -79,7 +79,7 @@ import Testing
         #expect(try life.rows("SELECT o._id FROM u JOIN t AS o ON o.b = u.b") == [["_id": 1]])
     }
 
-    @Test func `of equal values the same one is shown, whatever way leads to them`() throws {
+    @Test func `the representative of equal values does not depend on the plan`() throws {
         try life.execute(
             "INSERT INTO u DOCUMENTS ({'_id': 1, 'a': 1.0}), ({'_id': 2, 'a': 1}), "
                 + "({'_id': 3, 'a': 1.0})")
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `loops in loops end`() throws {
+    @Test func `deeply nested loops are stopped`() throws {
         let depth = 60
         func nested(_ opening: String, _ inner: String, _ closing: String) -> String {
             String(repeating: opening, count: depth) + inner

@@ -5,7 +5,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Statements against a store, from their text to their rows.
+/// Statements on a store, from text to rows.
 @Suite struct QueryEngineTests {
     private let store: StoreEngine
     private let queries: QueryEngine
@@ -68,7 +68,7 @@ import Testing
         #expect(try rows("SELECT COUNT(*) FROM cars WHERE mileage > 100") == [["($1)": 2]])
     }
 
-    @Test func `changes are seen by the next statement, durable or not`() throws {
+    @Test func `a statement sees all earlier changes, durable or not`() throws {
         try fill()
         let update = try execute("UPDATE cars SET mileage = mileage + 1 WHERE color = 'blue'")
         #expect(update.mutatedIDs == ["a", "c"])
@@ -80,7 +80,7 @@ import Testing
                 == [["_id": "a", "mileage": 3_001, "drives": 5], ["_id": "b", "mileage": 10]])
     }
 
-    @Test func `indexes give the same rows`() throws {
+    @Test func `statements return the same rows with an index`() throws {
         try fill()
         try execute("CREATE INDEX by_color ON cars (color, mileage DESC)")
         try store.flush()
@@ -99,16 +99,15 @@ import Testing
         try execute("DROP INDEX by_color ON cars")
     }
 
-    @Test func `large scans in the order of the log find all that is there, and each once`() throws
-    {
-        // Above the number from which places are sorted, and in a random order of ids.
+    @Test func `a large scan in the order of the log returns each document once`() throws {
+        // Enough documents that record pointers are sorted, in a random order of ids.
         let count = 5_000
         var random = SeededRandom(seed: 4_096, "large scans")
         var values: [Int64: Int64] = [:]
         while values.count < count { values[Int64(random.below(1_000_000))] = 0 }
         let filler = Value.string(String(repeating: "f", count: 1_200))
         for (number, id) in values.keys.sorted().shuffled(using: &random).enumerated() {
-            // Some are large, so that the updates below extend them.
+            // Updates of large documents write delta records.
             let large: Object = number % 100 == 0 ? ["filler": filler] : [:]
             let object = Object([("n", .integer(0)), ("large", .object(large))])
             let change = DocumentChange("many", .integer(id), .insert(object))

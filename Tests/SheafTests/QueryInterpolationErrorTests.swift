@@ -3,7 +3,7 @@ import SheafDocument
 import SheafQuery
 import Testing
 
-/// What is said of values in queries that cannot be where they are, or cannot be at all.
+/// Error texts for interpolated values that are misplaced or cannot be encoded.
 @Suite struct QueryInterpolationErrorTests {
     private let store: InterpolationStore
 
@@ -18,50 +18,50 @@ import Testing
         #expect(store.problem(query, arguments) == problem, sourceLocation: location)
     }
 
-    @Test func `a value does not stand in quotes, backticks, comments or directives`() {
+    @Test func `a value in quotes, backticks, comments or directives is refused`() {
         let (x, y) = ("x", 5)
         expect(
             "SELECT n FROM t WHERE s = '\(x)'", [:],
             """
-            the interpolated value :$1 stands in quotes at line 1, column 28
+            the interpolated value :$1 is in quotes at line 1, column 28
               SELECT n FROM t WHERE s = ':$1'
                                          ^^^
-            drop the quotes: it is an argument, which needs none
+            remove the quotes: it is an argument
             """)
-        // Not that what follows cannot be read.
+        // The error about the value precedes the syntax error after it.
         expect(
             "SELECT n FROM t\nWHERE n = \(y) AND s LIKE \"%\(x)%\" AND AND", [:],
             """
-            the interpolated value :$2 stands in quotes at line 2, column 28
+            the interpolated value :$2 is in quotes at line 2, column 28
               WHERE n = :$1 AND s LIKE "%:$2%" AND AND
                                          ^^^
-            drop the quotes: it is an argument, which needs none
+            remove the quotes: it is an argument
             """)
-        // The name of the value is met, but elsewhere.
+        // The name of the value occurs outside of the quotes, too.
         #expect(
             store.problem("SELECT '\(x)', :$1 FROM t")?.hasPrefix(
-                "the interpolated value :$1 stands in quotes") == true)
+                "the interpolated value :$1 is in quotes") == true)
         expect(
             "SELECT * FROM `\(x)`", [:],
             """
-            the interpolated value :$1 stands in backticks at line 1, column 16
+            the interpolated value :$1 is in backticks at line 1, column 16
               SELECT * FROM `:$1`
                              ^^^
-            drop the backticks; as a name it is \\(identifier: ..)
+            remove the backticks; for a name, write \\(identifier: ..)
             """)
         for query in [
             "SELECT n FROM t -- \(x)", "SELECT n /* \(x) */ FROM t", "SELECT n FROM t --\n/*\(x)*/",
         ] as [Query] {
             let problem = store.problem(query)
-            #expect(problem?.hasPrefix("the interpolated value :$1 stands in a comment") == true)
-            #expect(problem?.hasSuffix("take it out: nobody would read it") == true)
+            #expect(problem?.hasPrefix("the interpolated value :$1 is in a comment") == true)
+            #expect(problem?.hasSuffix("remove it: comments are ignored") == true)
         }
         #expect(
             store.problem("SELECT /*+ {\"a\": \(x)} */ n FROM t")?.hasPrefix(
-                "the interpolated value :$1 stands in a directive") == true)
+                "the interpolated value :$1 is in a directive") == true)
     }
 
-    @Test func `a value stands for no name and no keyword`() {
+    @Test func `a value in the position of a name or keyword is refused`() {
         let name = "cars"
         expect(
             "SELECT * FROM \(name)", [:],
@@ -69,7 +69,7 @@ import Testing
             expected the name of a collection, found :$1 at line 1, column 15
               SELECT * FROM :$1
                             ^^^
-            what is interpolated is a value, never a name or a path; as a name it is \\(identifier: ..)
+            an interpolation is a value, not a name or a path; for a name, write \\(identifier: ..)
             """)
         for query in [
             "SELECT a.\(name) FROM t", "SELECT n AS \(name) FROM t", "UPDATE t SET \(name) = 1",
@@ -89,54 +89,54 @@ import Testing
         }
     }
 
-    @Test func `nothing stands right behind a value`() {
+    @Test func `a value without a space after it is refused`() {
         expect(
             "SELECT n FROM t WHERE n = \(1)5", [:],
             """
-            more stands right behind the interpolated value :$1 at line 1, column 27
+            a space is missing after the interpolated value :$1 at line 1, column 27
               SELECT n FROM t WHERE n = :$15
                                         ^^^
             put a space between them
             """)
-        // There is an argument of the name that both make.
+        // The value and the digit after it form the name of another argument.
         #expect(
             store.problem(
                 "SELECT \(1)2, \(2), \(3), \(4), \(5), \(6), \(7), \(8), \(9), \(10), \(11), \(12)")?
-                .hasPrefix("more stands right behind the interpolated value :$1 ") == true)
+                .hasPrefix("a space is missing after the interpolated value :$1 ") == true)
         #expect(
             store.problem("SELECT \(1)AS v FROM t")?.hasPrefix(
-                "a word stands right behind the interpolated value :$1") == true)
+                "a space is missing after the interpolated value :$1") == true)
         #expect(
             store.problem("SELECT n FROM t WHERE n = :\(1)")?.hasSuffix(
-                "drop the colon: an interpolated value needs none") == true)
+                "remove the colon before the interpolated value") == true)
     }
 
-    @Test func `numbers behind dollar signs are those of interpolated values`() throws {
+    @Test func `parameter names of a dollar sign and digits are reserved`() throws {
         expect(
             "SELECT \(1), :$1 FROM t", [:],
             """
-            :$1 is written out, and such names are those of interpolated values at line 1, column 13
+            :$1 is a name reserved for interpolated values at line 1, column 13
               SELECT :$1, :$1 FROM t
                           ^^^
             give the parameter another name, such as :color
             """)
-        #expect(store.problem("SELECT :$1, \(1) FROM t")?.contains("is written out") == true)
+        #expect(store.problem("SELECT :$1, \(1) FROM t")?.contains("is a name reserved") == true)
         #expect(store.problem("SELECT :$2, \(1) FROM t", ["$2": 1])?.contains(":$2 is") == true)
         expect(
             "SELECT \(1) AS v FROM t", ["$1": 2],
             """
-            the argument $1 is given beside the interpolated value at line 1, column 8
+            the argument $1 has the name of an interpolated value at line 1, column 8
               SELECT :$1 AS v FROM t
                      ^^^
-            give it another name
+            rename the argument
             """)
-        // A statement from a log runs again with its arguments by name.
+        // A logged statement can be run with its arguments by name.
         let logged = Query(verbatim: ("SELECT \(5) + \(6) AS v FROM t" as Query).text)
         #expect(try store.value(logged, ["$1": 5, "$2": 6]) == 11)
         #expect(store.problem(logged)?.hasPrefix("Parameter $1 was not provided") == true)
     }
 
-    @Test func `an identifier breaks out of nothing`() {
+    @Test func `an interpolated identifier cannot end quotes or comments`() {
         let names = ["x' OR TRUE --", "x", "`", "*/", "\" OR TRUE --", "\n n", "' '", "''"]
         for name in names {
             for query in [
@@ -154,20 +154,20 @@ import Testing
         }
         #expect(
             store.problem("SELECT \(identifier: "a")\(identifier: "b") FROM t")?.hasPrefix(
-                "more stands right behind the interpolated name `a` at") == true)
+                "a space is missing after the interpolated name `a` at") == true)
         #expect(
             store.problem("SELECT `\(identifier: "a")` FROM t")?.contains("backticks") == true)
         expect(
             "SELECT * FROM t WHERE n = '\(identifier: "x' OR TRUE --")'", [:],
             """
-            the interpolated name `x' OR TRUE --` stands in quotes at line 1, column 28
+            the interpolated name `x' OR TRUE --` is in quotes at line 1, column 28
               SELECT * FROM t WHERE n = '`x' OR TRUE --`'
                                          ^^^^^^^^^^^^^^^
-            drop the quotes: a name comes with its backticks
+            remove the quotes: the name already has backticks
             """)
     }
 
-    @Test func `a value that cannot be encoded is told with its place`() {
+    @Test func `the error for an unencodable value has its position`() {
         struct Refusal: Error, CustomStringConvertible { let description = "it is secret" }
         struct Secret: Encodable {
             func encode(to encoder: any Encoder) throws { throw Refusal() }
@@ -183,8 +183,8 @@ import Testing
         #expect(
             store.problem("SELECT \(Price()) AS v FROM t")?.hasPrefix(
                 "the interpolated value :$1 cannot be encoded: at trim.gross[1], "
-                    + "18446744073709551615 is more than 64 bits with a sign can hold") == true)
-        // Also where the value would not have mattered, and nothing is done.
+                    + "18446744073709551615 does not fit in a signed 64-bit integer") == true)
+        // The value is encoded even if no document matches.
         #expect(store.problem("UPDATE t SET n = 2, m = \(UInt.max) WHERE FALSE") != nil)
         #expect(store.problem("SELECT '\(UInt.max)' FROM t")?.contains("in quotes") == true)
     }

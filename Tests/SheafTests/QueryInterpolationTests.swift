@@ -4,7 +4,7 @@ import SheafDocument
 import SheafQuery
 import Testing
 
-/// Queries as literals with values in them.
+/// Queries written as literals with interpolated values.
 @Suite struct QueryInterpolationTests {
     private enum Fuel: String, Encodable { case gas, diesel }
 
@@ -21,7 +21,7 @@ import Testing
         store = try InterpolationStore()
     }
 
-    @Test func `values become arguments and the text has their numbers`() throws {
+    @Test func `interpolated values become numbered arguments`() throws {
         let (color, limit) = ("blue", 5)
         let query: Query = "SELECT * FROM cars WHERE color = \(color) LIMIT \(limit)"
         #expect(query.text == "SELECT * FROM cars WHERE color = :$1 LIMIT :$2")
@@ -29,7 +29,7 @@ import Testing
         #expect(try store.rows(query) == [])
     }
 
-    @Test func `all types that are encodable are values`() throws {
+    @Test func `values of all encodable types can be interpolated`() throws {
         func value(_ query: Query) throws -> Value? { try store.value(query) }
         #expect(try value("SELECT \("text") AS v FROM t") == "text")
         #expect(try value("SELECT \("text".dropFirst()) AS v FROM t") == "ext")
@@ -67,13 +67,13 @@ import Testing
         #expect(try store.value("SELECT \(5 as Int?) IS NULL AS v FROM t") == false)
     }
 
-    @Test func `arguments stand wherever a parameter can`() throws {
+    @Test func `values can be interpolated wherever a parameter is allowed`() throws {
         try store.execute("INSERT INTO cars DOCUMENTS (\(Car())), ({_id: \("b"), n:\(2)})")
         #expect(try store.rows("SELECT n FROM cars WHERE _id IN \(["b", "c"])") == [["n": 2]])
         #expect(try store.rows("SELECT _id FROM cars USE IDS \("a")") == [["_id": "a"]])
         let (limit, offset) = (1, 1)
         let page: Query = "SELECT _id FROM cars ORDER BY _id LIMIT \(limit)OFFSET \(offset)"
-        #expect(store.problem(page)?.contains("a word stands right behind") == true)
+        #expect(store.problem(page)?.contains("a space is missing after") == true)
         #expect(
             try store.rows("SELECT _id FROM cars ORDER BY _id LIMIT \(limit) OFFSET \(offset)")
                 == [["_id": "b"]])
@@ -91,7 +91,7 @@ import Testing
         #expect(try store.rows("SELECT * FROM cars") == [])
     }
 
-    @Test func `what is interpolated twice is one expression`() throws {
+    @Test func `equal interpolated values form equal expressions`() throws {
         let (step, other) = (2, 2.0)
         #expect(
             try store.rows("SELECT n + \(step) AS v FROM t GROUP BY n + \(step)") == [["v": 3]])
@@ -100,7 +100,7 @@ import Testing
                 == true)
     }
 
-    @Test func `hostile values are values`() throws {
+    @Test func `hostile texts are passed as values`() throws {
         let texts = [
             "'; DROP", "' OR '1' = '1", "\"", "`", "\\", ":$1", ":n", "$1", "--", "/*", "*/", "\0",
             "\u{1F600}", "e\u{301}", "\n", "?", "\\(x)", "\u{2028}", "1", "NULL", "",
@@ -119,10 +119,10 @@ import Testing
         #expect(try store.rows("SELECT _id FROM h").count == texts.count)
     }
 
-    @Test func `the same literal with other values is parsed once`() throws {
+    @Test func `a literal is parsed once for all its values`() throws {
         let before = try store.metric("statements_parsed")
         guard case .integer(let count)? = before else {
-            Issue.record("there is no count")
+            Issue.record("The metric is no integer.")
             return
         }
         for number in 0..<10 {
@@ -135,7 +135,7 @@ import Testing
         #expect(try store.metric("statements_parsed") == .integer(count + 2))
     }
 
-    @Test func `there may be many values`() throws {
+    @Test func `a query may contain thousands of values`() throws {
         var literal = Query.StringInterpolation(literalCapacity: 0, interpolationCount: 4_000)
         literal.appendLiteral("SELECT [")
         for number in 0..<4_000 {
@@ -149,7 +149,7 @@ import Testing
 
     // MARK: Names and parts
 
-    @Test func `an identifier is one name, whatever it says`() throws {
+    @Test func `an interpolated identifier is always one name`() throws {
         let names = [
             "a", "a.b", "a b", "`", "``", "a`b", "'", "';--", "SELECT", "\0", "\u{1F600}", "\n",
             "e\u{301}", ":n", "_x", "1", "*", "a`, `b", "/*",
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `parts bring their values along`() throws {
+    @Test func `an interpolated part keeps its values`() throws {
         try store.execute(
             "INSERT INTO p DOCUMENTS ({_id: 1, n: 1}), ({_id: 2, n: 2}), ({_id: 3, n: 3})")
         func ids(above low: Int, below high: Int?, isDescending: Bool) throws -> [Value?] {
@@ -193,9 +193,9 @@ import Testing
                 == "\u{E9} :$1 :$2 + `n``` + :$3 :$4 + `n``` + :$5  x")
     }
 
-    @Test func `a text is never taken for a query with values in it`() throws {
+    @Test func `a string is never interpreted as a query without a label`() throws {
         let name = "x' OR TRUE --"
-        // In a text everything is spliced, which is why it has to be said.
+        // The name is spliced into the string, so a query from a string needs a label.
         let text = "SELECT n FROM t WHERE n = '\(name)"
         #expect(try store.rows(Query(verbatim: text)) == [["n": 1]])
         #expect(try store.rows(Query("SELECT n FROM t WHERE n = \(name)")) == [])

@@ -1,25 +1,25 @@
 import SheafQueryModel
 import Testing
 
-/// Statements against a naive evaluator; `sheaf-queries` runs many more of them.
+/// Statements compared with a naive evaluator; `sheaf-queries` runs more of them.
 @Suite struct QueryModelTests {
     @Test(arguments: [11, 222, 3_333] as [UInt64])
-    func `each query gives the rows of the naive evaluator`(_ seed: UInt64) throws {
+    func `each query returns the rows of the naive evaluator`(_ seed: UInt64) throws {
         var differences = QueryDifferences(seed: seed)
         try differences.run(queries: 900, partitions: 60)
         #expect(differences.tally.queries >= 900, "seed \(seed)")
-        // Few enough fail that most are compared.
+        // Most statements must succeed to be compared.
         #expect(differences.tally.failed + differences.tally.refused < 180, "seed \(seed)")
     }
 
     @Test(arguments: [7, 88] as [UInt64])
-    func `each observer knows at each quiet point what its query gives`(_ seed: UInt64) throws {
+    func `each observer has the result of its query when the store is idle`(_ seed: UInt64) throws {
         var differences = ObservedDifferences(seed: seed)
         try differences.run(pairs: 2_000)
         #expect(differences.tally.maintained > 60, "seed \(seed)")
     }
 
-    @Test func `damaged statements end one way or the other`() throws {
+    @Test func `damaged statements either run or are refused`() throws {
         var statements = DamagedStatements(seed: 4)
         try statements.run(400)
         #expect(statements.tally.run > 20)
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [5, 66] as [UInt64])
-    func `values come to the same interpolated, named and written out`(_ seed: UInt64) throws {
+    func `interpolated, named and literal values produce equal results`(_ seed: UInt64) throws {
         var differences = ArgumentDifferences(seed: seed)
         try differences.run(400)
         #expect(differences.tally.values > 2_000, "seed \(seed)")

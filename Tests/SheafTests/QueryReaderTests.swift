@@ -5,7 +5,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Statements against a store that nobody has opened for writing.
+/// Statements on a store that is opened for reading only.
 @Suite struct QueryReaderTests {
     private let volume = SimulatedVolume(seed: 4)
 
@@ -29,7 +29,7 @@ import Testing
         return try outcome.rows.items.map { .object(try $0.object(outcome.reader.names)) }
     }
 
-    @Test func `rows come with and without an index`() throws {
+    @Test func `rows are found with and without an index`() throws {
         try fill()
         let reader = try LogReader(ReadOnlyVolume(volume))
         defer { reader.close() }
@@ -45,7 +45,7 @@ import Testing
                 == [["name": "cars", "documents": 3]])
     }
 
-    @Test func `parameters can be set and shown, and nothing else changes`() throws {
+    @Test func `only system parameters can be changed`() throws {
         try fill()
         let before = volume.snapshotFiles()
         let reader = try LogReader(ReadOnlyVolume(volume))
@@ -71,7 +71,7 @@ import Testing
         #expect(volume.snapshotFiles() == before)
     }
 
-    @Test func `who needs an index hears why there is none`() throws {
+    @Test func `a statement that needs a damaged index fails with the reason`() throws {
         try fill()
         let store = try StoreEngine(opening: volume)
         var batch = WriteBatch()

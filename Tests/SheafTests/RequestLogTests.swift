@@ -4,7 +4,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// What collections of the system say of the statements that ran.
+/// Executed statements in `system:request_history` and `system:metrics`.
 @Suite struct RequestLogTests {
     private func history(_ store: Store, _ columns: String) async throws -> [Object] {
         let result = try await store.execute(
@@ -12,7 +12,7 @@ import Testing
         return try result.items.map { try $0.value }
     }
 
-    @Test func `so many of the last statements are kept, in their order`() async throws {
+    @Test func `the history keeps the configured number of statements in order`() async throws {
         var random = SeededRandom(seed: 3, "history")
         let store = try await Store.inMemory()
         let first = "INSERT INTO t DOCUMENTS ({'_id': 'a'})"
@@ -21,7 +21,7 @@ import Testing
         for round in 0..<300 {
             switch random.below(8) {
             case 0:
-                // What was forgotten does not come back, however many are kept later.
+                // Removed entries stay removed when the size grows again.
                 size = random.below(12)
                 let text = "ALTER SYSTEM SET dql_request_history_size = \(size)"
                 try await store.execute(Query(verbatim: text))
@@ -44,7 +44,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func `a lookup is counted, and has its rows, its beginning and its end`() async throws {
+    @Test func `a point lookup is recorded like other statements`() async throws {
         let clock = FakeClock()
         var options = StoreOptions()
         options.storage.clock = clock.clock
@@ -63,12 +63,12 @@ import Testing
         #expect(rows.allSatisfy { $0["error"] == nil })
         let metrics = try await store.execute(
             "SELECT name, value FROM system:metrics WHERE name IN ('requests', 'rows_returned')")
-        // The rows of the history count, too.
+        // The rows of the history are counted, too.
         #expect(try metrics.items.map { try $0["value"] } == [6, 6])
         try await store.close()
     }
 
-    @Test func `who sets the clock on the wall is believed soon`() async throws {
+    @Test func `start times follow a change of the wall clock within 100 ms`() async throws {
         let clock = FakeClock()
         var options = StoreOptions()
         options.storage.clock = clock.clock

@@ -5,9 +5,9 @@ import SheafQueryModel
 import SheafTestSupport
 import Testing
 
-/// Statements about one document, beside others that mean the same and take a plan.
+/// Statements on the fast path, compared with equivalent statements that need a plan.
 @Suite struct ShortcutTests {
-    /// What came of a statement.
+    /// The result of a statement.
     private enum Answer: Equatable {
         case outcome(rows: [String], ids: [Value], commit: UInt64?)
         case failure(QueryError.Reason, String, hint: String?)
@@ -20,7 +20,7 @@ import Testing
         .string(String(repeating: "i", count: 3_000)), .string(String(repeating: "\0", count: 250)),
     ]
 
-    /// `?` stands for the condition.
+    /// Statements in which `?` is replaced by the condition.
     private static let statements = [
         "SELECT * FROM t WHERE ?", "SELECT * FROM t AS q WHERE ?", "SELECT * FROM nowhere WHERE ?",
         "SELECT * FROM COLLECTION t WHERE ?", "SELECT * FROM system:collections WHERE ?",
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [1, 22, 333] as [UInt64])
-    func `statements that need no plan do what they do with one`(_ seed: UInt64) throws {
+    func `fast-path statements have the same results as planned ones`(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "shortcuts")
         let (short, planned) = (try QueryLife(seed: seed), try QueryLife(seed: seed))
         var effects = 0
@@ -115,7 +115,7 @@ import Testing
                     text.replacing("?", with: condition + " AND TRUE"), arguments)
             }
         }
-        // Often enough there is a document, and something comes of it.
+        // Enough statements must match a document.
         #expect(effects > 150, "seed \(seed)")
         for text in [
             "SELECT * FROM t ORDER BY _id", "SELECT documents FROM system:collections",
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `strictness holds at once for a statement that was run before`() throws {
+    @Test func `a change of strict mode applies to a cached statement`() throws {
         let life = try QueryLife(seed: 4)
         try life.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1, 'o': {'x': 1}})")
         let text = "SELECT * FROM t WHERE _id = 1"
@@ -143,7 +143,7 @@ import Testing
         #expect(try rows() == whole)
     }
 
-    @Test func `what was deleted is neither changed nor evicted`() throws {
+    @Test func `a deleted document is neither changed nor evicted`() throws {
         let life = try QueryLife(seed: 5)
         try life.execute("INSERT INTO t DOCUMENTS ({'_id': 'a', 'n': 1})")
         #expect(try life.execute("DELETE FROM t WHERE _id = 'a'").mutatedIDs == ["a"])

@@ -7,7 +7,7 @@ import Testing
     private static func statement(_ text: String) throws -> Statement { try Parser.parse(text) }
 
     @Test(arguments: [0, 1, 7, .max] as [UInt64])
-    func `each text finds its own statement, whatever its hash`(_ hashBits: UInt64) throws {
+    func `texts with equal hashes find their own statements`(_ hashBits: UInt64) throws {
         var random = SeededRandom(seed: 11, "texts")
         var cache = StatementCache(maximumCount: 40, hashBits: hashBits)
         var newest: [String: Int] = [:]
@@ -19,7 +19,7 @@ import Testing
                 #expect(found.text == text)
                 hits += 1
             } else {
-                // Of those that were used last, none is forgotten.
+                // The most recently used statements are never removed.
                 let later = newest.values.filter { $0 > newest[text] ?? 0 }.count
                 #expect(newest[text] == nil || later >= 19, "\(text), \(hashBits)")
                 cache.insert(try Self.statement(text))
@@ -29,7 +29,7 @@ import Testing
         #expect(hits > 800 && hits < 3_000)
     }
 
-    @Test func `texts that only look the same are two`() throws {
+    @Test func `canonically equivalent texts are different statements`() throws {
         var cache = StatementCache(hashBits: 0)
         let (composed, decomposed) = ("SELECT '\u{E9}' FROM t", "SELECT 'e\u{301}' FROM t")
         cache.insert(try Self.statement(composed))
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a text that comes again takes no second place, and a long one none`() throws {
+    @Test func `a text is cached at most once, and a long text never`() throws {
         var cache = StatementCache(maximumCount: 4)
         for text in ["SELECT 1 FROM t", "SELECT 2 FROM t", "SELECT 3 FROM t"] {
             cache.insert(try Self.statement(text))

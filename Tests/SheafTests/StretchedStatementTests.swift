@@ -1,10 +1,10 @@
 import SheafQueryModel
 import Testing
 
-/// Statements of which one part is long; `sheaf-queries --slowest` measures how long they take.
+/// Statements with one long part; `sheaf-queries --slowest` measures their run time.
 @Suite struct StretchedStatementTests {
     private static let forms = StretchedStatements.chains + StretchedStatements.lists
-    @Test func `all chains and lists are statements that run`() throws {
+    @Test func `statements with long chains and lists run`() throws {
         var statements = try StretchedStatements()
         for form in Self.forms {
             for count in [2, 40] {

@@ -2,13 +2,13 @@ import Sheaf
 import Synchronization
 import Testing
 
-/// Rows of system collections that depend on a running store or peer, and notes in its log.
+/// Rows of system collections about the running store or peer, and warnings in its log.
 @Suite struct SystemRowTests {
     private func rows(_ store: Store, _ query: Query) async throws -> [String] {
         try await store.execute(query).items.map { try $0.jsonString }
     }
 
-    @Test func `shared statements are listed with their parameters, the last used first`()
+    @Test func `cached statements are listed with their parameters, most recently used first`()
         async throws
     {
         let store = try await Store.inMemory()
@@ -22,7 +22,7 @@ import Testing
         let read = #"{"parameters":["a","b"],"statement":"\#(text)"}"#
         let deletion = #"{"parameters":["$1"],"statement":"DELETE FROM t WHERE _id = :$1"}"#
         #expect(try await rows(store, listing) == [own, deletion, read])
-        // The same text again is the same statement, and a text that does not parse is none.
+        // A repeated text is not listed twice, and an invalid text is not listed.
         try await store.execute(
             "SELECT * FROM t WHERE a = :a AND b > :b AND c < :a", ["a": 3, "b": 4])
         await #expect(throws: StoreError.self) { try await store.execute("SELECT FROM t") }
@@ -34,7 +34,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func `each transport of a peer has a row that says whether it is active`() async throws {
+    @Test func `the row of a transport shows whether it is active`() async throws {
         let scene = try await PeerScene(2)
         let (left, right) = (scene.peers[0], scene.peers[1])
         try right.sync.registerSubscription("SELECT * FROM cars")
@@ -54,7 +54,7 @@ import Testing
         try await scene.close()
     }
 
-    @Test func `a peer with two transports has two rows, and one without has none`() async throws {
+    @Test func `each transport of a peer has one row`() async throws {
         for count in [0, 2] {
             let key = PeerKey.random()
             let networks = (0..<count).map { _ in MemoryNetwork(connectsAll: false) }
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `unknown indexes and parameters without effect are warnings in the log`()
+    @Test func `unknown indexes and parameters without effect are logged as warnings`()
         async throws
     {
         let warnings = Warnings()
@@ -103,7 +103,7 @@ import Testing
     }
 }
 
-/// The messages of a log, in their order.
+/// The messages of a log in order.
 private final class Warnings: Sendable {
     private let messages = Mutex<[String]>([])
 

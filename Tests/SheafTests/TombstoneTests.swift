@@ -6,7 +6,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// How many documents there are, without a look at them.
+/// Document counts computed from keys and tombstones alone.
 @Suite struct TombstoneTests {
     private let clock = FakeClock()
     private let life: IndexLife
@@ -28,7 +28,7 @@ import Testing
         return [keys, snapshot.count(in: tombstones)]
     }
 
-    @Test func `what is deleted, comes back or is evicted is counted right`() throws {
+    @Test func `deleted, reinserted and evicted documents are counted correctly`() throws {
         try insert(0..<9, into: life)
         #expect(try counts(life) == [9, 0])
         try life.commit([4, 5, 6].map { DocumentChange("cars", $0, .delete) })
@@ -36,11 +36,11 @@ import Testing
         try insert(5..<6, into: life)
         #expect(try counts(life) == [9, 2])
         try life.commit([DocumentChange("cars", 4, .evict), DocumentChange("cars", 7, .evict)])
-        // What is left of what was written here is no document, either.
+        // An evicted document leaves a tombstone, too.
         #expect(try counts(life) == [9, 3])
         try life.commit([DocumentChange("cars", 4, .forget), DocumentChange("cars", 7, .forget)])
         #expect(try counts(life) == [7, 1])
-        // Once there and back in one commit.
+        // Two opposite changes of a document in one commit.
         try life.commit([
             DocumentChange("cars", 1, .delete),
             DocumentChange("cars", 1, .insert(["a": 2], onConflict: .merge)),
@@ -49,7 +49,7 @@ import Testing
         #expect(try counts(life) == [6, 1])
     }
 
-    @Test func `what others deleted is a tombstone, also where nobody has seen it before`() throws {
+    @Test func `a received deletion of an unknown document becomes a tombstone`() throws {
         let other = try IndexLife(seed: 2, clock)
         try insert(0..<3, into: other)
         try other.commit([DocumentChange("cars", 1, .delete)])
@@ -65,13 +65,13 @@ import Testing
         }
         try life.commit(changes)
         #expect(try counts(life) == [3, 1])
-        // A change that had not seen the deletion brings the document back.
+        // A new insertion restores the document.
         try insert(1..<2, into: life)
         #expect(try counts(life) == [3, 0])
         #expect(try counts(other) == [3, 1])
     }
 
-    @Test func `only what is deleted or comes back touches links`() throws {
+    @Test func `only deletion, eviction and reinsertion change index entries`() throws {
         func touchesLinks(_ action: DocumentChange.Action) throws -> Bool {
             var touches = false
             _ = try life.engine.commit([DocumentChange("cars", 1, action)]) {
@@ -92,19 +92,19 @@ import Testing
         #expect(try counts(life) == [0, 0])
     }
 
-    @Test func `links to tombstones that are wrong are found`() throws {
+    @Test func `wrong index entries of tombstones are reported`() throws {
         try insert(1..<3, into: life)
         try life.commit([DocumentChange("cars", 2, .delete)])
         try life.store.flush()
         let snapshot = life.engine.snapshot()
-        var links: [[UInt8]] = []
-        snapshot.forEachEntry(in: TombstoneTests.links) { link, _ in
-            links.append(Array(link))
+        var entries: [[UInt8]] = []
+        snapshot.forEachEntry(in: TombstoneTests.links) { entry, _ in
+            entries.append(Array(entry))
             return true
         }
         let living = TombstoneTests.links.lower + SortKey.identity(of: 1)
         let key = StoreKey.document(collection: 0, id: SortKey.identity(of: 1)).bytes
-        let place = try #require(key.withUnsafeBytes { snapshot.log.place(of: $0) })
+        let pointer = try #require(key.withUnsafeBytes { snapshot.log.place(of: $0) })
         func damage(_ change: (inout LinkChanges) throws -> Void) throws -> [String] {
             var batch = WriteBatch()
             try change(&batch.links)
@@ -115,25 +115,25 @@ import Testing
             try life.store.flush()
             return try IndexVerifier.verify(life.engine.snapshot()).findings.map(\.reason)
         }
-        #expect(links.count == 1)
+        #expect(entries.count == 1)
         #expect(try damage { _ in } == [])
-        let elsewhere = try damage { try $0.link(links[0], to: place) }
-        #expect(elsewhere.map { $0.hasPrefix("the link to a tombstone leads to ") } == [true])
-        #expect(try damage { try $0.unlink(links[0]) } == ["nothing links to the tombstone"])
+        let elsewhere = try damage { try $0.link(entries[0], to: pointer) }
+        #expect(elsewhere.map { $0.hasPrefix("a tombstone index entry points to ") } == [true])
+        #expect(try damage { try $0.unlink(entries[0]) } == ["the tombstone has no entry"])
         #expect(
-            try damage { try $0.link(living, to: place) }.sorted() == [
-                "nothing links to the tombstone", "what is linked to as a tombstone is none",
+            try damage { try $0.link(living, to: pointer) }.sorted() == [
+                "a tombstone index entry points to no tombstone", "the tombstone has no entry",
             ])
     }
 
     @Test(arguments: [false, true])
-    func `a checkpoint of before there were links to tombstones is not misread`(
+    func `a checkpoint without index entries of tombstones is not misread`(
         _ isFollowed: Bool
     ) throws {
         try insert(0..<9, into: life)
         try life.createIndex("by a", on: "cars", [.init(["a"])])
         try life.commit([4, 5, 6].map { DocumentChange("cars", $0, .delete) })
-        // Such a store has the other links alone.
+        // Such a store has no index entries of tombstones.
         var batch = WriteBatch()
         batch.keepsLinks = true
         batch.links.unlink(TombstoneTests.links)
@@ -156,10 +156,10 @@ import Testing
         #expect(engine.snapshot().count(in: tombstones) == (isFollowed ? 2 : 3))
     }
 
-    /// All links to tombstones of the first collection.
+    /// The range of all tombstone index entries of the first collection.
     private static let links = KeyRange.prefix([0xFF, 0, 0, 0xFF, 0xFF])
 
-    /// Writes up to where links are right to the place where an earlier writer had it.
+    /// Moves the index progress in a checkpoint header to its offset in older versions.
     private func makeEarlier(_ name: String) throws {
         let file = try life.volume.open(name, .write)
         defer { file.close() }

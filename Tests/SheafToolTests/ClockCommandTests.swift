@@ -6,12 +6,12 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// `sheaf clock`, on stores that wrote while their clock was ahead.
+/// `sheaf clock`, on stores written with a clock that was ahead.
 @Suite struct ClockCommandTests {
     private let directory = TemporaryDirectory()
     private static let year: UInt64 = 31_557_600_000
 
-    /// A store with one document of a right clock and `late` documents of a clock that was `years` ahead.
+    /// Creates a store with one correct stamp and `late` documents stamped `years` ahead.
     private func store(late: Int, years: UInt64) throws -> String {
         let path = directory.path("store")
         let now = Clock.system.wallMilliseconds()
@@ -35,7 +35,7 @@ import Testing
         return path
     }
 
-    @Test func `stamps that are ahead are listed with their documents`() throws {
+    @Test func `stamps ahead of the clock are listed with their documents`() throws {
         let path = try store(late: 2, years: 4)
         let run = try ToolRun(["clock", path])
         #expect(run.status == 0 && run.errors.isEmpty)
@@ -54,7 +54,7 @@ import Testing
         return try ToolRun(["query", path, statement, "--mode", "json"]).text
     }
 
-    @Test func `a repair leaves no stamp that is ahead, and the documents as they were`() throws {
+    @Test func `a repair removes stamps ahead of the clock and keeps the documents`() throws {
         let path = try store(late: 2, years: 4)
         let before = try rows(path)
         let repair = try ToolRun(["clock", path, "--repair", "--json"])
@@ -63,20 +63,20 @@ import Testing
         let list = try ToolRun(["clock", path])
         #expect(
             list.lines == [
-                "the clock of the store is not ahead", "no document has a stamp that is ahead",
+                "the clock of the store is not ahead", "no document has a stamp ahead of the clock",
             ])
         #expect(try ToolRun(["verify", path]).status == 0)
         let after = try rows(path)
         #expect(before == after && before.contains("1"))
-        // Nothing is left for a second one.
-        #expect(try ToolRun(["clock", path, "--repair"]).text == "0 documents were written anew\n")
+        // A second repair finds nothing to do.
+        #expect(try ToolRun(["clock", path, "--repair"]).text == "0 documents were rewritten\n")
     }
 
-    @Test func `a store without stamps that are ahead is not changed by a repair`() throws {
+    @Test func `a repair does not change a store without stamps ahead of the clock`() throws {
         let path = try store(late: 0, years: 0)
         #expect(
             try ToolRun(["clock", path]).lines == [
-                "the clock of the store is not ahead", "no document has a stamp that is ahead",
+                "the clock of the store is not ahead", "no document has a stamp ahead of the clock",
             ])
         let repair = try ToolRun(["clock", path, "--repair", "--json"])
         #expect(try repair.objects().last?["documents"] as? Int == 0)

@@ -2,9 +2,9 @@ import Foundation
 import SheafTestSupport
 import Testing
 
-/// What a running peer does with those who ask it in other ways than the tool does.
+/// The control socket of a running peer and clients other than the tool.
 @Suite struct ControlSocketTests {
-    @Test func `who asks nonsense, or nothing, keeps nobody from being answered`() throws {
+    @Test func `silent clients and invalid requests do not block other clients`() throws {
         let scene = PeerScene()
         let peer = try scene.serve("ann", "--listen", "127.0.0.1:0")
         _ = try peer.address()
@@ -15,7 +15,7 @@ import Testing
             stranger.send(nonsense + "\n")
             #expect(stranger.read().hasPrefix("!{\"code\":1,"), "\(nonsense)")
         }
-        // Silent ones, of whom one has begun to speak; more of them than are answered at a time.
+        // More silent clients than connections are served at a time; one has sent half a request.
         let silent = try (0..<8).map { _ in try Stranger(scene.path("ann.peer")) }
         silent[0].send(#"{"do":"#)
         #expect(try peer.execute("SELECT * FROM system:dual").isEmpty == false)
@@ -25,18 +25,18 @@ import Testing
         withExtendedLifetime(more) {}
     }
 
-    @Test func `a socket that was left behind is replaced, and a file is not`() throws {
+    @Test func `a stale socket is replaced, and a regular file is not`() throws {
         let scene = PeerScene()
         let first = try scene.serve("ann", "--listen", "127.0.0.1:0")
         _ = try first.address()
         #expect(try first.stop(SIGKILL) == -SIGKILL)
         #expect(FileManager.default.fileExists(atPath: scene.path("ann.peer")))
         let run = try ToolRun(["peer", "list", scene.path("ann")])
-        #expect(run.status == 1 && run.errors.hasPrefix("sheaf: no peer runs on the store at "))
+        #expect(run.status == 1 && run.errors.hasPrefix("sheaf: no peer is running on the store"))
         let second = try scene.serve("ann", "--listen", "127.0.0.1:0")
         _ = try second.address()
         #expect(try ToolRun(["peer", "list", scene.path("ann")]).status == 0)
-        // Whoever comes second does not take the place of the first.
+        // A second peer on the store fails and leaves the socket of the first in place.
         let third = try scene.serve("ann", "--listen", "127.0.0.1:0")
         #expect(try third.end() == 1)
         #expect(try ToolRun(["peer", "list", scene.path("ann")]).status == 0)
@@ -44,20 +44,20 @@ import Testing
         try Data("mine".utf8).write(to: URL(fileURLWithPath: scene.path("ann.peer")))
         let fourth = try scene.serve("ann", "--listen", "127.0.0.1:0")
         #expect(try fourth.end() == 1)
-        #expect(fourth.errorText.contains("ann.peer exists and is no socket"))
+        #expect(fourth.errorText.contains("ann.peer exists and is not a socket"))
         #expect(FileManager.default.contents(atPath: scene.path("ann.peer")) == Data("mine".utf8))
     }
 
-    @Test func `a path that is too long for a socket is refused by its length`() throws {
+    @Test func `a path that is too long for a socket is refused with that reason`() throws {
         let scene = PeerScene()
         let name = String(repeating: "s", count: 100)
         let peer = try scene.serve(name, "--listen", "127.0.0.1:0")
         #expect(try peer.end() == 1)
-        #expect(peer.errorText.contains("a store with a shorter path is right"))
+        #expect(peer.errorText.contains("use a store with a shorter path"))
     }
 }
 
-/// Somebody who has a socket, and says what he likes.
+/// A control client that can send any text.
 final class Stranger {
     private let descriptor: Int32
 
@@ -72,7 +72,7 @@ final class Stranger {
             }
         }
         guard result == 0 else { throw NoAnswer() }
-        // Longer than the peer waits.
+        // Longer than the timeout of the peer.
         var patience = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(
             descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
@@ -87,7 +87,7 @@ final class Stranger {
         _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// All that comes before the other end closes.
+    /// Reads until the peer closes the connection.
     func read() -> String {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 4_096)

@@ -3,12 +3,12 @@ import SheafNetwork
 import SheafStorage
 import Synchronization
 
-/// A peer of this process that connects over TCP, and the warnings of its store.
+/// An in-process peer that connects over TCP and captures warnings of its store.
 final class Device: Sendable {
     let peer: Peer
     private let lines: Monitor<[String]>
 
-    /// Connects to `address` once sync starts, with a clock that is `ahead` by some milliseconds.
+    /// Opens a peer that connects to `address`; its clock is `ahead` milliseconds fast.
     init(_ address: String, ahead: UInt64 = 0) async throws {
         let (keyPair, lines) = (try PeerKeyPair.generate(), Monitor<[String]>([]))
         self.lines = lines
@@ -39,7 +39,7 @@ final class Device: Sendable {
             monotonicNanoseconds: { Clock.system.monotonicNanoseconds() })
     }
 
-    /// The first lines of the log that contain `text`, once there are `count`; waits for three minutes at most.
+    /// Returns the first `count` log lines that contain `text`; waits up to three minutes.
     func warnings(with text: String, count: Int) -> [String] {
         func found(_ all: [String]) -> [String] { all.filter { $0.contains(text) } }
         lines.wait(until: RunningPeer.deadline) { found($0).count < count }

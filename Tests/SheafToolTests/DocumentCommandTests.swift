@@ -6,12 +6,12 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// What the tool says of documents.
+/// Commands that show documents.
 @Suite struct DocumentCommandTests {
     private let directory = TemporaryDirectory()
     private var path: String { directory.path("store") }
 
-    /// Two cars: one is changed, the other deleted, and a person that comes from elsewhere.
+    /// Writes two cars, one edited and one deleted, and a person received from a peer.
     private func fill() throws {
         var options = LogStoreOptions()
         options.clock = FakeClock().clock
@@ -65,7 +65,7 @@ import Testing
         let third = try ToolRun(["show", path, "3"]).lines
         #expect(third.contains { $0.hasPrefix(#"tombstone  cars {"vin":7}  "#) })
         let fourth = try ToolRun(["show", path, "4"]).lines
-        #expect(fourth[1].contains("came from 000000000000fedc as its commit 9"))
+        #expect(fourth[1].contains("received from 000000000000fedc as its commit 9"))
         let fifth = try ToolRun(["show", path, "5"]).lines
         #expect(fifth.contains { $0.hasPrefix("evict  people 1, after ") })
         let bytes = try ToolRun(["show", path, "5", "--bytes"]).lines
@@ -87,7 +87,7 @@ import Testing
         #expect(origin["peerCommit"] as? Int == 9)
     }
 
-    @Test func `documents are verified where checksums cannot tell`() throws {
+    @Test func `verify finds invalid documents with correct checksums`() throws {
         try fill()
         let right = try ToolRun(["verify", path])
         #expect(right.status == 0 && right.text.hasPrefix("ok: "))
@@ -100,7 +100,7 @@ import Testing
         try store.close()
         let wrong = try ToolRun(["verify", path])
         #expect(wrong.status == 3)
-        #expect(wrong.lines.first?.contains("breaks a rule: ") == true, "\(wrong.text)")
+        #expect(wrong.lines.first?.contains("violates the format: ") == true, "\(wrong.text)")
         let shown = try ToolRun(["show", path, "6"])
         #expect(shown.lines.last?.hasPrefix(#"put     \x10\x00\x00@b\x00  6 bytes"#) == true)
     }
@@ -133,7 +133,7 @@ import Testing
         let statistics = try ToolRun(["stats", path])
         let row = #"index         "cars" "by color\n" (/color, /seats/front DESC)"#
         #expect(statistics.lines.contains(row), "\(statistics.text)")
-        // One entry, and what is left of the document that was deleted.
+        // One index entry, and one for the tombstone.
         #expect(try ToolRun(["stats", path, "--json"]).objects()[0]["links"] as? Int == 2)
         let verified = try ToolRun(["verify", path])
         #expect(verified.status == 0, "\(verified.text)")
@@ -146,7 +146,7 @@ import Testing
         #expect(lines[4].hasSuffix("  people 1"))
     }
 
-    @Test func `blame tells who has set each field, and with which commit`() throws {
+    @Test func `blame shows the writer and the commit of each field`() throws {
         try fill()
         let lines = try ToolRun(["blame", path, "cars", "a"]).lines
         #expect(lines.count == 4)
@@ -162,9 +162,9 @@ import Testing
         let deleted = try ToolRun(["blame", path, "cars", #"{"vin":7}"#])
         #expect(deleted.text.hasPrefix("the document was deleted at 2026-"))
         for (words, complaint) in [
-            (["cats", "a"], "there is no collection 'cats'; did you mean 'cars'?"),
-            (["cars", "b"], "there is no document b in cars"),
-            (["cars", "1.5"], "an _id is no float"),
+            (["cats", "a"], "no such collection: 'cats'; did you mean 'cars'?"),
+            (["cars", "b"], "no document b in collection cars"),
+            (["cars", "1.5"], "an _id must not be or contain a float"),
         ] {
             let run = try ToolRun(["blame", path] + words)
             #expect(run.status == 1 && run.errors.contains(complaint), "\(run.errors)")

@@ -15,7 +15,7 @@ import Testing
         #expect(run.lines.first?.contains("folded") == true)
     }
 
-    @Test func `the log can be cut, turned around and made short`() throws {
+    @Test func `the log can be restricted, reversed and abbreviated`() throws {
         let store = try StoreOnDisk()
         let all = try ToolRun(["log", store.path]).lines
         #expect(try ToolRun(["log", store.path, "--since", "13"]).lines == Array(all.suffix(5)))
@@ -28,7 +28,7 @@ import Testing
         #expect(short.lines == ["18  2 ops  144 bytes"])
     }
 
-    @Test func `the log as JSON has the documented keys, and no others`() throws {
+    @Test func `the log as JSON has exactly the documented keys`() throws {
         let store = try StoreOnDisk()
         let objects = try ToolRun(["log", "--json", store.path]).objects()
         let keys: Set = [
@@ -64,7 +64,7 @@ import Testing
         #expect(payload.text == "payload 18 " + String(repeating: "x", count: 21))
     }
 
-    @Test func `an extension is shown as what it is`() throws {
+    @Test func `a delta record is shown as an extend operation`() throws {
         let store = try StoreOnDisk()
         let run = try ToolRun(["show", store.path, "16"])
         #expect(run.lines.last?.hasPrefix("extend  key6  3 bytes, after ") == true)
@@ -74,15 +74,15 @@ import Testing
         #expect(payload.text == "+16")
     }
 
-    @Test func `what cannot be shown is explained`() throws {
+    @Test func `missing commits and keys are explained`() throws {
         let store = try StoreOnDisk()
         let cases: [(words: [String], status: Int32, complaint: String)] = [
-            (["99"], 1, "there is no commit 99"),
-            (["0"], 1, "there is no commit 0"),
-            (["1"], 1, "nothing is left of commit 1: compaction has folded the log up to commit"),
+            (["99"], 1, "no commit 99"),
+            (["0"], 1, "no commit 0"),
+            (["1"], 1, "commit 1 was compacted completely: the history up to commit"),
             (["18", "--payload", "key6"], 1, "commit 18 removes the key 'key6'"),
             (["18", "--payload", "key5"], 1, "commit 18 has no operation on the key 'key5'"),
-            (["18", "--payload", "\\q"], 64, "a backslash is followed by"),
+            (["18", "--payload", "\\q"], 64, "a backslash must be followed by"),
         ]
         for (words, status, complaint) in cases {
             let run = try ToolRun(["show", store.path] + words)
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `keys are readable, whatever their bytes are`() throws {
+    @Test func `keys are printed readably, whatever their bytes`() throws {
         let directory = TemporaryDirectory()
         let engine = try StoreEngine(
             opening: try PosixVolume(path: directory.path("s"), creatingDirectory: true))
@@ -128,12 +128,12 @@ import Testing
         #expect(object["usedCheckpoint"] as? String == "00000000000000000012.checkpoint")
     }
 
-    @Test func `a torn tail is told and is no damage`() throws {
+    @Test func `a torn tail is reported, and is not damage`() throws {
         let store = try StoreOnDisk { files in
             let last = files.keys.filter { $0.hasSuffix(".log") }.max() ?? ""
-            // The footer and some of the last record did not reach the disk.
+            // The footer and part of the last record did not reach the disk.
             files[last]?.removeLast(80 + 20)
-            // Nor did the process live to close the store.
+            // The process did not close the store either.
             for name in files.keys where name.hasSuffix(".closed") { files[name] = nil }
         }
         let log = try ToolRun(["log", store.path])
@@ -148,7 +148,7 @@ import Testing
         #expect(stats.status == 0 && stats.text.contains("torn tail     0000000006.log:"))
     }
 
-    @Test func `looking at a store changes nothing, and makes no lock file`() throws {
+    @Test func `inspecting a store changes nothing and creates no lock file`() throws {
         let store = try StoreOnDisk()
         let before = try store.files()
         #expect(chmod(store.path, 0o555) == 0)
@@ -163,7 +163,7 @@ import Testing
         #expect(chmod(store.path, 0o755) == 0)
     }
 
-    @Test func `a store in use is refused with the process that has it`() throws {
+    @Test func `a store in use is refused, and the error names the process`() throws {
         let store = try StoreOnDisk()
         let engine = try StoreEngine(
             opening: try PosixVolume(path: store.path, creatingDirectory: false))
@@ -178,7 +178,7 @@ import Testing
         try engine.close()
     }
 
-    @Test func `a reader that goes away ends the tool without a word`() throws {
+    @Test func `a closed output pipe ends the tool quietly`() throws {
         let store = try StoreOnDisk()
         for command in ["log", "verify", "stats"] {
             let run = try ToolRun([command, store.path], closed: true)

@@ -2,9 +2,9 @@ import Foundation
 import SheafTestSupport
 import Testing
 
-/// Keys and grants.
+/// The `keygen`, `grant` and `demo` commands.
 @Suite struct KeyCommandTests {
-    @Test func `a key is its owner's alone, and is never replaced`() throws {
+    @Test func `a key file is readable by its owner only, and is never replaced`() throws {
         let scene = PeerScene()
         let key = try scene.key("a.key")
         #expect(key.hasPrefix("pk:") && key.count == 67)
@@ -13,13 +13,13 @@ import Testing
         let before = FileManager.default.contents(atPath: scene.path("a.key"))
         let again = try ToolRun(["keygen", scene.path("a.key")])
         #expect(again.status == 1 && again.output.isEmpty)
-        #expect(again.errors.contains("cannot be made (File exists); it has to be a new file"))
+        #expect(again.errors.contains("File exists; the file must not exist"))
         #expect(FileManager.default.contents(atPath: scene.path("a.key")) == before)
         let json = try ToolRun(["keygen", scene.path("b.key"), "--json"])
         #expect(try json.objects().first?["key"] as? String != key)
     }
 
-    @Test func `a grant says what it grants, and refuses what nobody could read`() throws {
+    @Test func `the grant command prints what it grants, and refuses invalid input`() throws {
         let scene = PeerScene()
         let authority = try scene.key("authority.key")
         let peer = try scene.key("peer.key")
@@ -35,23 +35,24 @@ import Testing
         let from = try #require(object["fromMilliseconds"] as? Int)
         #expect(object["untilMilliseconds"] as? Int == from + 2 * 86_400_000)
         let cases: [(words: [String], status: Int32, complaint: String)] = [
-            (["pk:12", "--database", "d", "--all"], 64, "PEER is a public key, pk: and 64"),
-            ([peer, "--all"], 64, "--database is missing: --database ID"),
-            ([peer, "--database", "d"], 64, "nothing is granted: --read, --write or --all"),
+            (["pk:12", "--database", "d", "--all"], 64, "PEER must be a public key (pk: and 64"),
+            ([peer, "--all"], 64, "missing --database ID"),
+            ([peer, "--database", "d"], 64, "no rights given; use --read, --write or --all"),
             (
                 [peer, "--database", "d", "--all", "--read", "a=true"], 64,
-                "--read and --write add nothing to it"
+                "--all includes --read and --write"
             ),
-            ([peer, "--database", "d", "--read", "cars"], 64, "--read needs a collection and a"),
-            ([peer, "--database", "d", "--read", "a=1", "--read", "a=2"], 64, "names 'a' twice"),
+            ([peer, "--database", "d", "--read", "cars"], 64, "--read requires COLLECTION="),
+            ([peer, "--database", "d", "--read", "a=1", "--read", "a=2"], 64, "sets 'a' twice"),
             (
                 [peer, "--database", "d", "--write", "cars=owner ="], 64,
-                "the condition on cars cannot be granted: expected an expression"
+                "invalid condition for cars: expected an expression"
             ),
             (
-                [peer, "--database", "d", "--write", "cars=true LIMIT 1"], 64, "LIMIT is too much"
+                [peer, "--database", "d", "--write", "cars=true LIMIT 1"], 64,
+                "LIMIT is not allowed"
             ),
-            ([peer, "--database", "d", "--all", "--days", "0"], 64, "--days is 1 to 36500, not 0"),
+            ([peer, "--database", "d", "--all", "--days", "0"], 64, "--days must be 1 to 36500"),
         ]
         for (words, status, complaint) in cases {
             let run = try ToolRun(["grant", scene.path("authority.key")] + words)
@@ -59,10 +60,10 @@ import Testing
             #expect(run.errors.contains(complaint), "\(words): \(run.errors)")
         }
         let missing = try ToolRun(["grant", scene.path("no.key"), peer, "--database=d", "--all"])
-        #expect(missing.status == 1 && missing.errors.contains("no.key cannot be opened"))
+        #expect(missing.status == 1 && missing.errors.contains("no.key: No such file"))
     }
 
-    @Test func `the demo ends with three peers that have the same`() throws {
+    @Test func `the demo ends with three peers that have the same documents`() throws {
         let run = try ToolRun("demo --json")
         #expect(run.status == 0, "\(run.errors)")
         let steps = try run.objects()
@@ -71,6 +72,6 @@ import Testing
             return document["_id"] as? String == "alps" ? "\(document["place"] ?? "")" : nil
         }.suffix(3)
         #expect(Array(last) == ["Zermatt", "Zermatt", "Zermatt"])
-        #expect(try ToolRun("demo").lines.last?.contains(" on each of them.") == true)
+        #expect(try ToolRun("demo").lines.last?.contains(" on all three peers.") == true)
     }
 }

@@ -4,11 +4,11 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Where the reason of connections that begin and end again and again is shown.
+/// The outputs that give the reason for repeatedly failing connections.
 struct LoopReasonTests {
     private let scene = PeerScene()
 
-    /// The lines that a command prints, once one of them begins so.
+    /// Repeats a command until it prints a line with this prefix; returns its lines.
     private func lines(
         _ words: [String], until start: String, _ condition: (String) -> Bool
     ) throws -> [String] {
@@ -23,7 +23,7 @@ struct LoopReasonTests {
     }
 
     @Test
-    func `a loop that a rejected subscription makes has its reason in log, status and presence`()
+    func `a reconnect loop after a rejected subscription is explained everywhere`()
         async throws
     {
         let server = try scene.serve("server", "--listen", "127.0.0.1:0")
@@ -36,7 +36,7 @@ struct LoopReasonTests {
         try peer.sync.registerSubscription("SELECT * FROM cars ORDER BY price LIMIT 1")
         try peer.sync.start()
 
-        // It is a loop: the first connection, the second and the fourth are logged.
+        // Reconnects are logged with exponential spacing: the first, second and fourth connection.
         let warnings = device.warnings(with: "a connection to a peer has ended", count: 3)
         let parameter = "dql_restrict_subscriptions"
         let there = "the other side closed the connection: "
@@ -46,7 +46,7 @@ struct LoopReasonTests {
         #expect(warnings.allSatisfy { $0.contains("peer=\(serverKey)") })
         #expect(warnings.last?.contains("connections=4") == true)
 
-        // Presence of the peer that is sent away.
+        // The presence of the rejected peer.
         for await graph in peer.presence.observe() {
             guard let gone = graph.disconnectedPeers.first else { continue }
             #expect(graph.disconnectedPeers.count == 1 && graph.remotePeers.isEmpty)
@@ -55,10 +55,10 @@ struct LoopReasonTests {
             break
         }
 
-        // The status, explanations, events and log of the other peer.
+        // The status, explanations, events and log of the rejecting peer.
         let here = "this side closed the connection: "
         let key = peer.key.description
-        _ = try lines(["sync", "status", server.store], until: "\(key) gone") {
+        _ = try lines(["sync", "status", server.store], until: "\(key) disconnected") {
             $0.contains("; \(here)") && $0.contains(parameter)
         }
         _ = try lines(
@@ -73,7 +73,7 @@ struct LoopReasonTests {
         #expect(try server.stop() == 0)
     }
 
-    @Test func `the end of a connection is an event with the reason of the side that ended it`()
+    @Test func `a disconnect event has the reason of the side that closed the connection`()
         async throws
     {
         let server = try scene.serve("server", "--listen", "127.0.0.1:0")
@@ -88,10 +88,10 @@ struct LoopReasonTests {
 
     // MARK: Clocks
 
-    /// Half a minute more than an hour, so that a slow test machine does not change the number of minutes.
+    /// An hour, plus half a minute so that a slow machine does not change the number of minutes.
     private static let ahead: UInt64 = 3_630_000
 
-    @Test func `the clock of a peer that is ahead is in the status, explanations and the log`()
+    @Test func `a peer's clock that is ahead is shown in the status, explanations and log`()
         async throws
     {
         let server = try scene.serve(
@@ -99,8 +99,9 @@ struct LoopReasonTests {
         let device = try await Device(try server.address(), ahead: Self.ahead)
         try await device.peer.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'late'})")
         try device.peer.sync.start()
-        let clock = "clock: its clock is about 60 minutes ahead of the clock here"
-        let documents = "clock: 1 document of it is set aside here, stamped up to 60 minutes ahead"
+        let clock = "clock: its clock is about 60 minutes ahead of the local clock"
+        let documents =
+            "clock: 1 document from it is quarantined here, stamped up to 60 minutes ahead"
         let status = try lines(["sync", "status", server.store], until: "  \(documents)") { _ in
             true
         }
@@ -113,16 +114,16 @@ struct LoopReasonTests {
         #expect(
             explanation.contains {
                 $0.hasPrefix(
-                    "set aside: what the peer has of the document is stamped too far ahead")
+                    "quarantined: the peer's version is stamped too far ahead of the local clock")
             }, "\(explanation)")
         #expect(server.errorText.contains("sheaf warning: the clock of a peer: its clock is about"))
         let clockWarnings = device.warnings(with: "the clock of a peer: ", count: 1)
-        #expect(clockWarnings.first?.contains("60 minutes behind the clock here") == true)
+        #expect(clockWarnings.first?.contains("60 minutes behind the local clock") == true)
         try await device.peer.close()
         #expect(try server.stop() == 0)
     }
 
-    @Test func `documents that another peer has set aside are in the status and explanations`()
+    @Test func `documents quarantined by another peer are shown in the status and explanations`()
         async throws
     {
         var options = StoreOptions()
@@ -134,7 +135,7 @@ struct LoopReasonTests {
         let device = try await Device(try server.address())
         try device.peer.sync.registerSubscription("SELECT * FROM cars")
         try device.peer.sync.start()
-        let documents = "clock: it has set aside 1 document from here, stamped up to "
+        let documents = "clock: it has quarantined 1 document from here, stamped up to "
         _ = try lines(["sync", "status", server.store], until: "  \(documents)") {
             $0.contains("sheaf clock PATH --repair")
         }

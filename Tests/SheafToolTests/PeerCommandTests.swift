@@ -3,11 +3,11 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Peers that run in processes of their own, and the commands that ask them.
+/// Peers in separate processes, and the commands that control them.
 @Suite struct PeerCommandTests {
     private let cars = ["--subscribe", "SELECT * FROM cars"]
 
-    @Test func `a peer that cannot run says why`() throws {
+    @Test func `a peer that cannot run reports why`() throws {
         let scene = PeerScene()
         let key = try scene.key("k")
         try Data("grant:zz\n".utf8).write(to: URL(fileURLWithPath: scene.path("bad.grant")))
@@ -15,26 +15,26 @@ import Testing
         let common = ["--database", "d", "--key", scene.path("k")]
         let listen = ["--listen", "127.0.0.1:0"]
         let cases: [(words: [String], status: Int32, complaint: String)] = [
-            (["--key", "k"] + listen, 64, "--database is missing: --database ID"),
-            (["--database", "d"] + listen, 64, "--key is missing: --key FILE"),
-            (common, 64, "--listen is missing: --listen 127.0.0.1:0 takes any port"),
-            (["--database", "d", "--key", scene.path("x")] + listen, 1, "x cannot be opened"),
+            (["--key", "k"] + listen, 64, "missing --database ID"),
+            (["--database", "d"] + listen, 64, "missing --key FILE"),
+            (common, 64, "missing --listen; --listen 127.0.0.1:0 selects a free port"),
+            (["--database", "d", "--key", scene.path("x")] + listen, 1, "/x: No such file"),
             (common + ["--listen", "nowhere"], 1, "nowhere"),
-            (common + ["--listen", "0.0.0.0:0"], 1, "does not listen at 0.0.0.0:0"),
-            (common + listen + ["--grant", "g"], 64, "--grant needs --authority KEY"),
-            (common + listen + ["--authority", "me"], 64, "--authority is a public key"),
-            (common + listen + ["--authority", key], 64, "--authority needs --grant FILE"),
+            (common + ["--listen", "0.0.0.0:0"], 1, "cannot listen on 0.0.0.0:0"),
+            (common + listen + ["--grant", "g"], 64, "--grant requires --authority KEY"),
+            (common + listen + ["--authority", "me"], 64, "--authority must be a public key"),
+            (common + listen + ["--authority", key], 64, "--authority requires --grant FILE"),
             (
                 common + listen + ["--authority", key, "--shared-key", "f"], 64,
-                "two ways to know peers"
+                "mutually exclusive"
             ),
             (
                 common + listen + ["--authority", key, "--grant", scene.path("bad.grant")], 1,
-                "is no grant; it has to be what 'sheaf grant' prints"
+                "is not a grant as printed by 'sheaf grant'"
             ),
             (
                 common + listen + ["--subscribe", "SELECT * FROM cars LIMIT 1 OFFSET 1"], 1,
-                "OFFSET is too much"
+                "OFFSET is not allowed"
             ),
             (common + listen + ["--subscribe", "SELEC"], 64, "did you mean SELECT?"),
         ]
@@ -50,14 +50,14 @@ import Testing
                 + listen)
         #expect(open.status == 1 && open.errors.contains("chmod 600"))
         let connect = try ToolRun(["peer", "connect", scene.path("store")] + common)
-        #expect(connect.status == 64 && connect.errors.contains("--connect is missing"))
-        let nobody = try ToolRun(
+        #expect(connect.status == 64 && connect.errors.contains("missing --connect ADDRESS"))
+        let failed = try ToolRun(
             ["peer", "connect", scene.path("store"), "--connect", "127.0.0.1:1", "--until-synced"]
                 + common + ["--timeout", "0"])
-        #expect(nobody.status == 1 && nobody.errors.contains("not everything is synced after 0 s"))
+        #expect(failed.status == 1 && failed.errors.contains("not everything is synced after 0 s"))
     }
 
-    @Test func `without a peer that runs there is nobody to ask`() throws {
+    @Test func `control commands fail without a running peer`() throws {
         let store = try QueryStore()
         for words in [
             ["peer", "list", store.path], ["peer", "execute", store.path, "SELECT 1"],
@@ -68,12 +68,12 @@ import Testing
             #expect(run.status == 1 && run.output.isEmpty)
             #expect(
                 run.errors
-                    == "sheaf: no peer runs on the store at \(store.path); "
-                    + "'sheaf peer serve \(store.path) ...' starts one\n")
+                    == "sheaf: no peer is running on the store at \(store.path); "
+                    + "start one with 'sheaf peer serve \(store.path) ...'\n")
         }
     }
 
-    @Test func `a peer serves, is asked, and closes its store`() throws {
+    @Test func `a peer serves, handles control commands, and closes its store`() throws {
         let scene = PeerScene()
         let ann = try scene.serve("ann", "--listen", "127.0.0.1:0", cars[0], cars[1], "--server")
         let address = try ann.address()
@@ -87,7 +87,7 @@ import Testing
         #expect(wrong.status == 64 && wrong.errors.contains("did you mean SELECT?"))
         #expect(try ToolRun(["query", ann.store, "SELECT * FROM cars"]).status == 1)
         let later = try ToolRun(["sync", "status", ann.store, "--wait", "7"])
-        #expect(later.status == 1 && later.errors.contains("there is no commit 7 here yet"))
+        #expect(later.status == 1 && later.errors.contains("commit 7 does not exist yet"))
         let alone = try ToolRun(["sync", "status", ann.store, "--wait", "1", "--timeout", "0"])
         #expect(alone.status == 1 && alone.errors.contains("not all peers have commit 1 after 0 s"))
 
@@ -120,7 +120,7 @@ import Testing
         }
         #expect(
             try explain("a") == [
-                "document: present, touched last by commit 1", "connected: yes",
+                "document: present, last changed by commit 1", "connected: yes",
                 "matched: \(red)", "permitted: yes", "sent: yes, up to commit 1",
                 "acknowledged: yes, up to commit 1",
             ])
@@ -128,7 +128,7 @@ import Testing
         #expect(try explain("c").first == "document: missing")
         let stranger = "pk:" + String(repeating: "0", count: 64)
         let unknown = try ToolRun(["explain-sync", ann.store, "cars", "a", stranger])
-        #expect(unknown.status == 1 && unknown.errors.contains("was not met since"))
+        #expect(unknown.status == 1 && unknown.errors.contains("no connection to "))
 
         #expect(try ben.stop(SIGINT) == 0)
         #expect(try ann.stop() == 0)
@@ -158,8 +158,8 @@ import Testing
         #expect(try ann.stop() == 0)
     }
 
-    /// A store was copied together with its key; both are connected, with peers that know each other.
-    @Test func `a peer says that another one has its key, and where`() throws {
+    /// Two connected peers have copies of one store and its key.
+    @Test func `a peer reports another peer with its key, and its location`() throws {
         let scene = PeerScene()
         let key = try scene.key("ben.key")
         try FileManager.default.copyItem(
@@ -177,7 +177,7 @@ import Testing
         for peer in [ben, copy, bob, ann] { #expect(try peer.stop() == 0) }
     }
 
-    @Test func `grants say what goes to whom`() throws {
+    @Test func `grants restrict which documents are sent to which peer`() throws {
         let scene = PeerScene()
         let authority = try scene.key("authority.key")
         func words(_ name: String, _ rights: [String]) throws -> [String] {
@@ -204,16 +204,16 @@ import Testing
             try ben.execute("SELECT _id FROM cars").compactMap { $0["_id"] as? String } == ["b"])
         let key = try ben.status().key
         let hidden = try ToolRun(["explain-sync", ann.store, "cars", "a", key]).lines
-        #expect(hidden.contains("permitted: no, the peer's grant does not let it read this"))
-        #expect(hidden.contains("sent: no; what may go there was, up to commit \(commit)"))
-        // What may not be written is not sent: the connection lasts.
+        #expect(hidden.contains("permitted: no, the peer's grant does not permit reading it"))
+        #expect(hidden.contains("sent: no; the documents it may have were, up to commit \(commit)"))
+        // A document the peer may not write is withheld, and the connection stays open.
         let kept = try ben.execute("INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'ben'})")
         let number = try #require(kept.first?["commit"] as? Int)
         #expect(try until { try ben.status().isSettled })
         let other = try ann.status().key
         let mine = try ToolRun(["explain-sync", ben.store, "cars", "c", other]).lines
-        #expect(mine.contains("permitted: no, this peer's grant does not let it write this"))
-        let reason = "the grant of this peer does not let it write the document there"
+        #expect(mine.contains("permitted: no, this peer's grant does not permit writing it"))
+        let reason = "the grant of this peer does not allow it to write the document there"
         #expect(mine.contains("refused: \(reason)"))
         let status = try ToolRun(["sync", "status", ben.store]).lines
         #expect(status.contains("  refused: cars \"c\": \(reason)"))
@@ -224,7 +224,7 @@ import Testing
         #expect(try ann.stop() == 0)
     }
 
-    @Test func `three processes agree after one was killed and links were cut`() throws {
+    @Test func `three processes converge after one was killed and connections were cut`() throws {
         let scene = PeerScene()
         let (batches, size) = (20, 250)
         func insert(_ batch: Int, at peer: RunningPeer) throws {
@@ -246,13 +246,13 @@ import Testing
         }
         let first = try middle()
         for batch in 0..<batches / 2 { try insert(batch, at: left) }
-        // Documents go through it at this very time.
+        // The process is killed while documents pass through it.
         #expect(try until { try first.status().documents > 0 })
         try insert(batches / 2, at: left)
         #expect(try first.stop(SIGKILL) == -SIGKILL)
         #expect(try right.status().documents < batches * size)
 
-        // The two sides cannot reach each other, and both write: to the same documents, too.
+        // The partitioned sides both write, partly to the same documents.
         for batch in batches / 2 + 1..<batches { try insert(batch, at: left) }
         try right.execute("INSERT INTO cars DOCUMENTS ({'_id': 'r', 'n': 0})")
         try left.execute("UPDATE cars SET left = true WHERE _id = 'c0-1'")
@@ -272,7 +272,7 @@ import Testing
         #expect(
             try ToolRun(["peer", "list", left.store]).text.contains("reached over 2 connections"))
 
-        // Once more, with an end that was asked for.
+        // The middle peer is stopped normally this time.
         #expect(try second.stop() == 0)
         try left.execute("DELETE FROM cars WHERE _id = 'c1-1'")
         try right.execute("UPDATE cars SET n = 7 WHERE _id = 'c2-2'")
@@ -286,13 +286,13 @@ import Testing
         }
     }
 
-    /// Whether all have the same documents, which are so many.
+    /// Whether all peers have the same `count` documents.
     private func agree(_ peers: [RunningPeer], _ count: Int) throws -> Bool {
         let statuses = try peers.map { try $0.status() }
         return Set(statuses.map(\.checksums)).count == 1 && statuses[0].documents == count
     }
 
-    /// Asks again and again for three minutes, which starts a process each time.
+    /// Whether a condition becomes true within three minutes.
     private func until(_ condition: () throws -> Bool) throws -> Bool {
         let deadline = RunningPeer.deadline
         while Clock.system.monotonicNanoseconds() < deadline {

@@ -4,7 +4,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// What statements do when the tool runs them.
+/// The `query` command.
 @Suite struct QueryCommandTests {
     private func cars() throws -> QueryStore {
         try QueryStore(
@@ -15,7 +15,7 @@ import Testing
             ])
     }
 
-    @Test func `a statement that reads leaves the store as it is, beside other readers`() throws {
+    @Test func `a reading statement leaves the store unchanged and permits other readers`() throws {
         let store = try cars()
         let before = try store.files()
         let reader = try LogReader.open(at: store.path)
@@ -30,7 +30,7 @@ import Testing
         #expect(try store.files() == before)
     }
 
-    @Test func `a statement that writes says what it did, and it is there`() throws {
+    @Test func `a writing statement reports its commit and persists its changes`() throws {
         let store = try QueryStore()
         let insert = try store.query(
             "INSERT INTO cars DOCUMENTS (:one), ({'_id': 'b', 'color': 'red'})",
@@ -81,7 +81,7 @@ import Testing
         #expect(try store.query("SELECT _id FROM system:indexes", "--mode=json").text.isEmpty)
     }
 
-    @Test func `arguments are JSON, and are values only`() throws {
+    @Test func `arguments are JSON values and never part of the statement`() throws {
         let store = try cars()
         let found = try store.query(
             "SELECT _id FROM cars WHERE color = :color AND miles IN :miles", "--mode=json",
@@ -94,11 +94,11 @@ import Testing
             #"--arg=color="' OR true --""#)
         #expect(injected.status == 0 && injected.output.isEmpty)
         let cases: [(argument: String, complaint: String)] = [
-            ("color", "--arg needs a name and JSON, such as 'color=\"blue\"', not 'color'"),
-            ("=1", "--arg needs a name and JSON"),
-            ("color=blue", "a text stands in double quotes: 'color=\"...\"'"),
-            (#"color={"a":}"#, "the value of --arg color is no JSON: line 1, column 6: expected"),
-            ("color=", "the value of --arg color is no JSON: line 1, column 1: expected a value"),
+            ("color", "--arg requires NAME=JSON, such as 'color=\"blue\"', not 'color'"),
+            ("=1", "--arg requires NAME=JSON"),
+            ("color=blue", "quote strings for the shell: 'color=\"...\"'"),
+            (#"color={"a":}"#, "the value of --arg color is not valid JSON: line 1, column 6: "),
+            ("color=", "the value of --arg color is not valid JSON: line 1, column 1: expected"),
         ]
         for (argument, complaint) in cases {
             let run = try store.query("SELECT * FROM cars", "--arg", argument)
@@ -107,10 +107,10 @@ import Testing
         }
         let twice = try store.query("SELECT 1", "--arg", "x=1", "--arg", "x=1")
         #expect(twice.status == 64)
-        #expect(twice.errors == "sheaf: --arg gives a value to 'x' twice\n")
+        #expect(twice.errors == "sheaf: --arg sets 'x' twice\n")
     }
 
-    @Test func `errors show the statement, and the exit code says whose they are`() throws {
+    @Test func `errors show the statement, and the exit code gives their class`() throws {
         let store = try cars()
         let syntax = try store.query("SELEC * FROM cars")
         #expect(syntax.status == 64 && syntax.output.isEmpty)
@@ -131,13 +131,13 @@ import Testing
         #expect(try store.query("SELECT * FROM cars").lines.last == "3 rows")
     }
 
-    @Test func `options that make no sense are refused before the store is looked at`() throws {
+    @Test func `invalid options are refused before the store is opened`() throws {
         let cases: [(words: [String], complaint: String)] = [
-            (["SELECT 1", "--mode", "jsno"], "there is no mode 'jsno'; did you mean 'json'?"),
-            (["SELECT 1", "--mode=xml"], "there are table, json, csv, markdown, line"),
-            (["SELECT 1", "--explain", "--profile"], "give one of them"),
-            ([], "STATEMENT is missing"), ([""], "STATEMENT is empty"),
-            (["SELECT 1", "--arg"], "--arg needs a value: --arg NAME=JSON"),
+            (["SELECT 1", "--mode", "jsno"], "unknown mode 'jsno'; did you mean 'json'?"),
+            (["SELECT 1", "--mode=xml"], "the modes are table, json, csv, markdown, line"),
+            (["SELECT 1", "--explain", "--profile"], "mutually exclusive"),
+            ([], "missing STATEMENT"), ([""], "STATEMENT is empty"),
+            (["SELECT 1", "--arg"], "--arg requires a value: --arg NAME=JSON"),
         ]
         for (words, complaint) in cases {
             let run = try ToolRun(["query", "/nowhere"] + words)
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `no statement makes a store, and one in use is refused`() throws {
+    @Test func `a statement creates no store and fails on a store in use`() throws {
         let directory = TemporaryDirectory()
         let write = "INSERT INTO cars DOCUMENTS ({'_id': 'z'})"
         for statement in ["SELECT * FROM cars", write] {
@@ -178,7 +178,7 @@ import Testing
         }
     }
 
-    @Test func `a document that is damaged ends statements with exit code 3`() throws {
+    @Test func `a damaged document ends statements with exit code 3`() throws {
         let store = try cars()
         let engine = try store.open()
         var batch = WriteBatch()
@@ -195,7 +195,7 @@ import Testing
         }
     }
 
-    @Test func `a statement comes from standard input, up to its limit`() throws {
+    @Test func `a statement is read from standard input, up to its limit`() throws {
         let store = try cars()
         let run = try store.script(
             """
@@ -212,7 +212,7 @@ import Testing
         #expect(endless.status == 64)
     }
 
-    @Test func `who stops reading ends the command quietly`() throws {
+    @Test func `a closed output pipe ends the command quietly`() throws {
         let store = try QueryStore(
             "t",
             (0..<5_000).map { number in
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test func `a plan is printed instead of rows, and a profile below them`() throws {
+    @Test func `a plan replaces the rows, and a profile follows them`() throws {
         let store = try cars()
         let plan = try store.query("SELECT * FROM cars", "--explain")
         #expect(plan.status == 0 && plan.text.contains("scan cars"))
@@ -246,7 +246,7 @@ import Testing
         #expect(csv.text.hasPrefix("_id,color,miles\r\n") && !csv.errors.isEmpty)
     }
 
-    @Test func `the timer goes to standard error`() throws {
+    @Test func `timings are printed to standard error`() throws {
         let store = try cars()
         let read = try store.query("SELECT * FROM cars", "--timer", "--mode=json")
         #expect(read.lines.count == 3)

@@ -3,7 +3,7 @@ import SheafDocument
 import SheafTestSupport
 import Testing
 
-/// Rows of any texts, in each mode.
+/// Random texts in each output mode.
 @Suite struct QueryModeModelTests {
     private static let pieces = [
         "a", "b c", "\"", ",", "\n", "\r\n", "|", "\\", "\t", "\u{1B}[2J", "\u{7F}", "\u{9B}",
@@ -28,7 +28,7 @@ import Testing
     private func bytes(_ texts: [String]) -> [[UInt8]] { texts.map { Array($0.utf8) } }
 
     @Test(arguments: 1...3 as ClosedRange<UInt64>)
-    func `CSV and JSON give every text back`(_ seed: UInt64) throws {
+    func `texts survive a round trip through CSV and JSON`(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "texts that come back")
         let texts = texts(&random)
         let store = try store(texts)
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: 1...2 as ClosedRange<UInt64>)
-    func `no text breaks a line, or reaches a terminal as a command`(_ seed: UInt64) throws {
+    func `no text breaks a line or sends a command to the terminal`(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "texts that harm")
         let texts = texts(&random)
         let store = try store(texts)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    /// The dullest reader of RFC 4180; none where the bytes are none of it.
+    /// Parses CSV by RFC 4180 in the plainest way; returns nil for malformed input.
     private static func records(_ bytes: [UInt8]) -> [[[UInt8]]]? {
         var records: [[[UInt8]]] = []
         var record: [[UInt8]] = [[]]

@@ -3,7 +3,7 @@ import SheafDocument
 import SheafTestSupport
 import Testing
 
-/// Rows as the tool prints them, in each mode.
+/// Rows in each output mode.
 @Suite struct QueryModeTests {
     private func cars() throws -> QueryStore {
         try QueryStore(
@@ -33,7 +33,7 @@ import Testing
                 """#)
     }
 
-    @Test func `the columns of a projection keep its order, missing or not`() throws {
+    @Test func `the columns of a projection keep its order, even without values`() throws {
         let store = try cars()
         let statement = "SELECT miles, nothing, color FROM cars WHERE miles > 0 ORDER BY miles"
         #expect(
@@ -62,7 +62,7 @@ import Testing
                 """#)
     }
 
-    @Test func `JSON has a row a line, the way documents are written`() throws {
+    @Test func `JSON has one row per line, formatted like documents`() throws {
         #expect(
             try cars().query(all, "--mode", "json").text == #"""
                 {"_id":"a","color":"blue","miles":3000,"note":"says \"hi\",\nleaves"}
@@ -72,7 +72,7 @@ import Testing
                 """#)
     }
 
-    @Test func `CSV quotes what has to be, and tells empty, missing and null apart`() throws {
+    @Test func `CSV quotes where required, and distinguishes empty, missing and null`() throws {
         #expect(
             try cars().query(all, "--mode", "csv").text
                 == #"""
@@ -85,7 +85,7 @@ import Testing
                 """#.replacing("\n", with: "\r\n").replacing(",\r\nleaves", with: ",\nleaves"))
     }
 
-    @Test func `Markdown shows each text as it is`() throws {
+    @Test func `Markdown shows texts literally`() throws {
         let store = try QueryStore(
             "t", [(1, ["a_b": "x\ny", "c": "__init__ `x` <b> a&b [c](d) ~e~ f\\g"])])
         #expect(
@@ -97,7 +97,7 @@ import Testing
                 """#)
     }
 
-    @Test func `an empty result has its columns alone, if they are known`() throws {
+    @Test func `an empty result prints its columns if they are known`() throws {
         let store = try cars()
         let (known, unknown) = ("SELECT color, miles FROM cars WHERE false", all + " WHERE false")
         let cases: [(mode: String, known: String, unknown: String)] = [
@@ -111,14 +111,14 @@ import Testing
         }
     }
 
-    @Test func `wide characters, emoji and marks take the cells that terminals give them`() throws {
+    @Test func `wide characters, emoji and combining marks are padded by terminal width`() throws {
         let store = try QueryStore(
             "t",
             [
                 (1, ["x": "家族"]), (2, ["x": "e\u{301}e\u{301}"]), (3, ["x": "👨‍👩‍👧 ❤️ 🇩🇪"]),
                 (4, ["x": "한국\u{1112}\u{1161}"]), (5, ["x": "ｆｕ"]), (6, ["x": "नमस्ते"]),
             ])
-        // Each gap is what is left of eight cells.
+        // Each value is padded to eight cells.
         #expect(
             try store.query("SELECT x, _id FROM t ORDER BY _id").text == """
                 x        | _id
@@ -135,7 +135,7 @@ import Testing
                 """)
     }
 
-    @Test func `long values are cut off in tables, behind as many cells`() throws {
+    @Test func `long values are truncated in tables, by cells`() throws {
         let store = try QueryStore(
             "t",
             [
@@ -156,7 +156,7 @@ import Testing
         #expect(line == "x = " + String(repeating: "家", count: 31) + "\n")
     }
 
-    @Test func `CSV escapes what harms only where it goes to a terminal`() throws {
+    @Test func `CSV escapes control characters only for a terminal`() throws {
         let store = try QueryStore("t", [(1, ["x": "\u{1B}[31m\u{9B}"])])
         #expect(
             try store.query("SELECT x FROM t", "--mode=csv").text == "x\r\n\u{1B}[31m\u{9B}\r\n")
@@ -171,7 +171,7 @@ import Testing
         #expect(!run.text.contains("\u{1B}"))
     }
 
-    @Test func `rows with too many different fields are refused where they need columns`() throws {
+    @Test func `rows with too many different fields are refused in modes with columns`() throws {
         let store = try QueryStore(
             "t",
             (0..<1_001).map { number in

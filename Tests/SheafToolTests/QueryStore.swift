@@ -4,12 +4,12 @@ import SheafDocument
 import SheafStorage
 import SheafTestSupport
 
-/// A store of documents in a directory of the operating system, to which the tool is asked to talk.
+/// A store on disk that tests query through the tool.
 struct QueryStore {
     private let directory = TemporaryDirectory()
     var path: String { directory.path("store") }
 
-    /// Makes a store with these documents in one collection; without any it is empty.
+    /// Creates a store with these documents in one collection.
     init(_ collection: String = "cars", _ documents: [(id: Value, fields: Object)] = []) throws {
         let store = try open()
         if !documents.isEmpty {
@@ -31,12 +31,12 @@ struct QueryStore {
         try ToolRun(["query", path, statement] + words, closed: closed)
     }
 
-    /// Runs a script of the shell, in which "$0" is the tool and STORE the store.
+    /// Runs a shell script in which "$0" is the tool and STORE the path of the store.
     func script(_ text: String) throws -> ToolRun {
         try ToolRun(script: "STORE='\(path)'\n" + text)
     }
 
-    /// All files as they are now.
+    /// Returns the contents of all files of the store.
     func files() throws -> [String: [UInt8]] {
         try SimulatedVolume(importing: path).snapshotFiles()
     }

@@ -4,7 +4,7 @@ import SheafTestSupport
 import Testing
 
 @Suite struct RepairCommandTests {
-    @Test func `a store that is whole verifies`() throws {
+    @Test func `an intact store verifies`() throws {
         let store = try StoreOnDisk()
         let run = try ToolRun(["verify", store.path])
         #expect(run.status == 0 && run.errors.isEmpty)
@@ -12,7 +12,7 @@ import Testing
         #expect(run.text.hasPrefix("ok: \(store.content.payloads.count) keys, last commit 18, "))
     }
 
-    @Test func `damage has a file and an offset, and exit code 3`() throws {
+    @Test func `damage is reported with file and offset, and exit code 3`() throws {
         let store = try StoreOnDisk { $0["0000000004.log"]?[300] ^= 4 }
         let run = try ToolRun(["verify", store.path])
         #expect(run.status == 3)
@@ -31,7 +31,7 @@ import Testing
         #expect(log.lines.last?.hasPrefix("10 ") == true, "\(log.text)")
     }
 
-    @Test func `a store that is whole is salvaged whole`() throws {
+    @Test func `an intact store is salvaged completely`() throws {
         let store = try StoreOnDisk()
         let target = store.directory.path("target")
         let run = try ToolRun(["salvage", store.path, target])
@@ -43,7 +43,7 @@ import Testing
         #expect(try ToolRun(["verify", target]).status == 0)
     }
 
-    @Test func `a damaged store is salvaged but for what is damaged`() throws {
+    @Test func `a damaged store is salvaged except for the damage`() throws {
         let store = try StoreOnDisk { $0["0000000005.log"]?[300] ^= 4 }
         let before = try store.files()
         let target = store.directory.path("target")
@@ -58,12 +58,12 @@ import Testing
         #expect(try store.files() == before)
     }
 
-    @Test func `a salvage writes over nothing`() throws {
+    @Test func `a salvage overwrites nothing`() throws {
         let store = try StoreOnDisk()
         let full = try ToolRun(["salvage", store.path, store.path])
         #expect(full.status == 64)
         let inside = try ToolRun(["salvage", store.path, store.path + "/new/deep"])
-        #expect(inside.status == 64 && inside.errors.contains("lies in"))
+        #expect(inside.status == 64 && inside.errors.contains("is inside"))
         let other = try StoreOnDisk()
         let taken = try ToolRun(["salvage", store.path, other.path])
         #expect(taken.status == 1 && taken.errors.contains("has files in it"))
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a salvage says which file it left to another store`() throws {
+    @Test func `a salvage names a skipped file of another store`() throws {
         var (others, _) = try SmallStore.small(seed: 6)
         let store = try StoreOnDisk { files in
             files["0000000007.log"] = others.removeValue(forKey: "0000000006.log")
@@ -85,10 +85,10 @@ import Testing
         let first = store.directory.path("first")
         let run = try ToolRun(["salvage", store.path, first])
         #expect(run.status == 0, "\(run.text) \(run.errors)")
-        #expect(run.lines.first?.hasPrefix("0000000007.log:0: left behind ") == true)
+        #expect(run.lines.first?.hasPrefix("0000000007.log:0: skipped ") == true)
         #expect(
             run.text.hasSuffix(
-                "lost nothing of this store; left behind 0000000007.log, of another store\n"))
+                "lost nothing of this store; skipped 0000000007.log, of another store\n"))
         let found = try SmallStore.payloads(
             in: try PosixVolume(path: first, creatingDirectory: false))
         #expect(found == store.content.payloads)
@@ -98,7 +98,7 @@ import Testing
         #expect(last?["complete"] as? Bool == true)
     }
 
-    @Test func `an error about a file says in which store it is`() throws {
+    @Test func `an error about a file names its store`() throws {
         let store = try StoreOnDisk { $0["0000000004.log"]?[40] ^= 4 }
         for words in [["log"], ["show"], ["stats"], ["compact"]] {
             let run = try ToolRun(words + [store.path] + (words == ["show"] ? ["1"] : []))
@@ -122,7 +122,7 @@ import Testing
         #expect(verify.lines.first?.hasPrefix("0000000004.log:0: damage: ") == true)
     }
 
-    @Test func `a compaction does what its dry run says`() throws {
+    @Test func `a compaction does what its dry run reports`() throws {
         let store = try StoreOnDisk()
         let before = try store.files()
         let plan = try ToolRun([
@@ -151,7 +151,7 @@ import Testing
         #expect(found == store.content.payloads)
     }
 
-    @Test func `with the usual history there is nothing to compact in a small store`() throws {
+    @Test func `a small store with the default history needs no compaction`() throws {
         let store = try StoreOnDisk()
         let run = try ToolRun(["compact", store.path, "--dry-run"])
         #expect(run.status == 0)

@@ -2,7 +2,7 @@ import Foundation
 import SheafStorage
 import SheafTestSupport
 
-/// A `sheaf peer` that runs beside the test, until it is stopped or killed.
+/// A `sheaf peer` process that runs until it is stopped or killed.
 final class RunningPeer {
     private let process = Process()
     private let lines = Monitor<[String]>([])
@@ -14,7 +14,7 @@ final class RunningPeer {
         try self.init(["peer", kind], store: store, words)
     }
 
-    /// Runs any command on a store beside the test.
+    /// Starts any command on a store as a child process.
     init(_ command: [String], store: String, _ words: [String] = []) throws {
         self.store = store
         process.executableURL = ToolRun.executable
@@ -22,7 +22,7 @@ final class RunningPeer {
         process.standardInput = FileHandle.nullDevice
         let output = Pipe()
         process.standardOutput = output
-        // A file: other processes of the tests may hold the end of a pipe for a while.
+        // Errors go to a file: other child processes may keep an inherited pipe open.
         let errorPath = directory.path("errors")
         _ = FileManager.default.createFile(atPath: errorPath, contents: nil)
         process.standardError = FileHandle(forWritingAtPath: errorPath)
@@ -38,7 +38,7 @@ final class RunningPeer {
         try Self.read(output, into: lines)
     }
 
-    /// Reads lines as they come, on a thread that ends with the process.
+    /// Collects output lines on a thread that ends with the process.
     private static func read(_ pipe: Pipe, into lines: Monitor<[String]>) throws {
         let descriptor = dup(pipe.fileHandleForReading.fileDescriptor)
         _ = try Thread(name: "sheaf-lines") {
@@ -63,7 +63,7 @@ final class RunningPeer {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
     }
 
-    /// What follows `start` in the first line that begins so; waits for three minutes at most.
+    /// Returns the rest of the first line with this prefix; waits up to three minutes.
     func line(_ start: String) throws -> String {
         lines.wait(until: Self.deadline) { lines in !lines.contains { $0.hasPrefix(start) } }
         let all = lines.withLock { $0 }
@@ -73,31 +73,31 @@ final class RunningPeer {
         return String(line.dropFirst(start.count))
     }
 
-    /// The address where it listens.
+    /// Returns the address the peer listens on.
     func address() throws -> String { try line("listening ") }
 
-    /// Asks it to end, and says with which exit code it did.
+    /// Sends a signal and returns the exit code.
     func stop(_ signal: Int32 = SIGTERM) throws -> Int32 {
         kill(process.processIdentifier, signal)
         return try end()
     }
 
-    /// Milliseconds that its threads have run on processors.
+    /// The processor time of the process, in milliseconds.
     var processorMilliseconds: Int {
         let path = "/proc/\(process.processIdentifier)/stat"
         let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
-        // The name of the program, in parentheses, can contain spaces.
+        // The program name, in parentheses, can contain spaces.
         let fields = text.split(separator: ")").last?.split(separator: " ") ?? []
         return fields.dropFirst(11).prefix(2).reduce(0) { $0 + (Int($1) ?? 0) * 10 }
     }
 
-    /// What it has told people.
+    /// The text written to standard error.
     var errorText: String {
         let data = FileManager.default.contents(atPath: directory.path("errors")) ?? Data()
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// Waits until it ends, and says with which exit code it did.
+    /// Waits for the process to end and returns its exit code.
     func end() throws -> Int32 {
         ended.wait(until: Self.deadline) { $0 == nil }
         guard let status = ended.withLock({ $0 }) else {
@@ -106,7 +106,7 @@ final class RunningPeer {
         return status
     }
 
-    /// Runs a statement in it; the JSON objects that it answers with.
+    /// Executes a statement through the peer and returns its rows as JSON objects.
     @discardableResult
     func execute(_ statement: String) throws -> [[String: Any]] {
         let run = try ToolRun(["peer", "execute", store, statement])
@@ -114,7 +114,7 @@ final class RunningPeer {
         return try run.objects()
     }
 
-    /// What `sheaf sync status` says.
+    /// Returns the result of `sheaf sync status`.
     func status(_ words: String...) throws -> PeerStatus {
         let patience = words.contains("--wait") ? ["--timeout", "180"] : []
         let run = try ToolRun(["sync", "status", store, "--json"] + words + patience)
@@ -135,7 +135,7 @@ final class RunningPeer {
     }
 }
 
-/// How far a peer is.
+/// The output of `sheaf sync status --json`.
 struct PeerStatus {
     let object: [String: Any]
 
@@ -145,7 +145,7 @@ struct PeerStatus {
     var checksums: [String] { subscriptions.compactMap { $0["checksum"] as? String } }
     var documents: Int { subscriptions.reduce(0) { $0 + ($1["documents"] as? Int ?? 0) } }
     var peers: [[String: Any]] { object["peers"] as? [[String: Any]] ?? [] }
-    /// Whether somebody is there, and all that there is was taken and given.
+    /// Whether at least one peer is connected and all peers are synced in both directions.
     var isSettled: Bool {
         !peers.isEmpty
             && peers.allSatisfy { peer in
@@ -155,20 +155,20 @@ struct PeerStatus {
     }
 }
 
-/// Stores, keys and peers in one directory.
+/// A directory of stores and keys, and the peers that use them.
 struct PeerScene {
     let directory = TemporaryDirectory()
 
     func path(_ name: String) -> String { directory.path(name) }
 
-    /// Makes a key, and says which.
+    /// Generates a key file and returns the public key.
     func key(_ name: String) throws -> String {
         let run = try ToolRun(["keygen", path(name)])
         guard run.status == 0, let key = run.lines.first else { throw RunningPeer.Failed(run: run) }
         return key
     }
 
-    /// Makes a key that all peers have, and says in which file.
+    /// Creates a shared key file and returns its path.
     func sharedKey() throws -> String {
         let secret = Data(repeating: 7, count: 32)
         let attributes: [FileAttributeKey: Any] = [.posixPermissions: 0o600]

@@ -4,7 +4,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// How soon a peer that runs ends when it is asked to.
+/// The time a running peer takes to stop.
 struct StoppingTests {
     private let scene = PeerScene()
 
@@ -15,23 +15,24 @@ struct StoppingTests {
         return (Clock.system.monotonicNanoseconds() - start) / 1_000_000
     }
 
-    /// Milliseconds in which a peer without work ends.
+    /// Milliseconds an idle peer takes to stop.
     private func idleTime() throws -> UInt64 {
         let idle = try scene.serve("idle", "--listen", "127.0.0.1:0")
         _ = try idle.address()
         return try stoppingTime(of: idle)
     }
 
-    /// Expects a peer to end within two seconds; on a machine with such a load that even a peer without work
-    /// takes a quarter of a second, in more.
+    /// Expects a peer to stop within two seconds.
+    ///
+    /// The limit is higher on a loaded machine, where even an idle peer takes 250 ms.
     private func expectStop(of peer: RunningPeer, idle usual: UInt64? = nil) throws {
         let usual = try usual ?? idleTime()
         let taken = try stoppingTime(of: peer)
         let limit = usual < 250 ? 2_000 : 2_000 + 2 * usual
-        #expect(taken < limit, "\(taken) ms, and \(usual) ms without work")
+        #expect(taken < limit, "\(taken) ms, and \(usual) ms when idle")
     }
 
-    /// Makes a store of many documents, of which `deleted` of 10 are deleted.
+    /// Creates a store of `documents` documents and deletes `deleted` of every ten.
     private func makeStore(_ name: String, documents: Int, deleted: Int) async throws {
         var options = StoreOptions()
         options.storage.isHousekeepingAutomatic = false
@@ -52,7 +53,7 @@ struct StoppingTests {
         try await makeStore("server", documents: 40_000, deleted: 7)
         let usual = try idleTime()
         let server = try scene.serve("server", "--listen", "127.0.0.1:0")
-        // The compaction writes files that are called so, one after the other.
+        // The compaction writes one `.base` file after the other.
         let end = RunningPeer.deadline
         func bases() -> Int {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: server.store)) ?? []
@@ -61,7 +62,7 @@ struct StoppingTests {
         while bases() == 0, Clock.system.monotonicNanoseconds() < end {}
         #expect(bases() > 0)
         try expectStop(of: server, idle: usual)
-        // It was not over.
+        // The compaction was interrupted, so garbage remains.
         var options = LogStoreOptions()
         options.isHousekeepingAutomatic = false
         let engine = try StoreEngine(
@@ -73,7 +74,7 @@ struct StoppingTests {
         #expect(try ToolRun(["verify", server.store]).status == 0)
     }
 
-    @Test func `a peer ends within two seconds of SIGTERM while it makes an index`() async throws {
+    @Test func `a peer ends within two seconds of SIGTERM while creating an index`() async throws {
         try await makeStore("server", documents: 40_000, deleted: 0)
         let server = try scene.serve("server", "--listen", "127.0.0.1:0")
         _ = try server.address()
@@ -84,10 +85,10 @@ struct StoppingTests {
         while server.processorMilliseconds < start + 50 {}
         try expectStop(of: server, idle: usual)
         #expect(try client.end() == 1)
-        #expect(client.errorText.contains("the peer stops, and has cancelled the statement"))
+        #expect(client.errorText.contains("the peer is stopping and has canceled the statement"))
     }
 
-    /// Waits until a peer has worked for half a second since `start`.
+    /// Waits until a peer has used half a second of processor time since `start`.
     private func waitForWork(of peer: RunningPeer, since start: Int) {
         while peer.processorMilliseconds < start + 500 {}
     }
@@ -100,7 +101,7 @@ struct StoppingTests {
         }
     }
 
-    /// A condition without a match; `terms` texts of `kilobytes` are made for each document.
+    /// Returns a condition without a match that builds `terms` texts of `kilobytes` per document.
     private func slow(_ terms: Int, kilobytes: Int, of field: String = "big") -> String {
         (0..<terms).map { "char_length(repeat(\(field), \(kilobytes))) = -\($0)" }
             .joined(separator: " OR ")
@@ -113,7 +114,7 @@ struct StoppingTests {
         let server = try scene.serve("server", "--listen", "127.0.0.1:0")
         let address = try server.address()
         try fill(server)
-        // Each query costs a hundredth of a second for each document, and all cost more than the budget.
+        // Each query takes about 10 ms per document; together they exceed the evaluation budget.
         var words = ["--connect", address]
         for query in 0..<32 {
             let terms = (0..<50).map { "char_length(repeat(big, 8)) = -\(query * 100 + $0)" }
@@ -123,7 +124,7 @@ struct StoppingTests {
         let hostile = try RunningPeer(
             "connect", store: scene.path("hostile"),
             ["--database", "scene", "--key", scene.path("hostile.key")] + words)
-        // The server answers while it evaluates.
+        // The server responds to control requests while it evaluates.
         while true {
             let peers = try server.status().peers
             if peers.contains(where: { ($0["wants"] as? [String])?.count == 32 }) { break }
@@ -146,10 +147,10 @@ struct StoppingTests {
         waitForWork(of: server, since: start)
         try expectStop(of: server)
         #expect(try client.end() == 1)
-        #expect(client.errorText.contains("the peer stops, and has cancelled the statement"))
+        #expect(client.errorText.contains("the peer is stopping and has canceled the statement"))
     }
 
-    /// The cost of the rule on documents that its owner may not read counts for no budget.
+    /// Write rules on documents their owner may not read count against no budget.
     @Test func `a peer ends within two seconds of SIGTERM while it evaluates a slow write rule`()
         throws
     {
@@ -183,7 +184,7 @@ struct StoppingTests {
     }
 
     @Test
-    func `a peer ends within two seconds of SIGTERM while it lists what it subscribes to itself`()
+    func `a peer ends within two seconds of SIGTERM while it lists its own subscription`()
         throws
     {
         let query = "SELECT * FROM cars WHERE \(slow(25, kilobytes: 800))"
@@ -193,10 +194,10 @@ struct StoppingTests {
         let start = server.processorMilliseconds
         let other = try scene.connect("other", "--connect", address)
         waitForWork(of: server, since: start)
-        let asking = try RunningPeer(["sync", "status"], store: server.store)
+        let statusCommand = try RunningPeer(["sync", "status"], store: server.store)
         waitForWork(of: server, since: server.processorMilliseconds)
         try expectStop(of: server)
-        #expect(try asking.end() == 1)
+        #expect(try statusCommand.end() == 1)
         _ = try other.stop()
     }
 }

@@ -2,18 +2,18 @@ import Foundation
 import SheafStorage
 import SheafTestSupport
 
-/// One run of the built tool: what it was given, and what came of it.
+/// One run of the built tool: its exit status and output.
 struct ToolRun {
     let status: Int32
     let output: Data
     let errors: String
 
-    /// Runs the tool; an output that is `closed` has nobody at its other end.
+    /// Runs the tool; with `closed`, its standard output is a pipe without a reader.
     init(_ arguments: [String], closed: Bool = false) throws {
         try self.init(Self.executable, arguments, closed: closed)
     }
 
-    /// Runs a script of the shell, in which "$0" is the tool: some words only a shell can write.
+    /// Runs a shell script in which "$0" is the tool, for arguments only a shell can pass.
     init(script: String) throws {
         try self.init(
             URL(fileURLWithPath: "/bin/sh"), ["-c", script, Self.executable.path], closed: false)
@@ -24,7 +24,7 @@ struct ToolRun {
         let process = Process()
         process.executableURL = executable
         process.arguments = arguments
-        // Files instead of pipes: nobody has to read both at the same time.
+        // Output goes to files, so that no pipe can fill up and block the process.
         let (outputPath, errorPath) = (directory.path("output"), directory.path("errors"))
         for path in [outputPath, errorPath] {
             _ = FileManager.default.createFile(atPath: path, contents: nil)
@@ -46,18 +46,18 @@ struct ToolRun {
         errors = String(decoding: errorData, as: UTF8.self)
     }
 
-    /// Runs the tool on words that have no spaces in them.
+    /// Runs the tool with arguments separated by spaces.
     init(_ words: String) throws {
         try self.init(words.split(separator: " ").map(String.init))
     }
 
-    /// What was printed, as text.
+    /// Standard output as text.
     var text: String { String(decoding: output, as: UTF8.self) }
 
-    /// The lines that were printed.
+    /// The lines of standard output.
     var lines: [String] { text.split(separator: "\n").map(String.init) }
 
-    /// The lines that were printed, each of them a JSON object.
+    /// Parses each line of standard output as a JSON object.
     func objects() throws -> [[String: Any]] {
         try lines.map { line in
             let value = try JSONSerialization.jsonObject(with: Data(line.utf8))
@@ -70,20 +70,20 @@ struct ToolRun {
         let line: String
     }
 
-    /// The tool lies beside the tests, where the build has put both.
+    /// The tool, built into the directory of the test binary.
     static let executable: URL = {
         let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         return tests.deletingLastPathComponent().appendingPathComponent("sheaf")
     }()
 }
 
-/// A small store in a directory of the operating system.
+/// A small store on disk.
 struct StoreOnDisk {
     let directory = TemporaryDirectory()
     let content: SmallStore.Content
     var path: String { directory.path("store") }
 
-    /// Writes the files of a small store; `change` may damage them before.
+    /// Writes the files of a small store; `change` may damage them first.
     init(_ change: (inout [String: [UInt8]]) -> Void = { _ in }) throws {
         var (files, content) = try SmallStore.small(seed: 5)
         self.content = content
@@ -96,7 +96,7 @@ struct StoreOnDisk {
         try SimulatedVolume(importing: path).export(to: directory.path(name))
     }
 
-    /// All files as they are now.
+    /// Returns the contents of all files of the store.
     func files() throws -> [String: [UInt8]] {
         try SimulatedVolume(importing: path).snapshotFiles()
     }

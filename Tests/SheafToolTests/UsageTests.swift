@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `every command explains itself in the same words, however it is asked`() throws {
+    @Test func `the help of a command is the same, however it is requested`() throws {
         for command in commands {
             let help = try ToolRun("help \(command)")
             #expect(help.status == 0 && help.errors.isEmpty)
@@ -33,36 +33,36 @@ import Testing
         }
     }
 
-    @Test func `what makes no sense is refused in one line, with a guess`() throws {
+    @Test func `an invalid command line is refused in one line, with a suggestion`() throws {
         let cases: [(words: String, complaint: String)] = [
-            ("", "a command is missing"),
-            ("lgo /tmp", "there is no command 'lgo'; did you mean 'log'?"),
+            ("", "missing command"),
+            ("lgo /tmp", "unknown command 'lgo'; did you mean 'log'?"),
             ("verfiy /tmp", "did you mean 'verify'?"),
-            ("frobnicate", "there is no command 'frobnicate'; 'sheaf --help' lists them"),
-            ("--verison", "there is no option '--verison'; did you mean '--version'?"),
+            ("frobnicate", "unknown command 'frobnicate'; see 'sheaf --help'"),
+            ("--verison", "unknown option '--verison'; did you mean '--version'?"),
             ("help sow", "did you mean 'show'?"),
-            ("help log extra", "'extra' is one too many: sheaf help COMMAND"),
-            ("peer", "'peer' is the first word of peer serve, peer connect, peer list"),
-            ("sync --wait 1", "'sync' is the first word of sync status"),
-            ("peer sreve x", "there is no command 'peer sreve'; did you mean 'peer serve'?"),
-            ("help peer lits", "there is no command 'peer lits'; did you mean 'peer list'?"),
-            ("help sync status extra", "'extra' is one too many: sheaf help COMMAND"),
-            ("log", "PATH is missing: sheaf log PATH"),
-            ("show /tmp", "COMMIT is missing"),
-            ("log /tmp /var", "'/var' is one too many"),
-            ("log /tmp --snice 4", "there is no option '--snice'; did you mean '--since'?"),
-            ("log /tmp -j", "there is no option '-j'"),
-            ("log /tmp --since", "the option --since needs a value: --since COMMIT"),
-            ("log /tmp --since=x", "--since is a whole number such as 42, not 'x'"),
-            ("log /tmp --since -1", "--since is a whole number such as 42, not '-1'"),
-            ("log /tmp --json=yes", "the option --json takes no value"),
-            ("log /tmp --since=+1", "--since is a whole number such as 42, not '+1'"),
-            ("show /tmp +1", "COMMIT is a whole number such as 42, not '+1'"),
-            ("show /tmp one", "COMMIT is a whole number such as 42, not 'one'"),
-            ("salvage /tmp /x --store abc", "--store is an identifier of 32 hexadecimal digits"),
+            ("help log extra", "unexpected argument 'extra'; usage: sheaf help COMMAND"),
+            ("peer", "incomplete command 'peer'; expected peer serve, peer connect, peer list"),
+            ("sync --wait 1", "incomplete command 'sync'; expected sync status"),
+            ("peer sreve x", "unknown command 'peer sreve'; did you mean 'peer serve'?"),
+            ("help peer lits", "unknown command 'peer lits'; did you mean 'peer list'?"),
+            ("help sync status extra", "unexpected argument 'extra'; usage: sheaf help COMMAND"),
+            ("log", "missing PATH; usage: sheaf log PATH"),
+            ("show /tmp", "missing COMMIT"),
+            ("log /tmp /var", "unexpected argument '/var'"),
+            ("log /tmp --snice 4", "unknown option '--snice'; did you mean '--since'?"),
+            ("log /tmp -j", "unknown option '-j'"),
+            ("log /tmp --since", "option --since requires a value: --since COMMIT"),
+            ("log /tmp --since=x", "--since must be a non-negative integer, not 'x'"),
+            ("log /tmp --since -1", "--since must be a non-negative integer, not '-1'"),
+            ("log /tmp --json=yes", "option --json takes no value"),
+            ("log /tmp --since=+1", "--since must be a non-negative integer, not '+1'"),
+            ("show /tmp +1", "COMMIT must be a non-negative integer, not '+1'"),
+            ("show /tmp one", "COMMIT must be a non-negative integer, not 'one'"),
+            ("salvage /tmp /x --store abc", "--store must be 32 hexadecimal digits"),
             (
                 "salvage /tmp /x --store +23456789abcdef0+23456789abcdef0",
-                "--store is an identifier of 32 hexadecimal digits"
+                "--store must be 32 hexadecimal digits"
             ),
         ]
         for (words, complaint) in cases {
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `an empty path is no path`() throws {
+    @Test func `an empty path is refused`() throws {
         let cases: [(words: [String], name: String)] = [
             (["log", ""], "PATH"), (["show", "", "1"], "PATH"), (["verify", ""], "PATH"),
             (["stats", ""], "PATH"), (["compact", ""], "PATH"), (["salvage", "", "/x"], "IN"),
@@ -88,13 +88,13 @@ import Testing
         }
     }
 
-    @Test func `a word that is not valid UTF-8 is refused, and not repaired`() throws {
+    @Test func `an argument that is not valid UTF-8 is refused instead of repaired`() throws {
         let store = try StoreOnDisk()
-        // To a tool that repairs it, the name is that of this directory.
+        // A tool that repairs the argument would open this directory.
         try store.copy(to: "st\u{FFFD}re")
         let path = store.directory.path
-        let whole = try ToolRun(script: "\"$0\" log \(path)/$(printf 'st\\357\\277\\275re')")
-        #expect(whole.status == 0)
+        let valid = try ToolRun(script: "\"$0\" log \(path)/$(printf 'st\\357\\277\\275re')")
+        #expect(valid.status == 0)
         let run = try ToolRun(script: "\"$0\" log \(path)/$(printf 'st\\377re')")
         #expect(run.status == 64 && run.output.isEmpty)
         #expect(run.errors == "sheaf: '\(path)/st\\xffre' is not valid UTF-8\n")
@@ -107,13 +107,13 @@ import Testing
         #expect(help.contains(bounds))
     }
 
-    @Test func `a path behind two dashes may look like an option`() throws {
+    @Test func `a path after two dashes may look like an option`() throws {
         let run = try ToolRun(["log", "--", "--json"])
         #expect(run.status == 1)
         #expect(run.errors == "sheaf: there is no store at --json\n")
     }
 
-    @Test func `a path without a store is an error of every command, and stays as it is`() throws {
+    @Test func `a path without a store is an error for every command and stays unchanged`() throws {
         let store = try StoreOnDisk()
         let missing = store.directory.path("missing")
         let target = store.directory.path("target")
@@ -131,8 +131,8 @@ import Testing
             try FileManager.default.contentsOfDirectory(atPath: store.directory.path) == ["store"])
     }
 
-    @Test func `errors quote 200 scalars of words and paths`() throws {
-        // A word of the command line has at most 128 KiB.
+    @Test func `errors quote at most 200 scalars of arguments and paths`() throws {
+        // Linux limits an argument to 128 KiB.
         let long = LongInput.text(scalars: 50_000)
         let path = TemporaryDirectory().path("none")
         for words in [

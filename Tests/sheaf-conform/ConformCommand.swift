@@ -8,7 +8,7 @@ import SheafConformance
     import Darwin
 #endif
 
-/// `sheaf-conform [FILE..] [--update]`: runs files of cases, and shows what differs.
+/// `sheaf-conform [FILE..] [--update]`: runs conformance files and prints the differences.
 enum ConformCommand {
     static func run(_ arguments: [String]) -> Int32 {
         let isUpdating = arguments.contains("--update")
@@ -34,7 +34,7 @@ enum ConformCommand {
         }
     }
 
-    /// Writes what was found in place of what was expected; from the end, so that lines stay.
+    /// Replaces expected results by actual ones, from the end so that line numbers stay valid.
     private static func update(
         _ file: inout ConformanceFile, _ failures: [ConformanceFailure]
     ) throws {
@@ -49,7 +49,7 @@ enum ConformCommand {
             }
         }
         let path = ConformanceFolder.path() + "/" + file.name
-        guard let stream = fopen(path, "w") else { return print("\(path) cannot be written") }
+        guard let stream = fopen(path, "w") else { return print("cannot write \(path)") }
         fputs(file.lines.joined(separator: "\n"), stream)
         fclose(stream)
     }

@@ -6,9 +6,9 @@
     import Darwin
 #endif
 
-/// What this process may use.
+/// The address space limit of this process.
 enum AddressSpace {
-    /// Lets the process have so many more bytes than it has.
+    /// Limits the address space to `room` bytes more than are in use.
     static func limit(toMore room: Int) throws {
         #if os(Linux)
             let used = try used()
@@ -19,24 +19,24 @@ enum AddressSpace {
             #else
                 let (space, core) = (RLIMIT_AS, RLIMIT_CORE)
             #endif
-            guard setrlimit(space, &limit) == 0 else { throw CrashFailure("there is no limit") }
+            guard setrlimit(space, &limit) == 0 else { throw CrashFailure("setrlimit failed") }
             var nothing = rlimit(rlim_cur: 0, rlim_max: 0)
             setrlimit(core, &nothing)
-            // What the runtime says at its end is no failure of a test.
+            // The crash report of the runtime on standard error is not a test failure.
             let silence = open("/dev/null", O_WRONLY)
             dup2(silence, 2)
         #endif
     }
 
-    /// How many bytes the process has, whether they are in memory or not.
+    /// Returns the size of the address space in bytes, resident or not.
     static func used() throws -> Int {
-        guard let file = fopen("/proc/self/statm", "r") else { throw CrashFailure("no statm") }
+        guard let file = fopen("/proc/self/statm", "r") else { throw CrashFailure("statm missing") }
         defer { fclose(file) }
         var text = [CChar](repeating: 0, count: 256)
         fgets(&text, Int32(text.count), file)
         let bytes = text.map { UInt8(bitPattern: $0) }.prefix { $0 != 0x20 && $0 != 0 }
         guard let count = Int(String(decoding: bytes, as: UTF8.self)) else {
-            throw CrashFailure("statm has no number")
+            throw CrashFailure("/proc/self/statm does not start with a number")
         }
         return count * Int(sysconf(Int32(_SC_PAGESIZE)))
     }

@@ -2,9 +2,9 @@ import Sheaf
 import SheafStorage
 import SheafTestSupport
 
-/// Kills a process that adds and fetches attachments, and looks at what it leaves.
+/// Process kills during additions and fetches of attachments.
 enum AttachmentKill {
-    /// The files are small, and one in four has several chunks.
+    /// Returns the test data of an attachment; one in four has several chunks.
     private static func bytes(_ number: Int) -> [UInt8] {
         let length = number % 4 == 0 ? 3 * ChunkList.chunkLength + number : 1_000 + number
         var word = UInt64(number) &* 0x9E37_79B9_7F4A_7C15
@@ -14,8 +14,9 @@ enum AttachmentKill {
         }
     }
 
-    /// Adds and fetches for ever, and prints what counts: from `first` on, files that are here; of those
-    /// that come in, the chunks that were made durable.
+    /// Adds and fetches attachments forever, starting with number `first`.
+    ///
+    /// Prints each complete attachment and each durable chunk of a fetch.
     static func load(_ path: String, from first: Int) async throws {
         let store = try await Store.open(at: path)
         Child.print("open", to: 1)
@@ -35,9 +36,9 @@ enum AttachmentKill {
     private static func fetch(
         _ bytes: [UInt8], _ number: Int, into store: AttachmentStore
     ) throws {
-        let teller = AttachmentStore(in: MemoryVolume())
-        let id = try teller.add(bytes)
-        guard let list = try teller.chunkList(of: id) else { return }
+        let source = AttachmentStore(in: MemoryVolume())
+        let id = try source.add(bytes)
+        guard let list = try source.chunkList(of: id) else { return }
         let state = try store.beginFetch(id, length: list.length, hashes: list.hashes)
         guard case .incoming(let incoming) = state else { return }
         let missing = incoming.missingChunks().flatMap { Array($0) }
@@ -51,10 +52,10 @@ enum AttachmentKill {
         }
     }
 
-    /// What children have said.
+    /// The progress that child processes have reported.
     private struct Told {
         var here = 0
-        /// The chunks of the file that comes in.
+        /// The durable chunks of the current fetch.
         var durable = Set<Int>()
         var resumed = 0
 
@@ -62,25 +63,25 @@ enum AttachmentKill {
             for line in lines where line != "open" {
                 let words = line.split(separator: " ")
                 guard words.count >= 2, let number = Int(words[1]) else {
-                    throw CrashFailure("a child says: \(line)")
+                    throw CrashFailure("unexpected output of a child: \(line)")
                 }
                 switch words[0] {
                 case "here":
                     guard number == here else {
-                        throw CrashFailure("\(number) is here after \(here)")
+                        throw CrashFailure("attachment \(number) was reported after \(here)")
                     }
                     here += 1
                     durable = []
                 case "durable":
                     durable.insert(words.last.flatMap { Int($0) } ?? 0)
                 case "missing":
-                    // One may have come through without a word.
+                    // The child may have died after the write and before the report.
                     let count = words.last.flatMap { Int($0) } ?? 0
                     guard count <= 4 - durable.count else {
-                        throw CrashFailure("\(count) chunks are missing of \(number)")
+                        throw CrashFailure("attachment \(number) lacks \(count) chunks")
                     }
                     if !durable.isEmpty { resumed += 1 }
-                default: throw CrashFailure("a child says: \(line)")
+                default: throw CrashFailure("unexpected output of a child: \(line)")
                 }
             }
         }
@@ -90,44 +91,44 @@ enum AttachmentKill {
         let directory = TemporaryDirectory()
         let path = directory.path("store")
         var random = SeededRandom(seed: seed, "attachments")
-        var told = Told()
+        var progress = Told()
         for round in 0..<rounds {
             do {
-                let child = try Rounds.start("attach", path, "\(told.here)")
-                // One in four dies before it has done anything.
+                let child = try Rounds.start("attach", path, "\(progress.here)")
+                // One in four is killed before it adds anything.
                 if !random.chance(1, in: 4) {
                     var lines: [String] = []
                     while !lines.contains(where: { $0 != "open" }) {
                         guard let more = child.lines() else {
-                            throw CrashFailure("a child ended by itself")
+                            throw CrashFailure("a child exited early")
                         }
                         lines += more
                     }
-                    try told.note(lines)
+                    try progress.note(lines)
                 }
                 let deadline =
                     Clock.system.monotonicNanoseconds() + UInt64(random.below(150_000_000))
                 while Clock.system.monotonicNanoseconds() < deadline {
                     guard let lines = child.lines(until: deadline) else {
-                        throw CrashFailure("a child ended by itself")
+                        throw CrashFailure("a child exited early")
                     }
-                    try told.note(lines)
+                    try progress.note(lines)
                 }
                 child.kill()
-                try told.note(child.remainingLines())
+                try progress.note(child.remainingLines())
                 guard child.wait() == 128 + 9 else {
                     throw CrashFailure("the child ended with \(child.wait())")
                 }
-                if round % 8 == 7 || round == rounds - 1 { try await check(path, told.here) }
+                if round % 8 == 7 || round == rounds - 1 { try await check(path, progress.here) }
             } catch {
                 throw CrashFailure("seed \(seed), round \(round): \(error)")
             }
         }
-        return "\(rounds) kills; \(told.here) acknowledged attachments, 0 lost, "
-            + "\(told.resumed) fetches went on where they were"
+        return "\(rounds) kills; \(progress.here) acknowledged attachments, 0 lost, "
+            + "\(progress.resumed) fetches resumed"
     }
 
-    /// Expects all files that were told to be here, with all their bytes.
+    /// Verifies that all acknowledged attachments are present and intact.
     private static func check(_ path: String, _ count: Int) async throws {
         let store = try await Store.open(at: path)
         var ids = Set(try store.attachments.ids)
@@ -137,12 +138,12 @@ enum AttachmentKill {
             ids.remove(id)
             guard let file = try store.attachments.file(id),
                 try file.read(0..<file.length) == bytes
-            else { throw CrashFailure("attachment \(number) is not as it was added") }
+            else { throw CrashFailure("attachment \(number) is missing or differs") }
         }
-        guard ids.count <= 1 else { throw CrashFailure("\(ids.count) attachments are too many") }
+        guard ids.count <= 1 else { throw CrashFailure("\(ids.count) unexpected attachments") }
         let names = try PosixVolume(path: path + "/attachments", creatingDirectory: true).names()
         guard !names.contains(where: { $0.hasSuffix(".tmp") }) else {
-            throw CrashFailure("what was not completed is still there")
+            throw CrashFailure("a temporary file is left")
         }
         try await store.close()
     }

@@ -8,9 +8,9 @@ import SheafStorage
     import Darwin
 #endif
 
-/// The process that is to be killed.
+/// The operations of a child process that is killed.
 enum Child {
-    /// Commits for ever, and prints each commit once it is acknowledged.
+    /// Commits forever and prints each acknowledged commit.
     static func load(_ path: String) async throws {
         let store = try LogStore.open(at: path, options: CrashLoad.options)
         print("open", to: 1)
@@ -24,7 +24,7 @@ enum Child {
         while true { _ = withExtendedLifetime(store) { pause() } }
     }
 
-    /// Opens a store with little memory, and closes it.
+    /// Opens and closes a store with at most `room` bytes of additional memory.
     static func open(_ path: String, withOnly room: Int) throws {
         try AddressSpace.limit(toMore: room)
         do {
@@ -37,16 +37,16 @@ enum Child {
         }
     }
 
-    /// Commits until there is no more memory; exits with 1 where it was told so.
+    /// Commits until memory runs out; exits with 1 if the writers stop with an error.
     static func starve(_ path: String, room: Int, _ hoard: Hoard) async throws {
         let store = try LogStore.open(at: path, options: CrashLoad.options)
         print("open", to: 1)
-        // The threads that tasks run on come with the first tasks: without any there is only waiting.
+        // The first tasks start the threads of the runtime; later there is no memory for them.
         await load(store, commits: 10) { _ in }
         try AddressSpace.limit(toMore: room)
         await load(store, commits: .max) { hoarded in
             switch hoard {
-            // Of all sizes, so that anybody may be the one who is refused.
+            // Blocks of all sizes, so that any allocation may fail.
             case .bytes: hoarded += (8..<16).map { [UInt8](repeating: 1, count: 1 << $0) }
             case .snapshots: hoarded.append(store.snapshot())
             }
@@ -83,7 +83,7 @@ enum Child {
         }
     }
 
-    /// One call for one line: what is printed does not die with the process.
+    /// Writes a line in one unbuffered call, so that output survives the process.
     static func print(_ line: String, to descriptor: Int32) {
         let bytes = Array((line + "\n").utf8)
         #if canImport(Glibc)

@@ -2,7 +2,7 @@ import SheafBytes
 import SheafStorage
 import SheafTestSupport
 
-/// What went wrong with a store that a process or a machine left behind.
+/// A failed check after a process kill or a power cut.
 struct CrashFailure: Error, CustomStringConvertible {
     let description: String
 
@@ -11,16 +11,15 @@ struct CrashFailure: Error, CustomStringConvertible {
     }
 }
 
-/// Several writers, each of which counts its commits: what the store must hold follows from the
-/// counts.
+/// A load of several writers that count their commits, which determines the expected content.
 enum CrashLoad {
     static let writerCount = 4
     private static let slotCount = 40
-    /// Every so many commits of a writer one is large.
+    /// Every commit with a multiple of this number is large.
     private static let largePeriod = 60
     private static let largeCount = 120
 
-    /// Options under which a short life begins segments, writes checkpoints and folds.
+    /// Options under which a short run rolls segments, writes checkpoints and compacts.
     static var options: LogStoreOptions {
         var options = LogStoreOptions()
         options.segmentLength = 32 << 10
@@ -30,7 +29,7 @@ enum CrashLoad {
         return options
     }
 
-    /// The changes of the commit `count` of `writer`.
+    /// Returns the changes of commit `count` of `writer`.
     static func batch(_ writer: Int, _ count: Int) throws(StorageError) -> WriteBatch {
         var batch = WriteBatch()
         let slot = key(writer, "slot", count % slotCount)
@@ -48,18 +47,18 @@ enum CrashLoad {
         return batch
     }
 
-    /// How many commits of `writer` a store holds.
+    /// Returns the number of commits of `writer` in a store.
     static func count(of writer: Int, in snapshot: LogSnapshot) throws -> Int {
         guard let bytes = try read(key(writer, "last", 0), in: snapshot) else { return 0 }
         guard let count = Int(String(decoding: bytes, as: UTF8.self)) else {
-            throw CrashFailure("the count of writer \(writer) is no number")
+            throw CrashFailure("the count of writer \(writer) is not a number")
         }
         return count
     }
 
-    /// Expects a store that holds everything up to the counts in it, and at least `acknowledged`.
+    /// Verifies all commits up to the stored counts, of which `acknowledged` must be present.
     ///
-    /// Each writer may have come so much further than was heard of it.
+    /// A writer may have committed `unheard` more times without a report.
     static func check(
         _ snapshot: LogSnapshot, acknowledged: [Int], unheard: [Int]
     ) throws -> [Int] {
@@ -67,20 +66,20 @@ enum CrashLoad {
         var keys = 0
         for writer in 0..<writerCount {
             let count = try count(of: writer, in: snapshot)
-            let heard = acknowledged[writer]
-            guard (heard...heard + unheard[writer]).contains(count) else {
+            let reported = acknowledged[writer]
+            guard (reported...reported + unheard[writer]).contains(count) else {
                 throw CrashFailure(
-                    "writer \(writer) had \(heard) commits acknowledged, "
-                        + "and the store holds \(count)")
+                    "writer \(writer) had \(reported) commits acknowledged, "
+                        + "but the store holds \(count)")
             }
             counts.append(count)
             keys += try checkKeys(of: writer, count, snapshot)
         }
         guard snapshot.commit == CommitID(counts.reduce(0, +)) else {
-            throw CrashFailure("\(counts) commits are not the \(snapshot.commit) of the log")
+            throw CrashFailure("commit counts \(counts) do not add up to \(snapshot.commit)")
         }
         guard snapshot.count == keys else {
-            throw CrashFailure("the store has \(snapshot.count) keys and should have \(keys)")
+            throw CrashFailure("the store has \(snapshot.count) keys instead of \(keys)")
         }
         return counts
     }
@@ -94,7 +93,7 @@ enum CrashLoad {
             let expected = writing % 7 == 0 ? nil : payload(writer, writing, 0)
             guard try read(key(writer, "slot", writing % slotCount), in: snapshot) == expected
             else {
-                throw CrashFailure("commit \(writing) of writer \(writer) is not as it was written")
+                throw CrashFailure("commit \(writing) of writer \(writer) is missing or differs")
             }
             if expected != nil { keys += 1 }
         }
@@ -103,7 +102,7 @@ enum CrashLoad {
         for number in 0..<largeCount {
             let found = try read(key(writer, "large", number), in: snapshot)
             guard found == payload(writer, large, number) else {
-                throw CrashFailure("commit \(large) of writer \(writer) is there in part")
+                throw CrashFailure("commit \(large) of writer \(writer) is incomplete")
             }
         }
         return keys + largeCount

@@ -9,8 +9,10 @@ import SheafTestSupport
     import Darwin
 #endif
 
-/// Creates a store with everything that a store can have, under a umask that takes nothing away, and
-/// expects that other users have no access to any of it.
+/// Access rights of the files of a store.
+///
+/// The store has every kind of file and is created under a umask of zero; other users must have no
+/// access.
 enum FileModes {
     static func run() async throws -> String {
         umask(0)
@@ -24,15 +26,15 @@ enum FileModes {
             "INSERT INTO COLLECTION t (file ATTACHMENT) DOCUMENTS ({'_id': 2, 'file': :file})",
             ["file": file.token.value])
         var entries = try modes(below: path)
-        // A checkpoint and the mark of the end come with closing.
+        // Closing writes a checkpoint and a segment footer.
         try await store.close()
         entries += try modes(below: path)
         guard mode(of: directory.path("above")) == 0o755 else {
-            throw CrashFailure("the directory above the store is as private as the store")
+            throw CrashFailure("the directory above the store is not open to other users")
         }
         let directoryCount = entries.count(where: \.isDirectory)
         guard directoryCount > 2, entries.count - directoryCount > 6 else {
-            throw CrashFailure("there are only \(entries)")
+            throw CrashFailure("too few entries: \(entries)")
         }
         for entry in entries where entry.mode != (entry.isDirectory ? 0o700 : 0o600) {
             throw CrashFailure("\(entry.path) has the mode \(String(entry.mode, radix: 8))")
@@ -46,10 +48,10 @@ enum FileModes {
         let isDirectory: Bool
     }
 
-    /// The directory and everything in it.
+    /// Returns the modes of the directory and of all entries below it.
     private static func modes(below path: String) throws -> [Entry] {
         var status = stat()
-        guard lstat(path, &status) == 0 else { throw CrashFailure("\(path) cannot be looked at") }
+        guard lstat(path, &status) == 0 else { throw CrashFailure("\(path) cannot be inspected") }
         let isDirectory = status.st_mode & S_IFMT == S_IFDIR
         var found = [Entry(path: path, mode: status.st_mode & 0o777, isDirectory: isDirectory)]
         guard isDirectory, let stream = opendir(path) else { return found }

@@ -1,9 +1,9 @@
 import SheafStorage
 import SheafTestSupport
 
-/// Kills processes, and looks at what they leave.
+/// Process kills under load.
 enum Kill {
-    /// Kills a process under load again and again, and expects its commits each time.
+    /// Kills a process under load `roundCount` times, and verifies its acknowledged commits.
     static func run(rounds roundCount: Int, seed: UInt64) throws -> String {
         let directory = TemporaryDirectory()
         let path = directory.path("store")
@@ -15,12 +15,12 @@ enum Kill {
             do {
                 if try rounds.watch(child, &random) { openings += 1 }
                 child.kill()
-                // Whatever it printed before it died was acknowledged.
+                // All commits it printed before it died were acknowledged.
                 _ = try rounds.note(child.remainingLines())
                 guard child.wait() == 128 + 9 else {
                     throw CrashFailure("the child ended with \(child.wait())")
                 }
-                // Every other time the next child is the first to open what this one left.
+                // In every other round the next child is the first to recover the store.
                 if round % 2 == 0 || round == roundCount - 1 {
                     try rounds.check(path)
                 } else {
@@ -34,13 +34,14 @@ enum Kill {
             + "\(rounds.total) acknowledged commits, 0 lost"
     }
 
-    /// Expects that a second process is told at once who has the store, and gets it when the
-    /// first one is killed.
+    /// Verifies that a second process fails immediately with the lock holder's process ID.
+    ///
+    /// After the first process is killed, the store can be opened.
     static func lock() throws -> String {
         let directory = TemporaryDirectory()
         let path = directory.path("store")
         let child = try Rounds.start("hold", path)
-        guard child.lines() == ["open"] else { throw CrashFailure("the child has no store") }
+        guard child.lines() == ["open"] else { throw CrashFailure("the child opened no store") }
         let started = Clock.system.monotonicNanoseconds()
         var refusal: StorageError?
         do throws(StorageError) {

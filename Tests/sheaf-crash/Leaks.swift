@@ -1,27 +1,28 @@
 import SheafStorage
 import SheafTestSupport
 
-/// Counts what a store leaves open when it is closed: in a process that does nothing else.
+/// Resources left by closed stores, counted in a process that does nothing else.
 enum Leaks {
-    /// Opens and closes a store again and again, and expects no more threads, descriptors and
-    /// files than after the first few rounds.
+    /// Opens and closes a store `rounds` times.
+    ///
+    /// Verifies that threads, descriptors and files do not grow after the first rounds.
     static func run(rounds: Int) async throws -> String {
         let directory = TemporaryDirectory()
         let path = directory.path("store")
         for _ in 0..<10 { try await useStore(path, closing: true) }
         let before = try counts(path)
         for round in 0..<rounds {
-            // Who forgets to close loses nothing, and keeps nothing.
+            // A store that is released without closing keeps its data and frees its resources.
             try await useStore(path, closing: round % 4 != 3)
         }
         try await useStore(path, closing: true)
         let after = try counts(path)
         guard after.descriptors <= before.descriptors, after.threads <= before.threads else {
-            throw CrashFailure("there were \(before), and after \(rounds) rounds \(after)")
+            throw CrashFailure("leaked: \(before) before, \(after) after \(rounds) rounds")
         }
-        // Every opening begins a segment; they are merged again.
+        // Every opening starts a segment; compaction merges them.
         guard after.files < before.files + 40 else {
-            throw CrashFailure("there were \(before), and after \(rounds) rounds \(after)")
+            throw CrashFailure("leaked files: \(before) before, \(after) after \(rounds) rounds")
         }
         return "\(rounds) rounds: \(after.descriptors) descriptors, \(after.threads) threads, "
             + "\(after.files) files"

@@ -12,7 +12,7 @@ import SheafTestSupport
 final class LoopDisk {
     let image: String
     let mountPoint: String
-    /// Holds the directory, which is removed with its last reference, until the file system is unmounted.
+    /// Keeps the temporary directory until the file system is unmounted.
     private let directory: TemporaryDirectory
 
     /// Reason why this machine cannot mount such a file system; nil if it can.
@@ -20,7 +20,7 @@ final class LoopDisk {
         #if os(Linux)
             guard geteuid() == 0 else { return "only root may mount a file system" }
             guard access("/dev/loop-control", R_OK | W_OK) == 0 else {
-                return "there are no loop devices"
+                return "/dev/loop-control is not accessible"
             }
             return ["mkfs.ext4", "mount", "umount"].first { !isInstalled($0) }
                 .map { "\($0) is missing" }
@@ -33,7 +33,7 @@ final class LoopDisk {
         (try? ChildProcess.run("which", [program]))?.code == 0
     }
 
-    /// Creates an empty file system, and mounts it.
+    /// Creates and mounts an empty file system.
     init(
         in directory: TemporaryDirectory, name: String = "disk", fileSystem: String = "ext4",
         megabytes: Int = 128
@@ -54,7 +54,7 @@ final class LoopDisk {
         try mount()
     }
 
-    /// Unmounts the file system also after a failure.
+    /// Unmounts the file system, also after a failure.
     deinit { _ = try? ChildProcess.run("umount", [mountPoint]) }
 
     func mount() throws { try Self.call("mount", ["-o", "loop", image, mountPoint]) }

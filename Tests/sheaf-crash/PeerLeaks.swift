@@ -5,21 +5,22 @@ import SheafNetwork
 import SheafStorage
 import SheafTestSupport
 
-/// Releases peers without closing them, in a process that does nothing else.
+/// Resources left by peers released without closing, in a process that does nothing else.
 ///
-/// Each is released while it has connections, subscriptions, observers, a transaction whose block has
-/// not returned, and a received write that waits for it.
+/// When released, each peer has connections, subscriptions, observers, an open transaction, and a
+/// received write that waits for it.
 enum PeerLeaks {
-    /// How long a directory may stay locked after the last release.
+    /// Maximum time until the lock is free after the last release.
     private static let longestNanoseconds: UInt64 = 1_000_000_000
     private static let allowedGrowth = 4 << 20
 
-    /// Expects each directory to be free within a second, and at the end no more threads, descriptors
-    /// and memory than in the middle.
+    /// Verifies that locks are freed within a second and that resources do not grow.
+    ///
+    /// Threads, descriptors and memory are compared with those after half of the rounds.
     static func run(rounds: Int) async throws -> String {
         let directory = TemporaryDirectory()
         var longest: UInt64 = 0
-        // The first half fills what is kept for all peers.
+        // The first half fills caches that all peers share.
         for round in 0..<rounds / 2 { longest = max(longest, try await use(round, directory)) }
         let before = ProcessCounts.now()
         for round in rounds / 2..<rounds {
@@ -27,13 +28,13 @@ enum PeerLeaks {
         }
         let after = try await settled(from: before)
         guard !after.hasGrown(from: before, allowing: allowedGrowth) else {
-            throw CrashFailure("there were \(before), and after \(rounds) rounds \(after)")
+            throw CrashFailure("leaked: \(before) before, \(after) after \(rounds) rounds")
         }
         return
-            "\(rounds) rounds: free after \(longest / 1_000) us at most, \(after), before \(before)"
+            "\(rounds) rounds: unlocked within \(longest / 1_000) us, \(after), before \(before)"
     }
 
-    /// The counts of the process once the threads of the last round have ended, or after a second.
+    /// Returns the counts once the threads of the last round have ended, or after a second.
     private static func settled(from before: ProcessCounts) async throws -> ProcessCounts {
         let end = Clock.system.monotonicNanoseconds() + longestNanoseconds
         var counts = ProcessCounts.now()
@@ -46,7 +47,7 @@ enum PeerLeaks {
         return counts
     }
 
-    /// Lets two peers live, releases them, and returns after how many nanoseconds both directories were free.
+    /// Runs and releases two peers; returns the nanoseconds until both directories were unlocked.
     private static func use(_ round: Int, _ directory: TemporaryDirectory) async throws -> UInt64 {
         let paths = [directory.path("left"), directory.path("right")]
         let gate = AsyncStream<Void>.makeStream()
@@ -120,7 +121,7 @@ enum PeerLeaks {
         configuration.limits.firstRetryMilliseconds = 5
         let transport = try TCPTransport(configuration)
         guard let key = PeerKey(keyPair.publicKey) else {
-            throw CrashFailure("a public key is no key of a peer")
+            throw CrashFailure("a public key is not a valid peer key")
         }
         let peer = try await Peer.open(
             at: path,
@@ -129,7 +130,7 @@ enum PeerLeaks {
         return (peer, transport)
     }
 
-    /// The same peers under the names of the reference system.
+    /// Uses the same peers through the names of the reference system.
     private static func asDitto(
         _ round: Int, _ paths: [String], until gate: AsyncStream<Void>
     ) async throws -> [Task<Void, any Error>] {
@@ -148,7 +149,7 @@ enum PeerLeaks {
         return try await live(dittos, round, until: gate)
     }
 
-    /// Databases that were opened with a configuration, and so with a network and a gate of their own.
+    /// Opens databases with a configuration, which have their own network and connection handler.
     private static func openedAsDitto(
         _ round: Int, _ paths: [String], until gate: AsyncStream<Void>
     ) async throws -> [Task<Void, any Error>] {
@@ -179,7 +180,7 @@ enum PeerLeaks {
         return try await live(dittos, round, until: gate)
     }
 
-    // MARK: What they do
+    // MARK: Load
 
     private static func live(
         _ dittos: [Ditto], _ round: Int, until gate: AsyncStream<Void>
@@ -195,8 +196,9 @@ enum PeerLeaks {
         return try await live(left, right, round, until: gate)
     }
 
-    /// Has two peers share a document, and leaves a transaction of the left one open until `gate` ends, with
-    /// writes that wait for it.
+    /// Shares a document between two peers, then leaves a transaction of the left one open.
+    ///
+    /// The transaction lasts until `gate` ends; a local and a received write wait for it.
     private static func live(
         _ left: Peer, _ right: Peer, _ round: Int, until gate: AsyncStream<Void>
     ) async throws -> [Task<Void, any Error>] {
@@ -221,7 +223,7 @@ enum PeerLeaks {
             }
         }
         for await _ in begun.stream {}
-        // What it writes now reaches the left peer, and waits there for the transaction.
+        // The left peer receives this write, which then waits for the transaction.
         try await right.store.execute(
             "INSERT INTO t DOCUMENTS ({'_id': 'right', 'n': \(round)}) ON ID CONFLICT DO UPDATE")
         let waiting = Task {

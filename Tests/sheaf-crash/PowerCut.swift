@@ -9,9 +9,9 @@ import SheafTestSupport
     import Darwin
 #endif
 
-/// Cuts the power of a file system of its own, in a file of a temporary directory.
+/// Power cuts of a loop-mounted file system under load.
 enum PowerCut {
-    /// Cuts the power under load again and again, and expects the commits each time.
+    /// Cuts the power under load `roundCount` times, and verifies the acknowledged commits.
     static func run(rounds roundCount: Int, seed: UInt64) throws -> String {
         let directory = TemporaryDirectory()
         let disk = try LoopDisk(in: directory)
@@ -22,7 +22,7 @@ enum PowerCut {
             do {
                 let child = try Rounds.start("load", path)
                 _ = try rounds.watch(child, &random)
-                // What is printed from now on may have been acknowledged by a disk that is gone.
+                // Commits printed after this point may never have become durable.
                 try shutDown(disk.mountPoint)
                 child.kill()
                 _ = child.wait()
@@ -37,13 +37,13 @@ enum PowerCut {
         return "\(roundCount) power cuts on ext4; \(rounds.total) acknowledged commits, 0 lost"
     }
 
-    /// Lets a file system forget everything that the disk does not have, its own log included.
+    /// Shuts down a file system without flushing, so that all non-durable bytes are lost.
     private static func shutDown(_ path: String) throws {
         #if os(Linux)
             let file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
             guard file >= 0 else { throw CrashFailure("cannot open \(path)") }
             defer { _ = close(file) }
-            // FS_IOC_SHUTDOWN, and the flag that keeps the file system from flushing its log.
+            // `FS_IOC_SHUTDOWN` with the flag that skips the journal flush.
             var flag: UInt32 = 2
             guard ioctl(file, 0x8004_587D, &flag) == 0 else {
                 throw CrashFailure("the file system refuses to shut down: \(errno)")

@@ -6,21 +6,20 @@
     import Darwin
 #endif
 
-/// What the system holds for this process, of what the database asked for.
+/// Resources of this process that belong to the database.
 ///
-/// Two numbers that look like it are left out, as they go up and down by themselves: threads that
-/// belong to the concurrency runtime, which come with the load, and resident memory, which counts what
-/// the allocator keeps for each thread that there ever was.
+/// Threads of the concurrency runtime are excluded because they follow the load, and resident
+/// memory because it includes the caches that the allocator keeps per thread.
 struct ProcessCounts: CustomStringConvertible {
     let descriptors: Int
-    /// The threads whose names say that the database began them.
+    /// The number of threads whose names show that the database started them.
     let threads: Int
-    /// Files in the address space, programs and libraries among them.
+    /// The number of files in the address space, including programs and libraries.
     let mappings: Int
-    /// What was allocated and not freed; zero where the allocator does not tell.
+    /// Bytes allocated and not freed; zero if the allocator does not report them.
     let allocatedBytes: Int
 
-    /// Whether there is more of something than there was.
+    /// Whether any count exceeds its value in `before`, allocated bytes by more than `bytes`.
     func hasGrown(from before: ProcessCounts, allowing bytes: Int) -> Bool {
         descriptors > before.descriptors || threads > before.threads
             || mappings > before.mappings || allocatedBytes > before.allocatedBytes + bytes
@@ -42,12 +41,12 @@ struct ProcessCounts: CustomStringConvertible {
             + "\(allocatedBytes >> 10) KiB"
     }
 
-    /// How many names a directory has.
+    /// Returns the number of entries of a directory.
     static func entries(_ path: String) -> Int {
         names(path).count
     }
 
-    /// Every thread is named for what it does; the first has the name of the program.
+    /// Counts the threads with names of the database; the main thread has the program's name.
     private static func ownThreads() -> Int {
         names("/proc/self/task").count { name in
             guard Int32(name).map({ $0 != getpid() }) == true else { return false }
@@ -59,15 +58,16 @@ struct ProcessCounts: CustomStringConvertible {
         lines("/proc/self/maps").count { $0.contains("/") }
     }
 
-    /// What the allocator has from the system, without what it has free.
+    /// Returns the bytes the allocator has obtained from the system and not freed.
     private static func allocated() -> Int {
         let sizes = allocatorSizes()
         return (sizes["system current"] ?? 0) + (sizes["total mmap"] ?? 0)
             - (sizes["total fast"] ?? 0) - (sizes["total rest"] ?? 0)
     }
 
-    /// The sizes at the end of what the allocator of glibc tells about itself, which are of all threads:
-    /// lines such as `<total type="rest" count="3" size="1200"/>`.
+    /// Returns the totals of all arenas from `malloc_info` of glibc.
+    ///
+    /// They are lines such as `<total type="rest" count="3" size="1200"/>`.
     private static func allocatorSizes() -> [String: Int] {
         typealias Report = @convention(c) (CInt, OpaquePointer) -> CInt
         var text: UnsafeMutablePointer<CChar>?

@@ -3,8 +3,10 @@ import SheafDocument
 import SheafStorage
 import SheafTestSupport
 
-/// Restores a store in place from backups of its files and of its complete file system, and expects that the store
-/// and a peer then have the writes made before the backup, after the backup, and after the restore.
+/// Restores of a store from backups of its files and of its file system, into its old path.
+///
+/// The store and a peer must then have the writes before and after the backup and after the
+/// restore.
 enum RestoredBackups {
     /// A tool that restores files.
     private enum Tool: String, CaseIterable {
@@ -27,7 +29,8 @@ enum RestoredBackups {
             let copy = "mkdir backup && cp -a store/. backup/"
             return switch self {
             case .image: ("true", "true")
-            // `tar` exits with 1 if a file grows meanwhile: an open store prepares its next segment.
+            // `tar` exits with 1 if a file grows meanwhile, as the prepared segment of an open
+            // store does.
             case .tar:
                 ("{ tar cf backup.tar store || [ $? = 1 ]; }", "\(empty) && tar xf backup.tar")
             case .copy: (copy, "\(empty) && cp -a backup/. store/")
@@ -43,7 +46,7 @@ enum RestoredBackups {
         }
     }
 
-    /// When the backup is made.
+    /// State of the store during the backup.
     private enum Moment: String, CaseIterable {
         /// While the store is closed, or open and not written to.
         case closed, open
@@ -65,11 +68,11 @@ enum RestoredBackups {
             for tool in Tool.allCases {
                 for moment in Moment.allCases {
                     let name = "\(fileSystem) \(tool.rawValue) \(moment.rawValue)"
-                    // An image of a mounted file system is no backup, and rsync does not rewrite a mark that
-                    // the backup has, too.
-                    let isMeant = moment == .closed || [.tar, .copy, .reflink].contains(tool)
-                    guard isMeant, tool.isAvailable(on: fileSystem) else {
-                        if isMeant { skipped.append(name) }
+                    // An image of a mounted file system is not a valid backup. rsync does not
+                    // restore the site mark if the backup contains the same mark.
+                    let isValid = moment == .closed || [.tar, .copy, .reflink].contains(tool)
+                    guard isValid, tool.isAvailable(on: fileSystem) else {
+                        if isValid { skipped.append(name) }
                         continue
                     }
                     for _ in 0..<rounds { try await check(name, fileSystem, tool, moment) }
@@ -143,7 +146,7 @@ enum RestoredBackups {
                 if found == wanted { return }
                 await Task.yield()
             }
-            throw CrashFailure("\(found) in place of \(wanted)")
+            throw CrashFailure("\(found) instead of \(wanted)")
         }
     }
 

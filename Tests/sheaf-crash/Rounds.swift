@@ -1,13 +1,14 @@
 import SheafStorage
 import SheafTestSupport
 
-/// Rounds of killing on one store.
+/// Rounds of starting and killing a child on one store.
 struct Rounds {
     private(set) var acknowledged = [Int](repeating: 0, count: CrashLoad.writerCount)
     private(set) var total = 0
     private static let maximumUnread = 10_000
-    /// How many commits of each writer may have come through without a word, so that the next
-    /// child goes on behind them.
+    /// The number of commits of each writer that may be durable although they were not reported.
+    ///
+    /// The next child continues after them.
     private var unheard = [Int](repeating: 0, count: CrashLoad.writerCount)
 
     /// Starts a child on the store at `path`.
@@ -15,7 +16,7 @@ struct Rounds {
         try ChildProcess(try OwnProgram.path(), ["child", kind, path] + more)
     }
 
-    /// Notes what a child has printed; true once it has opened the store.
+    /// Records the output of a child; returns whether it has opened the store.
     mutating func note(_ lines: [String]) throws -> Bool {
         var isOpen = false
         for line in lines {
@@ -28,24 +29,24 @@ struct Rounds {
                 let next = acknowledged[writer] + 1
                 guard (next...next + unheard[writer]).contains(count) else {
                     throw CrashFailure(
-                        "writer \(writer) goes on with \(count) after \(acknowledged[writer])")
+                        "writer \(writer) committed \(count) after \(acknowledged[writer])")
                 }
                 acknowledged[writer] = count
                 unheard[writer] = 0
                 total += 1
             } else {
-                throw CrashFailure("a child says: \(line)")
+                throw CrashFailure("unexpected output of a child: \(line)")
             }
         }
         return isOpen
     }
 
-    /// Reads what a child prints until a random moment of its life; returns whether it was open.
+    /// Reads the output of a child until a random moment; returns whether it has opened the store.
     mutating func watch(_ child: ChildProcess, _ random: inout SeededRandom) throws -> Bool {
         let started = Clock.system.monotonicNanoseconds()
         var isOpen = false
         if random.chance(1, in: 5) {
-            // In the middle of the opening, or before it.
+            // Before or during recovery.
             let deadline = started + UInt64(random.below(25_000_000))
             while let lines = child.lines(until: deadline), !lines.isEmpty {
                 isOpen = try note(lines) || isOpen
@@ -53,32 +54,32 @@ struct Rounds {
             return isOpen
         }
         while !isOpen {
-            guard let lines = child.lines() else { throw CrashFailure("a child ended by itself") }
+            guard let lines = child.lines() else { throw CrashFailure("a child exited early") }
             isOpen = try note(lines)
         }
         let deadline = Clock.system.monotonicNanoseconds() + UInt64(random.below(40_000_000))
         while Clock.system.monotonicNanoseconds() < deadline {
             guard let lines = child.lines(until: deadline) else {
-                throw CrashFailure("a child ended by itself")
+                throw CrashFailure("a child exited early")
             }
             _ = try note(lines)
         }
         return true
     }
 
-    /// Leaves what a child wrote to the next child.
+    /// Leaves recovery to the next child.
     mutating func skipCheck() {
-        // A writer waits for each commit, so at most one more may have come through.
+        // A writer waits for each commit, so at most one commit is unreported.
         for writer in unheard.indices { unheard[writer] += 1 }
     }
 
-    /// Lets go of what children printed and nobody read in time.
+    /// Accounts for output that was printed but not read.
     mutating func skipUnread() {
-        // The pipe may hold as many acknowledgments as fit in it.
+        // The pipe may contain this number of acknowledgments.
         for writer in unheard.indices { unheard[writer] = Self.maximumUnread }
     }
 
-    /// Opens the store, expects everything that was acknowledged, and closes it.
+    /// Opens and closes the store, and verifies all acknowledged commits.
     mutating func check(_ path: String) throws {
         let store = try LogStore.open(at: path, options: CrashLoad.options)
         acknowledged = try CrashLoad.check(
@@ -88,14 +89,14 @@ struct Rounds {
     }
 }
 
-/// Where this program is.
+/// The path of this program.
 enum OwnProgram {
     static func path() throws -> String {
         #if os(Linux)
             return "/proc/self/exe"
         #else
             guard let path = CommandLine.arguments.first else {
-                throw CrashFailure("the program does not know its own path")
+                throw CrashFailure("missing program path in argument 0")
             }
             return path
         #endif

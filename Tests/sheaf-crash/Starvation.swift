@@ -9,27 +9,26 @@ import SheafTestSupport
     import Darwin
 #endif
 
-/// Lets processes run out of memory, and looks at what they leave.
+/// Processes under load that run out of memory.
 ///
-/// Swift cannot go on where memory is refused: the process ends. What had been acknowledged must
-/// be there nevertheless.
+/// Swift traps if an allocation fails, so the process dies; acknowledged commits must survive.
 enum Starvation {
-    /// A child that is silent for so long hangs, instead of ending.
+    /// A child without output for this time is considered hung.
     private static let patienceNanoseconds: UInt64 = 60_000_000_000
 
-    /// Why nothing can be starved here; none where it can.
+    /// Reason why memory cannot be limited on this machine; nil if it can.
     static var obstacle: String? {
         #if os(Linux)
             let isVast = ((try? AddressSpace.used()) ?? .max) > 1 << 40
-            return isVast ? "the address space is that of a sanitizer" : nil
+            return isVast ? "a sanitizer reserves too much address space" : nil
         #else
-            return "only Linux holds processes to a limit of their address space"
+            return "only Linux enforces an address space limit"
         #endif
     }
 
-    /// Starves a process under load again and again, and expects its commits each time.
+    /// Runs a process out of memory `roundCount` times, and verifies its acknowledged commits.
     static func run(rounds roundCount: Int, seed: UInt64) throws -> String {
-        // To tell of each crash at length would take longer than the crashes.
+        // Backtraces of the crashes would last longer than the test.
         setenv("SWIFT_BACKTRACE", "enable=no", 1)
         let directory = TemporaryDirectory()
         let path = directory.path("store")
@@ -37,10 +36,10 @@ enum Starvation {
         var rounds = Rounds()
         var (signals, errors, openings) = (0, 0, 0)
         for round in 0..<roundCount {
-            // The first opening is of nothing, and every fourth is starved itself.
+            // Every fourth child runs out of memory while it opens the store.
             let isOpening = round % 4 == 3
             let hoard = random.chance(1, in: 2) ? Hoard.bytes : .snapshots
-            // Two threads take 8 MiB, which an opening needs.
+            // Opening a store needs 8 MiB for two thread stacks.
             let room = isOpening ? random.below(12 << 20) : (1 << 20) + random.below(2 << 20)
             do {
                 let child =
@@ -51,10 +50,10 @@ enum Starvation {
                 let status = child.wait()
                 switch status {
                 case 0 where isOpening: openings += 1
-                case 0: throw CrashFailure("the child ended as if there were memory")
+                case 0: throw CrashFailure("the child did not run out of memory")
                 case 1:
                     guard refusals.contains(where: isClear) else {
-                        throw CrashFailure("the child does not tell what it lacks: \(refusals)")
+                        throw CrashFailure("unclear error messages: \(refusals)")
                     }
                     errors += 1
                 case 129...: signals += 1
@@ -66,12 +65,12 @@ enum Starvation {
                 throw CrashFailure("seed \(seed), round \(round), room \(room), \(hoard): \(error)")
             }
         }
-        return "\(roundCount) processes with too little memory: \(signals) ended by a signal, "
-            + "\(errors) with an error, \(openings) opened the store with it; "
+        return "\(roundCount) processes with too little memory: \(signals) killed by a signal, "
+            + "\(errors) with an error, \(openings) opened the store; "
             + "\(rounds.total) acknowledged commits, 0 lost"
     }
 
-    /// Reads what a child prints until it ends; returns why it was refused something.
+    /// Reads the output of a child until it exits; returns its error messages.
     private static func watch(_ child: ChildProcess, _ rounds: inout Rounds) throws -> [String] {
         var refusals: [String] = []
         while true {
@@ -83,7 +82,7 @@ enum Starvation {
         }
     }
 
-    /// Whether somebody who reads that knows what is missing: memory, or room for a thread.
+    /// Whether an error message names the missing resource: memory or a thread.
     private static func isClear(_ refusal: String) -> Bool {
         refusal.contains("\(String(cString: strerror(ENOMEM)))")
             || refusal.contains("\(String(cString: strerror(EAGAIN)))")
@@ -97,10 +96,10 @@ enum Starvation {
     }
 }
 
-/// What a process keeps for as long as it lives, so that it runs out of memory.
+/// Memory that a process retains until it runs out of memory.
 enum Hoard: String {
-    /// Bytes that have nothing to do with the store.
+    /// Byte arrays unrelated to the store.
     case bytes
-    /// States of the store, with what they hold on to.
+    /// Snapshots, with the pages they retain.
     case snapshots
 }

@@ -1,27 +1,28 @@
 import Sheaf
 import SheafTestSupport
 
-/// Counts what stores leave behind that were opened and closed, in a process that does nothing else.
+/// Resources left by closed stores and their queries, in a process that does nothing else.
 enum StoreLeaks {
-    /// What memory may grow by, and by how much that may be wrong.
+    /// Maximum growth of allocated memory, including measurement noise.
     private static let allowedGrowth = 1 << 20
 
-    /// Opens and closes stores in memory `rounds` times, and one on the disk for each thirty of those;
-    /// expects no more threads, descriptors and memory than in the middle.
+    /// Opens and closes `rounds` in-memory stores, and a thirtieth as many on disk.
+    ///
+    /// Verifies that threads, descriptors and memory do not grow after half of the rounds.
     static func run(rounds: Int) async throws -> String {
         let directory = TemporaryDirectory()
-        // The first half fills what is kept for all stores.
+        // The first half fills caches that all stores share.
         try await use(rounds / 2, directory.path)
         let before = ProcessCounts.now()
         try await use(rounds - rounds / 2, directory.path)
         var after = ProcessCounts.now()
-        // The threads of stores that nobody closed end by themselves, a moment later.
+        // The threads of stores released without closing end shortly afterwards.
         for _ in 0..<20 where after.hasGrown(from: before, allowing: allowedGrowth) {
             try await use(rounds / 20, directory.path)
             after = ProcessCounts.now()
         }
         guard !after.hasGrown(from: before, allowing: allowedGrowth) else {
-            throw CrashFailure("there were \(before), and after \(rounds) rounds \(after)")
+            throw CrashFailure("leaked: \(before) before, \(after) after \(rounds) rounds")
         }
         return "\(rounds) rounds: \(after), before \(before)"
     }
@@ -41,9 +42,9 @@ enum StoreLeaks {
             return .commit
         }
         guard try await store.execute("SELECT * FROM t").items.isEmpty == false else {
-            throw CrashFailure("what was inserted is not there")
+            throw CrashFailure("an inserted document is missing")
         }
-        // Who forgets to close loses nothing, and keeps nothing.
+        // A store that is released without closing keeps its data and frees its resources.
         if round % 4 != 3 { try await store.close() }
     }
 }

@@ -3,7 +3,7 @@ import SheafIsolation
 import SheafSimulator
 import SheafStorage
 
-/// `sheaf-isolation`: transactions from many tasks at once, of which the histories are checked.
+/// `sheaf-isolation`: runs concurrent transactions and checks their histories.
 enum IsolationCommand {
     private static let usage = "usage: sheaf-isolation [--transactions N] [--seed S] [--tasks N]\n"
 
@@ -14,7 +14,7 @@ enum IsolationCommand {
         var rest = arguments[...]
         while let option = rest.popFirst() {
             guard let value = rest.popFirst().flatMap({ UInt64($0) }) else {
-                return complain("\(option) takes a number")
+                return complain("\(option) requires a number")
             }
             switch option {
             case "--seed": seed = value
@@ -23,7 +23,7 @@ enum IsolationCommand {
             default: return complain("unknown option \(option)")
             }
         }
-        // The seed comes first: what crashes prints nothing afterwards.
+        // The seed is printed first, because a crash prints nothing afterwards.
         say("sheaf-isolation, seed \(seed)")
         let started = Clock.system.monotonicNanoseconds()
         do {

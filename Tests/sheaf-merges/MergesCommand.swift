@@ -3,13 +3,13 @@ import SheafDocumentModel
 import SheafSimulator
 import SheafStorage
 
-/// `sheaf-merges`: the laws of documents, held against as many of them as there is time for.
+/// `sheaf-merges`: checks the laws of documents and their merges in random histories.
 enum MergesCommand {
     private static let usage = """
         usage: sheaf-merges [--seed S] [--triples N] [--deltas N] [--histories N] [--lives N]
                             [--exhaustive WRITES] [--joins N] [--damage STRIDE]
 
-        Without any of them, some of each.
+        Without options, runs some of each kind.
 
         """
 
@@ -18,12 +18,12 @@ enum MergesCommand {
         var triples = 0
         var deltas = 0
         var histories = 0
-        /// Lives of stores on simulated disks.
+        /// The number of random histories of stores on simulated disks.
         var lives = 0
-        /// How many writes a history may have of which all are looked at; none where it is zero.
+        /// The maximum number of writes in an exhaustive enumeration; zero disables it.
         var exhaustive = 0
         var joins = 2
-        /// How far damaged places are from each other; none where it is zero.
+        /// The distance between corrupted positions; zero disables corruption.
         var damage = 0
 
         var isEmpty: Bool { triples + deltas + histories + lives + exhaustive + damage == 0 }
@@ -39,7 +39,7 @@ enum MergesCommand {
         var rest = arguments[...]
         while let option = rest.popFirst() {
             guard let value = rest.popFirst().flatMap({ UInt64($0) }) else {
-                return complain("\(option) takes a number")
+                return complain("\(option) requires a number")
             }
             switch option {
             case "--seed": options.seed = value
@@ -57,7 +57,7 @@ enum MergesCommand {
             (options.triples, options.deltas, options.histories) = (100_000, 20_000, 500)
             (options.lives, options.exhaustive, options.damage) = (50, 3, 5)
         }
-        // The seed comes first: what crashes prints nothing afterwards.
+        // The seed is printed first, because a crash prints nothing afterwards.
         say("sheaf-merges, seed \(options.seed)")
         do {
             try histories(options)
@@ -78,7 +78,7 @@ enum MergesCommand {
         try report(options.seed, until: { $0.histories >= options.histories }) {
             MergeLaws.checkHistory(seed: $0, steps: 60)
         } saying: {
-            "\($0.histories) histories, \($0.samples) states are those of the model"
+            "\($0.histories) histories, \($0.samples) states equal the model"
         }
     }
 
@@ -90,8 +90,8 @@ enum MergesCommand {
             pasts += try DocumentLives.run(seed: options.seed &+ UInt64(number), steps: 80).pasts
         }
         say(
-            "\(options.lives) lives of stores, \(pasts) older commits, and what changed since, "
-                + "are those of the model" + seconds(since: started))
+            "\(options.lives) histories of stores, \(pasts) older commits and the changes since "
+                + "equal the model" + seconds(since: started))
     }
 
     private static func damage(_ options: Options) throws {
@@ -100,7 +100,7 @@ enum MergesCommand {
         var laws = try DamageLaws()
         laws.checkIntact()
         laws.check(stride: options.damage)
-        say("\(laws.count) damaged documents" + seconds(since: started))
+        say("\(laws.count) corrupted documents" + seconds(since: started))
         if let breach = laws.breach { throw Breach(text: breach) }
     }
 
@@ -109,7 +109,7 @@ enum MergesCommand {
             MergeLaws.checkTriples(seed: $0, steps: 60, count: 200)
         } saying: {
             "\($0.triples) triples of states from \($0.histories) histories, "
-                + "\($0.samples) joins are those of the model"
+                + "\($0.samples) joins equal the model"
         }
     }
 
@@ -117,9 +117,9 @@ enum MergesCommand {
         try report(options.seed, until: { $0.deltas >= options.deltas }) {
             DeltaLaws.check(seed: $0, steps: 60)
         } saying: {
-            "\($0.deltas) deltas of \($0.histories) histories, \($0.joinedDeltas) joins of some, "
-                + "\($0.applications) taken to states, "
-                + "\($0.samples) states are those of the model"
+            "\($0.deltas) deltas of \($0.histories) histories, \($0.joinedDeltas) joins of deltas, "
+                + "\($0.applications) applied to states, "
+                + "\($0.samples) states equal the model"
         }
     }
 

@@ -2,9 +2,9 @@ import SheafMesh
 import SheafStorage
 import SheafTestSupport
 
-/// How much memory a peer takes that is told as much as it lets itself be told.
+/// A measurement of the memory that an attacker can make a peer use.
 enum FloodMeasure {
-    /// No stranger may take more.
+    /// Maximum growth of the process, in KiB.
     private static let most = 64 << 10
     private static let frames = 120
 
@@ -12,7 +12,7 @@ enum FloodMeasure {
         _ flood: StrangerMemory.Flood, in directory: String, _ say: (String) -> Void
     ) -> Int32 {
         do {
-            // What everybody has is not counted.
+            // The first run allocates the memory that every peer uses.
             _ = try StrangerMemory.run(flood, in: MemoryVolume(), frames: 1)
             let before = ProcessMemory.kibibytes("VmRSS")
             ProcessMemory.forgetPeak()

@@ -1,9 +1,9 @@
 import SheafMesh
 import SheafStorage
 
-/// What a peer with limited rights receives, with and without what it may not read.
+/// The modes of `sheaf-mesh` that compare frames with and without hidden documents.
 enum WorldsCommand {
-    /// Runs pairs of worlds from a seed on; returns an exit code.
+    /// Runs pairs of simulations, starting at a seed; returns an exit code.
     static func run(_ count: Int, from seed: UInt64, _ say: (String) -> Void) -> Int32 {
         var report = TwoWorlds.Report()
         for number in seed..<seed + UInt64(count) {
@@ -12,19 +12,19 @@ enum WorldsCommand {
                 try worlds.run(actions: 200)
                 report.add(worlds.report)
             } catch {
-                say("violation: \(error)\nto see it again: sheaf-mesh --seed \(number) --worlds 1")
+                say("violation: \(error)\nto reproduce: sheaf-mesh --seed \(number) --worlds 1")
                 return 1
             }
         }
         say(
-            "\(count) pairs of worlds, \(report.actions) actions, \(report.hiddenCommits) hidden commits, "
-                + "\(report.attempts) attempts, \(report.frames) frames")
+            "\(count) pairs of simulations, \(report.actions) actions, "
+                + "\(report.hiddenCommits) hidden commits, \(report.attempts) attempts, \(report.frames) frames"
+        )
         say("0 violations")
         return 0
     }
 
-    /// Attacks for `minutes`, and with at least `subscriptions` subscriptions; returns an exit
-    /// code.
+    /// Attacks for `minutes`, with at least `subscriptions` subscriptions; returns an exit code.
     static func attack(
         minutes: Int, subscriptions: Int, seed: UInt64, _ say: (String) -> Void
     ) -> Int32 {
@@ -34,7 +34,7 @@ enum WorldsCommand {
         var number = seed
         do {
             while count < subscriptions || Clock.system.monotonicNanoseconds() < end {
-                // A server keeps what was written, so now and then there is another one.
+                // A server keeps all written documents, so it is replaced after 500 subscriptions.
                 let attack = try HiddenDataAttack(seed: number)
                 if let difference = try attack.run(subscriptions: 500) {
                     say("violation: \(difference), seed \(number)")
@@ -51,8 +51,9 @@ enum WorldsCommand {
             return 1
         }
         say(
-            "\(count) subscriptions, \(accepted) of them answered, \(proofs) parts of files asked for, "
-                + "\(frames) frames, the same with and without the hidden data")
+            "\(count) subscriptions, \(accepted) of them answered, "
+                + "\(proofs) parts of files requested, \(frames) frames, equal with and without hidden data"
+        )
         return 0
     }
 }

@@ -2,7 +2,7 @@ import SheafMesh
 import SheafSimulator
 import SheafStorage
 
-/// `sheaf-mesh`: peers that write, crash, part and meet again, for as long as there is time.
+/// The `sheaf-mesh` command, which simulates meshes of peers.
 enum MeshCommand {
     private static let usage =
         """
@@ -70,7 +70,7 @@ enum MeshCommand {
         let started = Clock.system.monotonicNanoseconds()
         while count < meshes || total.virtualSeconds < UInt64(hours) * 3_600 {
             do {
-                // Each fourth mesh shares files, or all of them.
+                // Every fourth mesh shares files; with `--files` all meshes do.
                 let number = seed + UInt64(count)
                 let mesh = try MeshSimulation(
                     seed: number, sharesFiles: sharesFiles || number % 4 == 3)
@@ -81,7 +81,7 @@ enum MeshCommand {
                 if number % 4 == 1 { try TwoWorlds(seed: number).run(actions: 60) }
             } catch {
                 say(
-                    "violation: \(error)\nto see it again: sheaf-mesh --seed \(seed + UInt64(count)) --meshes 1"
+                    "violation: \(error)\nto reproduce: sheaf-mesh --seed \(seed + UInt64(count)) --meshes 1"
                         + (sharesFiles ? " --files" : "")
                 )
                 return 1
@@ -98,7 +98,7 @@ enum MeshCommand {
         let farewells = total.farewells.sorted { $0.key < $1.key }
             .map { "\($0.value) \($0.key)" }.joined(separator: ", ")
         say(
-            "\(total.scanned) messages to those with rights, \(total.lies) lies, connections ended: "
+            "\(total.scanned) frames scanned, \(total.lies) false frames, connections closed: "
                 + farewells)
         say("0 violations")
         return 0

@@ -1,7 +1,7 @@
 import Sheaf
 import SheafStorage
 
-/// A host that counts what comes, and tells where it listens.
+/// A host that counts received bytes and closed connections.
 final class CountingHost: PeerTransportHost {
     struct State: Sendable {
         var address: String?
@@ -24,20 +24,20 @@ final class CountingHost: PeerTransportHost {
         state.broadcast()
     }
 
-    /// Waits for at most a minute.
+    /// Waits up to a minute; returns whether the predicate became false.
     func wait(while predicate: (State) -> Bool) -> Bool {
         let deadline = Clock.system.monotonicNanoseconds() + 60_000_000_000
         return state.wait(until: deadline, while: predicate)
     }
 
-    /// Where it listens.
+    /// Returns the address of the listener.
     func address() -> String {
         _ = wait { $0.address == nil }
         return state.withLock { $0.address ?? "" }
     }
 }
 
-/// A link of a counting host.
+/// A connection handler that reports to a counting host.
 final class CountingLink: PeerLink {
     private let host: CountingHost
 

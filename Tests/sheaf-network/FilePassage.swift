@@ -3,8 +3,7 @@ import SheafStorage
 import SheafTestSupport
 
 extension NetworkCommand {
-    /// Sends a file through a peer to another one, and says how fast that was, and how much memory all
-    /// three took for it.
+    /// Sends a file through a relaying peer and prints its time and memory use.
     static func passFile(megabytes: Int) async throws {
         let directory = TemporaryDirectory()
         try write(megabytes, to: "file", in: directory)

@@ -11,7 +11,7 @@ import SheafTestSupport
     import Darwin
 #endif
 
-/// What the program does: one word says which.
+/// The subcommands of the program.
 enum NetworkCommand {
     static let databaseID = [UInt8](repeating: 7, count: 16)
 
@@ -42,7 +42,7 @@ enum NetworkCommand {
         return try TCPTransport(configuration)
     }
 
-    /// Listens, says where, and says how much came when the first connection is over.
+    /// Listens until the first connection ends; prints the address and the bytes received.
     private static func serve() throws {
         let host = CountingHost()
         let transport = try transport()
@@ -57,7 +57,7 @@ enum NetworkCommand {
         transport.stop()
     }
 
-    /// Sends so many megabytes, in pieces of 64 KiB, and says how fast they went.
+    /// Sends the given number of megabytes in 64 KiB pieces and prints the rate.
     private static func send(_ address: String, megabytes: Int) throws {
         let host = CountingHost()
         let transport = try transport(peers: [address])
@@ -74,16 +74,16 @@ enum NetworkCommand {
             guard isThere, host.state.withLock({ $0.closed }) == 0 else { exit(1) }
             connection.send(piece)
         }
-        connection.close(because: "all is sent")
+        connection.close(because: "test is done")
         guard host.wait(while: { $0.closed == 0 }) else { exit(1) }
         let nanoseconds = Clock.system.monotonicNanoseconds() - start
         print("rate \(UInt64(megabytes) << 20 * 1_000 / max(nanoseconds, 1)) MB/s")
         transport.stop()
     }
 
-    /// Starts and stops pairs that talk; says what is open before and after.
+    /// Starts and stops connected pairs; prints the open descriptors and threads before and after.
     private static func stops(rounds: Int) throws {
-        // Sanitizers have a thread of their own, which comes with the first of a program.
+        // Sanitizers start a thread of their own along with the first one of a program.
         try Thread(name: "first") {}.join()
         let threads = OpenThings.now().threads
         var before = OpenThings.now()
@@ -96,11 +96,11 @@ enum NetworkCommand {
             guard client.wait(while: { $0.connections.isEmpty }) else { exit(1) }
             client.state.withLock { $0.connections }.first?.send([1, 2, 3])
             guard server.wait(while: { $0.received < 3 }) else { exit(1) }
-            // Either end may go first.
+            // The transports stop in either order.
             if round % 2 == 0 { dialer.stop() }
             listener.stop()
             dialer.stop()
-            // What is made once for all is made with the first.
+            // Lazily created process-wide resources exist after the first round.
             if round == 0 {
                 before = OpenThings(descriptors: OpenThings.now().descriptors, threads: threads)
             }
@@ -113,7 +113,7 @@ enum NetworkCommand {
     }
 }
 
-/// What the system holds for this process.
+/// The open descriptors and running threads of this process.
 struct OpenThings: Equatable, CustomStringConvertible {
     let descriptors: Int
     let threads: Int
@@ -130,7 +130,7 @@ struct OpenThings: Equatable, CustomStringConvertible {
 
     private static func count(_ path: String) -> Int { names(path).count }
 
-    /// The threads whose names say that the transport began them.
+    /// Returns the number of threads started by transports, recognized by their names.
     private static func ownThreads() -> Int {
         names("/proc/self/task").count { name in
             guard Int32(name).map({ $0 != getpid() }) == true,

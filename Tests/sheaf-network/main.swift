@@ -1,2 +1,2 @@
-// Measures a transport between processes, and what it leaves behind.
+// Measures transports between processes, and the resources they leave open.
 await NetworkCommand.run(Array(CommandLine.arguments.dropFirst()))

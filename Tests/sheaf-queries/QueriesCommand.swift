@@ -2,28 +2,28 @@ import SheafQueryModel
 import SheafSimulator
 import SheafStorage
 
-/// `sheaf-queries`: statements held against a naive evaluator, for as long as there is time.
+/// `sheaf-queries`: compares random statements with a naive evaluator.
 enum QueriesCommand {
     private static let usage = """
         usage: sheaf-queries [--seed S] [--queries N] [--partition N] [--end-to-end N] [--observed N]
                sheaf-queries --slowest N [--end-to-end N]
 
-        Without any of them, some of each. --slowest stretches each part of statements as far as it
-        goes, or damages statements, and lists those that took the longest for each KiB of text.
+        Without options, runs some of each kind. --slowest measures statements with very long parts,
+        or with --end-to-end corrupted statements, and lists the slowest per KiB of text.
 
         """
 
     private struct Options {
         var seed = OperatingSystem.randomInteger() % 1_000_000_000
-        /// Statements that read, each with the naive evaluator and with the engine.
+        /// The number of SELECT statements compared with the naive evaluator.
         var queries = 0
-        /// Conditions whose answers part the documents.
+        /// The number of conditions whose four results must partition the documents.
         var partitions = 0
-        /// Results of observers, each after some commits.
+        /// The number of observer results compared.
         var observed = 0
-        /// Damaged statements, which have to end one way or the other.
+        /// The number of corrupted statements, each of which must end within a time limit.
         var damaged = 0
-        /// So many of the slowest statements are listed.
+        /// The number of slowest statements listed.
         var slowest = 0
     }
 
@@ -33,7 +33,7 @@ enum QueriesCommand {
         var rest = arguments[...]
         while let option = rest.popFirst() {
             guard let value = rest.popFirst().flatMap({ UInt64($0) }) else {
-                return complain("\(option) takes a number")
+                return complain("\(option) requires a number")
             }
             switch option {
             case "--seed": options.seed = value
@@ -52,7 +52,7 @@ enum QueriesCommand {
             (options.queries, options.partitions, options.damaged) = (200_000, 10_000, 20_000)
             options.observed = 100_000
         }
-        // The seed comes first: what crashes prints nothing afterwards.
+        // The seed is printed first, because a crash prints nothing afterwards.
         say("sheaf-queries, seed \(options.seed)")
         do {
             try compare(options)
@@ -87,8 +87,8 @@ enum QueriesCommand {
         say(
             "\(tally.pairs) results of \(tally.observers) observers after \(tally.commits) commits "
                 + "in \(tally.lives) stores; \(tally.deliveries) were delivered, \(tally.changes) with "
-                + "what had changed: "
-                + "\(tally.maintained) times changes told, \(tally.rerun) times a statement was run"
+                + "changes: "
+                + "\(tally.maintained) computed from changes, \(tally.rerun) from rerun statements"
                 + seconds(since: started))
     }
 
@@ -99,12 +99,12 @@ enum QueriesCommand {
         try statements.run(options.damaged)
         let tally = statements.tally
         say(
-            "\(tally.statements) damaged statements: \(tally.run) run, \(tally.refused) refused, "
+            "\(tally.statements) corrupted statements: \(tally.run) run, \(tally.refused) refused, "
                 + "the longest took \(tally.longestMilliseconds) ms" + seconds(since: started))
         for timing in tally.slowest.prefix(options.slowest) { say("\(timing)") }
     }
 
-    /// Runs what is short and what is long.
+    /// Measures short and long statements and prints the slowest.
     private static func listSlowest(_ count: Int) -> Int32 {
         do {
             var statements = try StretchedStatements()

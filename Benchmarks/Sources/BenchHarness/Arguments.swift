@@ -1,39 +1,39 @@
-/// The command line, read.
+/// The parsed command line.
 package struct Arguments: Equatable {
-    /// What a run is to do.
+    /// The action of a run.
     package enum Action: Equatable {
         case measure, list, help, version
     }
 
     package var action = Action.measure
-    /// Workloads, or cases as `WORKLOAD/CASE`; none means all.
+    /// Workloads, or cases as `WORKLOAD/CASE`; empty means all.
     package var names: [String] = []
     package var isJSON = false
     package var isQuick = false
     package var rounds: Int?
     package var directory: String?
     package var baseline: String?
-    /// The share by which a figure may be worse than in the baseline; none never fails.
+    /// The accepted loss against the baseline, as a fraction; nil accepts any loss.
     package var failOver: Double?
 
-    /// A command line that makes no sense, in a sentence.
+    /// Invalid usage, described in a sentence.
     package struct Misuse: Error, Equatable, CustomStringConvertible {
         package let description: String
 
-        /// The sentence, without its full stop.
+        /// Creates an error from a sentence without its full stop.
         package init(_ description: String) {
             self.description = description
         }
     }
 
-    /// More rounds than anybody waits for.
+    /// The maximum number of rounds.
     private static let maximumRounds = 1_000
     private static let options = [
         "--json", "--quick", "--rounds", "--directory", "--baseline", "--fail-over", "--list",
         "--help", "--version",
     ]
 
-    /// Reads the words after the program's name.
+    /// Parses the arguments after the program name.
     package init(parsing words: [String]) throws(Misuse) {
         var rest = words[...]
         while let word = rest.popFirst() {
@@ -50,7 +50,7 @@ package struct Arguments: Equatable {
                     return text
                 }
                 guard let text = rest.popFirst() else {
-                    throw Misuse("\(option) needs \(what)")
+                    throw Misuse("\(option) requires \(what)")
                 }
                 return text
             }
@@ -66,21 +66,21 @@ package struct Arguments: Equatable {
             case "--version": action = .version
             default:
                 let hint = Nearest.hint(for: option, among: Self.options)
-                throw Misuse("there is no option \(option)\(hint)")
+                throw Misuse("unknown option \(option)\(hint)")
             }
             guard attached == nil else {
                 throw Misuse("\(option) takes no value")
             }
         }
         guard failOver == nil || baseline != nil else {
-            throw Misuse("--fail-over compares with a --baseline")
+            throw Misuse("--fail-over requires --baseline FILE")
         }
     }
 
     private static func rounds(_ text: String) throws(Misuse) -> Int {
         guard let rounds = Int(text), (1...maximumRounds).contains(rounds) else {
             throw Misuse(
-                "--rounds is a number from 1 to \(maximumRounds), not \(text)")
+                "--rounds must be 1 to \(maximumRounds), not \(text)")
         }
         return rounds
     }
@@ -88,7 +88,7 @@ package struct Arguments: Equatable {
     private static func share(_ text: String) throws(Misuse) -> Double {
         let digits = text.hasSuffix("%") ? String(text.dropLast()) : text
         guard let percent = Double(digits), percent >= 0, percent < 100 else {
-            throw Misuse("--fail-over is a percentage below 100, not \(text)")
+            throw Misuse("--fail-over must be a percentage below 100, not \(text)")
         }
         return percent / 100
     }

@@ -8,7 +8,7 @@ package struct Baseline {
 
     private struct Value {
         let median: Double
-        /// The ends of the range; a line that has none has its median for both.
+        /// The range of the rounds; both ends are the median if the line has no range.
         let lowest: Double
         let highest: Double
 
@@ -17,11 +17,11 @@ package struct Baseline {
 
     private var values: [Key: Value] = [:]
 
-    /// Which line of a baseline is not one.
+    /// An error for a line that is not a figure.
     package struct Malformed: Error, Equatable, CustomStringConvertible {
         package let line: Int
 
-        package var description: String { "line \(line) of the baseline is no line of figures" }
+        package var description: String { "line \(line) of the baseline is not a figure" }
     }
 
     /// Reads JSON lines; empty lines are skipped.
@@ -33,7 +33,7 @@ package struct Baseline {
                 let workload = object.string("workload"), let name = object.string("case"),
                 let system = object.string("system")
             else { throw Malformed(line: index + 1) }
-            // A value that was no number then cannot be compared now.
+            // A null value cannot be compared.
             guard let value = object.number("value") else { continue }
             values[Key(workload: workload, name: name, system: system)] = Value(
                 median: value, lowest: object.number("lowest") ?? value,
@@ -41,22 +41,22 @@ package struct Baseline {
         }
     }
 
-    /// How one figure of the engine moved.
+    /// The change of one figure of the engine.
     ///
-    /// A factor is how many times worse it is than it was; below one, it got better.
+    /// A factor above one means that the figure got worse by that factor.
     package struct Change {
         package let figure: Figure
-        /// How the median moved.
+        /// The change of the median.
         package let factor: Double
-        /// How the best round moved.
+        /// The change of the best round.
         package let bestFactor: Double
-        /// The peers by which the machine's own change was taken out; none, and factors are raw.
+        /// The peers that measured the change of the machine; if empty, the factors are raw.
         package let peers: [String]
 
-        /// Whether the figure got worse by more than `share` of what it was.
+        /// Whether the figure got worse by more than the fraction `share`.
         ///
-        /// Other work on the machine spoils some rounds and so the median; it seldom spoils all.
-        /// What the engine lost, the best round lost too.
+        /// Other work on the machine spoils the median more often than the best round, so both must
+        /// be worse.
         package func isRegression(beyond share: Double) -> Bool {
             figure.isRepeatable && 1 - 1 / min(factor, bestFactor) > share
         }
@@ -64,8 +64,8 @@ package struct Baseline {
 
     /// Compares the engine's figures with those of the baseline.
     ///
-    /// Machines are noisy. A peer that was measured beside the engine both times tells how much of
-    /// the change is the machine's: what counts is the median, over such peers, of the ratio.
+    /// Peers measured in both runs show how much the machine changed: each factor is the median,
+    /// over these peers, of the engine's change divided by the peer's.
     package func changes(to figures: [Figure]) -> [Change] {
         figures.filter { $0.system == Figure.engine }.compactMap { figure in
             guard let raw = factors(of: figure) else { return nil }

@@ -1,7 +1,7 @@
 import CBench
 import Glibc
 
-/// The monotonic time in nanoseconds.
+/// Returns the monotonic time in nanoseconds.
 @inline(__always)
 package func now() -> UInt64 {
     var time = timespec()
@@ -9,17 +9,17 @@ package func now() -> UInt64 {
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// Seconds since `start`.
+/// Returns the seconds since `start`.
 package func seconds(since start: UInt64) -> Double {
     Double(now() - start) / 1e9
 }
 
-/// The bytes of memory that were allocated and not freed.
+/// Returns the number of allocated heap bytes.
 package func allocatedBytes() -> UInt64 {
     sheaf_bench_allocated_bytes()
 }
 
-/// Uses `value` in a way that the optimizer cannot remove.
+/// Consumes `value` in a way that the optimizer cannot remove.
 @inline(__always)
 package func sink(_ value: UInt64) {
     sheaf_bench_sink(value)

@@ -1,20 +1,20 @@
 extension Command {
-    /// What `--help` prints.
+    /// The text printed by `--help`.
     static let help = """
-        Measures Sheaf beside its peers: every system does the same work, in turns.
+        Benchmarks Sheaf against other databases: all systems do the same work, in turns.
 
         usage: sheaf-bench [OPTION…] [WORKLOAD…] [WORKLOAD/CASE…]
 
-          --json             one JSON object a line on standard output
-          --quick            less data and fewer rounds: minutes, and rough
-          --rounds N         how often each case is measured (5; quick 3)
-          --directory PATH   where data goes; a fresh directory is made there and removed
+          --json             print one JSON object per line
+          --quick            less data and fewer rounds, for rough results in minutes
+          --rounds N         rounds per case (default 5; with --quick 3)
+          --directory PATH   parent of the temporary data directory
           --baseline FILE    compare with the JSON lines of an earlier run
-          --fail-over 10%    exit with 1 when a figure got worse by more than this
-          --list             name the workloads, their cases and the systems in each
+          --fail-over 10%    exit with 1 if a figure got worse by more than this
+          --list             list the workloads, their cases and systems
           --help, --version
 
-        Exit codes: 0 done, 1 worse than the baseline, 64 wrong usage, 65 unreadable baseline,
-        70 a system failed, 73 no place for data, 78 a debug build.
+        Exit codes: 0 success, 1 worse than the baseline, 64 invalid usage, 65 invalid baseline,
+        70 a system failed, 73 cannot create data files, 78 debug build.
         """
 }

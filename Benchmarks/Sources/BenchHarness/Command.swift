@@ -1,9 +1,9 @@
 import Dispatch
 import Glibc
 
-/// The program: reads its arguments, measures, and says what it found.
+/// The benchmark program: parses its arguments, measures, and prints the results.
 package struct Command {
-    /// How the program ends, in the numbers of `sysexits.h` where they have one.
+    /// Exit codes, following `sysexits.h` where possible.
     package enum ExitCode: Int32 {
         case success = 0
         case regression = 1
@@ -17,12 +17,12 @@ package struct Command {
     package static let version = "0.1.0"
     private let workloads: [Workload]
 
-    /// A program that offers `workloads`.
+    /// Creates a program that offers `workloads`.
     package init(_ workloads: [Workload]) {
         self.workloads = workloads
     }
 
-    /// Does what the words after the program's name ask for.
+    /// Runs the program with the arguments after its name.
     package func run(_ words: [String]) async -> ExitCode {
         do {
             let arguments = try Arguments(parsing: words)
@@ -49,7 +49,7 @@ package struct Command {
 
     private func measure(_ arguments: Arguments, _ selection: Selection) async throws -> ExitCode {
         guard Machine.isRelease else {
-            Self.log("A debug build measures nothing. Build it with: swift build -c release")
+            Self.log("Debug builds are not measured. Build with: swift build -c release")
             return .debugBuild
         }
         let baseline = try arguments.baseline.map { try Baseline(parsing: try Self.text(of: $0)) }
@@ -84,13 +84,13 @@ package struct Command {
         return isWorse ? .regression : .success
     }
 
-    /// Reports how the engine moved, and whether it moved too far.
+    /// Reports the changes since the baseline; returns whether one exceeds the limit.
     private func compare(
         _ figures: [Figure], _ baseline: Baseline?, failOver: Double?
     ) -> Bool {
         guard let baseline else { return false }
         let changes = baseline.changes(to: figures)
-        Self.log("\(changes.count) figures of \(Figure.engine) have a counterpart in the baseline.")
+        Self.log("\(changes.count) figures of \(Figure.engine) are in the baseline.")
         for change in changes { Self.log("  \(change)") }
         guard let failOver else { return false }
         let regressions = changes.filter { $0.isRegression(beyond: failOver) }
@@ -113,7 +113,7 @@ package struct Command {
 
     private static func log(_ message: String) {
         let line = Array("sheaf-bench: \(message)\n".utf8)
-        // Whoever closed our standard error does not want to read this.
+        // A write error is ignored, because there is nowhere left to report it.
         _ = write(STDERR_FILENO, line, line.count)
     }
 

@@ -1,4 +1,4 @@
-/// One measured number: a row of the table, and a line of the JSON.
+/// One measured value: a row of the table and a line of the JSON output.
 package struct Figure {
     package let workload: String
     package let name: String
@@ -6,21 +6,21 @@ package struct Figure {
     package let value: Double
     package let unit: String
     package let better: Better
-    /// The least and the greatest of the rounds.
+    /// The range of the values of all rounds.
     package let range: ClosedRange<Double>
     package let rounds: Int
-    /// The percentiles behind the value, in microseconds.
+    /// The latency percentiles, in microseconds.
     package let latencies: [Percentile: Double]
-    /// Whether two runs on one machine agree on it well enough to fail a comparison.
+    /// Whether repeated runs agree well enough for the figure to fail a comparison.
     package let isRepeatable: Bool
 
-    /// The best of the rounds.
+    /// The best value of all rounds.
     package var best: Double { better == .higher ? range.upperBound : range.lowerBound }
 
-    /// The engine that the others are compared with.
+    /// The name of the system that others are compared with.
     package static let engine = "sheaf"
 
-    /// Sums up the samples of one system in one case.
+    /// Summarizes the samples of one system in one case.
     package static func all(
         of samples: [Sample], system: String, in test: Case, workload: String
     ) -> [Figure] {
@@ -54,7 +54,7 @@ package struct Figure {
         return figures
     }
 
-    /// The figure as a line of JSON; `machine` says where it was measured.
+    /// Returns the figure as a line of JSON; `machine` describes where it was measured.
     package func line(machine: String) -> JSONLine {
         var line = JSONLine()
         line["workload"] = .string(workload)
@@ -79,7 +79,7 @@ package struct Figure {
         return (finite.min() ?? 0)...(finite.max() ?? 0)
     }
 
-    /// Three decimals: what lies below is noise.
+    /// Rounds to three decimals; the rest is noise.
     private func rounded(_ value: Double) -> Double {
         (value * 1_000).rounded() / 1_000
     }

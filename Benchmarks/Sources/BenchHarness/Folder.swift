@@ -1,11 +1,11 @@
 import CBench
 import Glibc
 
-/// A directory that a run makes and removes.
+/// A directory created for a run and removed at its end.
 package struct Folder: Sendable {
     package let path: String
 
-    /// Why there is no directory.
+    /// An error of creating a directory.
     package struct Failure: Error, CustomStringConvertible {
         package let description: String
 
@@ -14,22 +14,22 @@ package struct Folder: Sendable {
         }
     }
 
-    /// Makes a directory with a fresh name under `parent`.
+    /// Creates a uniquely named directory under `parent`.
     package static func fresh(under parent: String) throws -> Folder {
         var template = Array("\(parent)/sheaf-bench-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw Failure("make a directory in", parent) }
+        guard mkdtemp(&template) != nil else { throw Failure("create a directory in", parent) }
         let name = template.dropLast().map { UInt8(bitPattern: $0) }
         return Folder(path: String(decoding: name, as: UTF8.self))
     }
 
-    /// Makes a directory of this name inside.
+    /// Creates a subdirectory.
     package func child(_ name: String) throws -> Folder {
         let child = "\(path)/\(name)"
-        guard mkdir(child, 0o755) == 0 else { throw Failure("make", child) }
+        guard mkdir(child, 0o755) == 0 else { throw Failure("create", child) }
         return Folder(path: child)
     }
 
-    /// The bytes that the files in the directory take on the disk.
+    /// The disk space used by the files of the directory, in bytes.
     package var size: Int {
         guard let directory = opendir(path) else { return 0 }
         defer { closedir(directory) }
@@ -41,13 +41,13 @@ package struct Folder: Sendable {
             var status = stat()
             guard lstat("\(path)/\(name)", &status) == 0, status.st_mode & S_IFMT == S_IFREG
             else { continue }
-            // The system counts blocks of this length, whatever those of the disk are.
+            // `st_blocks` counts units of 512 bytes on every file system.
             size += Int(status.st_blocks) * 512
         }
         return size
     }
 
-    /// Removes the directory and all that is in it.
+    /// Removes the directory and its contents.
     package func remove() {
         if let directory = opendir(path) {
             defer { closedir(directory) }
@@ -63,26 +63,26 @@ package struct Folder: Sendable {
         rmdir(path)
     }
 
-    /// The file system that holds `path`.
+    /// Returns the file system that contains `path`.
     package static func fileSystem(of path: String) -> FileSystem? {
         let magic = sheaf_bench_file_system(path)
         return magic == 0 ? nil : FileSystem(magic: magic)
     }
 }
 
-/// A kind of file system, by the number that the system has for it.
+/// A type of file system, identified by its magic number.
 package struct FileSystem: Equatable, Sendable {
     package let magic: UInt32
 
-    /// Names a kind.
+    /// Creates a type from its magic number.
     package init(magic: UInt32) {
         self.magic = magic
     }
 
-    /// Whether files live in memory: nothing durable can be measured there.
+    /// Whether files are in memory, where nothing durable can be measured.
     package var isMemory: Bool { [0x0102_1994, 0x8584_58F6].contains(magic) }
 
-    /// The name that people use.
+    /// The common name of the file system.
     package var name: String {
         switch magic {
         case 0xEF53: "ext4"

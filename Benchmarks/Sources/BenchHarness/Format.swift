@@ -1,6 +1,6 @@
-/// Numbers and columns for people.
+/// Formatting of numbers and tables.
 package enum Format {
-    /// About four digits, the thousands apart.
+    /// Returns a number with about four digits and thousands separators.
     package static func number(_ value: Double) -> String {
         guard value.isFinite else { return "-" }
         let size = abs(value)
@@ -8,7 +8,7 @@ package enum Format {
         return fixed(value, decimals: size >= 10 ? 1 : 2)
     }
 
-    /// The value with so many digits after the point.
+    /// Returns a number with the given number of decimals.
     package static func fixed(_ value: Double, decimals: Int) -> String {
         let factor = (0..<decimals).reduce(1) { product, _ in product * 10 }
         let scaled = Int((abs(value) * Double(factor)).rounded())
@@ -19,7 +19,7 @@ package enum Format {
         return "\(sign)\(scaled / factor).\(zeros)\(fraction)"
     }
 
-    /// Rows as lines; the columns of `rightAligned` end together, the others start together.
+    /// Returns rows as aligned lines; only the columns in `rightAligned` are aligned right.
     package static func table(_ rows: [[String]], rightAligned: Set<Int>) -> [String] {
         let columns = rows.map(\.count).max() ?? 0
         let widths = (0..<columns).map { column in

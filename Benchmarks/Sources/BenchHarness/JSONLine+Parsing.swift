@@ -1,11 +1,11 @@
 extension JSONLine {
-    /// Why a line is no flat JSON object.
+    /// An error for a line that is not a flat JSON object.
     package struct Malformed: Error, Equatable {
-        /// The byte at which reading stopped.
+        /// The byte offset of the error.
         package let offset: Int
     }
 
-    /// Reads an object whose values are strings, numbers, booleans and nulls.
+    /// Parses an object whose values are strings, numbers, booleans and nulls.
     package init(parsing text: String) throws(Malformed) {
         self.init()
         var parser = Parser(Array(text.utf8))
@@ -101,7 +101,7 @@ extension JSONLine {
             case UInt8(ascii: "u"):
                 guard offset + 4 <= bytes.count else { throw failure }
                 let digits = String(decoding: bytes[offset..<offset + 4], as: UTF8.self)
-                // Pairs of surrogates do not occur in what we write.
+                // Surrogate pairs are not supported, because the harness never writes them.
                 guard let code = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(code)
                 else { throw failure }
                 offset += 4

@@ -1,16 +1,16 @@
-/// A JSON object without nesting, which is all that a line of figures is; keys keep their order.
+/// A flat JSON object with ordered keys.
 package struct JSONLine: Equatable {
-    /// What a key can have.
+    /// The value of a key.
     package enum Value: Equatable {
         case string(String), number(Double), boolean(Bool), null
     }
 
     private var members: [(key: String, value: Value)] = []
 
-    /// An object with no members.
+    /// Creates an object without members.
     package init() {}
 
-    /// The value of a key; a new key goes to the end.
+    /// The value of a key; setting a new key appends it.
     package subscript(key: String) -> Value? {
         get { members.first { $0.key == key }?.value }
         set {
@@ -24,19 +24,19 @@ package struct JSONLine: Equatable {
         }
     }
 
-    /// The text of a key.
+    /// Returns the text of a key.
     package func string(_ key: String) -> String? {
         guard case .string(let value)? = self[key] else { return nil }
         return value
     }
 
-    /// The number of a key.
+    /// Returns the number of a key.
     package func number(_ key: String) -> Double? {
         guard case .number(let value)? = self[key] else { return nil }
         return value
     }
 
-    /// The object as JSON text, on one line.
+    /// The object as JSON on one line.
     package var text: String {
         let parts = members.map { "\(Self.quoted($0.key)):\(Self.text(of: $0.value))" }
         return "{\(parts.joined(separator: ","))}"
@@ -50,7 +50,7 @@ package struct JSONLine: Equatable {
     private static func text(of value: Value) -> String {
         switch value {
         case .string(let text): quoted(text)
-        // JSON has no word for infinity.
+        // JSON cannot represent infinity.
         case .number(let number) where !number.isFinite: "null"
         case .number(let number):
             number == number.rounded() && abs(number) < 1e15 ? "\(Int64(number))" : "\(number)"

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Where figures were measured: without it they mean nothing.
+/// The machine on which figures were measured.
 package struct Machine {
     package let processor: String
     package let cores: Int
     package let memoryGiB: Int
     package let kernel: String
 
-    /// Asks the system.
+    /// Returns a description of this machine.
     package static func current() -> Machine {
         var name = utsname()
         uname(&name)
@@ -22,13 +22,13 @@ package struct Machine {
             memoryGiB: Int((memory / 1_073_741_824).rounded()), kernel: kernel)
     }
 
-    /// The machine and the build on one line; `fileSystem` holds the data.
+    /// Describes the machine, the build and the file system of the data on one line.
     package func description(fileSystem: String) -> String {
         "\(processor), \(cores) cores, \(memoryGiB) GiB, Linux \(kernel), \(fileSystem), "
             + "\(Self.compiler), \(Self.isRelease ? "release" : "debug")"
     }
 
-    /// Whether the optimizer ran.
+    /// Whether the program was built with optimization.
     package static var isRelease: Bool {
         #if DEBUG
             false
@@ -37,7 +37,7 @@ package struct Machine {
         #endif
     }
 
-    /// The compiler of this program, as closely as a program can know it.
+    /// The compiler version, as far as conditional compilation can detect it.
     private static var compiler: String {
         #if compiler(>=6.4)
             "Swift 6.4 or later"

@@ -1,6 +1,6 @@
-/// The name that somebody who mistyped another one most likely meant.
+/// Suggestions for mistyped names.
 package enum Nearest {
-    /// A half sentence that offers the nearest name; empty where none is near.
+    /// Returns a suggestion of the nearest name, or an empty text if none is near.
     package static func hint(for word: String, among names: [String]) -> String {
         let ranked = names.map { (name: $0, distance: distance(word, $0)) }
         guard let best = ranked.min(by: { $0.distance < $1.distance }),
@@ -9,7 +9,7 @@ package enum Nearest {
         return ": did you mean \(best.name)?"
     }
 
-    /// How many letters must be inserted, removed or replaced to turn one word into the other.
+    /// Returns the Levenshtein distance of two words.
     package static func distance(_ left: String, _ right: String) -> Int {
         let right = Array(right)
         var row = Array(0...right.count)

@@ -1,18 +1,18 @@
 import Dispatch
 import Glibc
 
-/// Where the data of a run lives: on a disk, and for what is measured in memory, in memory.
+/// The data directories of a run: one on a disk, one in memory.
 struct Place {
     let disk: Folder
     let memory: Folder
-    /// The kind of file system under `disk`.
+    /// The name of the file system under `disk`.
     let fileSystem: String
-    /// What makes durable figures worthless here.
+    /// Reasons why durable figures are invalid here.
     private(set) var warnings: [String] = []
 
     private static let sharedMemory = "/dev/shm"
 
-    /// Makes fresh directories: under `directory`, or else under the first place that is a disk.
+    /// Creates directories under `directory`, or under the first candidate on a disk.
     init(directory: String?) throws {
         let candidates = directory.map { [$0] } ?? Self.candidates
         let isDisk = { (path: String) in
@@ -25,26 +25,26 @@ struct Place {
         fileSystem = kind?.name ?? "unknown file system"
         if kind?.isMemory ?? false {
             warnings.append(
-                "\(parent) is memory (\(fileSystem)): what is called durable here is not."
-                    + " Name a directory on a disk with --directory.")
+                "\(parent) is in memory (\(fileSystem)), so durable figures are invalid."
+                    + " Select a directory on a disk with --directory.")
         }
         if memory.path == disk.path {
-            warnings.append("\(Self.sharedMemory) is missing: LMDB's trees live on the disk.")
+            warnings.append("\(Self.sharedMemory) is missing: LMDB's trees are on the disk.")
         }
     }
 
-    /// A line about it for people.
+    /// A description of the directories for the log.
     var description: String {
         "\(disk.path) (\(fileSystem)); in memory: \(memory.path)"
     }
 
-    /// Removes everything.
+    /// Removes both directories.
     func remove() {
         disk.remove()
         memory.remove()
     }
 
-    /// Removes everything also when somebody loses patience, until the sources are canceled.
+    /// Removes both directories on SIGINT and SIGTERM, until the sources are canceled.
     func removeOnInterruption() -> [any DispatchSourceSignal] {
         [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)

@@ -1,13 +1,13 @@
 import Glibc
 
-/// Runs cases: every system warms up, then all take turns, so that a slow minute slows them all.
+/// A runner of cases, in which the systems alternate so that disturbances affect all of them.
 package struct Runner {
     private let scale: Scale
     private let disk: Folder
     private let memory: Folder
     private let log: (String) -> Void
 
-    /// A runner whose systems keep their files in `disk` and `memory`.
+    /// Creates a runner whose systems store their files in `disk` and `memory`.
     package init(scale: Scale, disk: Folder, memory: Folder, log: @escaping (String) -> Void) {
         self.scale = scale
         self.disk = disk
@@ -15,7 +15,7 @@ package struct Runner {
         self.log = log
     }
 
-    /// What came of one case.
+    /// The result of one case.
     package struct Outcome {
         package var figures: [Figure] = []
         /// The systems that threw.
@@ -39,7 +39,7 @@ package struct Runner {
             }
             contestants.append(contestant)
         }
-        // What the preparation left for the disk to do must not meet the first round.
+        // Pending disk writes of the preparation must not slow the first round.
         sync()
         for round in 1...scale.rounds {
             for contestant in contestants where !outcome.failures.contains(contestant.name) {
@@ -59,7 +59,7 @@ package struct Runner {
             outcome.figures += Figure.all(
                 of: contestant.samples, system: contestant.name, in: test, workload: workload)
         }
-        // All systems under one name of a figure stand together.
+        // Groups the figures of all systems by name.
         outcome.figures = test.figureNames.flatMap { name in
             outcome.figures.filter { $0.name == name }
         }
@@ -82,7 +82,7 @@ package struct Runner {
     }
 }
 
-/// A system while its case runs.
+/// A system during its case.
 private final class Contestant {
     let name: String
     var trial: (any Trial)?

@@ -1,11 +1,11 @@
-/// The cases of a run, in the order in which the workloads list them.
+/// The selected cases, in the order of their workloads.
 package struct Selection {
-    /// The workloads, each with the cases that were asked for.
+    /// The workloads, each reduced to the selected cases.
     package let workloads: [Workload]
 
-    /// Picks workloads and cases by name; no names pick everything.
+    /// Selects workloads and cases by name; no names select everything.
     ///
-    /// The name of a figure picks the case that finds it: `storage/durable-1-p99` is part of
+    /// The name of a figure selects its case: `storage/durable-1-p99` belongs to
     /// `storage/durable-1`.
     package init(_ names: [String], from all: [Workload]) throws(Arguments.Misuse) {
         guard !names.isEmpty else {
@@ -25,7 +25,7 @@ package struct Selection {
                     [workload.name] + workload.cases.map { "\(workload.name)/\($0.name)" }
                 }
                 let hint = Nearest.hint(for: name, among: known)
-                throw Arguments.Misuse("there is no workload or case \(name)\(hint)")
+                throw Arguments.Misuse("unknown workload or case \(name)\(hint)")
             }
             chosen.formUnion(matches)
         }

@@ -1,8 +1,8 @@
-/// A place in the order of latencies, which is also the end of a figure's name.
+/// A latency percentile; its raw value is the suffix of figure names.
 package enum Percentile: String, CaseIterable, Sendable {
     case p50, p95, p99, p999, max
 
-    /// The share of latencies that are no larger.
+    /// The fraction of latencies that are not larger.
     package var share: Double {
         switch self {
         case .p50: 0.5
@@ -13,24 +13,24 @@ package enum Percentile: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether two runs on one machine agree on it well enough to fail a comparison.
+    /// Whether repeated runs agree well enough for the percentile to fail a comparison.
     ///
-    /// The rarest latencies are single events of the machine.
+    /// The highest percentiles are single events of the machine.
     package var isRepeatable: Bool { self != .p999 && self != .max }
 }
 
-/// Latencies in order.
+/// Sorted latencies.
 package struct Latencies {
     private let sorted: [UInt64]
 
-    /// Sorts nanoseconds.
+    /// Sorts latencies in nanoseconds.
     package init(_ nanoseconds: [UInt64]) {
         sorted = nanoseconds.sorted()
     }
 
     package var isEmpty: Bool { sorted.isEmpty }
 
-    /// The smallest latency that the percentile's share of all does not exceed, in microseconds.
+    /// Returns the nearest-rank percentile in microseconds.
     package func microseconds(_ percentile: Percentile) -> Double {
         guard let last = sorted.indices.last else { return .nan }
         let rank = (Double(sorted.count) * percentile.share).rounded(.up)
@@ -38,7 +38,7 @@ package struct Latencies {
     }
 }
 
-/// The middle of some values; the mean of the two in the middle where their count is even.
+/// Returns the median; of an even count, the mean of the two middle values.
 package func median(_ values: [Double]) -> Double {
     guard !values.isEmpty else { return .nan }
     let sorted = values.sorted()

@@ -1,6 +1,6 @@
-/// The figures of a run, for people.
+/// The figures of a run as a table.
 package enum Table {
-    /// One line a figure; the last column says how many times better the engine is.
+    /// Returns one line per figure; the last column shows how many times better the engine is.
     package static func lines(_ figures: [Figure]) -> [String] {
         let header = ["workload", "case", "system", "median", "unit", "min..max", "sheaf is"]
         let rows = figures.map { figure in

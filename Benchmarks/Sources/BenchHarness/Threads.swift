@@ -1,10 +1,10 @@
 import Glibc
 
-/// Threads of the operating system, for peers whose calls block.
+/// Operating system threads for peers with blocking calls.
 ///
-/// Blocking calls in tasks would hold the few threads of the concurrency pool.
+/// Blocking calls in tasks would occupy the few threads of the concurrency pool.
 package enum Threads {
-    /// Runs `body` on `count` threads, with the number of each, and returns when all are done.
+    /// Runs `body` with each number below `count` on its own thread, and waits for all.
     package static func run(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
         let threads = (0..<count).map { number in
             let work = Unmanaged.passRetained(Work { body(number) })
@@ -16,7 +16,7 @@ package enum Threads {
                     Unmanaged<Work>.fromOpaque(argument).takeRetainedValue().body()
                     return nil
                 }, work.toOpaque())
-            precondition(status == 0, "The system has room for \(count) threads.")
+            precondition(status == 0, "The system can create \(count) threads.")
             return thread
         }
         for thread in threads { pthread_join(thread, nil) }
@@ -31,11 +31,11 @@ package enum Threads {
     }
 }
 
-/// A line from which a number of threads start together.
+/// A barrier from which several threads start together.
 package final class StartLine: Sendable {
     nonisolated(unsafe) private let barrier: UnsafeMutablePointer<pthread_barrier_t>
 
-    /// A line for `count` threads.
+    /// Creates a barrier for `count` threads.
     package init(_ count: Int) {
         barrier = .allocate(capacity: 1)
         pthread_barrier_init(barrier, nil, UInt32(count))
@@ -46,7 +46,7 @@ package final class StartLine: Sendable {
         barrier.deallocate()
     }
 
-    /// Blocks until all threads wait here.
+    /// Blocks until all threads have called this method.
     package func wait() {
         pthread_barrier_wait(barrier)
     }

@@ -1,10 +1,10 @@
-/// A group of cases that one name on the command line selects.
+/// A named group of cases.
 package struct Workload {
     package let name: String
     package let summary: String
     package let cases: [Case]
 
-    /// Names a group of cases.
+    /// Creates a group of cases.
     package init(_ name: String, _ summary: String, cases: [Case]) {
         self.name = name
         self.summary = summary
@@ -12,11 +12,11 @@ package struct Workload {
     }
 }
 
-/// One question, and the systems that answer it.
+/// A measurement and the systems it compares.
 package struct Case {
-    /// Where the headline of a case comes from.
+    /// The source of a case's main figure.
     package enum Headline {
-        /// The median over the rounds of the value that each round reports.
+        /// The median, over all rounds, of the values reported by a trial.
         case value(unit: String, Better)
         /// A percentile of all latencies of all rounds, in microseconds.
         case percentile(Percentile)
@@ -29,7 +29,7 @@ package struct Case {
     package let hasLatencies: Bool
     package let systems: [System]
 
-    /// A case that reports a value each round, and on demand the latencies behind it.
+    /// Creates a case that reports a value each round, optionally with latencies.
     package init(
         _ name: String, _ summary: String, unit: String, _ better: Better,
         hasLatencies: Bool = false, systems: [System]
@@ -41,7 +41,7 @@ package struct Case {
         self.systems = systems
     }
 
-    /// A case whose point is a latency; it is called `STEM-p99` and the like.
+    /// Creates a case whose main figure is a percentile; its name is `STEM-p99` and the like.
     package init(stem: String, _ percentile: Percentile, _ summary: String, systems: [System]) {
         self.name = "\(stem)-\(percentile.rawValue)"
         self.summary = summary
@@ -50,13 +50,13 @@ package struct Case {
         self.systems = systems
     }
 
-    /// What the figure for `percentile` is called.
+    /// Returns the name of the figure for `percentile`.
     package func name(of percentile: Percentile) -> String {
         guard case .percentile(let own) = headline else { return "\(name)-\(percentile.rawValue)" }
         return name.dropLast(own.rawValue.count) + percentile.rawValue
     }
 
-    /// Every name that the figures of this case can carry.
+    /// The names of all figures of this case.
     package var figureNames: [String] {
         var names = [name]
         guard hasLatencies else { return names }
@@ -67,46 +67,46 @@ package struct Case {
     }
 }
 
-/// Which way a value improves.
+/// The direction in which a value improves.
 package enum Better: String, Sendable {
     case higher, lower
 
-    /// How many times better `value` is than `other`; none where either is no positive number.
+    /// Returns how many times better `value` is than `other`, or nil unless both are positive.
     package func advantage(of value: Double, over other: Double) -> Double? {
         guard value > 0, other > 0, value.isFinite, other.isFinite else { return nil }
         return self == .higher ? value / other : other / value
     }
 }
 
-/// A database, or a bare loop over the machine, that a case measures.
+/// A system measured by a case: a database, or a loop that shows the limit of the machine.
 package struct System {
     package let name: String
     package let prepare: (Stage) async throws -> any Trial
 
-    /// Names a system and says how it gets ready; the time of that is not measured.
+    /// Creates a system; `prepare` is not measured.
     package init(_ name: String, prepare: @escaping (Stage) async throws -> any Trial) {
         self.name = name
         self.prepare = prepare
     }
 }
 
-/// One system, ready for the rounds of one case.
+/// A system prepared for the rounds of one case.
 package protocol Trial: AnyObject {
-    /// Does the work of one round; round zero is the warm-up, and its sample is dropped.
+    /// Runs one round; the sample of round 0, the warm-up, is discarded.
     func run(round: Int) async throws -> Sample
 
-    /// Closes what `prepare` opened; the directory is removed by the harness.
+    /// Closes what `prepare` opened; the harness removes the directory.
     func finish() async throws
 }
 
-/// What one round found.
+/// The result of one round.
 package struct Sample {
-    /// In the unit of the case; of no use to a case whose headline is a percentile.
+    /// The value in the unit of the case; ignored if the main figure is a percentile.
     package let value: Double
-    /// Of each operation, in nanoseconds.
+    /// The latency of each operation, in nanoseconds.
     package let latencies: [UInt64]
 
-    /// Reports a round.
+    /// Creates the sample of a round.
     package init(_ value: Double, latencies: [UInt64] = []) {
         self.value = value
         self.latencies = latencies

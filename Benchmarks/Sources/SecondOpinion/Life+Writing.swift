@@ -3,7 +3,7 @@ import SheafDocument
 import SheafQuery
 import SheafQueryModel
 
-/// Statements that write, after which both have to hold the same documents.
+/// Writing statements, after which both databases must hold the same documents.
 extension Life {
     func write(_ write: WriteTwin, _ tally: inout Opinions.Tally) throws {
         tally.writes += 1
@@ -46,7 +46,7 @@ extension Life {
         }
     }
 
-    /// What SQLite has in the documents that are written; nil where nobody asks.
+    /// Returns SQLite's values of the RETURNING columns, or nil if none are compared.
     private func returned(_ write: WriteTwin, _ ids: [Value]?) throws -> Answer? {
         guard let ids, !write.returning.columns.isEmpty else { return nil }
         var select = write.returning

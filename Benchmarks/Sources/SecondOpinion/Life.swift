@@ -3,7 +3,7 @@ import SheafQuery
 import SheafQueryModel
 import SheafTestSupport
 
-/// A store and the tables beside it.
+/// A store and the SQLite tables with the same documents.
 struct Life {
     private let seed: UInt64
     let tables: SQLiteTables
@@ -23,7 +23,7 @@ struct Life {
         try tables.clear()
     }
 
-    /// Six phases, each with some writes and then many queries.
+    /// Runs six phases, each with some writes followed by queries.
     mutating func run(_ tally: inout Opinions.Tally, queries: Int) throws {
         for collection in Schema.collections {
             try write(
@@ -49,7 +49,7 @@ struct Life {
 
     private mutating func makeIndex() throws {
         let text = writes.index()
-        // An index of this name may be there with other fields.
+        // Another index may already have this name.
         do throws(QueryError) { try store.execute(text) } catch {
             guard error.reason == .meaning else { throw error }
         }
@@ -77,13 +77,13 @@ struct Life {
         throw difference(problem, select, [("Sheaf", found), ("SQLite", expected)])
     }
 
-    /// What Sheaf says.
+    /// Returns Sheaf's result of a query.
     func answer(_ select: SelectTwin) throws -> Answer {
         let rows = try store.rows(select.sheaf, select.arguments, isPending: isPending)
         return answer(rows, select.columns)
     }
 
-    /// What rows have in the columns.
+    /// Extracts the columns from rows.
     func answer(_ rows: [Value], _ columns: [SelectTwin.Column]) -> Answer {
         Answer(
             rows: rows.map { row in
@@ -105,13 +105,13 @@ struct Life {
     ) -> Opinions.Difference {
         var lines = [problem] + report(select.sheaf, [select.sqlite], select.arguments)
         for (name, answer) in answers {
-            lines.append("the answer of \(name):")
+            lines.append("rows of \(name):")
             lines += answer.lines(isLoose: select.isLoose).map { "  " + $0 }
         }
         return Opinions.Difference(description: lines.joined(separator: "\n  "))
     }
 
-    /// The statement in both languages, the documents before it, and what else made the plan.
+    /// Describes the statement in both languages, its arguments, the indexes and the documents.
     func report(
         _ sheaf: String, _ sqlite: [String], _ arguments: [String: Value]
     ) -> [String] {

@@ -1,13 +1,13 @@
 import BenchHarness
 import Glibc
 
-/// `sheaf-second-opinion`: random statements, run by Sheaf and by SQLite.
+/// `sheaf-second-opinion`: compares results of random statements in Sheaf and SQLite.
 @main
 enum Main {
     private static let usage = """
         usage: sheaf-second-opinion [--seed S] [--queries N]
 
-        Without a number of queries, 100,000.
+        Runs 100,000 queries by default.
 
         """
 
@@ -15,7 +15,7 @@ enum Main {
         exit(run(Array(CommandLine.arguments.dropFirst())))
     }
 
-    /// Runs the command; returns the exit code: 1 for a difference, 64 for wrong arguments.
+    /// Runs the command and returns its exit code: 1 for a difference, 64 for invalid usage.
     private static func run(_ arguments: [String]) -> Int32 {
         var seed = UInt64.random(in: 0..<1_000_000_000)
         var queries = 100_000
@@ -25,11 +25,11 @@ enum Main {
                 return complain("unknown option \(option)")
             }
             guard let value = rest.popFirst().flatMap({ UInt64($0) }) else {
-                return complain("\(option) takes a number")
+                return complain("\(option) requires a number")
             }
             if option == "--seed" { seed = value } else { queries = Int(clamping: value) }
         }
-        // The seed comes first: what crashes prints nothing afterwards.
+        // The seed is printed first, so that it is known after a crash.
         say("sheaf-second-opinion, seed \(seed)")
         do {
             let started = now()
@@ -39,7 +39,7 @@ enum Main {
             let tenths = Int(seconds(since: started) * 10)
             say(
                 "\(tally.queries) queries and \(tally.writes) writes in \(tally.lives) stores; "
-                    + "\(tally.answersWithRows) answers have rows, \(tally.refused) were refused; "
+                    + "\(tally.answersWithRows) results have rows, \(tally.refused) joins refused; "
                     + "in \(tenths / 10).\(tenths % 10) s")
             say("0 differences")
             return 0

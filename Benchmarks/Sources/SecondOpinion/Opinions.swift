@@ -1,16 +1,16 @@
-/// Lives of stores whose statements are run by SQLite as well.
+/// A comparison of Sheaf and SQLite on a series of generated stores.
 struct Opinions {
     struct Tally {
         var lives = 0
         var queries = 0
         var writes = 0
-        /// Answers that have rows; the others say little.
+        /// The number of results with rows; empty results show little.
         var answersWithRows = 0
-        /// Joins that no index supports.
+        /// The number of joins refused because no index supports them.
         var refused = 0
     }
 
-    /// What the two do not agree on.
+    /// A difference between the two databases.
     struct Difference: Error, CustomStringConvertible {
         let description: String
     }
@@ -24,7 +24,7 @@ struct Opinions {
         tables = try SQLiteTables()
     }
 
-    /// Goes on until there were so many queries; throws the first difference.
+    /// Compares the given number of queries; throws the first difference.
     mutating func run(queries: Int) throws {
         while tally.queries < queries {
             var life = try Life(seed &+ UInt64(tally.lives), tables)

@@ -1,9 +1,9 @@
 import CSQLite
 import SheafDocument
 
-/// The documents in tables of SQLite, in memory.
+/// The documents in an in-memory SQLite database.
 final class SQLiteTables {
-    /// What SQLite says of a statement that it does not take.
+    /// An error message of SQLite.
     struct Failure: Error, CustomStringConvertible {
         let description: String
     }
@@ -15,12 +15,12 @@ final class SQLiteTables {
         let status = sqlite3_open(":memory:", &opened)
         guard status == SQLITE_OK, let opened else {
             sqlite3_close(opened)
-            throw Failure(description: "SQLite opens no database in memory: status \(status)")
+            throw Failure(description: "SQLite cannot open an in-memory database: status \(status)")
         }
         handle = opened
         try run("PRAGMA case_sensitive_like = ON")
         for collection in Schema.collections {
-            // Columns without a type keep values as they are.
+            // Columns without a type store values unconverted.
             let columns = Schema.fields.map { "\($0.column), \($0.presenceColumn)" }
             try run(
                 "CREATE TABLE \(collection)(_id PRIMARY KEY NOT NULL, "
@@ -35,7 +35,7 @@ final class SQLiteTables {
         for collection in Schema.collections { try run("DELETE FROM \(collection)") }
     }
 
-    /// Runs a statement and returns its rows; NULL is null.
+    /// Executes a statement and returns its rows, with NULL as null.
     @discardableResult
     func run(_ text: String, _ values: [Value] = []) throws -> [[Value]] {
         var prepared: OpaquePointer?
@@ -56,28 +56,28 @@ final class SQLiteTables {
         }
     }
 
-    private func bind(_ value: Value, _ place: Int32, of statement: OpaquePointer) {
+    private func bind(_ value: Value, _ parameter: Int32, of statement: OpaquePointer) {
         let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         switch value {
-        case .null: sqlite3_bind_null(statement, place)
-        case .bool(let flag): sqlite3_bind_int64(statement, place, flag ? 1 : 0)
-        case .integer(let number): sqlite3_bind_int64(statement, place, number)
-        case .float(let number): sqlite3_bind_double(statement, place, number)
+        case .null: sqlite3_bind_null(statement, parameter)
+        case .bool(let flag): sqlite3_bind_int64(statement, parameter, flag ? 1 : 0)
+        case .integer(let number): sqlite3_bind_int64(statement, parameter, number)
+        case .float(let number): sqlite3_bind_double(statement, parameter, number)
         case .string(let text):
-            sqlite3_bind_text(statement, place, text, Int32(text.utf8.count), transient)
+            sqlite3_bind_text(statement, parameter, text, Int32(text.utf8.count), transient)
         case .bytes, .array, .object:
             preconditionFailure("No column holds \(value.json).")
         }
     }
 
-    private func column(_ statement: OpaquePointer, _ place: Int32) -> Value {
-        switch sqlite3_column_type(statement, place) {
-        case SQLITE_INTEGER: return .integer(sqlite3_column_int64(statement, place))
-        case SQLITE_FLOAT: return .float(sqlite3_column_double(statement, place))
+    private func column(_ statement: OpaquePointer, _ index: Int32) -> Value {
+        switch sqlite3_column_type(statement, index) {
+        case SQLITE_INTEGER: return .integer(sqlite3_column_int64(statement, index))
+        case SQLITE_FLOAT: return .float(sqlite3_column_double(statement, index))
         case SQLITE_NULL: return .null
         default:
-            guard let bytes = sqlite3_column_text(statement, place) else { return .string("") }
-            let count = Int(sqlite3_column_bytes(statement, place))
+            guard let bytes = sqlite3_column_text(statement, index) else { return .string("") }
+            let count = Int(sqlite3_column_bytes(statement, index))
             return .string(
                 String(decoding: UnsafeBufferPointer(start: bytes, count: count), as: UTF8.self))
         }
@@ -87,7 +87,7 @@ final class SQLiteTables {
         Failure(description: String(cString: sqlite3_errmsg(handle)))
     }
 
-    /// The answer to a statement, of which each column of Sheaf has two here.
+    /// Returns the result of a query; each column of Sheaf is two columns here.
     func answer(_ select: SelectTwin) throws -> Answer {
         Answer(
             rows: try run(select.sqlite).map { row in

@@ -1,17 +1,17 @@
 import SheafDocument
 import SheafTestSupport
 
-/// A field of the documents, and its two columns in SQLite: the value, and 1 where there is one.
+/// A document field, stored in SQLite as a value column and a presence column.
 struct Field {
     let path: [String]
     let kind: Twin.Kind
     var limits = Twin.Limits()
 
     var column: String { path.joined(separator: "_") }
-    /// NULL where the field is missing, and so also in a row that an outer join makes up.
+    /// NULL if the field is missing, and therefore also in rows that an outer join pads.
     var presenceColumn: String { self.path == ["_id"] ? "_id" : column + "_there" }
 
-    /// What the field is called in a statement about some sources.
+    /// Returns the field as an expression.
     func twin(of source: String, isQualified: Bool) -> Twin {
         Twin(
             sheaf: (isQualified ? [source] + path : path).joined(separator: "."),
@@ -20,7 +20,7 @@ struct Field {
     }
 }
 
-/// The fields of all collections, and random documents that have some of them.
+/// The fields of all collections, and random documents.
 enum Schema {
     static let collections = ["t", "u"]
 
@@ -32,7 +32,7 @@ enum Schema {
     static let fields: [Field] = [
         Field(path: ["a"], kind: .number, limits: smallInteger),
         Field(path: ["b"], kind: .number, limits: small),
-        // Integers at the edges of 64 bits, and numbers about the edge of what floats tell apart.
+        // Integers at the limits of 64 bits, and numbers near the precision limit of floats.
         Field(path: ["k"], kind: .number, limits: Twin.Limits(isInteger: true)),
         Field(path: ["n"], kind: .number),
         Field(path: ["s"], kind: .text, limits: ascii),
@@ -74,7 +74,7 @@ enum Schema {
         "\u{E000}", "a",
     ]
 
-    /// A value that a field may hold.
+    /// Returns a random value for a field.
     static func value(of field: Field, _ random: inout SeededRandom) -> Value {
         func pick(_ values: [Value]) -> Value { values[random.below(values.count)] }
         switch field.column {
@@ -96,7 +96,7 @@ enum Schema {
         }
     }
 
-    /// The values of a random document, without its id; what is not there is missing.
+    /// Returns the values of a random document without its ID; omitted fields are missing.
     static func document(_ random: inout SeededRandom) -> [(field: Field, value: Value)] {
         var values: [(field: Field, value: Value)] = []
         let isBare = random.chance(1, in: 12)
@@ -107,7 +107,7 @@ enum Schema {
         return values
     }
 
-    /// The same as Sheaf takes it.
+    /// Returns the document as an object for Sheaf.
     static func object(_ values: [(field: Field, value: Value)], id: Value) -> Object {
         var object = Object()
         object["_id"] = id

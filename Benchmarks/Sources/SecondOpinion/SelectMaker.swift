@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// Draws statements that read.
+/// A generator of random SELECT statements.
 struct SelectMaker {
     var maker: TwinMaker
 
@@ -70,7 +70,7 @@ struct SelectMaker {
         let word = maker.pick(["JOIN", "INNER JOIN", "LEFT JOIN", "LEFT OUTER JOIN", "RIGHT JOIN"])
         let index = maker.chance(2, in: 3) ? " USE INDEX ''" : ""
         select.from.sheaf += " \(word) \(collection) AS \(alias)\(index) ON \(condition.sheaf)"
-        // SQLite's own RIGHT JOIN forgets rows where a join before it finds nothing.
+        // SQLite's RIGHT JOIN drops rows if a preceding join matches nothing.
         guard word == "RIGHT JOIN" else {
             select.from.sqlite += " \(word) \(collection) AS \(alias) ON \(condition.value)"
             return
@@ -114,7 +114,7 @@ struct SelectMaker {
         }
     }
 
-    /// What columns are called: `c0` and so on, or like fields.
+    /// Returns column aliases: `c0` and so on, or names of fields.
     private mutating func aliases(_ select: inout SelectTwin) -> [String] {
         select.hidesFields = maker.chance(1, in: 6)
         guard select.hidesFields else { return (0..<4).map { "c\($0)" } }
@@ -130,7 +130,7 @@ struct SelectMaker {
 
     // MARK: Order
 
-    /// Sorts rows by some keys, and either by something unique behind them or not.
+    /// Orders rows by random keys, optionally followed by their unique IDs.
     private mutating func order(_ select: inout SelectTwin) {
         if select.isDistinct {
             orderByColumns(&select)
@@ -160,7 +160,7 @@ struct SelectMaker {
         select.order = .keys(keys.count)
     }
 
-    /// What rows are sorted by, and the same as a column.
+    /// Returns a sort key, and the same expression as a column.
     private mutating func key(of select: SelectTwin) -> (term: Twin, shown: Twin) {
         guard select.hidesFields else {
             let key =
@@ -173,12 +173,12 @@ struct SelectMaker {
             (term.sheaf, term.strength) = (column.path[0], .atom)
             return (term, column.twin)
         }
-        // With the name of its source a field is not hidden.
+        // A field qualified by its source is not hidden by an alias.
         let field = maker.pick(Schema.all).twin(of: maker.pick(maker.sources), isQualified: true)
         return (field, field)
     }
 
-    /// Sorts rows that stand for several by all there is in them.
+    /// Orders distinct or grouped rows by all their columns.
     private mutating func orderByColumns(_ select: inout SelectTwin) {
         let columns = select.columns.shuffled(using: &maker.random)
         for column in columns {
@@ -191,7 +191,7 @@ struct SelectMaker {
         addBounds(to: &select)
     }
 
-    /// Adds LIMIT and OFFSET; where no order says which rows they take, SQLite finds all.
+    /// Adds LIMIT and OFFSET; without a total order, SQLite returns all rows instead.
     private mutating func addBounds(to select: inout SelectTwin) {
         guard maker.chance(2, in: 3) else { return }
         let limit = maker.pick([0, 1, 2, 3, 5, 10, 1_000])

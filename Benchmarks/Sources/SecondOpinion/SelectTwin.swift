@@ -1,32 +1,32 @@
 import SheafDocument
 
-/// A statement that reads, in both languages.
+/// A query in both languages.
 struct SelectTwin {
-    /// A column of the answer: one value for Sheaf, two for SQLite.
+    /// A column of the result: one value in Sheaf, two in SQLite.
     struct Column {
-        /// Where Sheaf's rows have it.
+        /// The path of the value in Sheaf's rows.
         let path: [String]
         let twin: Twin
     }
 
-    /// What is determined of the order of rows.
+    /// How far the order of rows is determined.
     enum Order {
         case none, total
-        /// Of all rows that SQLite finds, which has no bounds then, so many in any order.
+        /// Sheaf returns any `limit` rows after `offset`; SQLite returns all rows.
         case some(limit: Int, offset: Int)
-        /// So many columns at the beginning are the keys; rows with equal ones come in any order.
+        /// The first columns are the sort keys; rows with equal keys have any order.
         case keys(Int)
     }
 
     var columns: [Column] = []
     var arguments: [String: Value] = [:]
     var order = Order.none
-    /// Whether a row stands for several, so that it may show 1 or 1.0 where both are in them.
+    /// Whether a row represents several, so that it may show either 1 or 1.0.
     var isLoose = false
     var isDistinct = false
-    /// Whether columns are called like fields, which they hide from ORDER BY alone.
+    /// Whether aliases equal field names, which they hide in ORDER BY only.
     var hidesFields = false
-    /// What USE IDS lists, as a condition.
+    /// The IDs of USE IDS as an SQLite condition.
     var ids = SQL.yes
 
     var condition: Twin?
@@ -35,7 +35,7 @@ struct SelectTwin {
     var terms: [(twin: Twin, isDescending: Bool)] = []
     var bounds: (sheaf: String, sqlite: String) = ("", "")
     var from: (sheaf: String, sqlite: String) = ("", "")
-    /// What stands between SELECT and FROM for Sheaf.
+    /// The select list for Sheaf.
     var columnTexts: [String] = []
 
     var sheaf: String {

@@ -1,6 +1,6 @@
-/// Functions of numbers and of everything, in both languages.
+/// Numeric and general functions in both languages.
 extension Twin {
-    /// A call that is missing where one of its arguments is, after each was taken for its type.
+    /// Returns a function call that is missing if one of its arguments is missing.
     static func call(
         _ name: String, _ arguments: [Twin], kind: Kind, limits: Limits = Limits(),
         _ value: ([String]) -> String
@@ -8,7 +8,7 @@ extension Twin {
         strict("\(name)(\(list(arguments)))", arguments, kind: kind, limits: limits, value)
     }
 
-    /// The same with another text for Sheaf.
+    /// Returns an expression that is missing if one of its operands is missing.
     static func strict(
         _ sheaf: String, _ arguments: [Twin], kind: Kind, limits: Limits,
         _ value: ([String]) -> String
@@ -19,20 +19,20 @@ extension Twin {
             isConstant: arguments.allSatisfy(\.isConstant))
     }
 
-    /// Arguments with commas between them.
+    /// Joins the argument texts with commas.
     static func list(_ arguments: [Twin]) -> String {
         arguments.map(\.sheaf).joined(separator: ", ")
     }
 
     // MARK: Numbers
 
-    /// `abs` of what stays within bounds.
+    /// Returns `abs` of a number within bounds.
     static func absolute(_ operand: Twin) -> Twin {
         let operand = operand.taken(as: .number)
         return call("abs", [operand], kind: .number, limits: operand.limits) { "abs(\($0[0]))" }
     }
 
-    /// `ceil`, `floor` or `round`, which leave integers as they are.
+    /// Returns `ceil`, `floor` or `round`, which leave integers unchanged.
     static func rounded(_ name: String, _ operand: Twin) -> Twin {
         let operand = operand.taken(as: .number)
         var limits = operand.limits
@@ -43,7 +43,7 @@ extension Twin {
         }
     }
 
-    /// -1, 0 or 1.
+    /// Returns `sign`: -1, 0 or 1.
     static func sign(_ operand: Twin) -> Twin {
         let limits = Limits(isInteger: true, bound: 1, fractionBits: 0)
         return call("sign", [operand.taken(as: .number)], kind: .number, limits: limits) {
@@ -51,7 +51,7 @@ extension Twin {
         }
     }
 
-    /// The root; missing of what is negative.
+    /// Returns `sqrt`, which is missing for negative numbers.
     static func squareRoot(_ operand: Twin) -> Twin {
         let operand = operand.taken(as: .number)
         var limits = Limits()
@@ -61,7 +61,7 @@ extension Twin {
         return twin
     }
 
-    /// `round` to so many digits of what has few.
+    /// Returns `round` to the given number of digits.
     static func rounded(_ operand: Twin, digits: Int) -> Twin {
         let operand = operand.taken(as: .number)
         return strict(
@@ -73,7 +73,7 @@ extension Twin {
 
     // MARK: Choices and types
 
-    /// `coalesce`, which is null where nothing is known.
+    /// Returns `coalesce`, which is null if all operands are null or missing.
     static func coalesced(_ operands: [Twin]) -> Twin {
         var twin = choice(operands)
         twin.sheaf = "coalesce(\(list(operands)))"
@@ -81,7 +81,7 @@ extension Twin {
         return twin
     }
 
-    /// `ifmissing`, `ifnull` or `nvl`: the second where the first is not as it should be.
+    /// Returns `ifmissing`, `ifnull` or `nvl`: the second operand if the first fails the test.
     static func alternative(_ name: String, _ first: Twin, _ second: Twin) -> Twin {
         let isUnfit =
             switch name {
@@ -98,11 +98,11 @@ extension Twin {
         return twin
     }
 
-    /// `decode`, for which null is null and missing is missing.
+    /// Returns `decode`, which matches null with null and missing with missing.
     static func decoded(_ subject: Twin, _ pairs: [(Twin, Twin)], _ otherwise: Twin) -> Twin {
         var twin = choice(pairs.map(\.1) + [otherwise])
         let conditions = pairs.map { candidate, _ in
-            // As integers conditions are equal where they say the same.
+            // SQLite conditions are integers, so `=` compares their truth.
             "(\(subject.value) IS \(candidate.value) "
                 + "AND (\(subject.missing)) = (\(candidate.missing)))"
         }
@@ -117,7 +117,7 @@ extension Twin {
         return twin
     }
 
-    /// `nullif` or `missingif`.
+    /// Returns `nullif` or `missingif`.
     static func unless(_ name: String, _ first: Twin, _ second: Twin) -> Twin {
         let equals = "(\(comparison("=", first, second).value) IS 1)"
         var twin = first
@@ -129,7 +129,7 @@ extension Twin {
         return twin
     }
 
-    /// `type`.
+    /// Returns `type`.
     static func type(_ operand: Twin) -> Twin {
         let known =
             operand.kind == .boolean
@@ -142,7 +142,7 @@ extension Twin {
             limits: Limits(bound: 7, isASCII: true), isConstant: operand.isConstant)
     }
 
-    /// `ismissing`, `isnull` or `ismissingornull`.
+    /// Returns `ismissing`, `isnull` or `ismissingornull`.
     static func question(_ name: String, _ operand: Twin) -> Twin {
         let value =
             switch name {
@@ -155,7 +155,7 @@ extension Twin {
             isConstant: operand.isConstant)
     }
 
-    /// `cast` of a number to a text, of an integer to a float, of a float to an integer.
+    /// Returns `cast` of a number to a text, or between integers and floats.
     static func cast(_ operand: Twin, to type: String) -> Twin {
         var limits = operand.limits
         switch type {
@@ -165,7 +165,7 @@ extension Twin {
         }
         let names = ["string": "TEXT", "integer": "INTEGER", "float": "REAL"]
         let name = names[type] ?? type
-        // The sign takes the affinity away, which would let numbers equal texts.
+        // The unary plus removes the affinity, with which numbers could equal texts.
         return strict(
             "cast(\(operand.sheaf) AS \(type))", [operand],
             kind: type == "string" ? .text : .number, limits: limits

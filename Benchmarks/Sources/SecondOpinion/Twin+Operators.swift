@@ -2,17 +2,17 @@
 extension Twin {
     // MARK: Arithmetic
 
-    /// `left + right` and the like; `%` is for integers alone.
+    /// Returns `left + right` and the like; `%` is for integers only.
     static func arithmetic(_ sign: Character, _ left: Twin, _ right: Twin) -> Twin {
         let strength: Strength = sign == "+" || sign == "-" ? .sum : .product
-        // Operators of one strength go from left to right.
+        // Operators of equal precedence associate to the left.
         let tighter = Strength(rawValue: strength.rawValue + 1) ?? .atom
         let sheaf = "\(left.operand(strength)) \(sign) \(right.operand(tighter))"
         let (left, right) = (left.taken(as: .number), right.taken(as: .number))
         let value = "(\(left.value) \(sign) \(right.value))"
         var missing = [left.missing, right.missing]
         if sign == "/" || sign == "%" {
-            // What null divided by zero is, both leave unknown: null beside a number.
+            // Division by zero is missing only if both operands are numbers; null yields null.
             missing.append(
                 "(\(left.value) IS NOT NULL AND \(right.value) IS NOT NULL AND \(right.value) = 0)")
         }
@@ -50,10 +50,10 @@ extension Twin {
         return limits
     }
 
-    /// The unary minus.
+    /// Returns the unary minus.
     static func negated(_ operand: Twin) -> Twin {
         let number = operand.taken(as: .number)
-        // Two signs would begin a comment.
+        // Two minus signs would start a comment.
         let isBare = operand.strength == .atom && !operand.sheaf.hasPrefix("-")
         var twin = arithmetic("-", zero, number)
         twin.sheaf = "-" + (isBare ? operand.sheaf : "(\(operand.sheaf))")
@@ -62,14 +62,14 @@ extension Twin {
         return twin
     }
 
-    /// An integer that is always there.
+    /// The constant zero.
     static let zero = Twin(
         sheaf: "0", value: "0", kind: .number,
         limits: Limits(isInteger: true, bound: 0, fractionBits: 0), isConstant: true)
 
     // MARK: Comparisons
 
-    /// `left = right` and the like; between types it is missing.
+    /// Returns `left = right` and the like, which is missing between types.
     static func comparison(_ operation: String, _ left: Twin, _ right: Twin) -> Twin {
         let sheaf = "\(left.operand(.concatenation)) \(operation) \(right.operand(.concatenation))"
         let sign = operation == "==" ? "=" : operation
@@ -96,7 +96,7 @@ extension Twin {
         return twin
     }
 
-    /// `subject BETWEEN low AND high`.
+    /// Returns `subject BETWEEN low AND high`.
     static func between(_ subject: Twin, _ low: Twin, _ high: Twin, isNegated: Bool) -> Twin {
         let word = isNegated ? "NOT BETWEEN" : "BETWEEN"
         let sheaf =
@@ -114,7 +114,7 @@ extension Twin {
         return isNegated ? twin.reversed : twin
     }
 
-    /// `subject IN (elements)`; an element of another type is another value.
+    /// Returns `subject IN (elements)`; elements of another type never match.
     static func membership(_ subject: Twin, _ elements: [Twin], isNegated: Bool) -> Twin {
         let list = elements.map(\.sheaf).joined(separator: ", ")
         let values = elements.map(\.value).joined(separator: ", ")
@@ -127,7 +127,7 @@ extension Twin {
 
     // MARK: Logic
 
-    /// A condition that is missing where its answer is unknown and something in it is missing.
+    /// Returns a condition that is missing if it is unknown and an operand is missing.
     private static func unknown(_ value: String, _ operands: [Twin]) -> Twin {
         let missing = SQL.or(operands.map(\.missing))
         return Twin(
@@ -135,16 +135,16 @@ extension Twin {
             kind: .boolean, isConstant: operands.allSatisfy(\.isConstant))
     }
 
-    /// The opposite for SQLite alone.
+    /// The negation for SQLite only.
     private var reversed: Twin {
         var twin = self
         twin.value = "(NOT \(value))"
         return twin
     }
 
-    /// AND.
+    /// Returns the conjunction of conditions.
     static func all(_ terms: [Twin]) -> Twin { junction("AND", .and, terms) }
-    /// OR.
+    /// Returns the disjunction of conditions.
     static func any(_ terms: [Twin]) -> Twin { junction("OR", .or, terms) }
 
     private static func junction(_ word: String, _ strength: Strength, _ terms: [Twin]) -> Twin {
@@ -157,7 +157,7 @@ extension Twin {
         return twin
     }
 
-    /// NOT.
+    /// Returns the negation of a condition.
     static func not(_ operand: Twin) -> Twin {
         var twin = operand.taken(as: .boolean).reversed
         twin.sheaf = "NOT \(operand.operand(.not))"
@@ -165,7 +165,7 @@ extension Twin {
         return twin
     }
 
-    /// `operand IS [NOT] NULL`, MISSING, TRUE or FALSE.
+    /// Returns `operand IS [NOT] NULL`, MISSING, TRUE or FALSE.
     static func test(_ test: Test, _ operand: Twin, isNegated: Bool) -> Twin {
         let value =
             switch test {
@@ -180,7 +180,7 @@ extension Twin {
             isConstant: operand.isConstant)
     }
 
-    /// `CASE WHEN condition THEN value .. [ELSE value] END`, or of a subject that equals others.
+    /// Returns a searched CASE, or a simple CASE with a subject.
     static func conditional(
         subject: Twin?, _ branches: [(when: Twin, then: Twin)], otherwise: Twin?
     ) -> Twin {
@@ -210,7 +210,7 @@ extension Twin {
         return twin
     }
 
-    /// Something that is one of some others.
+    /// Returns an expression whose value is one of `results`.
     static func choice(_ results: [Twin]) -> Twin {
         var twin = results[0]
         (twin.strength, twin.missing, twin.isConstant) = (.atom, SQL.no, false)

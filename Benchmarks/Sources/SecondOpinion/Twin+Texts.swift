@@ -1,6 +1,6 @@
-/// Functions of texts, and LIKE, in both languages.
+/// Text functions and LIKE in both languages.
 extension Twin {
-    /// `left || right`.
+    /// Returns `left || right`.
     static func joined(_ left: Twin, _ right: Twin) -> Twin {
         let sheaf = "\(left.operand(.concatenation)) || \(right.operand(.sum))"
         let texts = [left.taken(as: .text), right.taken(as: .text)]
@@ -17,7 +17,7 @@ extension Twin {
             isASCII: texts.allSatisfy(\.limits.isASCII))
     }
 
-    /// `concat`.
+    /// Returns `concat`.
     static func concatenated(_ operands: [Twin]) -> Twin {
         let texts = operands.map { $0.taken(as: .text) }
         return call("concat", texts, kind: .text, limits: lengths(texts)) {
@@ -25,13 +25,13 @@ extension Twin {
         }
     }
 
-    /// `lower` or `upper` of what is ASCII.
+    /// Returns `lower` or `upper` of an ASCII text.
     static func cased(_ name: String, _ operand: Twin) -> Twin {
         let text = operand.taken(as: .text)
         return call(name, [text], kind: .text, limits: text.limits) { "\(name)(\($0[0]))" }
     }
 
-    /// `trim`, `ltrim` or `rtrim`, of spaces or of the characters of another text.
+    /// Returns `trim`, `ltrim` or `rtrim`, of spaces or given characters.
     static func trimmed(_ name: String, _ operands: [Twin]) -> Twin {
         let texts = operands.map { $0.taken(as: .text) }
         return call(name, texts, kind: .text, limits: texts[0].limits) {
@@ -39,7 +39,7 @@ extension Twin {
         }
     }
 
-    /// `TRIM(BOTH .. FROM ..)` and its like.
+    /// Returns `TRIM(BOTH .. FROM ..)` and the like.
     static func trimmed(_ side: String, _ characters: Twin, from text: Twin) -> Twin {
         let names = ["LEADING": "ltrim", "TRAILING": "rtrim"]
         var twin = trimmed(names[side] ?? "trim", [text, characters])
@@ -47,7 +47,7 @@ extension Twin {
         return twin
     }
 
-    /// `repeat`.
+    /// Returns `repeat`.
     static func repeated(_ operand: Twin, count: Int) -> Twin {
         let text = operand.taken(as: .text)
         let limits = Limits(
@@ -57,7 +57,7 @@ extension Twin {
         }
     }
 
-    /// `char_length` or `byte_length`.
+    /// Returns `char_length` or `byte_length`.
     static func length(_ name: String, _ operand: Twin) -> Twin {
         let text = operand.taken(as: .text)
         let limits = Limits(isInteger: true, bound: 4 * text.limits.bound, fractionBits: 0)
@@ -66,18 +66,18 @@ extension Twin {
         }
     }
 
-    /// `substr` from a place that counts from zero, or from the end where it is negative.
+    /// Returns `substr`; `start` counts from zero, or from the end if negative.
     static func part(of operand: Twin, from start: Int, length: Int?) -> Twin {
         let text = operand.taken(as: .text)
         let name = "substr(\(operand.sheaf), \(start)" + (length.map { ", \($0)" } ?? "") + ")"
         return strict(name, [text], kind: .text, limits: text.limits) { values in
             let value = values[0]
-            let place = start < 0 ? "max(length(\(value)) - \(-start), 0) + 1" : "\(start + 1)"
-            return "substr(\(value), \(place)" + (length.map { ", \($0)" } ?? "") + ")"
+            let position = start < 0 ? "max(length(\(value)) - \(-start), 0) + 1" : "\(start + 1)"
+            return "substr(\(value), \(position)" + (length.map { ", \($0)" } ?? "") + ")"
         }
     }
 
-    /// `pos` or `position`, which count from zero.
+    /// Returns `pos` or `position`, which count from zero.
     static func place(of part: Twin, in text: Twin, isSpelled: Bool) -> Twin {
         let bound = text.limits.bound
         let limits = Limits(isInteger: true, bound: bound, fractionBits: 0)
@@ -93,20 +93,20 @@ extension Twin {
         operands.map { $0.taken(as: .text) }
     }
 
-    /// `replace`.
+    /// Returns `replace`.
     static func replaced(_ text: Twin, _ old: Twin, _ new: Twin) -> Twin {
         let operands = texts(text, old, new)
-        // Each character may be one that is replaced.
+        // Each character may be replaced.
         let limits = Limits(
             bound: operands[0].limits.bound * max(operands[2].limits.bound, 1),
             isASCII: operands.allSatisfy(\.limits.isASCII))
         return call("replace", operands, kind: .text, limits: limits) {
-            // What replaces nothing may be null for SQLite.
+            // SQLite ignores a null replacement if there is nothing to replace.
             "CASE WHEN \($0[2]) IS NOT NULL THEN replace(\($0[0]), \($0[1]), \($0[2])) END"
         }
     }
 
-    /// `contains`, `starts_with` or `ends_with`.
+    /// Returns `contains`, `starts_with` or `ends_with`.
     static func search(_ name: String, _ text: Twin, _ part: Twin) -> Twin {
         call(name, texts(text, part), kind: .boolean) { values in
             let (text, part) = (values[0], values[1])
@@ -120,7 +120,7 @@ extension Twin {
         }
     }
 
-    /// LIKE, and ILIKE between texts that are ASCII.
+    /// Returns LIKE, or ILIKE for ASCII texts.
     static func like(
         _ subject: Twin, _ pattern: Twin, escape: Twin?, ignoresCase: Bool, isNegated: Bool
     ) -> Twin {

@@ -2,23 +2,22 @@ import SheafDocument
 
 /// An expression in both languages.
 ///
-/// SQLite has one NULL where Sheaf has null and missing, so an expression is two there: a value,
-/// which is NULL for both, and a condition that says whether it is missing. Where something is
-/// missing its value is NULL.
+/// SQLite has NULL for both null and missing, so an expression has two parts there: its value and a
+/// condition for whether it is missing. The value of a missing expression is NULL.
 struct Twin {
-    /// What is known of the values beforehand, beside null and missing.
+    /// The static type of an expression, apart from null and missing.
     enum Kind {
         case number, text, boolean
-        /// Numbers and texts.
+        /// Numbers or texts.
         case mixed
     }
 
-    /// How tightly the outermost operator binds, as the language has them.
+    /// The precedence of the outermost operator.
     enum Strength: Int {
         case or, and, not, test, pattern, comparison, concatenation, sum, product, sign, atom
     }
 
-    /// What IS asks; it always knows.
+    /// The predicate of an IS test, whose result is always true or false.
     enum Test: String {
         case null = "NULL"
         case missing = "MISSING"
@@ -26,27 +25,27 @@ struct Twin {
         case no = "FALSE"
     }
 
-    /// What numbers and texts are known to stay within.
+    /// Known bounds of numbers and texts.
     struct Limits {
         var isInteger = false
-        /// The greatest magnitude of numbers, or length of texts.
+        /// The maximum magnitude of numbers, or length of texts.
         var bound = Double.infinity
-        /// Numbers are multiples of two to the power of minus this.
+        /// The maximum number of fractional bits of numbers.
         var fractionBits = 1_000
         var isASCII = false
 
-        /// Whether sums of some thousand of them are exact in floats, in whatever order.
+        /// Whether float sums of a few thousand values are exact in any order.
         var isExact: Bool {
             bound.isFinite && fractionBits < 40 && bound * Double(1 << fractionBits) < 0x1p40
         }
 
-        /// Whether whatever keeps these keeps the others, too.
+        /// Whether every value within these limits is within the others.
         func isWithin(_ other: Limits) -> Bool {
             (isInteger || !other.isInteger) && (isASCII || !other.isASCII)
                 && bound <= other.bound && fractionBits <= other.fractionBits
         }
 
-        /// What holds for all of some.
+        /// Returns limits that contain both.
         func union(_ other: Limits) -> Limits {
             Limits(
                 isInteger: isInteger && other.isInteger, bound: max(bound, other.bound),
@@ -61,15 +60,15 @@ struct Twin {
     var missing = SQL.no
     var kind: Kind
     var limits = Limits()
-    /// Whether no field is in it.
+    /// Whether the expression contains no field.
     var isConstant = false
 
-    /// The text for Sheaf where an operator takes operands that bind at least so tightly.
+    /// Returns the text for Sheaf, in parentheses if it binds less tightly than `least`.
     func operand(_ least: Strength) -> String {
         strength.rawValue >= least.rawValue ? sheaf : "(\(sheaf))"
     }
 
-    /// The same with another type: what is of another one is missing.
+    /// Returns the expression with another type; values of other types become missing.
     func taken(as wanted: Kind) -> Twin {
         guard kind != wanted else { return self }
         var twin = self
@@ -92,26 +91,26 @@ struct Twin {
         return twin
     }
 
-    /// The terms of an ORDER BY in SQLite: null behind all values, missing behind null.
+    /// Returns SQLite's ORDER BY terms: values, then null, then missing.
     func orderTerms(isDescending: Bool) -> [String] {
         [missing, "(\(value) IS NULL)", value].map {
             SQL.term($0) + (isDescending ? " DESC" : "")
         }
     }
 
-    /// The same as keys of a GROUP BY.
+    /// The terms for a GROUP BY.
     var groupTerms: [String] { [SQL.term(value), SQL.term(missing)] }
 }
 
-/// Pieces of statements for SQLite.
+/// Fragments of SQLite statements.
 enum SQL {
     static let no = "0"
     static let yes = "1"
     static let null = "NULL"
 
-    /// An expression to sort or group by.
+    /// Wraps an expression for ORDER BY or GROUP BY.
     ///
-    /// A number would be taken for the number of a column, also where SQLite computes it at once.
+    /// SQLite would take a constant integer for the number of a column.
     static func term(_ expression: String) -> String { "coalesce(\(expression), NULL)" }
 
     static func or(_ conditions: [String]) -> String {
@@ -139,7 +138,7 @@ enum SQL {
         }
     }
 
-    /// A value as a literal.
+    /// Returns a value as a literal.
     static func literal(_ value: Value) -> String {
         switch value {
         case .null: null

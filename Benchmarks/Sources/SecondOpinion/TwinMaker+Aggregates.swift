@@ -1,8 +1,8 @@
-/// Aggregates, which SQLite computes over what Sheaf takes into account.
+/// Aggregate functions, with SQLite operands adapted to Sheaf's rules.
 extension TwinMaker {
     mutating func aggregate() -> Twin {
         let twin = plainAggregate()
-        // The least of 1 and 1.0 may be either, which shows in sums that floats cannot hold.
+        // MIN may return 1 or 1.0, which differ in sums beyond the precision of floats.
         guard twin.kind == .number, twin.limits.isExact, chance(1, in: 3) else { return twin }
         return .arithmetic(pick(["+", "-", "*"]), twin, literal(for: Schema.field("a")))
     }
@@ -14,14 +14,14 @@ extension TwinMaker {
         case 1:
             let operand = operand()
             let isDistinct = chance(1, in: 3)
-            // COUNT passes over false.
+            // COUNT ignores false.
             let value = operand.kind == .boolean ? "nullif(\(operand.value), 0)" : operand.value
             return Twin(
                 sheaf: "COUNT(\(isDistinct ? "DISTINCT " : "")\(operand.sheaf))",
                 value: "count(\(isDistinct ? "DISTINCT " : "")\(value))", kind: .number,
                 limits: limits)
         case 2, 3:
-            // The sums of others depend on their order, and overflow is an error for SQLite.
+            // Inexact sums depend on their order, and SQLite fails on overflow.
             var operand = operand().taken(as: .number)
             while !operand.limits.isExact { operand = self.operand().taken(as: .number) }
             let name = pick(["SUM", "AVG"])

@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// Conditions, mostly of a field beside something that is known.
+/// Random conditions, mostly comparing a field with a plausible value.
 extension TwinMaker {
     mutating func condition(_ depth: Int) -> Twin {
         guard depth > 0, chance(2, in: 3) else { return predicate(depth) }
@@ -20,7 +20,7 @@ extension TwinMaker {
                 subject, beside(field, depth), beside(field, depth), isNegated: chance(1, in: 3))
         case 8, 9:
             let (subject, field) = drawSubject()
-            // SQLite has integers for booleans, which would equal numbers.
+            // SQLite stores booleans as integers, which would equal numbers.
             let elements = list(0...3) { maker in maker.beside(field, min(depth, 1)) }
                 .filter { ($0.kind == .boolean) == (subject.kind == .boolean) }
             return .membership(
@@ -63,7 +63,7 @@ extension TwinMaker {
         return (self.field(field), field)
     }
 
-    /// Mostly a literal that the field may equal.
+    /// Returns an operand for comparison, mostly a literal from the field's values.
     private mutating func beside(_ field: Field, _ depth: Int) -> Twin {
         switch below(20) {
         case 0: value(min(depth, 1))
@@ -83,7 +83,7 @@ extension TwinMaker {
         let subject = text(min(depth, 1))
         let pattern = chance(1, in: 8) ? text(0) : literal(pick(Self.patterns))
         let isNegated = chance(1, in: 3)
-        // An escape needs a literal, which must not end with it.
+        // An ESCAPE clause requires a literal pattern that does not end with the escape character.
         if pattern.isConstant, pattern.kind == .text, !pattern.value.hasSuffix("\\'"), coin() {
             return .like(
                 subject, pattern, escape: literal("\\"), ignoresCase: false, isNegated: isNegated)

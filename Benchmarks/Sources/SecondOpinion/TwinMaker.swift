@@ -1,12 +1,12 @@
 import SheafDocument
 import SheafTestSupport
 
-/// Draws expressions that both languages can say.
+/// A generator of random expressions that both languages support.
 struct TwinMaker {
     var random: SeededRandom
-    /// What the sources are called.
+    /// The names or aliases of the sources.
     var sources: [String] = ["t"]
-    /// The values of the parameters that were drawn on the way.
+    /// The arguments of the generated parameters.
     var arguments: [String: Value] = [:]
 
     init(seed: UInt64, _ name: StaticString) {
@@ -31,7 +31,7 @@ struct TwinMaker {
 
     // MARK: Leaves
 
-    /// A value as a literal or as a parameter.
+    /// Returns a value as a literal or a parameter.
     mutating func literal(_ value: Value) -> Twin {
         var twin = Twin(
             sheaf: "", value: SQL.literal(value), kind: .number, isConstant: true)
@@ -53,14 +53,14 @@ struct TwinMaker {
         return twin
     }
 
-    /// Notes an argument, and says what it is called.
+    /// Adds an argument and returns its parameter.
     mutating func parameter(_ value: Value) -> String {
         let name = "p\(arguments.count)"
         arguments[name] = value
         return ":" + name
     }
 
-    /// How Sheaf writes a value; the least integer it does not.
+    /// Returns a literal in Sheaf's syntax; nil if there is none, as for the least integer.
     private static func text(of value: Value) -> String? {
         switch value {
         case .null: return "NULL"
@@ -75,23 +75,23 @@ struct TwinMaker {
         }
     }
 
-    /// A value like those of a field, which both write alike.
+    /// Returns a value like those of a field that both languages parse identically.
     mutating func literal(for field: Field) -> Twin {
         while true {
             let value = Schema.value(of: field, &random)
             guard case .float(let number) = value else { return literal(value) }
-            // SQLite does not round all decimal digits to the nearest float.
+            // SQLite does not round every decimal to the nearest float.
             if abs(number) <= 0x1p53, (number * 4).rounded() == number * 4 { return literal(value) }
         }
     }
 
-    /// A field of one of the sources.
+    /// Returns a field of one of the sources.
     mutating func field(_ field: Field, of source: String? = nil) -> Twin {
         let isQualified = sources.count > 1 || chance(1, in: 10)
         return field.twin(of: source ?? pick(sources), isQualified: isQualified)
     }
 
-    /// A field of some kind, or a literal like its values.
+    /// Returns one of the fields, or a literal like its values.
     private mutating func leaf(_ fields: [Field]) -> Twin {
         let field = pick(fields)
         return chance(1, in: 5) ? literal(for: field) : self.field(field)
@@ -99,7 +99,7 @@ struct TwinMaker {
 
     // MARK: Values
 
-    /// A value of any kind.
+    /// Returns an expression of any type.
     mutating func value(_ depth: Int) -> Twin {
         switch below(10) {
         case 0..<4: number(depth)
@@ -115,7 +115,7 @@ struct TwinMaker {
         return choice(depth) { $0.coin() ? $0.number($1) : $0.text($1) }
     }
 
-    /// A number; rarely something that should have been one.
+    /// Returns a number, or rarely an expression of another type.
     mutating func number(_ depth: Int) -> Twin {
         guard depth > 0, chance(2, in: 3) else {
             if chance(1, in: 15) { return field(pick(Schema.all)) }
@@ -145,7 +145,7 @@ struct TwinMaker {
     private mutating func arithmetic(_ depth: Int) -> Twin {
         let sign = pick(Array("+-*/+-*%"))
         guard sign == "%" else { return .arithmetic(sign, number(depth), number(depth)) }
-        // SQLite cuts the remainder's operands to integers.
+        // SQLite converts the operands of `%` to integers.
         let operands = [Schema.field("a"), Schema.field("k"), Schema.field("a")]
         return .arithmetic(sign, leaf(operands), leaf(operands))
     }
@@ -167,7 +167,7 @@ struct TwinMaker {
         case 2: return .concatenated(list(2...3) { $0.text(depth - 1) })
         case 3:
             let operand = text(depth - 1)
-            // SQLite knows the cases of ASCII alone.
+            // SQLite converts only ASCII letters.
             return operand.taken(as: .text).limits.isASCII
                 ? .cased(pick(["lower", "upper"]), operand) : operand
         case 4:
@@ -184,18 +184,18 @@ struct TwinMaker {
         case 7: return .replaced(text(depth - 1), text(0), text(0))
         case 8: return .type(value(depth - 1))
         case 9:
-            // Zero takes the sign away from -0.0, which SQLite does not know.
+            // Adding zero turns -0.0 into 0.0, because SQLite has no negative zero.
             let number = leaf([Schema.field("a"), Schema.field("b")])
             return .cast(.arithmetic("+", number, .zero), to: "string")
         default: return choice(depth) { $0.text($1) }
         }
     }
 
-    /// One of several values.
+    /// Returns a function or CASE that chooses one of several values.
     private mutating func choice(
         _ depth: Int, _ make: (inout TwinMaker, Int) -> Twin
     ) -> Twin {
-        // SQLite has integers for booleans, which would be taken for numbers beside others.
+        // SQLite stores booleans as integers, which would mix with numbers.
         func value(_ maker: inout TwinMaker) -> Twin {
             while true {
                 let twin = make(&maker, depth - 1)

@@ -1,20 +1,20 @@
 import SheafDocument
 
-/// A statement that writes, in both languages.
+/// A writing statement in both languages.
 struct WriteTwin {
     var sheaf: String
     var arguments: [String: Value] = [:]
-    /// What SQLite runs for it, with the values of its parameters.
+    /// SQLite's statements with the values of their parameters.
     var sqlite: [(text: String, values: [Value])] = []
-    /// What tells SQLite beforehand which documents will be written; nil where it cannot.
+    /// An SQLite query for the IDs to be written, run before; nil if SQLite cannot determine them.
     var ids: String?
-    /// The columns of RETURNING, and the collection that they are of.
+    /// The columns of RETURNING and their collection.
     var returning = SelectTwin()
-    /// Whether RETURNING shows documents as they were.
+    /// Whether RETURNING shows documents before the write.
     var isReturnedBefore = false
 }
 
-/// Draws statements that write.
+/// A generator of random writing statements.
 struct WriteMaker {
     var maker: TwinMaker
 
@@ -32,7 +32,7 @@ struct WriteMaker {
         }
     }
 
-    /// Adds RETURNING where it is known beforehand which documents are written.
+    /// Adds RETURNING if the written documents are known in advance.
     private mutating func addReturning(to write: inout WriteTwin, _ collection: String) {
         guard write.ids != nil, maker.chance(1, in: 3) else { return }
         write.returning.from = (collection, collection)
@@ -53,7 +53,7 @@ struct WriteMaker {
 
     // MARK: INSERT
 
-    /// New documents, and some whose id is there already.
+    /// Returns an INSERT of new documents and of some with existing IDs.
     mutating func insert(into collection: String, count: Int) -> WriteTwin {
         maker.arguments = [:]
         let (policy, isUpdate) = maker.pick([
@@ -75,11 +75,11 @@ struct WriteMaker {
             let action =
                 isUpdate && !changes.isEmpty
                 ? "UPDATE SET " + changes.joined(separator: ", ") : "NOTHING"
-            let places = values.map { _ in "?" }.joined(separator: ", ")
+            let placeholders = values.map { _ in "?" }.joined(separator: ", ")
             let names = columns.joined(separator: ", ")
             write.sqlite.append(
                 (
-                    "INSERT INTO \(collection)(\(names)) VALUES(\(places)) "
+                    "INSERT INTO \(collection)(\(names)) VALUES(\(placeholders)) "
                         + "ON CONFLICT(_id) DO \(action)", values
                 ))
         }
@@ -90,13 +90,13 @@ struct WriteMaker {
         return write
     }
 
-    /// Documents of one collection that go into the other.
+    /// Returns an INSERT of documents from the other collection.
     private mutating func copy(from collection: String) -> WriteTwin {
         let target = collection == "t" ? "u" : "t"
         let condition = maker.condition(1)
         let columns = Schema.fields.flatMap { [$0.column, $0.presenceColumn] }
         let changes = Schema.fields.flatMap { field in
-            // What is missing in the copy stays.
+            // A field missing in the copied document keeps its value.
             [field.column, field.presenceColumn].map { column in
                 "\(column) = CASE WHEN excluded.\(field.presenceColumn) THEN excluded.\(column) "
                     + "ELSE \(column) END"
@@ -116,7 +116,7 @@ struct WriteMaker {
                         + "WHERE \(condition.value) ON CONFLICT(_id) DO \(action)", []
                 )
             ],
-            // Whether a document without fields changes another is no question for SQLite.
+            // SQLite cannot determine whether an empty document changes an existing one.
             ids: isUpdate
                 ? nil
                 : "SELECT _id FROM \(collection) WHERE \(condition.value) "
@@ -135,7 +135,7 @@ struct WriteMaker {
             let twin = value(for: field)
             texts.append("\(field.path.joined(separator: ".")) = \(twin.sheaf)")
             missing.append(twin.missing)
-            // What is missing is not written.
+            // A missing value is not assigned.
             let (column, presence) = (field.column, field.presenceColumn)
             changes += [
                 "\(column) = (CASE WHEN \(twin.missing) THEN \(column) ELSE \(twin.value) END)",
@@ -159,14 +159,14 @@ struct WriteMaker {
                         + "WHERE \(condition.value)", []
                 )
             ],
-            // Whether UNSET of what is not there changes anything is no question for SQLite.
+            // SQLite cannot determine whether UNSET changes a document.
             ids: hasUnset
                 ? nil : "SELECT _id FROM \(collection) WHERE \(condition.value) AND \(isWritten)")
         addReturning(to: &write, collection)
         return write
     }
 
-    /// A value that leaves the field with what is known of it.
+    /// Returns a value that stays within the limits of the field.
     private mutating func value(for field: Field) -> Twin {
         for _ in 0..<6 {
             let twin: Twin
@@ -212,7 +212,7 @@ struct WriteMaker {
 
     // MARK: Indexes
 
-    /// CREATE INDEX, or DROP INDEX.
+    /// Returns a CREATE INDEX or DROP INDEX statement.
     mutating func index() -> String {
         let collection = maker.pick(["t", "t", "u"])
         let name = "i\(maker.below(4))"

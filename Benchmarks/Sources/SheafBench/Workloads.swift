@@ -1,6 +1,6 @@
 import BenchHarness
 
-/// Every workload; a new one is a file of its own and a line here.
+/// All workloads; a new one is a file and a line here.
 enum Workloads {
     static var all: [Workload] {
         [

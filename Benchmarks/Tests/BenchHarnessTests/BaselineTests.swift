@@ -16,14 +16,14 @@ import Testing
             parsing: figures.map { $0.line(machine: "a machine").text }.joined(separator: "\n"))
     }
 
-    @Test func `a machine that is half as fast is no regression where a peer shows it`() throws {
+    @Test func `a slower machine is no regression if a peer shows the same change`() throws {
         let before = try baseline(figures([("sheaf", 1_000), ("sqlite", 500)]))
         let changes = before.changes(to: figures([("sheaf", 500), ("sqlite", 250)]))
         #expect(changes.map(\.factor) == [1])
         #expect(changes.map(\.peers) == [["sqlite"]])
     }
 
-    @Test func `losing more than the share against the peers is a regression`() throws {
+    @Test func `a loss against the peers beyond the limit is a regression`() throws {
         let before = try baseline(figures([("sheaf", 1_000), ("sqlite", 500)]))
         let changes = before.changes(to: figures([("sheaf", 880), ("sqlite", 500)]))
         #expect(changes.map { $0.isRegression(beyond: 0.10) } == [true])
@@ -32,7 +32,7 @@ import Testing
         #expect(description == ["storage/durable-1: 12.0 % worse (against sqlite)"])
     }
 
-    @Test func `a median that some bad rounds spoiled is no regression`() throws {
+    @Test func `a median spoiled by some slow rounds is no regression`() throws {
         let test = Case("tree-get", "", unit: "ns", .lower, systems: [])
         func run(_ rounds: [Double]) -> [Figure] {
             Figure.all(
@@ -45,14 +45,14 @@ import Testing
         #expect(slower.map { $0.isRegression(beyond: 0.1) } == [true])
     }
 
-    @Test func `without a common peer the raw values are compared`() throws {
+    @Test func `raw values are compared if no peer is in both runs`() throws {
         let before = try baseline(figures([("sheaf", 10), ("lmdb", 1)], better: .lower))
         let changes = before.changes(to: figures([("sheaf", 20), ("sqlite", 9)], better: .lower))
         #expect(changes.map(\.factor) == [2])
         #expect(changes.map(\.peers) == [[]])
     }
 
-    @Test func `several peers vote, and one that had a bad day is outvoted`() throws {
+    @Test func `the median over several peers ignores one disturbed peer`() throws {
         let before = try baseline(
             figures([("sheaf", 100), ("sqlite", 100), ("lmdb", 100), ("limit", 100)]))
         let changes = before.changes(
@@ -60,7 +60,7 @@ import Testing
         #expect(changes.map(\.factor) == [1])
     }
 
-    @Test func `the rarest latencies are shown and never fail a run`() throws {
+    @Test func `the highest percentiles are shown and never fail a run`() throws {
         let test = Case("durable-1", "", unit: "", .higher, hasLatencies: true, systems: [])
         func run(_ slowest: UInt64) -> [Figure] {
             let sample = Sample(1, latencies: [1_000, slowest])
@@ -72,13 +72,13 @@ import Testing
         #expect(changes.contains { $0.figure.name == "durable-1-max" && $0.factor == 45 })
     }
 
-    @Test func `a line that is no figure is named`() {
+    @Test func `an invalid line is reported with its number`() {
         let text = "\n{\"workload\":\"storage\"}\n"
         let error = #expect(throws: Baseline.Malformed.self) { _ = try Baseline(parsing: text) }
         #expect(error?.line == 2)
     }
 
-    @Test func `a figure has the keys that readers rely on`() throws {
+    @Test func `a figure has the documented keys`() throws {
         let line = try #require(figures([("sheaf", 1_234.5678)]).first).line(machine: "a \"b\"")
         let begin = """
             {"workload":"storage","case":"durable-1","system":"sheaf","value":1234.568,"unit":"",\

@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `options are read in both spellings, and the rest are names`() throws {
+    @Test func `options are accepted in both spellings, and other arguments are names`() throws {
         let words = ["tree", "--json", "--rounds=7", "--baseline", "old", "--fail-over", "10%"]
         let arguments = try Arguments(parsing: words)
         #expect(arguments.names == ["tree"])
@@ -33,12 +33,12 @@ import Testing
         ["--fail-over", "10%"], ["--baseline", "b", "--fail-over", "-1"],
         ["--baseline", "b", "--fail-over", "100"],
     ])
-    func `what makes no sense is refused`(words: [String]) {
+    func `invalid arguments are refused`(words: [String]) {
         #expect(throws: Arguments.Misuse.self) { _ = try Arguments(parsing: words) }
     }
 
-    @Test func `a mistyped option is told its likely meaning`() {
-        #expect(throws: Arguments.Misuse("there is no option --jsn: did you mean --json?")) {
+    @Test func `an unknown option is reported with the nearest option`() {
+        #expect(throws: Arguments.Misuse("unknown option --jsn: did you mean --json?")) {
             _ = try Arguments(parsing: ["--jsn"])
         }
     }
@@ -49,15 +49,15 @@ import Testing
         #expect(try cases("storage/durable-1-p99") == ["storage/durable-1"])
     }
 
-    @Test func `an unknown name is told the nearest one`() {
-        let sentence = "there is no workload or case storge: did you mean storage?"
+    @Test func `an unknown name is reported with the nearest name`() {
+        let sentence = "unknown workload or case storge: did you mean storage?"
         #expect(throws: Arguments.Misuse(sentence)) { try cases("storge") }
-        #expect(throws: Arguments.Misuse("there is no workload or case quxquxqux")) {
+        #expect(throws: Arguments.Misuse("unknown workload or case quxquxqux")) {
             try cases("quxquxqux")
         }
     }
 
-    @Test func `the distance of two words is the fewest edits between them`() {
+    @Test func `the distance of two words is the minimum number of edits`() {
         #expect(Nearest.distance("", "abc") == 3)
         #expect(Nearest.distance("kitten", "sitting") == 3)
         #expect(Nearest.distance("tree", "tree") == 0)

@@ -2,7 +2,7 @@ import BenchHarness
 import Testing
 
 @Suite struct JSONLineTests {
-    @Test func `every text survives its quoting`() throws {
+    @Test func `every text survives a round trip`() throws {
         for text in ["", "µs", "a \"quoted\" \\ path", "tab\t, line\n, bell\u{7}", "𝄞"] {
             var line = JSONLine()
             line["key"] = .string(text)
@@ -10,7 +10,7 @@ import Testing
         }
     }
 
-    @Test func `numbers, flags, nulls and blanks are read`() throws {
+    @Test func `numbers, booleans, nulls and white space are parsed`() throws {
         let line = try JSONLine(
             parsing: " { \"a\" : -1.5e3 , \"b\":true,\"c\":null , \"d\":\"\\u00b5\\/\" } ")
         #expect(line.number("a") == -1_500)
@@ -19,13 +19,13 @@ import Testing
         #expect(line.string("d") == "µ/")
     }
 
-    @Test func `a number that JSON has no word for becomes null`() {
+    @Test func `an infinite number becomes null`() {
         var line = JSONLine()
         line["value"] = .number(.infinity)
         #expect(line.text == "{\"value\":null}")
     }
 
-    @Test func `no beginning of a line is taken for a line`() throws {
+    @Test func `a truncated line is refused`() throws {
         let text = "{\"workload\":\"storage\",\"value\":12.5,\"flag\":true}"
         for end in text.indices {
             #expect(throws: JSONLine.Malformed.self) {

@@ -3,7 +3,7 @@ import Synchronization
 import Testing
 
 @Suite struct RunnerTests {
-    /// A system whose rounds write down who ran when.
+    /// A trial that records its name and round in a shared list.
     private final class Writer: Trial {
         private let name: String
         private let notes: Notes
@@ -35,7 +35,7 @@ import Testing
         return await runner.run(test, of: "order")
     }
 
-    @Test func `all warm up, then take turns, then finish`() async throws {
+    @Test func `systems warm up, then alternate, then finish`() async throws {
         let notes = Notes()
         let systems = ["a", "b"].map { name in System(name) { _ in Writer(name, notes) } }
         let outcome = try await run(systems, rounds: 3)
@@ -45,18 +45,18 @@ import Testing
         #expect(outcome.failures.isEmpty)
     }
 
-    @Test func `a system that fails reports no figure and stops nobody`() async throws {
+    @Test func `a failing system reports no figure and does not stop the others`() async throws {
         let notes = Notes()
         let systems = [
-            System("broken") { _ in throw Broken() }, System("whole") { _ in Writer("w", notes) },
+            System("broken") { _ in throw Broken() }, System("working") { _ in Writer("w", notes) },
         ]
         let outcome = try await run(systems, rounds: 1)
         #expect(outcome.failures == ["broken"])
-        #expect(outcome.figures.map(\.system) == ["whole"])
+        #expect(outcome.figures.map(\.system) == ["working"])
     }
 }
 
-/// Notes that several systems write.
+/// A list of entries shared by several trials.
 private final class Notes: Sendable {
     private let entries = Mutex<[String]>([])
 

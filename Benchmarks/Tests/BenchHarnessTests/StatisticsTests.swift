@@ -2,7 +2,7 @@ import BenchHarness
 import Testing
 
 @Suite struct StatisticsTests {
-    @Test func `a percentile is the smallest latency that covers its share`() {
+    @Test func `a percentile is the smallest latency that covers its fraction`() {
         let latencies = Latencies((1...1_000).map { UInt64($0) * 1_000 }.reversed())
         #expect(latencies.microseconds(.p50) == 500)
         #expect(latencies.microseconds(.p95) == 950)
@@ -11,18 +11,18 @@ import Testing
         #expect(latencies.microseconds(.max) == 1_000)
     }
 
-    @Test func `one latency is every percentile`() {
+    @Test func `a single latency is every percentile`() {
         let latencies = Latencies([2_500])
         for percentile in Percentile.allCases { #expect(latencies.microseconds(percentile) == 2.5) }
     }
 
-    @Test func `the median of an even count lies between the two in the middle`() {
+    @Test func `the median of an even count is the mean of the two middle values`() {
         #expect(median([4, 1, 3, 2]) == 2.5)
         #expect(median([9, 1, 5]) == 5)
         #expect(median([]).isNaN)
     }
 
-    @Test func `a case of rates reports its median and the percentiles under names of their own`() {
+    @Test func `a case with a rate reports its median and separately named percentiles`() {
         let test = Case(
             "durable-1", "", unit: "commits/s", .higher, hasLatencies: true, systems: [])
         let samples = [100.0, 300, 200].map { Sample($0, latencies: [1_000, 2_000]) }
@@ -34,7 +34,7 @@ import Testing
         #expect(figures[1].better == .lower)
     }
 
-    @Test func `a case of a percentile has that percentile for its headline`() {
+    @Test func `a case with a percentile has that percentile as its headline`() {
         let test = Case(stem: "compaction", .p99, "", systems: [])
         let samples = [Sample(0, latencies: (1...100).map { $0 * 1_000 })]
         let figures = Figure.all(of: samples, system: "sheaf", in: test, workload: "storage")
@@ -44,7 +44,7 @@ import Testing
         #expect(figures.count == test.figureNames.count)
     }
 
-    @Test func `numbers for people have about four digits and thousands apart`() {
+    @Test func `numbers are printed with about four digits and thousands separators`() {
         #expect(Format.number(1_234_567.4) == "1,234,567")
         #expect(Format.number(999) == "999")
         #expect(Format.number(12.34) == "12.3")

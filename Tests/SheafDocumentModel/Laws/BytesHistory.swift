@@ -1,20 +1,20 @@
 package import SheafDocument
 
-/// A history of peers in bytes, beside what the model says of it.
+/// A history of peers with encoded documents, and the same history in the model.
 package struct BytesHistory {
-    /// The history of the model, which says what happens.
+    /// The history in the model, which draws the steps.
     package private(set) var model: ModelHistory
-    /// What each peer has.
+    /// The document of each peer.
     package private(set) var documents: [BytesDocument]
-    /// All that peers had, in the order of `ModelHistory.states`.
+    /// All states of all peers, in the order of `ModelHistory.states`.
     package private(set) var states: [BytesDocument]
     package let title: String
 
-    /// Histories with these tables are all alike to the model: no names, some, and all.
+    /// The numbers of numbered names: none, some and all; they do not affect the model.
     package static let nameCounts = [0, 3, 7]
     private static let names = ["b", "x", "q", "a", "", "cafe\u{301}", "y"]
 
-    /// Names that a store may have numbers for.
+    /// Returns a table with the given number of names.
     package static func names(_ count: Int) -> NameTable {
         var table = NameTable()
         for name in names.prefix(count) { _ = table.add(Array(name.utf8)) }
@@ -30,7 +30,7 @@ package struct BytesHistory {
         states = [nothing]
     }
 
-    /// Takes one more step, and tells which.
+    /// Draws, applies and returns the next step.
     @discardableResult
     package mutating func next() -> ModelHistory.Step {
         let step = model.next()
@@ -39,7 +39,7 @@ package struct BytesHistory {
         return step
     }
 
-    /// From now on so many names have numbers; what was written before spells the new ones.
+    /// Sets the number of numbered names; earlier documents still spell the new ones.
     package mutating func number(_ nameCount: Int) {
         for index in documents.indices { documents[index].names = Self.names(nameCount) }
         for index in states.indices { states[index].names = Self.names(nameCount) }
@@ -47,10 +47,10 @@ package struct BytesHistory {
 }
 
 extension BytesDocument {
-    /// How this is not what the model is, or not as it has to be written; nil where all is well.
+    /// Returns the difference from the model or from the canonical encoding, or nil.
     package func difference(from model: ModelDocument) -> String? {
         if let mistake {
-            return "is not valid: \(mistake)\n\(dump.joined(separator: "\n"))\n\(bytes ?? [])"
+            return "is invalid: \(mistake)\n\(dump.joined(separator: "\n"))\n\(bytes ?? [])"
         }
         return ModelComparison.difference(self, model)
     }

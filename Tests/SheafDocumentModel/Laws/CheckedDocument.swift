@@ -1,6 +1,6 @@
 package import SheafDocument
 
-/// A document in bytes and its model, which take the same steps.
+/// An encoded document and its model, changed by the same operations.
 package struct CheckedDocument: MergingDocument, Hashable {
     private var document = BytesDocument()
     private var model = ModelDocument()
@@ -9,7 +9,7 @@ package struct CheckedDocument: MergingDocument, Hashable {
 
     package func hash(into hasher: inout Hasher) { document.hash(into: &hasher) }
 
-    /// How the bytes are not what the model is; nil where all is well.
+    /// The difference between the encoded document and the model, or nil.
     package var difference: String? { document.difference(from: model) }
 
     package mutating func apply(_ edits: [Edit], stamp: Stamp) {
@@ -17,7 +17,7 @@ package struct CheckedDocument: MergingDocument, Hashable {
         model.apply(edits, stamp: stamp)
     }
 
-    /// As statements do it: where there is no document, nothing is deleted.
+    /// Deletes the document if it exists, as statements do.
     package mutating func delete(stamp: Stamp) {
         guard model.isThere(.map, at: []) else { return }
         document.delete(stamp: stamp)

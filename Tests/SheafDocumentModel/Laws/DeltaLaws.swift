@@ -1,24 +1,24 @@
 import SheafDocument
 import SheafTestSupport
 
-/// The laws of deltas: they come to the same as the states that they lead to.
+/// The laws of deltas: joining a delta equals joining the state that it leads to.
 ///
-/// Peers take from one another what changed, as stores do, and whole states only now and then.
+/// Peers exchange deltas, as stores do, and complete states occasionally.
 package struct DeltaLaws {
-    /// What a peer did to its document in one step.
+    /// The change of a peer's document in one step.
     private struct Change {
-        /// What had been seen before.
+        /// The vector before the change.
         let base: VersionVector
         let bytes: [UInt8]
-        /// The state that it leads to.
+        /// The state after the change.
         let state: BytesDocument
     }
 
     private var model: ModelHistory
     private var documents: [BytesDocument]
-    /// Of each peer what it did since it last took a whole state.
+    /// The changes of each peer since it last joined a complete state.
     private var changes: [[Change]]
-    /// All that peers had, and what of it has been seen.
+    /// All states of all peers, with their vectors.
     private var states: [(document: BytesDocument, vector: VersionVector)]
     private var random: SeededRandom
     private var tally = LawTally()
@@ -71,10 +71,10 @@ package struct DeltaLaws {
     }
 
     private mutating func take(_ change: [UInt8], _ peer: Int) {
-        note(BytesDocument(change, names).mistake.map { "a change is not valid: \($0)" })
+        note(BytesDocument(change, names).mistake.map { "a change is invalid: \($0)" })
         let base = documents[peer].vector
         documents[peer].join(change)
-        // Who has taken a whole state has touched all of it.
+        // A joined complete state touches all parts.
         if !isPartial(change) { changes[peer] = [] }
         changes[peer].append(Change(base: base, bytes: change, state: documents[peer]))
     }
@@ -101,7 +101,7 @@ package struct DeltaLaws {
         }
     }
 
-    /// What the newest state says of these changes.
+    /// Extracts the given changes from the newest state.
     private func extract(
         _ changes: ArraySlice<Change>, leavingOutTold: Bool = false, joined: [UInt8]? = nil
     ) -> [UInt8] {
@@ -124,7 +124,7 @@ package struct DeltaLaws {
         }
     }
 
-    /// Calls `body` with all documents at once, while their bytes stay where they are.
+    /// Calls `body` with all documents while their bytes are pinned.
     private static func reading<Result>(
         _ bytes: ArraySlice<[UInt8]>, _ read: [EncodedDocument],
         _ body: ([EncodedDocument]) throws -> Result
@@ -147,13 +147,13 @@ package struct DeltaLaws {
         guard let target = run.last?.state else { return }
         tally.deltas += deltas.count
         let extracted = extract(run)
-        note(BytesDocument(extracted, names).mistake.map { "an extract is not valid: \($0)" })
+        note(BytesDocument(extracted, names).mistake.map { "an extract is invalid: \($0)" })
         var found = [
-            ("an extract", extracted), ("what is told", extract(run, leavingOutTold: true)),
+            ("an extract", extracted), ("a derived extract", extract(run, leavingOutTold: true)),
         ]
-        // What came from others need not have seen what was done here.
+        // Deltas of other peers need not build on local changes, so they may not join.
         if let joined = fold(deltas) {
-            note(BytesDocument(joined, names).mistake.map { "a joined delta is not valid: \($0)" })
+            note(BytesDocument(joined, names).mistake.map { "a joined delta is invalid: \($0)" })
             checkJoins(deltas, joined)
             let again = extract(run, joined: joined)
             if again != extracted {
@@ -161,7 +161,7 @@ package struct DeltaLaws {
             }
             found.append(("a joined delta", joined))
         }
-        // Of all states those that fit, but no more than a few of the older ones.
+        // All recent states that cover the base, and every eighth older one.
         for (index, (state, seen)) in states.enumerated()
         where seen.covers(run[first].base) && (index + 12 > states.count || index % 8 == 0) {
             let expected = state.joined(with: target)
@@ -217,7 +217,7 @@ package struct DeltaLaws {
         return folded
     }
 
-    /// The two as one; nil where one of them builds on what the other has not seen.
+    /// Joins two deltas; returns nil if one builds on changes that the other does not cover.
     private func join(_ left: [UInt8], _ right: [UInt8]) -> [UInt8]? {
         let isGap = BytesDocument(left, names).read { left in
             BytesDocument(right, names).read { right in
@@ -244,7 +244,7 @@ package struct DeltaLaws {
         func dump(_ bytes: [UInt8]) -> String {
             bytes.isEmpty ? "" : BytesDocument(bytes, names).dump.joined(separator: "\n")
         }
-        return "\(what) comes to\n\(dump(found))\n\nand not to\n\(dump(expected))\n\nfrom\n"
+        return "\(what) yields\n\(dump(found))\n\ninstead of\n\(dump(expected))\n\nfrom\n"
             + "\(dump(bytes))\n\(found)\n\(expected)\n\(bytes)"
     }
 }

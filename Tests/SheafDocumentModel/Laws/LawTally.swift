@@ -1,16 +1,16 @@
-/// What was held against the laws of documents, and the first breach of one.
+/// The numbers of checks of the laws of documents, and the first violation.
 package struct LawTally: Sendable {
-    /// Histories of some peers.
+    /// Histories.
     package var histories = 0
     /// Triples of states whose joins were compared.
     package var triples = 0
-    /// States and joins that were also validated, and held against the model.
+    /// States and joins validated and compared with the model.
     package var samples = 0
-    /// Deltas, each taken to states that had seen what it builds on.
+    /// Deltas, each joined with states that cover its base.
     package var deltas = 0
-    /// Deltas that were joined with others, and the joins compared.
+    /// Joins of deltas with other deltas.
     package var joinedDeltas = 0
-    /// Joins of a delta with a state, each compared with the join of the states.
+    /// Joins of a delta with a state, compared with the join of states.
     package var applications = 0
     package var breach: String?
 
@@ -26,7 +26,7 @@ package struct LawTally: Sendable {
         breach = breach ?? other.breach
     }
 
-    /// Keeps a breach, if it is the first one.
+    /// Records a violation if it is the first one.
     mutating func note(_ breach: @autoclosure () -> String?) {
         if self.breach == nil { self.breach = breach() }
     }

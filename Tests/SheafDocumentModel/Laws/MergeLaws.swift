@@ -1,16 +1,16 @@
 import SheafDocument
 import SheafTestSupport
 
-/// The laws of the join of states, to the byte.
+/// The laws of the join of states, compared byte by byte.
 package enum MergeLaws {
-    /// Histories are held against the model step by step, also while names get numbers.
+    /// Compares a history with the model after each step, also while names get numbers.
     package static func checkHistory(seed: UInt64, steps: Int) -> LawTally {
         var tally = LawTally()
         tally.histories = 1
         let nameCount = BytesHistory.nameCounts[Int(seed % 3)]
         var history = BytesHistory(seed: seed, nameCount: nameCount)
         for number in 0..<steps {
-            // Every fourth history begins without numbers, and they come one by one.
+            // In every fourth history, names get their numbers one by one.
             if seed % 4 == 0 { history.number(number * 8 / steps) }
             let step = history.next()
             tally.samples += 1
@@ -22,8 +22,7 @@ package enum MergeLaws {
         return tally
     }
 
-    /// Draws triples of what peers had in one history; of each tenth all joins are held against
-    /// the model.
+    /// Checks the laws on triples of states from one history, and every tenth against the model.
     package static func checkTriples(seed: UInt64, steps: Int, count: Int) -> LawTally {
         var tally = LawTally()
         tally.histories = 1
@@ -49,7 +48,7 @@ package enum MergeLaws {
         return tally
     }
 
-    /// The join of three states, and the law that it breaks, if any.
+    /// Returns the join of three states, and the law that it violates, if any.
     private static func check(
         _ a: BytesDocument, _ b: BytesDocument, _ c: BytesDocument
     ) -> (BytesDocument, String?) {
@@ -59,10 +58,10 @@ package enum MergeLaws {
             let dumps = documents.map { $0.dump.joined(separator: "\n") }
             return (joined, ([text] + dumps).joined(separator: "\n\n"))
         }
-        if b.joined(with: a) != ab { return breach("a join depends on its direction", a, b) }
-        if a.joined(with: a) != a { return breach("a join with itself is another", a) }
-        if ab.joined(with: b) != ab { return breach("a join again is another", a, b) }
-        if joined.joined(with: a) != joined { return breach("a join again is another", a, b, c) }
+        if b.joined(with: a) != ab { return breach("a join is not commutative", a, b) }
+        if a.joined(with: a) != a { return breach("a join with itself differs", a) }
+        if ab.joined(with: b) != ab { return breach("a repeated join differs", a, b) }
+        if joined.joined(with: a) != joined { return breach("a repeated join differs", a, b, c) }
         if a.joined(with: b.joined(with: c)) != joined {
             return breach("the join of three depends on the order", a, b, c)
         }

@@ -2,7 +2,7 @@ import SheafBytes
 package import SheafDocument
 package import SheafTestSupport
 
-/// Documents that something has happened to: a part of each is missing, or a bit is another.
+/// Checks of documents that are truncated or have a flipped bit.
 package struct DamageLaws {
     private struct Vector {
         let name: String
@@ -10,13 +10,13 @@ package struct DamageLaws {
         let names: NameTable
     }
 
-    /// How many damaged documents were read.
+    /// The number of corrupted documents read.
     package private(set) var count = 0
-    /// The first promise that was broken.
+    /// The first violated invariant.
     package private(set) var breach: String?
     private let vectors: [Vector]
 
-    /// All documents of the vectors, and some of the size that histories give them.
+    /// Loads all documents of the vectors, and generates some from histories.
     package init() throws {
         let file = try FormatVectors("documents.txt")
         var vectors: [Vector] = []
@@ -41,27 +41,27 @@ package struct DamageLaws {
         self.vectors = vectors
     }
 
-    /// Reads what is not damaged in all ways.
+    /// Performs all operations on the intact documents.
     package mutating func checkIntact() {
         for vector in vectors {
             read(vector.bytes[...], vector, DocumentProbe(vector.names), all: true) { "intact" }
         }
     }
 
-    /// Reads the first bytes of each document, and all of them with one bit flipped.
+    /// Reads prefixes of each document, and each document with single bits flipped.
     ///
-    /// So far from each other are the places where that is done, and farther in large documents.
+    /// `step` is the distance between the positions; it is larger in large documents.
     package mutating func check(stride step: Int) {
         for vector in vectors where breach == nil {
             let probe = DocumentProbe(vector.names)
             var bytes = vector.bytes
-            // Large ones take long to read, and what lies in their middle is alike everywhere.
+            // Large documents are slow to read, and their middle parts are similar.
             let thousands = max(1, bytes.count / 1_000)
             let step = step * thousands * thousands
             for length in stride(from: count % step, to: bytes.count, by: step) {
                 read(bytes[..<length], vector, probe) { "\(length) bytes" }
             }
-            // An odd distance meets all bits of a byte in their turn.
+            // An odd distance reaches every bit of a byte in turn.
             for bit in stride(from: count % step, to: bytes.count * 8, by: step | 1) {
                 let mask: UInt8 = 1 << UInt8(bit % 8)
                 bytes[bit / 8] ^= mask
@@ -71,7 +71,7 @@ package struct DamageLaws {
         }
     }
 
-    /// Reads damaged bytes in one way after the other.
+    /// Reads corrupted bytes with one operation, or with all of them.
     private mutating func read(
         _ bytes: ArraySlice<UInt8>, _ vector: Vector, _ probe: DocumentProbe, all: Bool = false,
         _ what: () -> String
@@ -85,7 +85,7 @@ package struct DamageLaws {
 }
 
 extension FormatVectors {
-    /// The names that have numbers; none where the vectors say nothing of them.
+    /// Returns the numbered names, or an empty table if the vectors have none.
     package func nameTable(_ name: String) throws -> NameTable {
         guard has(name) else { return NameTable() }
         var table = NameTable()

@@ -1,14 +1,14 @@
 package import SheafDocument
 
-/// Reads bytes that nobody vouches for in all ways in which documents are read.
+/// A probe that reads untrusted bytes as documents in all supported ways.
 ///
-/// Whatever the bytes are, nothing may trap; what is valid must keep its promises. Both is for
-/// tests and for a fuzzer to find out: what is returned is the promise that was broken.
+/// No input may trap, and valid documents must satisfy all invariants. Tests and a fuzzer use it;
+/// its functions return a description of the violated invariant.
 package struct DocumentProbe {
-    /// What is done with a document; a fuzzer does one at a time.
+    /// The operation on a document; the fuzzer runs one per input.
     package enum Aspect: Hashable, Sendable {
         case reading, renaming, joining, inserting
-        /// The edits of this number.
+        /// The edits with this index.
         case editing(Int)
 
         package static let all =
@@ -18,7 +18,7 @@ package struct DocumentProbe {
     private let names: NameTable
     private let stateBytes: [UInt8]
 
-    /// `names` are those of numbered fields.
+    /// Creates a probe; `names` are the numbered names.
     package init(_ names: NameTable) {
         self.names = names
         let object = Object.of(
@@ -34,7 +34,7 @@ package struct DocumentProbe {
         stateBytes = state.bytes ?? []
     }
 
-    /// Names with numbers, as many as make some of them need two bytes.
+    /// A table with so many names that some numbers need two bytes.
     package static let manyNames =
         NameTable(
             ["a", "b", "x", "q", "y", ""] + (6..<300).map { "n\($0)" }) ?? NameTable()
@@ -43,7 +43,7 @@ package struct DocumentProbe {
         Stamp(HybridTime(rawValue: time), Site(rawValue: site))
     }
 
-    /// Reads one document that may be anything.
+    /// Reads one untrusted document; returns the violated invariant, if any.
     package func read(_ bytes: UnsafeRawBufferPointer, _ aspects: [Aspect] = Aspect.all) -> String?
     {
         guard let document = try? EncodedDocument(bytes) else { return nil }
@@ -53,13 +53,13 @@ package struct DocumentProbe {
             do {
                 if let breach = try check(document, aspect) { return breach }
             } catch {
-                return "what is valid does not allow \(aspect): \(error)"
+                return "\(aspect) of a valid document fails: \(error)"
             }
         }
         return nil
     }
 
-    /// Reads two documents that may be anything, and joins them.
+    /// Reads and joins two untrusted documents; returns the violated invariant, if any.
     package func read(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> String? {
         guard let left = try? EncodedDocument(left), let right = try? EncodedDocument(right) else {
             return nil
@@ -72,18 +72,18 @@ package struct DocumentProbe {
             readShallowly(one)
         }
         guard isCanonical(left), isCanonical(right) else { return nil }
-        guard joined == swapped else { return "a join of two that are valid has a direction" }
+        guard joined == swapped else { return "a join of two valid documents is not commutative" }
         guard let joined else { return nil }
         guard joined.withUnsafeBytes({ isValid($0) }) else {
-            return "the join of two that are valid is not"
+            return "the join of two valid documents is invalid"
         }
         let again = joined.withUnsafeBytes { bytes in
             try? Join.join(EncodedDocument(bytes), right, names)
         }
-        return again == joined ? nil : "a join again is another"
+        return again == joined ? nil : "a repeated join differs"
     }
 
-    // MARK: What nobody has checked
+    // MARK: Untrusted documents
 
     private func read(_ document: EncodedDocument, _ aspect: Aspect) {
         switch aspect {
@@ -143,7 +143,7 @@ package struct DocumentProbe {
         }
     }
 
-    /// What was made of bytes that were not valid may be anything, too.
+    /// Reads bytes derived from an invalid document, which may be invalid themselves.
     private func readShallowly(_ bytes: [UInt8]) {
         bytes.withUnsafeBytes { bytes in
             guard let document = try? EncodedDocument(bytes) else { return }
@@ -152,13 +152,13 @@ package struct DocumentProbe {
         }
     }
 
-    // MARK: What is valid
+    // MARK: Valid documents
 
     private func isValid(_ bytes: UnsafeRawBufferPointer) -> Bool {
         (try? EncodedDocument(bytes).validate(names)) != nil
     }
 
-    /// Whether a document is valid, and has numbers for all names that have some.
+    /// Whether a document is valid and uses numbers for all numbered names.
     private func isCanonical(_ document: EncodedDocument) -> Bool {
         guard (try? document.validate(names)) != nil else { return false }
         var hasNumbered = false
@@ -185,7 +185,7 @@ package struct DocumentProbe {
             try writer.write(document, names)
             let json = value.map { Value.object($0).json } ?? "null"
             if String(decoding: writer.bytes, as: UTF8.self) != json {
-                return "JSON is \(String(decoding: writer.bytes, as: UTF8.self)) and not \(json)"
+                return "JSON is \(String(decoding: writer.bytes, as: UTF8.self)), expected \(json)"
             }
         }
         try DotWalk.visit(document, names) { _ in }
@@ -193,10 +193,10 @@ package struct DocumentProbe {
     }
 
     private func checkJoin(_ document: EncodedDocument) throws -> String? {
-        // The base of a state counts for nothing in a join.
+        // A join ignores the base of a state.
         let joined = try Join.join(document, document, names)
         let expected = document.isPartial ? Array(document.bytes) : try document.settingBase(nil)
-        return joined == expected ? nil : "a join with itself is another"
+        return joined == expected ? nil : "a join with itself differs"
     }
 
     private func checkRenaming(_ document: EncodedDocument) throws -> String? {
@@ -204,10 +204,10 @@ package struct DocumentProbe {
         return try spelled.withUnsafeBytes { bytes in
             let portable = try EncodedDocument(bytes)
             do { try portable.validate(NameTable()) } catch {
-                return "with its names spelled it is not valid: \(error)"
+                return "the document with spelled names is invalid: \(error)"
             }
             let back = try portable.renamed(from: NameTable(), to: names)
-            return back == Array(document.bytes) ? nil : "renamed there and back it is another"
+            return back == Array(document.bytes) ? nil : "renaming it back does not restore it"
         }
     }
 
@@ -218,29 +218,29 @@ package struct DocumentProbe {
             seen.latest.rawValue + 1, seen.entries.first?.site.rawValue ?? 9)
         let delta = try delta(document, edits, stamp)
         guard try delta?.bytes == drafted(document, edits, stamp) else {
-            return "drafts make another delta of \(edits)"
+            return "the draft editor encodes \(edits) as a different delta"
         }
         guard let delta else { return nil }
         return try delta.bytes.withUnsafeBytes { bytes -> String? in
             let change = try EncodedDocument(bytes)
             do { try change.validate(names) } catch {
-                return "the delta of \(edits) is not valid: \(error)"
+                return "the delta of \(edits) is invalid: \(error)"
             }
             if let breach = try checkClaims(delta, change, seen) { return breach }
             return try checkDelta(change, on: document, seen)
         }
     }
 
-    /// What was said of a delta without looking at it.
+    /// Checks the properties claimed at the creation of a delta.
     private func checkClaims(
         _ delta: ChangedBytes, _ change: EncodedDocument, _ seen: VersionVector
     ) throws -> String? {
         if delta.isTold, try !Changes.isTold(change, since: seen) {
-            return "a delta is said to be told that is not"
+            return "a delta is wrongly claimed to be derivable from its base"
         }
         var spellsNames = false
         try change.forEachSpelledName { _ in spellsNames = true }
-        return delta.spellsNames || !spellsNames ? nil : "a delta spells names that it denies"
+        return delta.spellsNames || !spellsNames ? nil : "a delta spells names, against its claim"
     }
 
     private func checkDelta(
@@ -250,16 +250,16 @@ package struct DocumentProbe {
         return try joined.withUnsafeBytes { bytes -> String? in
             let state = try EncodedDocument(bytes)
             do { try state.validate(names) } catch {
-                return "what was edited is not valid: \(error)"
+                return "the edited document is invalid: \(error)"
             }
             let extracted = try Changes.extract(from: state, since: seen, touched: [delta], names)
             return try extracted.withUnsafeBytes { bytes -> String? in
                 let extract = try EncodedDocument(bytes)
                 do { try extract.validate(names) } catch {
-                    return "an extract is not valid: \(error)"
+                    return "an extract is invalid: \(error)"
                 }
                 let again = try Join.join(document, extract, names)
-                return again == joined ? nil : "an extract comes to something else"
+                return again == joined ? nil : "joining an extract differs from joining the delta"
             }
         }
     }
@@ -288,7 +288,7 @@ private let edits: [[Edit]] = [
     [.increment(path: ["a"], by: .integer(1)), .increment(path: ["k", "x"], by: .float(0.5))],
     [.incrementOlder(path: ["a"], by: .integer(.max)), .restart(path: ["b"], with: .integer(2))],
     [.unset(path: ["a"]), .set(path: ["a", "y"], to: 1), .unset(path: ["a", "y"])],
-    // These take no drafts where the fields have one value or none.
+    // These need no draft if the fields have at most one value.
     [.set(path: ["b"], to: 1)],
     [.set(path: ["n6"], to: "text"), .set(path: ["a"], to: ["q": 1], as: .register)],
     [.set(path: [""], to: 1), .set(path: ["new"], to: [["n7": 2]]), .set(path: ["c"], to: .null)],

@@ -1,19 +1,19 @@
 import SheafDocument
 
-/// What a fuzzer feeds: a byte that says what the others are, and these.
+/// The input of the fuzzer: a byte with the kind of input, then the bytes to read.
 package enum FuzzInput {
     /// The bits of the first byte.
     package enum Bits {
         package static let kind: UInt8 = 0b0000_0011
-        /// What is done with one document, as the number of an aspect.
+        /// The index of the operation on a single document.
         package static let aspect: UInt8 = 0b0111_1100
-        /// Whether there are numbers for names.
+        /// Whether names have numbers.
         package static let names: UInt8 = 0b1000_0000
     }
 
     package enum Kind: UInt8, Sendable {
         case document
-        /// The length of the first one in two bytes, then both.
+        /// The length of the first document in two bytes, then both documents.
         case twoDocuments
         case stored
         case json
@@ -24,7 +24,7 @@ package enum FuzzInput {
     ]
     private static let tables = [NameTable(), DocumentProbe.manyNames]
 
-    /// Reads an input; returns the promise that was broken, if one was.
+    /// Reads an input; returns the violated invariant, if any.
     package static func read(_ bytes: UnsafeRawBufferPointer) -> String? {
         guard let first = bytes.first, let kind = Kind(rawValue: first & Bits.kind) else {
             return nil

@@ -1,18 +1,18 @@
 package import SheafDocument
 
-/// Reads what stands around documents, and texts, from bytes that nobody vouches for.
+/// A probe that reads untrusted bytes as payloads, keys, origins and JSON.
 package enum StoredProbe {
-    /// Payloads and keys of a store; returns the promise that was broken.
+    /// Reads bytes as payloads and keys of a store; returns the violated invariant, if any.
     package static func read(_ bytes: UnsafeRawBufferPointer) -> String? {
         if let payload = try? DocumentPayload(bytes) {
             _ = try? payload.vector()
             _ = try? payload.baseVector()
         }
         if let origin = try? CommitOrigin(decoding: bytes), origin.bytes != Array(bytes) {
-            return "the origin of a commit has other bytes"
+            return "the origin of a commit is reencoded differently"
         }
         if let key = StoreKey(bytes) {
-            if key.bytes != Array(bytes) { return "a key has other bytes" }
+            if key.bytes != Array(bytes) { return "a key is reencoded differently" }
             if case .document(_, let id) = key { _ = try? DocumentID.id(of: id) }
         }
         return readSortKey(bytes)
@@ -34,7 +34,7 @@ package enum StoredProbe {
         return nil
     }
 
-    /// A text that may be JSON; returns the promise that was broken.
+    /// Reads a text as JSON; returns the violated invariant, if any.
     package static func readJSON(_ text: UnsafeRawBufferPointer, _ names: NameTable) -> String? {
         let stamp = Stamp(HybridTime(rawValue: 2), Site(rawValue: 1))
         let value = try? Value(jsonBytes: Array(text))
@@ -42,14 +42,14 @@ package enum StoredProbe {
             if let value, (try? Value(json: value.json)) != value { return "JSON of \(value)" }
             return nil
         }
-        // What is written and read again is the same; `==` takes 1 and 1.0 for equal.
+        // Compares keys, because `==` does not distinguish 1 from 1.0.
         guard let again = try? Value(json: Value.object(object).json),
             ModelDocument.key(again) == ModelDocument.key(.object(object))
-        else { return "the JSON of \(object) is read as another value" }
+        else { return "the JSON of \(object) parses as another value" }
         guard let document = try? Insertion.document(object, at: stamp, names) else {
-            return "no document of the object \(object)"
+            return "the object \(object) cannot be encoded as a document"
         }
         let valid = document.withUnsafeBytes { (try? EncodedDocument($0).validate(names)) != nil }
-        return valid ? nil : "the document of \(object) is not valid"
+        return valid ? nil : "the document of \(object) is invalid"
     }
 }

@@ -13,7 +13,7 @@ import Testing
         return aggregate.result()
     }
 
-    @Test func `over no rows COUNT is zero and the others are missing`() {
+    @Test func `COUNT over no rows is zero, and other aggregates are MISSING`() {
         let nothing: [[Value?]] = [[], [nil, .null]]
         for kind in AggregateKind.allCases {
             for values in nothing {
@@ -33,7 +33,7 @@ import Testing
         #expect(rows.result() == 5)
     }
 
-    @Test func `sums of integers are exact, also where they leave 64 bits on their way`() {
+    @Test func `an integer sum is exact even if an intermediate sum exceeds 64 bits`() {
         let most = Value.integer(.max)
         #expect(spelled(aggregate(.sum, [most, most, .integer(-.max)])) == spelled(most))
         #expect(aggregate(.sum, [most, 1]) == nil)
@@ -45,7 +45,7 @@ import Testing
         #expect(spelled(aggregate(.sum, [1, 1.0, 2], isDistinct: true)) == "3")
     }
 
-    @Test func `sums of floats keep what rounding loses`() {
+    @Test func `a float sum compensates rounding errors`() {
         #expect(aggregate(.sum, [1.0, 1e100, 1.0, -1e100]) == 2.0)
         #expect(aggregate(.sum, .init(repeating: 0.1, count: 10)) == 1.0)
         #expect(aggregate(.sum, [1e308, 1e308, -1e308]) == 1e308)
@@ -59,13 +59,13 @@ import Testing
         #expect(aggregate(.sum, [.float(.nan), 1]) == nil)
     }
 
-    @Test func `MIN and MAX take the order of types`() {
+    @Test func `MIN and MAX follow the order of types`() {
         let values: [Value?] = ["a", 2, nil, .null, [1], false, .bytes([1])]
         #expect(aggregate(.min, values) == false)
         #expect(aggregate(.max, values) == [1])
     }
 
-    @Test func `MEDIAN is the mean of the middle, MID the lower one of it`() {
+    @Test func `MEDIAN is the mean of the two middle values, and MID the lower of them`() {
         #expect(spelled(aggregate(.median, [3, 1, 2])) == "2")
         #expect(spelled(aggregate(.median, [4, 1, 2, 3])) == "2.5")
         #expect(spelled(aggregate(.median, [1, 3])) == "2.0")
@@ -78,7 +78,7 @@ import Testing
 
     // MARK: Random lists
 
-    /// Small numbers whose sums are exact in floats, so that no order of adding matters.
+    /// Returns a random value; floats are small enough for exact sums in any order.
     private func randomValue(_ random: inout SeededRandom) -> Value? {
         switch random.below(10) {
         case 0: nil
@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    /// What an aggregate is, from the whole list and without counting on anything.
+    /// Returns an aggregate, computed naively from the complete list.
     private func model(_ kind: AggregateKind, _ values: [Value?], isDistinct: Bool) -> Value? {
         var taken: [Value] = []
         for case .some(let value) in values where value != .null {
@@ -107,7 +107,7 @@ import Testing
                 taken.append(value)
                 continue
             }
-            // Of equal numbers the integer stays.
+            // Of equal numbers, the integer is kept.
             if case .integer = value { taken[known] = value }
         }
         if kind == .count { return .integer(Int64(taken.count)) }
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
-    func `aggregates of random lists are those of the model`(seed: UInt64) {
+    func `aggregates of random lists equal the model`(seed: UInt64) {
         var random = SeededRandom(seed: seed, "aggregates")
         let values = (0..<random.below(60)).map { _ in randomValue(&random) }
         for kind in AggregateKind.allCases {

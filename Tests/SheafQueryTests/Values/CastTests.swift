@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test func `casts to texts`() {
+    @Test func `values cast to strings`() {
         check(
             .string,
             [
@@ -23,7 +23,7 @@ import Testing
             ])
     }
 
-    @Test func `casts to integers`() {
+    @Test func `values cast to integers`() {
         check(
             .integer,
             [
@@ -38,7 +38,7 @@ import Testing
             ])
     }
 
-    @Test func `casts to floats`() {
+    @Test func `values cast to floats`() {
         check(
             .float,
             [
@@ -52,7 +52,7 @@ import Testing
             ])
     }
 
-    @Test func `casts to booleans`() {
+    @Test func `values cast to booleans`() {
         check(
             .boolean,
             [
@@ -63,7 +63,7 @@ import Testing
             ])
     }
 
-    @Test func `casts to bytes`() {
+    @Test func `values cast to bytes`() {
         check(
             .binary,
             [
@@ -73,7 +73,7 @@ import Testing
             ])
     }
 
-    @Test func `a number comes back from its text`() {
+    @Test func `a number survives a cast to a string and back`() {
         for value in EdgeValues.all where value?.kind == .number {
             guard let text = Operators.cast(value, to: .string) else { continue }
             if case .integer = value {
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `every value can be cast to every type without a trap`() {
+    @Test func `a cast of any value to any type causes no trap`() {
         for value in EdgeValues.all {
             for type in CastType.allCases {
                 let result = Operators.cast(value, to: type)

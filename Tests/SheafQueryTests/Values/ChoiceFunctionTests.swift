@@ -4,9 +4,9 @@ import Testing
 
 private typealias Case = FunctionCase
 
-/// Functions that choose, and those that ask for types.
+/// Functions that choose among values, and functions that test types.
 @Suite struct ChoiceFunctionTests {
-    @Test func `the first value that is there is chosen`() throws {
+    @Test func `the first present value is chosen`() throws {
         var cases = [
             Case("ifmissing", nil, .null, 1, is: .null), Case("ifmissing", nil, nil, is: nil),
             Case("ifmissing", nil, 2, is: 2), Case("ifmissing", 1, 2, is: 1),
@@ -30,7 +30,7 @@ private typealias Case = FunctionCase
         try Case.check(cases, cover: Function.choices.filter { names.contains($0.name) })
     }
 
-    @Test func `questions for what is there are never answered with unknown`() throws {
+    @Test func `type tests return a boolean for every value`() throws {
         for value in EdgeValues.all {
             let (isMissing, isNull) = (value == nil, value?.kind == .null)
             try Case.check(
@@ -45,7 +45,7 @@ private typealias Case = FunctionCase
         }
     }
 
-    @Test func `what is equal becomes null or missing`() throws {
+    @Test func `nullif and missingif replace equal values`() throws {
         try Case.check(
             [
                 Case("nullif", 1, 1.0, is: .null), Case("nullif", 1, 2, is: 1),
@@ -58,7 +58,7 @@ private typealias Case = FunctionCase
             ], cover: Function.choices.filter { ["nullif", "missingif"].contains($0.name) })
     }
 
-    @Test func `decode takes the first candidate that is the same`() throws {
+    @Test func `decode chooses the first equal candidate`() throws {
         try Case.check(
             [
                 Case("decode", 2, 1, "a", 2, "b", is: "b"), Case("decode", 2.0, 2, "a", is: "a"),
@@ -71,7 +71,7 @@ private typealias Case = FunctionCase
             ], cover: Function.choices.filter { $0.name == "decode" })
     }
 
-    @Test func `types have names`() throws {
+    @Test func `type functions return the name of the type`() throws {
         let cases: [(Value?, String, String)] = [
             (true, "boolean", "boolean"), ("a", "string", "string"), (1, "integer", "number"),
             (1.5, "float", "number"), ([:], "object", "object"), ([], "array", "array"),

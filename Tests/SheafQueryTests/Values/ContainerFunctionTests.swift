@@ -4,9 +4,9 @@ import Testing
 
 private typealias Case = FunctionCase
 
-/// Functions of arrays, objects and JSON.
+/// Functions for arrays, objects and JSON.
 @Suite struct ContainerFunctionTests {
-    @Test func `functions of arrays`() throws {
+    @Test func `array functions match their table`() throws {
         try Case.check(
             [
                 Case("array_contains", [1, 2], 2.0, is: true),
@@ -38,7 +38,7 @@ private typealias Case = FunctionCase
             ], cover: Function.arrays)
     }
 
-    @Test func `functions that look into objects`() throws {
+    @Test func `object functions list fields and sizes`() throws {
         let object: Value = ["b": 1, "a": .null]
         var cases = [
             Case("object_keys", object, is: ["a", "b"]), Case("object_keys", [:], is: []),
@@ -56,7 +56,7 @@ private typealias Case = FunctionCase
         try Case.check(cases, cover: Function.objects.filter { names.contains($0.name) })
     }
 
-    @Test func `functions that make objects of objects`() throws {
+    @Test func `object functions return changed copies`() throws {
         try Case.check(
             [
                 Case("object_set", [:], "a", 1, is: ["a": 1]),
@@ -102,7 +102,7 @@ private typealias Case = FunctionCase
             })
     }
 
-    @Test func `values become JSON and JSON becomes values`() throws {
+    @Test func `values convert to JSON and back`() throws {
         try Case.check(
             [
                 Case(
@@ -128,8 +128,8 @@ private typealias Case = FunctionCase
         }
     }
 
-    @Test func `what shares its parts a billion times is too long, and soon found to be`() throws {
-        // Long texts, which are written faster than many short ones.
+    @Test func `a value that expands exponentially is refused early`() throws {
+        // One long string is serialized faster than many short ones.
         var value: Value = .string(String(repeating: "a", count: 1 << 20))
         for _ in 0..<40 { value = [value, value] }
         let cases: [(String, Value)] = [("serialize_json", value), ("object_size", ["a": value])]

@@ -1,7 +1,7 @@
 import SheafDocument
 import SheafQuery
 
-/// Values at which operators and functions go wrong, if they do.
+/// Edge cases for operators and functions.
 enum EdgeValues {
     static let all: [Value?] = [
         nil, .null, true, false,
@@ -15,14 +15,14 @@ enum EdgeValues {
         [], [1, .null], [1.0, .null], [:], ["a": 1, "b": .null], ["b": .null, "a": 1.0],
     ]
 
-    /// One of each kind, for where three are combined.
+    /// A smaller set with each type, for tests that combine three values.
     static let few: [Value?] = [
         nil, .null, true, 0, -3, .integer(.max), .integer(.min), 2.5, .float(.nan), "", "a", "b",
         .bytes([1]), [1, .null], ["a": 1, "b": 2],
     ]
 }
 
-/// A value with its type, so that 1 and 1.0 differ, and texts from bytes.
+/// Returns a value as text that distinguishes 1 from 1.0, and strings from bytes.
 func spelled(_ value: Value?) -> String {
     switch value {
     case nil: "MISSING"

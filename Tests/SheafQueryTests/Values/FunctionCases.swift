@@ -2,7 +2,7 @@ import SheafDocument
 import SheafQuery
 import Testing
 
-/// Calls of functions as they are tested: a name, arguments, a result.
+/// A function call with its expected result.
 struct FunctionCase {
     let name: String
     let arguments: [Value?]
@@ -14,7 +14,7 @@ struct FunctionCase {
         self.expected = expected
     }
 
-    /// Expects each result with its type, and that no function has fewer than five cases.
+    /// Checks each result and its type, and that each function has at least five cases.
     static func check(_ cases: [FunctionCase], cover functions: [Function]) throws {
         for one in cases {
             let function = try #require(Functions.named(one.name))

@@ -2,14 +2,14 @@ import SheafDocument
 import SheafQuery
 import Testing
 
-/// What holds for all functions.
+/// Properties of all functions.
 @Suite struct FunctionTests {
     private static let lists = [
         Function.numbers, Function.choices, Function.types, Function.arrays, Function.objects,
         Function.json,
     ]
 
-    @Test func `functions are found by their names in any case`() {
+    @Test func `function names are case-insensitive`() {
         for function in Self.lists.joined() {
             #expect(function.name == function.name.lowercased())
             #expect(Functions.named(function.name)?.name == function.name)
@@ -24,7 +24,7 @@ import Testing
         if case .float(let float) = value { float.isFinite } else { true }
     }
 
-    @Test func `no function traps on any values, and none makes a number that is none`() throws {
+    @Test func `functions accept any values without a trap and return finite numbers`() throws {
         let context = FunctionContext(now: 0)
         for function in Self.lists.joined() {
             for count in function.argumentCount where count <= 3 {
@@ -42,16 +42,16 @@ import Testing
         }
     }
 
-    @Test func `an argument that is missing makes the result missing, but where it is chosen`()
+    @Test func `a missing argument makes the result missing, except in type and choice functions`()
         throws
     {
         let asking = Set((Function.choices + Function.types).map(\.name))
         for function in Self.lists.joined() where !asking.contains(function.name) {
             let count = function.argumentCount.lowerBound
-            for place in 0..<count {
+            for index in 0..<count {
                 for value in EdgeValues.all {
                     var arguments = [Value?](repeating: value, count: count)
-                    arguments[place] = nil
+                    arguments[index] = nil
                     let result = try function.evaluate(arguments, FunctionContext(now: 0))
                     #expect(result == nil, "\(function.name) of \(arguments)")
                 }

@@ -5,9 +5,9 @@ import Testing
 
 private typealias Case = FunctionCase
 
-/// Functions of numbers.
+/// Functions for numbers.
 @Suite struct NumberFunctionTests {
-    @Test func `functions of one number`() throws {
+    @Test func `functions of one number match their table`() throws {
         var cases = [
             Case("abs", -3, is: 3), Case("abs", -2.5, is: 2.5),
             Case("abs", .integer(.min), is: nil),
@@ -31,7 +31,7 @@ private typealias Case = FunctionCase
         try Case.check(cases, cover: functions)
     }
 
-    @Test func `power is exact where both are integers, and MISSING where it overflows`() throws {
+    @Test func `power of integers is exact, and MISSING on overflow`() throws {
         try Case.check(
             [
                 Case("power", 2, 10, is: 1024), Case("power", 2, 62, is: .integer(1 << 62)),
@@ -49,7 +49,7 @@ private typealias Case = FunctionCase
             ], cover: Function.numbers.filter { $0.name == "power" })
     }
 
-    @Test func `numbers are rounded as their decimal digits`() throws {
+    @Test func `round rounds the decimal representation`() throws {
         try Case.check(
             [
                 Case("round", 1.005, 2, is: 1.01), Case("round", 2.675, 2, is: 2.68),
@@ -76,9 +76,7 @@ private typealias Case = FunctionCase
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func `rounding again changes nothing, and nothing moves farther than half a digit`(
-        seed: UInt64
-    ) throws {
+    func `round is idempotent and moves a number by at most half a digit`(seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "rounding")
         let round = try #require(Functions.named("round"))
         for _ in 0..<200 {

@@ -2,7 +2,7 @@ import SheafDocument
 import SheafQuery
 import Testing
 
-/// Every operator between every two edge values, against what a second implementation says.
+/// Every operator on every pair of edge values, compared with a second implementation.
 @Suite struct OperatorTableTests {
     private static let operations: [ArithmeticOperator] = [
         .add, .subtract, .multiply, .divide, .remainder, .concatenate,
@@ -11,7 +11,7 @@ import Testing
         .equal, .notEqual, .less, .lessOrEqual, .greater, .greaterOrEqual,
     ]
 
-    @Test func `arithmetic between any two values is what the oracle says`() throws {
+    @Test func `arithmetic on any two values equals the oracle`() throws {
         for operation in Self.operations {
             for left in EdgeValues.all {
                 for right in EdgeValues.all {
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `comparisons between any two values are what the oracle says`() {
+    @Test func `comparisons of any two values equal the oracle`() {
         for left in EdgeValues.all {
             for right in EdgeValues.all {
                 let order = ValueOracle.order(left, right)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `BETWEEN is two comparisons`() {
+    @Test func `BETWEEN equals two comparisons`() {
         for value in EdgeValues.all {
             for low in EdgeValues.all {
                 for high in EdgeValues.few {
@@ -56,7 +56,7 @@ import Testing
         #expect(Operators.isBetween(2, .null, 3) == .null)
     }
 
-    @Test func `IN finds what is equal, and knows nothing of null`() {
+    @Test func `IN finds equal elements, and is NULL or MISSING if an operand is`() {
         for value in EdgeValues.all {
             for first in EdgeValues.all {
                 for second in EdgeValues.few {
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `IN a list that is empty, absent or no list`() {
+    @Test func `IN is FALSE for an empty list, and MISSING for a value that is not a list`() {
         for value in EdgeValues.all {
             #expect(Operators.isMember(value, of: []) == .no)
             #expect(Operators.isMember(value, of: "a") == .missing)
@@ -89,7 +89,7 @@ import Testing
         #expect(Operators.isMember(1, of: [[1]]) == .no)
     }
 
-    @Test func `numbers are computed as the language says`() throws {
+    @Test func `arithmetic matches its table`() throws {
         let cases: [(Value, ArithmeticOperator, Value, Value?)] = [
             (5, .divide, 2, 2), (-5, .divide, 2, -2), (5.0, .divide, 2, 2.5), (7, .remainder, 3, 1),
             (-7, .remainder, 3, -1), (7.5, .remainder, 2, 1.5), (-7.5, .remainder, 2, -1.5),
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `the unary minus is a subtraction from zero`() {
+    @Test func `the unary minus negates numbers only`() {
         for value in EdgeValues.all {
             let result = Operators.negate(value)
             switch value {
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `a text that would be longer than the limit is an error`() throws {
+    @Test func `a concatenation beyond the length limit fails`() throws {
         let half = Value.string(String(repeating: "a", count: QueryLimits.maximumTextLength / 2))
         let whole = try Operators.arithmetic(.concatenate, half, half)
         #expect(throws: QueryError.self) { try Operators.arithmetic(.concatenate, whole, "a") }

@@ -2,11 +2,11 @@ import SheafDocument
 import SheafQuery
 import Testing
 
-/// The logic of three values, and the tables of the language's description.
+/// Logic with NULL and MISSING, and the truth tables of the specification.
 @Suite struct TruthTests {
     private static let all: [Truth] = [.yes, .no, .null, .missing]
 
-    @Test func `AND and OR follow their tables`() {
+    @Test func `AND and OR follow their truth tables`() {
         let and: [[Truth]] = [
             [.yes, .no, .null, .missing],
             [.no, .no, .no, .no],
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `NOT turns AND into OR, and terms may come in any order`() {
+    @Test func `AND and OR obey De Morgan's laws and commute`() {
         for a in Self.all {
             #expect(a.negated.negated == a)
             for b in Self.all {
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `missing and null are both unknown to AND and OR`() {
+    @Test func `AND and OR treat MISSING and NULL as unknown`() {
         func known(_ truth: Truth) -> Bool? {
             truth == .yes ? true : truth == .no ? false : nil
         }
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `truths are values and values are truths, and what is no boolean is missing`() {
+    @Test func `a truth converts to a value and back, and other values convert to MISSING`() {
         for truth in Self.all { #expect(Truth(truth.value) == truth) }
         for value in EdgeValues.all {
             switch value?.kind {
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// Which of true, false, null and missing a condition keeps.
+    /// Returns whether a condition holds for true, false, NULL and MISSING.
     private func kept(_ condition: (Value?) -> Truth) -> [Bool] {
         [Value.bool(true), .bool(false), .null, nil].map { condition($0) == .yes }
     }
@@ -74,7 +74,7 @@ import Testing
         try #require(Functions.named(name)).evaluate(arguments, FunctionContext(now: 0))
     }
 
-    @Test func `conditions on a field keep what their table says`() throws {
+    @Test func `conditions on a field match their table`() throws {
         #expect(kept { Operators.compare(.equal, $0, false) } == [false, true, false, false])
         #expect(kept { Operators.compare(.notEqual, $0, true) } == [false, true, false, false])
         #expect(kept { Truth($0).negated } == [false, true, false, false])

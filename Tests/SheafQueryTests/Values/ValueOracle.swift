@@ -1,7 +1,7 @@
 import SheafDocument
 import SheafQuery
 
-/// Operators once more, as plainly as they can be written.
+/// A second, naive implementation of the operators.
 enum ValueOracle {
     enum Order: Equatable {
         case known(Int), null, missing
@@ -46,7 +46,7 @@ enum ValueOracle {
         }
     }
 
-    /// In twice as many bits, where nothing overflows.
+    /// Computes in 128 bits, where no result overflows.
     private static func whole(
         _ operation: ArithmeticOperator, _ left: Int128, _ right: Int128
     ) -> Value? {
@@ -64,7 +64,7 @@ enum ValueOracle {
         return result.flatMap { Int64(exactly: $0) }.map(Value.integer)
     }
 
-    /// The low 64 bits of a number that was doubled, read as a signed integer each time.
+    /// Doubles a number repeatedly, truncated to a signed 64-bit integer each time.
     private static func doubled(_ number: Int128, _ times: Int128) -> Int128 {
         var number = number
         for _ in 0..<min(times, 64) {
@@ -75,7 +75,7 @@ enum ValueOracle {
         return number
     }
 
-    /// A number that was halved and rounded down each time.
+    /// Halves a number repeatedly, rounding down each time.
     private static func halved(_ number: Int128, _ times: Int128) -> Int128 {
         var number = number
         for _ in 0..<min(times, 64) {
@@ -99,7 +99,7 @@ enum ValueOracle {
         return result.isNaN || result.isInfinite ? nil : .float(result)
     }
 
-    /// By subtracting ever smaller multiples of the divisor, each of which is exact.
+    /// Returns the remainder by exact subtraction of ever smaller multiples of the divisor.
     private static func remainder(_ left: Double, _ right: Double) -> Double {
         guard left.isFinite, right != 0, !right.isNaN else { return .nan }
         guard right.isFinite else { return left }
@@ -144,7 +144,7 @@ enum ValueOracle {
         }
     }
 
-    /// The order of all values as a list of keys that are compared one after the other.
+    /// Returns the order of two values by comparing their lists of keys.
     private static func whole(_ left: Value, _ right: Value) -> Int {
         let (left, right) = (keys(left), keys(right))
         for (left, right) in zip(left, right) {
@@ -154,7 +154,7 @@ enum ValueOracle {
         return left.count < right.count ? -1 : left.count > right.count ? 1 : 0
     }
 
-    /// A rank of the type and a number, whole and fraction apart.
+    /// The rank of a type with a number, split into its integer and fractional parts.
     private struct Key: Comparable {
         var rank: Int
         var number: Int128 = 0
@@ -187,7 +187,7 @@ enum ValueOracle {
         }
     }
 
-    /// A list that is shorter comes before those that go on.
+    /// Returns the keys of a list, in which a prefix sorts before a longer list.
     private static func listed(rank: Int, _ elements: [[Key]]) -> [Key] {
         [Key(rank: rank)] + elements.flatMap { [Key(rank: 1)] + $0 } + [Key(rank: 0)]
     }

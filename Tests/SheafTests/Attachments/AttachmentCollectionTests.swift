@@ -3,7 +3,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// When files go that nobody names.
+/// The collection of files that no document references.
 @Suite struct AttachmentCollectionTests {
     private let clock = FakeClock()
     private let volume = SimulatedVolume()
@@ -13,7 +13,7 @@ import Testing
         return AttachmentStore(volume) { $0.clock = clock.clock }
     }
 
-    /// Looks through all files; returns how many are left.
+    /// Runs a collection at a given time; returns the number of remaining files.
     private func look(
         _ store: AttachmentStore, named: [AttachmentID] = [], at milliseconds: UInt64
     ) throws -> Int {
@@ -22,7 +22,7 @@ import Testing
         return try store.ids.count
     }
 
-    @Test func `a file goes when nobody has named it for long enough`() throws {
+    @Test func `a file that was unreferenced for the grace period is removed`() throws {
         let store = store(volume)
         let id = try store.add([1])
         #expect(try look(store, at: 0) == 1)
@@ -35,7 +35,7 @@ import Testing
         for cut in UInt64(0)..<8 { #expect(volume.powerCut(seed: cut).snapshotFiles().isEmpty) }
     }
 
-    @Test func `what was seen once is remembered by the next opening`() throws {
+    @Test func `the mark of an unreferenced file survives reopening`() throws {
         let id = try store(volume).add([1])
         #expect(try look(store(volume), at: 0) == 1)
         #expect(try look(store(volume), at: 599) == 1)
@@ -47,7 +47,7 @@ import Testing
         #expect(try look(store(volume), at: 2_000) == 0)
     }
 
-    @Test func `who wants a file keeps it for a while`() throws {
+    @Test func `a request for a file restarts its grace period`() throws {
         let sample = SampleFile.all[2]
         for manner in 0..<4 {
             let volume = SimulatedVolume()
@@ -65,7 +65,7 @@ import Testing
             case 2: _ = try store.add(sample.bytes)
             default: _ = try store.begin(sample)
             }
-            // To touch a file says something to this process alone: a commit follows.
+            // `touch` changes memory only, because a commit that references the file follows.
             if manner > 0 { store = self.store(volume) }
             #expect(try look(store, at: 700) == 1, "\(manner)")
             #expect(try look(store, at: 1_299) == 1, "\(manner)")
@@ -73,17 +73,17 @@ import Testing
         }
     }
 
-    @Test func `a clock that was wrong neither keeps a file nor takes it`() throws {
+    @Test func `a clock that is set back restarts the grace period`() throws {
         let store = store(volume)
         _ = try store.add([1])
         #expect(try look(store, at: 1_000_000) == 1)
-        // Set back: the file waits from now on.
+        // After the clock is set back, the grace period begins at the new time.
         #expect(try look(store, at: 0) == 1)
         #expect(try look(store, at: 599) == 1)
         #expect(try look(store, at: 600) == 0)
     }
 
-    @Test func `a mark that is damaged says nothing`() throws {
+    @Test func `a damaged mark is ignored`() throws {
         let id = try store(volume).add([1])
         #expect(try look(store(volume), at: 0) == 1)
         volume.corrupt("\(id).whole", .flipBit(at: 57, bit: 0))
@@ -91,7 +91,7 @@ import Testing
         #expect(try look(store(volume), at: 10_600) == 0)
     }
 
-    @Test func `a file that cannot be removed is here, and goes later`() throws {
+    @Test func `a file whose removal fails stays readable and is removed later`() throws {
         let store = store(volume)
         let id = try store.add([1])
         #expect(try look(store, at: 0) == 1)
@@ -101,7 +101,7 @@ import Testing
         #expect(try look(store, at: 601) == 0)
     }
 
-    @Test func `who has a file open reads on when it goes`() throws {
+    @Test func `an open file stays readable after its removal`() throws {
         let store = store(volume)
         let sample = SampleFile.all[4]
         let file = try #require(try store.file(try store.add(sample.bytes)))

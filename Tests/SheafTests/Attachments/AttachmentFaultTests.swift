@@ -3,7 +3,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// What becomes of files when calls fail, the disk is full, or the power goes.
+/// Attachment files after failed calls, on a full disk, and after a power cut.
 @Suite struct AttachmentFaultTests {
     private let sample = SampleFile.all[4]
     private let other = SampleFile.all[2]
@@ -11,21 +11,21 @@ import Testing
     /// Adds a file, and fetches another one.
     private func work(_ store: AttachmentStore) throws {
         _ = try store.add(other.bytes)
-        // Nil where the whole file is there.
+        // nil if the complete file is stored.
         guard let incoming = try store.begin(sample) else { return }
         for chunk in 0..<sample.list.count where !incoming.contains(chunk) {
             try incoming.put(sample.chunk(chunk), at: chunk)
         }
     }
 
-    /// How many calls of a kind the work makes.
+    /// Returns the number of calls of one kind that `work` makes.
     private func count(_ counted: (SimulatedCounters) -> Int) throws -> Int {
         let volume = SimulatedVolume()
         try work(AttachmentStore(volume) { $0.chunksPerSync = 1 })
         return counted(volume.counters)
     }
 
-    @Test func `after a power cut at any call there is what was told, and nothing wrong`() throws {
+    @Test func `a power cut at any call keeps reported files and leaves no wrong bytes`() throws {
         let calls = try count(\.mutating)
         #expect(calls > 15)
         for call in 1...calls {
@@ -38,7 +38,7 @@ import Testing
                 let comment: Comment = "call \(call), cut \(cut)"
                 let kept = volume.powerCut(seed: cut)
                 let later = AttachmentStore(kept) { $0.chunksPerSync = 1 }
-                // What was told to be here is.
+                // Files that `has` reported before the cut are complete after it.
                 for file in [other, sample]
                 where (try? store.has(file.id)) == true {
                     #expect(try later.has(file.id), comment)
@@ -53,7 +53,7 @@ import Testing
                     }
                 }
                 #expect(!kept.snapshotFiles().keys.contains { $0.hasSuffix(".tmp") }, comment)
-                // Whatever was left, the work can be done.
+                // The work succeeds on all files that the cut left.
                 if try !later.has(sample.id) { try work(later) }
                 #expect(try later.bytes(of: sample.id) == sample.bytes, comment)
                 #expect(try later.ids.count <= 2, comment)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: [VolumeError.Code.inputOutput, .noSpace])
-    func `a call that fails is told, leaves nothing that counts, and can be tried again`(
+    func `a failed call is reported, leaves no incomplete file, and can be repeated`(
         _ code: VolumeError.Code
     ) throws {
         let calls = try count(\.total)
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `calls that do less than they were asked to change nothing`() throws {
+    @Test func `short reads and writes do not change the result`() throws {
         for operation in [VolumeError.Operation.read, .write] {
             let volume = SimulatedVolume(seed: 3)
             volume.inject(SimulatedFault(.short, of: operation, forEver: true))
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `a full disk keeps what is here, and what has come`() throws {
+    @Test func `a full disk refuses new files and keeps the stored ones`() throws {
         let volume = SimulatedVolume()
         let store = AttachmentStore(volume) { $0.chunksPerSync = 1 }
         _ = try store.add(other.bytes)

@@ -3,16 +3,16 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Files that come chunk by chunk, from whoever has them.
+/// Fetching of files chunk by chunk.
 @Suite struct AttachmentFetchTests {
-    @Test func `a file that came in any order is whole, and durable`() throws {
+    @Test func `a file whose chunks arrive in any order is complete and durable`() throws {
         let seed: UInt64 = 5
         var random = SeededRandom(seed: seed, "order")
         for sample in SampleFile.all {
             let volume = SimulatedVolume()
             let store = AttachmentStore(volume, isMade: false)
             guard case .unknown = try store.beginFetch(sample.id) else {
-                Issue.record("Nobody has told anything.")
+                Issue.record("The chunk hashes are not known yet.")
                 return
             }
             #expect(volume.snapshotFiles().isEmpty)
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `hashes that do not make the id are refused, and leave nothing`() throws {
+    @Test func `chunk hashes that do not match the id are refused and leave no file`() throws {
         let volume = SimulatedVolume()
         let store = AttachmentStore(volume)
         let sample = SampleFile.all[5]
@@ -65,7 +65,7 @@ import Testing
         #expect(try store.ids == [])
     }
 
-    @Test func `chunks that are not those of the file are refused, and leave nothing`() throws {
+    @Test func `chunks that do not match their hash are refused and change nothing`() throws {
         let volume = SimulatedVolume()
         let store = AttachmentStore(volume)
         let sample = SampleFile.all[5]
@@ -88,7 +88,7 @@ import Testing
         #expect(incoming.missingChunks() == [0..<3] && incoming.receivedLength == 0)
     }
 
-    @Test func `a fetch goes on where a process died`() throws {
+    @Test func `a fetch continues after the process dies`() throws {
         let sample = SampleFile.all[5]
         var volume = SimulatedVolume()
         for chunk in [1, 2, 0] {
@@ -105,7 +105,7 @@ import Testing
         #expect(try AttachmentStore(volume).bytes(of: sample.id) == sample.bytes)
     }
 
-    @Test func `what was not made durable is not taken for here after a power cut`() throws {
+    @Test func `a chunk that was not durable is not reported after a power cut`() throws {
         let sample = SampleFile.all[5]
         for seed in UInt64(0)..<12 {
             let volume = SimulatedVolume(seed: seed)
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `several may fetch one file, and somebody may add it meanwhile`() throws {
+    @Test func `several callers may fetch one file while another adds it`() throws {
         let volume = SimulatedVolume()
         let store = AttachmentStore(volume)
         let sample = SampleFile.all[5]
@@ -142,13 +142,13 @@ import Testing
         #expect(volume.snapshotFiles().keys.sorted() == ["\(sample.id).whole"])
         #expect(try first.put(sample.chunk(1), at: 1) == .whole)
         guard case .whole = try store.beginFetch(sample.id) else {
-            Issue.record("It is here.")
+            Issue.record("The file is complete.")
             return
         }
         #expect(try store.bytes(of: sample.id) == sample.bytes)
     }
 
-    @Test func `what is here is told to others, be it whole or not`() throws {
+    @Test func `stored chunks are returned for complete and partial files`() throws {
         let store = AttachmentStore(SimulatedVolume())
         let sample = SampleFile.all[5]
         #expect(try store.chunk(0, of: sample.id) == nil)
@@ -166,7 +166,7 @@ import Testing
         for chunk in [-1, 3, .max] { #expect(try store.chunk(chunk, of: sample.id) == nil) }
     }
 
-    @Test func `a part whose head is damaged is begun anew`() throws {
+    @Test func `a partial file with a damaged header is discarded`() throws {
         let sample = SampleFile.all[4]
         let volume = SimulatedVolume()
         _ = try AttachmentStore(volume).begin(sample)
@@ -179,7 +179,7 @@ import Testing
         #expect(try store.bytes(of: sample.id) == sample.bytes)
     }
 
-    @Test func `many threads put chunks of one file`() throws {
+    @Test func `several threads add chunks of one file concurrently`() throws {
         let sample = SampleFile(seed: 12, length: 5 * 262_144 + 1)
         let store = AttachmentStore(SimulatedVolume()) { $0.chunksPerSync = 2 }
         let incoming = try #require(try store.begin(sample))

@@ -3,20 +3,20 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// A directory of attachments to which random things happen, and what has to be true of it.
+/// A directory of attachments under random calls and faults, and a model of its contents.
 final class AttachmentLife {
     private var volume: SimulatedVolume
     private var store: AttachmentStore
     private let clock = FakeClock()
     private var random: SeededRandom
-    /// Files that were told to be here.
+    /// The files that the store reported as complete.
     private var whole = Set<Int>()
-    /// Of files that come in, the chunks that were told to be durable.
+    /// The chunks of partial files that the store reported as durable.
     private var durable: [Int: Set<Int>] = [:]
     private var taken: [Int: Set<Int>] = [:]
-    /// When a file was wanted last, or found named.
+    /// The time at which each file was last requested or found referenced.
     private var wanted: [Int: UInt64] = [:]
-    /// What may have happened, or not: a call has failed since.
+    /// The files whose state is unknown because a call failed.
     private var unsure = Set<Int>()
     private(set) var counts: [String: Int] = [:]
     private let comment: Comment
@@ -46,7 +46,7 @@ final class AttachmentLife {
         }
     }
 
-    /// Does one thing or another.
+    /// Runs one random operation, perhaps with a fault or a power cut.
     func step() throws {
         clock.advance(milliseconds: UInt64(random.below(30)))
         let number = random.below(Self.samples.count)
@@ -76,7 +76,7 @@ final class AttachmentLife {
         }
     }
 
-    /// Runs something that may fail, after which what it did is not known.
+    /// Runs an operation that may fail; after a failure the state of the file is unknown.
     private func attempt(_ name: String, _ number: Int, _ body: () throws -> Void) throws {
         do {
             try body()
@@ -167,12 +167,12 @@ final class AttachmentLife {
             #expect(now - (wanted[number] ?? 0) >= Self.grace, comment)
             whole.remove(number)
             (durable[number], taken[number]) = (nil, nil)
-            // The name may come back with a power cut.
+            // A power cut may restore the file name.
             unsure.insert(number)
         }
     }
 
-    /// Ends the process, and mostly takes the power.
+    /// Ends the process, and cuts the power unless `keepingPower`.
     private func lose(keepingPower: Bool) throws {
         counts[keepingPower ? "death" : "cut", default: 0] += 1
         reopen(
@@ -182,7 +182,7 @@ final class AttachmentLife {
         try check()
     }
 
-    // MARK: What has to be true
+    // MARK: Invariants
 
     private func check(_ incoming: IncomingAttachment, _ number: Int) throws {
         for chunk in 0..<incoming.list.count where incoming.contains(chunk) {
@@ -214,7 +214,7 @@ final class AttachmentLife {
         #expect(names.count <= Self.samples.count, comment)
     }
 
-    /// Notes that what nobody was told of is here after all.
+    /// Records a file as complete that no call reported as complete.
     private func noteFound(_ number: Int) {
         guard !whole.contains(number) else { return }
         whole.insert(number)
@@ -222,7 +222,7 @@ final class AttachmentLife {
         unsure.remove(number)
     }
 
-    /// Lets go of everything, which then must be gone after a while.
+    /// Checks that files without a reference are removed after the grace period.
     func end() throws {
         for _ in 0..<2 {
             _ = try store.collect(graceMilliseconds: Self.grace) { _ in [] }
@@ -236,13 +236,13 @@ final class AttachmentLife {
 
 @Suite struct AttachmentLifeTests {
     @Test(arguments: UInt64(500)..<508)
-    func `whatever happens, what was told to be here is, and what is here is right`(
+    func `random faults lose no reported file and leave no wrong bytes`(
         _ seed: UInt64
     ) throws {
         let life = AttachmentLife(seed: seed)
         for _ in 0..<60 { try life.step() }
         try life.end()
-        // A life in which nothing happens proves nothing.
+        // The seed must produce additions, deaths and cuts.
         let added = life.counts["add", default: 0] + life.counts["begin", default: 0]
         #expect(added > 0, "seed \(seed): \(life.counts)")
         #expect(life.counts["cut", default: 0] + life.counts["death", default: 0] > 2)

@@ -4,7 +4,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Which files documents name, against a look at each dot of each of them.
+/// The files that documents reference, compared with a scan of all dots.
 @Suite struct AttachmentNamingTests {
     private static let ids = (0..<8 as Range<UInt8>).map {
         AttachmentID(bytes: [UInt8](repeating: $0, count: 32))
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// Takes all documents of another store in.
+    /// Merges all documents of another store.
     private static func join(_ other: IndexLife, into life: IndexLife) throws {
         try other.store.flush()
         let snapshot = other.engine.snapshot()
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    /// What a value names in the fields `id` of its objects.
+    /// Returns the attachments in the fields `id` of all objects in a value.
     private static func named(in value: Value) -> [AttachmentID] {
         switch value {
         case .array(let values): values.flatMap { named(in: $0) }
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    /// What all dots of all documents name.
+    /// Returns the attachments referenced by any dot of any document.
     private static func named(in snapshot: DocumentSnapshot) throws -> Set<AttachmentID> {
         var found = Set<AttachmentID>()
         for collection in ["cars", "people"] {
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: UInt64(70)..<78)
-    func `what documents name is what their dots say, seen or hidden`(_ seed: UInt64) throws {
+    func `references in visible and hidden dots are found`(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "naming")
         let clock = FakeClock()
         let lives = try [IndexLife(seed: seed, clock), IndexLife(seed: seed + 1_000, clock)]
@@ -139,7 +139,7 @@ import Testing
         #expect(sizes.count > 2, "seed \(seed): \(sizes)")
     }
 
-    @Test func `a document that cannot be read keeps all files`() throws {
+    @Test func `an unreadable document keeps all files`() throws {
         let life = try IndexLife(seed: 3, FakeClock())
         let token: Value = ["id": .string(Self.ids[0].description), "len": 1]
         try life.commit([

@@ -2,7 +2,7 @@ import Sheaf
 import SheafSync
 import Testing
 
-/// The quota of attachments that are kept for others from a peer with limited rights.
+/// The quota of attachments stored on behalf of a peer with limited rights.
 struct AttachmentQuotaTests {
     private let files = (1...3).map { SampleFile(seed: $0, length: 200_000) }
     private let rights = PeerRights(
@@ -14,7 +14,7 @@ struct AttachmentQuotaTests {
         return lengths
     }
 
-    /// A server with a quota of 300,000 bytes, a peer that has three files, and a peer that may read its documents.
+    /// Creates a server with a quota of 300,000 bytes, a peer with three files, and a reader.
     private func scene() throws -> FileScene {
         let scene = try FileScene(3, smallQuota)
         try scene.subscribe(0, ["SELECT * FROM cars"])
@@ -38,7 +38,7 @@ struct AttachmentQuotaTests {
         scene.nodes[0].host.allStatuses[key ?? scene.nodes[1].key]?.attachmentQuotaReason
     }
 
-    @Test func `files of a peer with limited rights are kept for others up to its quota`() throws {
+    @Test func `files from a peer with limited rights are stored up to its quota`() throws {
         let scene = try scene()
         try scene.fetch(files[0].id, by: 2)
         try settle(scene)
@@ -49,7 +49,7 @@ struct AttachmentQuotaTests {
         #expect(scene.nodes[2].whole == [files[0].id])
         #expect(try scene.nodes[0].attachments.ids == [files[0].id])
         #expect(reason(scene)?.contains("300000 bytes") == true)
-        // Deleting the first file makes room for another one.
+        // The removal of the first file leaves room for another one.
         try scene.nodes[0].attachments.remove(files[0].id)
         try scene.fetch(files[2].id, by: 2)
         try settle(scene)
@@ -57,7 +57,7 @@ struct AttachmentQuotaTests {
         #expect(reason(scene) == nil)
     }
 
-    @Test func `a file that a peer fetches for itself does not count towards the quota`() throws {
+    @Test func `files that the server fetches for itself do not count toward a quota`() throws {
         let scene = try scene()
         for file in files {
             try scene.fetch(file.id, by: 0)
@@ -70,14 +70,14 @@ struct AttachmentQuotaTests {
         #expect(reason(scene) == nil)
     }
 
-    /// The files that a node has on its disk, if only in part.
+    /// Returns the number of complete and partial files on the disk of the server.
     private func kept(_ scene: FileScene) throws -> Int {
         let ids = try AttachmentStore(in: scene.nodes[0].files).ids
         #expect(try Set(scene.nodes[0].attachments.ids) == Set(ids))
         return ids.count
     }
 
-    @Test func `files of which no chunk has come count towards the quota`() throws {
+    @Test func `files of which no chunk was received count toward the quota`() throws {
         let scene = try FileScene(2, smallQuota)
         let files = (0..<96).map { SampleFile(seed: $0, length: 20_000) }
         for (number, file) in files.enumerated() {
@@ -89,7 +89,7 @@ struct AttachmentQuotaTests {
         for batch in [files[..<48], files[48...]] {
             for file in batch { try scene.fetch(file.id, by: 1) }
             try settle(scene)
-            // Each of them counts 20,000 bytes, and 16,384 more.
+            // Each file counts 20,000 bytes plus an overhead of 16,384.
             #expect(try kept(scene) == 8)
             #expect(reason(scene, of: liar.key)?.contains("300000 bytes") == true)
             for file in batch { try scene.cancel(file.id, by: 1) }
@@ -99,7 +99,7 @@ struct AttachmentQuotaTests {
         #expect(liar.asked.contains { $0.kind == .chunk })
     }
 
-    @Test func `chunks of a file that another peer began count towards the quota`() throws {
+    @Test func `chunks of a fetch that began at another peer count toward the quota`() throws {
         let scene = try FileScene(3, smallQuota)
         for (number, file) in files.enumerated() {
             _ = try scene.nodes[1].attachments.add(file.bytes)
@@ -117,7 +117,7 @@ struct AttachmentQuotaTests {
     }
 
     @Test(arguments: [false, true])
-    func `a proof without chunks leaves nothing`(_ isCut: Bool) throws {
+    func `a proof without chunks leaves no file`(_ isCut: Bool) throws {
         let scene = try FileScene(3, smallQuota)
         try scene.subscribe(0, ["SELECT * FROM cars"])
         let wire = try scene.connect(0, 1, rightsOfRight: rights)
@@ -127,7 +127,7 @@ struct AttachmentQuotaTests {
         try scene.notePublished(1)
         try settle(scene)
         try scene.disconnect(wire)
-        // It comes again, and has the same key.
+        // A lying peer connects with the same key.
         let liar = LyingPeer(files, isCut ? .noChunkAnswers : .noChunks, number: 0x0202)
         let second = try scene.connect(0, liar: liar, rights: rights)
         try scene.connect(0, 2, rightsOfRight: rights)

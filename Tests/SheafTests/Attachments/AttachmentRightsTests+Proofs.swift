@@ -4,10 +4,10 @@ import SheafStorage
 import SheafSync
 import Testing
 
-/// Which tokens of peers with limited rights count.
+/// Proofs of possession that make tokens of peers with limited rights count.
 extension AttachmentRightsTests {
     @Test(arguments: [0, 1, 5_000, 262_145, 530_000])
-    func `a peer that has the file proves that and others get it`(_ length: Int) throws {
+    func `a peer that has the file proves it and other peers receive it`(_ length: Int) throws {
         for isHere in [false, true] {
             let file = SampleFile(seed: 7, length: length)
             let scene = try scene(3)
@@ -22,13 +22,13 @@ extension AttachmentRightsTests {
             try settle(scene)
             #expect(scene.nodes[2].whole == [file.id])
             #expect(try scene.nodes[2].contents(of: file.id) == file.bytes)
-            // Nothing came twice.
+            // No part was sent twice.
             let parts = file.list.count + (length > 0 ? 1 : 0)
             #expect(scene.nodes[1].sentParts == parts)
         }
     }
 
-    @Test func `the proof is durable and holds for the next peer`() throws {
+    @Test func `a proof is durable and counts for the next peer`() throws {
         let scene = try scene(3)
         _ = try scene.nodes[1].attachments.add(secret.bytes)
         let wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
@@ -44,7 +44,7 @@ extension AttachmentRightsTests {
         #expect(scene.nodes[2].whole == [secret.id])
     }
 
-    @Test func `a proof begun on one connection is given on the next`() throws {
+    @Test func `a proof begun on one connection is completed on the next`() throws {
         let scene = try scene(3)
         _ = try scene.nodes[1].attachments.add(secret.bytes)
         var wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
@@ -63,11 +63,11 @@ extension AttachmentRightsTests {
     }
 
     @Test(arguments: [1, 2, 3], [false, true])
-    func `a proof given to one peer counts at the peers after it`(
+    func `a proof counts at the peers to which its receiver relays`(
         _ relays: Int, _ isHere: Bool
     ) throws {
         let file = SampleFile(seed: 7, length: 262_145)
-        // The server, a row of relays, the peer that brings the token, and one that wants the file.
+        // The server, a chain of relays, the writer of the token, and a peer that fetches the file.
         let (bringer, reader) = (relays + 1, relays + 2)
         let scene = try scene(relays + 3)
         if isHere { _ = try scene.nodes[0].attachments.add(file.bytes) }
@@ -86,7 +86,7 @@ extension AttachmentRightsTests {
         #expect(scene.nodes[0].store.queries.documents.snapshot().unprovenTokenCount == 0)
     }
 
-    @Test func `a proof counts also at a peer with limited rights`() throws {
+    @Test func `a proof counts at a peer with limited rights`() throws {
         let file = SampleFile(seed: 7, length: 5_000)
         let scene = try scene(4)
         _ = try scene.nodes[3].attachments.add(file.bytes)
@@ -105,14 +105,14 @@ extension AttachmentRightsTests {
     }
 
     @Test(arguments: [LyingPeer.Lie.hashes, .length, .chunks])
-    func `a proof of other bytes is none`(_ lie: LyingPeer.Lie) throws {
+    func `a proof with other bytes does not count`(_ lie: LyingPeer.Lie) throws {
         let scene = try scene(3)
         let wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
         try scene.notePublished(1)
         try scene.run()
         try scene.disconnect(wire)
-        // It comes again, and has the same key.
+        // A lying peer connects with the same key.
         let liar = LyingPeer(secret, lie, number: 0x0202)
         try scene.connect(0, liar: liar, rights: Self.rightsOfAnn)
         try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
@@ -122,7 +122,7 @@ extension AttachmentRightsTests {
         #expect(scene.nodes[2].whole.isEmpty)
     }
 
-    @Test func `a peer that may read the file passes its token on`() throws {
+    @Test func `a token counts if its writer may read the file`() throws {
         let scene = try scene(3)
         try scene.nodes[0].insert("open", naming: secret.id, length: secret.bytes.count)
         try scene.connect(
@@ -139,7 +139,7 @@ extension AttachmentRightsTests {
         #expect(scene.nodes[1].sentParts == 0)
     }
 
-    @Test func `a token that was there before stays proven whatever a peer changes beside it`()
+    @Test func `a token that was stored before stays proven when a peer changes the document`()
         throws
     {
         let scene = try scene(3)
@@ -147,7 +147,7 @@ extension AttachmentRightsTests {
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try scene.run()
-        // It moves within the document.
+        // The token moves within the document.
         try scene.execute(
             1,
             "UPDATE COLLECTION cars (photo ATTACHMENT, other ATTACHMENT) SET other = :token, n = 1 WHERE _id = 'a'",
@@ -163,7 +163,7 @@ extension AttachmentRightsTests {
     }
 
     @Test(arguments: [0, 2])
-    func `a token counts once it is written by a peer with all rights`(_ writer: Int) throws {
+    func `a token counts when a peer with all rights writes it again`(_ writer: Int) throws {
         let scene = try scene(3)
         try scene.subscribe(2, ["SELECT * FROM cars"])
         try scene.connect(0, 2)
@@ -174,7 +174,7 @@ extension AttachmentRightsTests {
         try scene.fetch(secret.id, by: 1)
         try settle(scene)
         #expect(scene.nodes[1].whole.isEmpty)
-        // Another field says nothing of the token.
+        // A write to another field does not prove the token.
         try scene.execute(writer, "UPDATE cars SET n = 1 WHERE _id = 'mine'")
         try settle(scene)
         #expect(scene.nodes[1].whole.isEmpty)
@@ -186,7 +186,7 @@ extension AttachmentRightsTests {
         #expect(scene.nodes[1].whole == [secret.id])
     }
 
-    @Test func `what is noted of tokens goes with them`() throws {
+    @Test func `the entry of an unproven token is removed with the token`() throws {
         for end in [
             "UPDATE COLLECTION cars (photo ATTACHMENT) UNSET photo WHERE _id = 'mine'",
             "DELETE FROM cars WHERE _id = 'mine'", "EVICT FROM cars WHERE _id = 'mine'",

@@ -4,10 +4,10 @@ import SheafStorage
 import SheafSync
 import Testing
 
-/// Which attachments peers with limited rights may have.
+/// The attachments that peers with limited rights may fetch.
 @Suite struct AttachmentRightsTests {
     let secret = SampleFile(seed: 11, length: 2 * 262_144 + 9)
-    /// Rights of peers that may read and write what is their own.
+    /// Rights to read and write the documents of one owner.
     static let rightsOfAnn = rights(of: "ann")
     static let rightsOfBob = rights(of: "bob")
 
@@ -15,8 +15,9 @@ import Testing
         PeerRights(read: ["cars": "owner = '\(owner)'"], write: ["cars": "owner = '\(owner)'"])
     }
 
-    /// A server, 0, that subscribes to all cars, and has the secret of a car that ann may not read; and some
-    /// other peers.
+    /// Creates a server, node 0, that subscribes to all cars, and other peers.
+    ///
+    /// The server has the file of a car that ann may not read.
     func scene(_ count: Int = 2, hasSecret: Bool = true) throws -> FileScene {
         let scene = try FileScene(count)
         try scene.subscribe(0, ["SELECT * FROM cars"])
@@ -35,9 +36,9 @@ import Testing
         QueryArguments(["token": try file.token.value])
     }
 
-    // MARK: What is not served
+    // MARK: Refused requests
 
-    @Test func `a token that a peer brings does not give it the file`() throws {
+    @Test func `a token that a peer writes does not give that peer the file`() throws {
         let scene = try scene()
         try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
@@ -49,7 +50,7 @@ import Testing
         #expect(scene.nodes[0].sentParts == 0)
     }
 
-    @Test func `a token that a peer brings does not give others the file`() throws {
+    @Test func `a token that a peer writes does not give other peers the file`() throws {
         let scene = try scene(3)
         try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
@@ -67,7 +68,7 @@ import Testing
         "UPDATE COLLECTION cars (box REGISTER) SET box = [:token] WHERE _id = 'mine'",
         "INSERT INTO COLLECTION cars (p ATTACHMENT) DOCUMENTS ({'_id': 'mine', 'owner': 'ann', 'p': :token}) ON ID CONFLICT DO UPDATE",
     ])
-    func `a token that a peer brings into a document that it had does not count`(
+    func `a token that a peer writes into an existing document does not count`(
         _ statement: String
     ) throws {
         let scene = try scene()
@@ -75,14 +76,14 @@ import Testing
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try scene.run()
-        // In a pair of quotes the token is an object that looks like one.
+        // Without the type ATTACHMENT the token is an object of the same shape.
         try scene.execute(1, Query(verbatim: statement), try token(secret))
         try scene.fetch(secret.id, by: 1)
         try settle(scene)
         #expect(scene.nodes[1].whole.isEmpty)
     }
 
-    @Test func `a token that a peer brings to one peer gives it nothing at another`() throws {
+    @Test func `a token received through a relay does not count`() throws {
         let scene = try scene(3)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.connect(0, 1)
@@ -96,7 +97,7 @@ import Testing
         try scene.fetch(secret.id, by: 2)
         try settle(scene)
         #expect(scene.nodes[2].whole.isEmpty)
-        // Nor does the next change of the document, or what else the relay writes.
+        // Later changes of the document, by the peer or the relay, do not make the token count.
         try scene.execute(2, "UPDATE cars SET n = 1 WHERE _id = 'mine'")
         try settle(scene)
         try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'mine'")
@@ -121,7 +122,7 @@ import Testing
         #expect(scene.nodes[1].whole.isEmpty)
     }
 
-    @Test func `a relay that was restarted still lists what is unproven`() throws {
+    @Test func `a restarted relay still reports unproven tokens`() throws {
         let scene = try scene(3)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.connect(1, 2, rightsOfRight: Self.rightsOfAnn)
@@ -138,9 +139,7 @@ import Testing
         #expect(scene.nodes[2].whole.isEmpty)
     }
 
-    @Test func `a token that was brought and removed at once does not count at another peer`()
-        throws
-    {
+    @Test func `a token that was removed before it was relayed does not count`() throws {
         let scene = try scene(3)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.connect(1, 2, rightsOfRight: Self.rightsOfAnn)
@@ -157,7 +156,7 @@ import Testing
         #expect(scene.nodes[2].whole.isEmpty)
     }
 
-    @Test func `more tokens than are noted give nothing`() throws {
+    @Test func `tokens beyond the maximum number of unproven tokens do not count`() throws {
         let scene = try scene()
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
@@ -183,9 +182,9 @@ import Testing
         #expect(scene.nodes[1].whole.isEmpty)
     }
 
-    // MARK: What is not shown
+    // MARK: Hidden state
 
-    /// Everything that a server sends a peer that brings a token, and perhaps has the file.
+    /// Returns all frames that the server sends to the peer that writes the token.
     private func sentToBringer(
         hasSecret: Bool, fetchedBy fetcher: Int?, hasFile: Bool
     ) throws -> [SentFrame] {
@@ -213,19 +212,19 @@ import Testing
     }
 
     @Test(arguments: [nil, 0, 1, 2, 3] as [Int?], [false, true])
-    func `a peer that brings a token is sent the same whether the file is here or not`(
+    func `frames sent to the writer of a token do not depend on the file`(
         _ fetcher: Int?, _ hasFile: Bool
     ) throws {
         let here = try sentToBringer(hasSecret: true, fetchedBy: fetcher, hasFile: hasFile)
         let away = try sentToBringer(hasSecret: false, fetchedBy: fetcher, hasFile: hasFile)
         #expect(here.count > 3)
         #expect(here.map(\.type) == away.map(\.type))
-        // What follows its checksum, of all that is about files; other frames have numbers drawn at random.
+        // Only frames about files are compared: other frames contain random numbers.
         #expect(here.filter(\.isOfFiles).map(\.bytes) == away.filter(\.isOfFiles).map(\.bytes))
         #expect(here.count(where: \.isOfFiles) >= (fetcher == nil || fetcher == 1 ? 0 : 1))
     }
 
-    @Test func `a peer is not asked for files of documents that it may not read`() throws {
+    @Test func `a file is not requested from a peer that may not read its documents`() throws {
         let scene = try scene(hasSecret: false)
         let wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try scene.fetch(secret.id, by: 0)

@@ -4,7 +4,7 @@ import SheafTestSupport
 import Testing
 
 @Suite struct AttachmentStoreTests {
-    @Test func `what was added is read, by whoever opens the directory`() throws {
+    @Test func `an added file is readable, also after the directory is opened again`() throws {
         let volume = SimulatedVolume()
         let store = AttachmentStore(volume, isMade: false)
         for file in SampleFile.all {
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `equal files are there once`() throws {
+    @Test func `equal files are stored once`() throws {
         let volume = SimulatedVolume()
         let store = AttachmentStore(volume)
         let file = SampleFile.all[2]
@@ -31,7 +31,7 @@ import Testing
         #expect(volume.snapshotFiles().keys.sorted() == ["\(file.id).whole"])
     }
 
-    @Test func `some bytes are read from the chunks that they are in`() throws {
+    @Test func `a range of bytes is read from the chunks that contain it`() throws {
         let store = AttachmentStore(SimulatedVolume())
         let sample = SampleFile.all[5]
         let file = try #require(try store.file(try store.add(sample.bytes)))
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `damage is found where it is, and adding the file once more mends it`() throws {
+    @Test func `a damaged chunk is reported and adding the file again repairs it`() throws {
         let sample = SampleFile.all[4]
         let head = 4_096
         let seed: UInt64 = 77
@@ -65,7 +65,7 @@ import Testing
             }
             let damage = StorageError.Damage(
                 file: "attachments/\(name)", offset: head + range.lowerBound,
-                reason: "the bytes are not those of chunk \(chunk)")
+                reason: "the bytes do not match the hash of chunk \(chunk)")
             #expect(error == .damaged(damage))
         }
         volume.corrupt(name, .truncate(to: 200_000))
@@ -75,7 +75,7 @@ import Testing
         #expect(try last.bytes(of: sample.id) == sample.bytes)
     }
 
-    @Test func `a head that is damaged is found before a chunk is read`() throws {
+    @Test func `a damaged header is reported before a chunk is read`() throws {
         let sample = SampleFile.all[4]
         let volume = SimulatedVolume()
         _ = try AttachmentStore(volume).add(sample.bytes)
@@ -90,7 +90,7 @@ import Testing
         #expect(damage.file == "attachments/\(sample.id).whole" && damage.offset == 96)
     }
 
-    @Test func `what was left over is removed, and what is not ours is left alone`() throws {
+    @Test func `temporary files are removed and unrelated files are left alone`() throws {
         let sample = SampleFile.all[1]
         let volume = SimulatedVolume()
         let store = AttachmentStore(volume)
@@ -112,7 +112,7 @@ import Testing
                 .sorted())
     }
 
-    @Test func `who only reads changes nothing`() throws {
+    @Test func `a read-only store changes no file`() throws {
         let volume = SimulatedVolume()
         _ = try AttachmentStore(volume).add([1, 2, 3])
         let files = volume.snapshotFiles()
@@ -121,11 +121,11 @@ import Testing
         #expect(throws: AttachmentError.readOnly) { try reader.add(sample.bytes) }
         #expect(throws: AttachmentError.readOnly) { try reader.begin(sample) }
         #expect(volume.snapshotFiles() == files)
-        // Where there is no directory, there is nothing.
+        // A missing directory counts as an empty one.
         #expect(try AttachmentStore(volume, isMade: false) { $0.isReadOnly = true }.ids == [])
     }
 
-    @Test func `in memory there is as much room as was said`() throws {
+    @Test func `an in-memory store holds files up to its maximum length`() throws {
         let store = AttachmentStore(MemoryVolume()) { $0.maximumLength = 6_000 }
         let sample = SampleFile.all[2]
         _ = try store.add(sample.bytes)
@@ -133,7 +133,7 @@ import Testing
         let more = SampleFile(seed: 9, length: 1_001)
         #expect(throws: full) { try store.add(more.bytes) }
         #expect(throws: full) { try store.begin(more) }
-        // That it is the same file is known only when all of it was read.
+        // The store recognizes an equal file only after reading all of it.
         #expect(throws: AttachmentError.self) { try store.add(sample.bytes) }
         let small = SampleFile(seed: 9, length: 1_000)
         let incoming = try #require(try store.begin(small))
@@ -148,7 +148,7 @@ import Testing
         #expect(try store.bytes(of: sample.id) == sample.bytes)
     }
 
-    @Test func `a store that was closed does nothing more`() throws {
+    @Test func `a closed store refuses calls, and its open files stay readable`() throws {
         let volume = SimulatedVolume()
         let store = AttachmentStore(volume)
         let sample = SampleFile.all[5]
@@ -165,7 +165,7 @@ import Testing
             volume.snapshotFiles().keys.sorted() == ["\(id).whole", "\(sample.id).part"].sorted())
     }
 
-    @Test func `a file of another directory that changes is refused`() throws {
+    @Test func `a file that changes while it is added is refused`() throws {
         let volume = SimulatedVolume()
         let store = AttachmentStore(volume)
         let directory = ObservedFiles(["a": SampleFile.all[4].bytes])

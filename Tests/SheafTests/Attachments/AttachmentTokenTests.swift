@@ -5,7 +5,7 @@ import Testing
 @Suite struct AttachmentTokenTests {
     private let id = String(repeating: "0123456789abcdef", count: 4)
 
-    @Test func `a token is the value that it was read from`() throws {
+    @Test func `a token has the value it was parsed from`() throws {
         let value: Value = [
             "id": .string(id), "len": 12, "metadata": ["name": "car.jpeg", "type": ""],
         ]
@@ -20,29 +20,29 @@ import Testing
     }
 
     @Test(arguments: [
-        ("it is number, and no object", "1"),
-        ("it has no text id", #"{"len": 1}"#),
-        ("it has no text id", #"{"id": 1, "len": 1}"#),
-        ("its id is not 64 hexadecimal digits", #"{"id": "abc", "len": 1}"#),
-        ("its id is not 64 hexadecimal digits", #"{"id": "AB?", "len": 1}"#),
-        ("it has no integer len", #"{"id": "?"}"#),
-        ("it has no integer len", #"{"id": "?", "len": 1.5}"#),
-        ("its len is -1, and not from 0 to 68719476736", #"{"id": "?", "len": -1}"#),
+        ("it is number, not object", "1"),
+        ("it has no string `id`", #"{"len": 1}"#),
+        ("it has no string `id`", #"{"id": 1, "len": 1}"#),
+        ("its `id` is not 64 hexadecimal digits", #"{"id": "abc", "len": 1}"#),
+        ("its `id` is not 64 hexadecimal digits", #"{"id": "AB?", "len": 1}"#),
+        ("it has no integer `len`", #"{"id": "?"}"#),
+        ("it has no integer `len`", #"{"id": "?", "len": 1.5}"#),
+        ("its `len` is -1, not from 0 to 68719476736", #"{"id": "?", "len": -1}"#),
         (
-            "its len is 68719476737, and not from 0 to 68719476736",
+            "its `len` is 68719476737, not from 0 to 68719476736",
             #"{"id": "?", "len": 68719476737}"#
         ),
-        ("its metadata is no object", #"{"id": "?", "len": 1, "metadata": "x"}"#),
+        ("its `metadata` is not an object", #"{"id": "?", "len": 1, "metadata": "x"}"#),
         (
-            "its metadata has a value that is no text",
+            "its `metadata` has a value that is not a string",
             #"{"id": "?", "len": 1, "metadata": {"a": 1}}"#
         ),
         (
-            "its metadata is longer than 16384 bytes",
+            "its `metadata` is longer than 16384 bytes",
             #"{"id": "?", "len": 1, "metadata": {"a": "!"}}"#
         ),
     ])
-    func `what is no token says why`(_ reason: String, _ json: String) throws {
+    func `the error for an invalid token has a reason`(_ reason: String, _ json: String) throws {
         let spelled = json.map { character in
             switch character {
             case "?": json.contains("AB?") ? String(repeating: "A", count: 62) : id
@@ -53,10 +53,10 @@ import Testing
         let value = try Value(json: spelled)
         let error = #expect(throws: StoreError.self) { try AttachmentToken(value) }
         #expect(error?.reason == .argument)
-        #expect(error?.message == "this is no token of an attachment: \(reason)")
+        #expect(error?.message == "the value is not an attachment token: \(reason)")
     }
 
-    /// A decoder that has no value, and an error of any length.
+    /// A decoder that fails with a long error.
     private struct FailingDecoder: Decoder {
         struct Failure: Error, CustomStringConvertible {
             let description = LongInput.text
@@ -74,8 +74,7 @@ import Testing
         func singleValueContainer() throws -> any SingleValueDecodingContainer { throw Failure() }
     }
 
-    @Test func `what is decoded and no token says why, with the start of the reason`() async throws
-    {
+    @Test func `a decoding error for an invalid token has a shortened reason`() async throws {
         let store = try await Store.inMemory()
         try await store.execute(
             "INSERT INTO cars DOCUMENTS ({'_id': 1, 'photo': {'id': 'a', 'len': 1}})")
@@ -88,7 +87,7 @@ import Testing
         }
         #expect(
             context.debugDescription
-                == "this is no token of an attachment: its id is not 64 hexadecimal digits")
+                == "the value is not an attachment token: its `id` is not 64 hexadecimal digits")
         #expect(context.codingPath.map(\.stringValue) == ["photo"])
         try await store.close()
         let failed = #expect(throws: DecodingError.self) {
@@ -107,7 +106,7 @@ import Testing
         let photo: AttachmentToken
     }
 
-    @Test func `types can have tokens among their fields`() async throws {
+    @Test func `Codable types can have fields with tokens`() async throws {
         let token = try AttachmentToken(["id": .string(id), "len": 7, "metadata": ["a": "b"]])
         let store = try await Store.inMemory()
         let car = Car(name: "A", photo: token)
@@ -122,7 +121,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func `an id is 32 bytes or 64 digits, and nothing else`() {
+    @Test func `an id is 32 bytes or 64 hexadecimal digits`() {
         #expect(AttachmentID(id)?.bytes.prefix(3) == [0x01, 0x23, 0x45])
         #expect(AttachmentID(String(id.dropLast())) == nil)
         #expect(AttachmentID(id + "0") == nil)

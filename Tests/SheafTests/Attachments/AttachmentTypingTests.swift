@@ -4,7 +4,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Tokens that come without a declared type, and objects that look like tokens.
+/// Tokens written without a declared type, and objects that resemble tokens.
 @Suite struct AttachmentTypingTests {
     private let clock = FakeClock()
     private static let photo = SampleFile(seed: 21, length: 3)
@@ -16,7 +16,7 @@ import Testing
         return try await Store.inMemory(options: options)
     }
 
-    /// Whether the attachment outlives two collections that lie far apart.
+    /// Whether the attachment survives three collections with an hour between them.
     private func isKept(_ id: AttachmentID, in store: Store) async throws -> Bool {
         for _ in 0..<3 {
             try await store.collectAttachments()
@@ -25,14 +25,14 @@ import Testing
         return try store.attachments.has(id)
     }
 
-    /// Returns the collection as it shows where everything is declared as an attachment.
+    /// Returns the documents of `cars` as JSON, read with declared types.
     private func declared(_ types: String, _ store: Store) async throws -> [String] {
         let result = try await store.execute(
             Query(verbatim: "SELECT * FROM COLLECTION cars (\(types))"))
         return try result.items.map { try $0.jsonString }
     }
 
-    /// Statements without a type for the token, and the types by which it is seen afterwards.
+    /// Statements without a type for the token, and the types that show it afterward.
     static let statements: [(text: String, types: String)] = [
         ("INSERT INTO cars DOCUMENTS ({'_id': 1, 'photo': :token})", "photo ATTACHMENT"),
         ("INSERT INTO cars DOCUMENTS (:car)", "photo ATTACHMENT"),
@@ -66,7 +66,7 @@ import Testing
         let seen = try await declared(statement.types, store)
         #expect(seen.count == 1 && seen.first?.contains(photo.id.description) == true, "\(seen)")
         #expect(try await isKept(photo.id, in: store))
-        // It names the attachment no more when the field goes.
+        // The attachment is unreferenced after the document is deleted.
         try await store.execute("DELETE FROM cars WHERE _id = 1")
         #expect(try await !isKept(photo.id, in: store))
         try await store.close()
@@ -105,7 +105,7 @@ import Testing
         let seen = try await declared(
             "a MAP (b MAP (c ATTACHMENT)), x MAP (y ATTACHMENT)", store)
         #expect(seen.first?.components(of: photo.id.description) == 2, "\(seen)")
-        // All of it shows without types.
+        // The tokens are visible without declared types.
         let shown = try await store.execute("SELECT a.b.c.id AS one, x.y.id AS two FROM cars")
         #expect(try shown.items[0]["one"] == .string(photo.id.description))
         #expect(try shown.items[0]["two"] == .string(photo.id.description))
@@ -119,7 +119,7 @@ import Testing
         "UPDATE COLLECTION cars (photos REGISTER) SET photos = :token WHERE _id = 1",
         "UPDATE COLLECTION cars (photos REGISTER) SET photos = {'x': :token} WHERE _id = 1",
     ])
-    func `a token that cannot be an attachment keeps its file all the same`(
+    func `a token that cannot be an attachment keeps its file`(
         _ statement: String
     ) async throws {
         let store = try await store()
@@ -146,11 +146,11 @@ import Testing
         try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1})")
         do {
             try await store.execute(Query(verbatim: statement), ["token": photo.token.value])
-            Issue.record("It was taken.")
+            Issue.record("The token was accepted.")
         } catch let error as StoreError {
             #expect(error.reason == .argument)
             #expect(
-                error.message.contains("photo is a MAP, and this is the token of an attachment"))
+                error.message.contains("photo is a MAP, but the value is an attachment token"))
             #expect(error.hint?.contains("ATTACHMENT") == true)
         }
         try await store.close()
@@ -174,12 +174,12 @@ import Testing
     }
 
     @Test(arguments: UInt64(0)..<20)
-    func `texts are found wherever they stand`(_ seed: UInt64) throws {
+    func `the digits of an id are found at any position`(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "texts")
         let digits = Array("0123456789abcdef".utf8)
         let text = Array(Self.photo.id.description.utf8)
         for _ in 0..<200 {
-            // Digits before it by chance, and bytes that are none, or are.
+            // A mixture of hexadecimal digits and random bytes.
             func noise(_ count: Int) -> [UInt8] {
                 (0..<count).map { _ in
                     random.chance(1, in: 3)
@@ -204,7 +204,7 @@ import Testing
         #expect(!none.withUnsafeBytes { AttachmentTexts.isAny(in: $0) })
     }
 
-    /// What older versions wrote: maps and registers that look like tokens.
+    /// Maps and registers that resemble tokens, as older versions wrote them.
     @Test(arguments: [0, 1, 2])
     func `a plain token of an older store keeps its file`(_ manner: Int) async throws {
         let store = try await store()
@@ -212,7 +212,7 @@ import Testing
         let id = photo.id.description
         switch manner {
         case 0:
-            // Field by field, as a map was written.
+            // A map, written field by field.
             try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'photo': {'len': 3}})")
             try await store.execute(
                 "UPDATE cars SET photo.id = :id WHERE _id = 1", ["id": Value.string(id)])
@@ -224,14 +224,14 @@ import Testing
             try await store.execute(
                 "INSERT INTO cars DOCUMENTS ({'_id': 1, 'photo': {'len': 3}, 'long': :long})",
                 ["long": Value.string(String(repeating: "x", count: 4_000))])
-            // In a delta that stands on the state.
+            // A delta record on top of a state.
             try await store.execute(
                 "UPDATE cars SET photo.id = :id WHERE _id = 1", ["id": Value.string(id)])
         }
         let seen = try await declared("photo ATTACHMENT", store)
         #expect(seen.first?.contains(id) == false)
         #expect(try await isKept(photo.id, in: store))
-        // Written again it is an attachment.
+        // A token that is written again becomes an attachment.
         try await store.execute(
             "UPDATE cars SET photo = :token WHERE _id = 1", ["token": photo.token.value])
         let again = try await declared("photo ATTACHMENT", store)
@@ -241,7 +241,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func `a plain token that is written just in time keeps its file`() async throws {
+    @Test func `a plain token written during a collection keeps its file`() async throws {
         let store = try await store()
         let photo = try await store.newAttachment(data: Self.photo.bytes)
         try await store.collectAttachments()
@@ -288,7 +288,7 @@ import Testing
 }
 
 extension String {
-    /// Returns how often a text stands in it.
+    /// Returns the number of occurrences of a text.
     fileprivate func components(of text: String) -> Int {
         var (count, rest) = (0, self[...])
         while let found = rest.firstRange(of: text) {

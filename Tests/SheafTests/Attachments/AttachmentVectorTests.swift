@@ -5,7 +5,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// The vectors of `format-spec/attachments.md`, which another language has made.
+/// The vectors of `format-spec/attachments.md`, generated in another language.
 @Suite struct AttachmentVectorTests {
     private let vectors: FormatVectors
 
@@ -15,7 +15,7 @@ import Testing
 
     private var files: [String] { vectors.cases.filter { vectors.has("\($0).seed") } }
 
-    @Test func `ids, lists and tokens are those of the vectors`() throws {
+    @Test func `ids, chunk lists and tokens match the vectors`() throws {
         #expect(files.count == 6)
         for name in files {
             let length = try vectors.integer("\(name).length")
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    /// The bytes of a document that has a token.
+    /// Returns the bytes of a document that contains a token.
     private func document(with token: Value) throws -> [UInt8] {
         let life = try IndexLife(seed: 1, FakeClock())
         try life.commit([
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `files are those of the vectors`() throws {
+    @Test func `complete files match the vectors`() throws {
         for name in files {
             let volume = SimulatedVolume(files: [:])
             let store = AttachmentStore(volume)
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `parts are those of the vectors`() throws {
+    @Test func `partial files match the vectors`() throws {
         for name in files {
             let file = SampleFile(
                 seed: try vectors.integer("\(name).seed"),
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `wrong heads are refused`() throws {
+    @Test func `malformed headers are refused`() throws {
         var count = 0
         for name in vectors.cases where vectors.has("\(name).refused") {
             let bytes = try vectors.bytes("\(name).refused")
@@ -98,11 +98,11 @@ import Testing
         #expect(count == 11)
     }
 
-    @Test func `each bit of a head is proven, but for the mark`() throws {
+    @Test func `each flipped bit of a header outside the mark is detected`() throws {
         let file = SampleFile(seed: 3, length: 5_000)
         let right = try head(of: file)
         let mark = 56..<72
-        // Behind the note of chunks there are zeros, which nobody reads.
+        // The padding after the set of chunks is never read.
         for offset in 0..<129 {
             for bit in 0..<8 {
                 var bytes = right

@@ -3,7 +3,7 @@ import SheafTestSupport
 import Testing
 
 @Suite struct ChunkSetTests {
-    @Test func `a set of chunks is what a set of numbers is`() {
+    @Test func `a set of chunks behaves like a set of integers`() {
         let seed: UInt64 = 41
         var random = SeededRandom(seed: seed, "chunks")
         for round in 0..<200 {

@@ -34,7 +34,7 @@ final class ObservedFiles: Volume {
     func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome { try inner.lock(kind) }
 }
 
-/// A file that tells of the first time that it is read.
+/// A file that calls a closure before it is read for the first time.
 private final class ObservedFile: VolumeFile {
     private let inner: any VolumeFile
     private let beforeFirstRead: @Sendable () -> Void

@@ -8,7 +8,7 @@ import Testing
 struct ProofCostTests {
     private let file = SampleFile(seed: 3, length: 10)
 
-    /// A host with cars of 100,000 bytes each.
+    /// Creates a host with documents of 100,000 bytes each.
     private func scene(cars count: Int) throws -> CallerScene {
         let scene = try CallerScene()
         let text = String(repeating: "t", count: 100_000)
@@ -58,7 +58,7 @@ struct ProofCostTests {
         #expect(scene.host.slice.longestTurn < 1_200_000)
     }
 
-    @Test func `a token is confirmed once it is proven`() throws {
+    @Test func `a token is confirmed after it is proven`() throws {
         let scene = try scene(cars: 1)
         let peer = scene.connect(1, at: 1)
         scene.ask(

@@ -2,7 +2,7 @@ import Sheaf
 import SheafStorage
 import SheafTestSupport
 
-/// A file with bytes that everybody can make, and what is known of it.
+/// A file with reproducible bytes, its chunk list and its id.
 struct SampleFile: Sendable {
     let bytes: [UInt8]
     let list: ChunkList
@@ -10,7 +10,7 @@ struct SampleFile: Sendable {
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
-        // What is added in memory tells the hashes, which the vectors hold to the format.
+        // An in-memory store computes the hashes; the vectors check them against the format.
         let store = AttachmentStore(in: MemoryVolume())
         guard let id = try? store.add(bytes), let list = try? store.chunkList(of: id) else {
             preconditionFailure("A small file can be added in memory.")
@@ -39,7 +39,7 @@ struct SampleFile: Sendable {
         }
     }
 
-    /// Files of no chunk, of one and of some, whole ones and others.
+    /// Files with zero to three chunks, the last of them full or not.
     static let all: [SampleFile] = [
         SampleFile(seed: 1, length: 0), SampleFile(seed: 2, length: 1),
         SampleFile(seed: 3, length: 5_000), SampleFile(seed: 4, length: 262_144),
@@ -48,7 +48,7 @@ struct SampleFile: Sendable {
 }
 
 extension IncomingAttachment {
-    /// Takes a chunk.
+    /// Adds a chunk.
     @discardableResult
     func put(_ bytes: [UInt8], at chunk: Int) throws(AttachmentError) -> Outcome {
         try bytes.span.withUnsafeBytes { bytes throws(AttachmentError) in
@@ -58,7 +58,7 @@ extension IncomingAttachment {
 }
 
 extension AttachmentStore {
-    /// The store of a directory of attachments, as an opening finds it.
+    /// Creates a store for a directory of attachments; `isMade` is whether the directory exists.
     convenience init(
         _ volume: any Volume, isMade: Bool = true, _ change: (inout Options) -> Void = { _ in }
     ) {
@@ -69,13 +69,13 @@ extension AttachmentStore {
         self.init(in: ParentVolume(volume, isMade: isMade), options: options)
     }
 
-    /// All bytes of a file that is here.
+    /// Returns all bytes of a stored file, or nil.
     func bytes(of id: AttachmentID) throws -> [UInt8]? {
         guard let file = try file(id) else { return nil }
         return try file.read(0..<file.length)
     }
 
-    /// Begins to fetch a file whose hashes are known.
+    /// Begins to fetch a file with known chunk hashes; returns nil if it is complete.
     func begin(_ file: SampleFile) throws -> IncomingAttachment? {
         let state = try beginFetch(
             file.id, length: file.bytes.count, hashes: file.list.hashes)

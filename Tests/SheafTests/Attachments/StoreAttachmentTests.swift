@@ -4,7 +4,7 @@ import SheafTestSupport
 import Synchronization
 import Testing
 
-/// Attachments as users have them.
+/// Attachments through the public interface.
 @Suite struct StoreAttachmentTests {
     private let directory = TemporaryDirectory()
     private let clock = FakeClock()
@@ -31,14 +31,14 @@ import Testing
     private static let insertion: Query =
         "INSERT INTO COLLECTION cars (photo ATTACHMENT) DOCUMENTS (:car)"
 
-    @Test func `a file becomes an attachment, and a file again`() async throws {
+    @Test func `an attachment created from a file can be copied to a file`() async throws {
         let sample = SampleFile.all[5]
         try write(sample.bytes, to: "car.jpeg")
         var store = try await open()
         let photo = try await store.newAttachment(
             path: directory.path("car.jpeg"), metadata: ["type": "image/jpeg"])
         #expect(photo.id == sample.id && photo.length == 530_000)
-        // Before anything was committed.
+        // The store is closed before the first commit.
         try await store.close()
         store = try await open()
         try await store.execute(
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be done says why`() async throws {
+    @Test func `the error of each failing call has its reason`() async throws {
         let store = try await open()
         func reason(
             _ body: () async throws -> Void
@@ -107,7 +107,7 @@ import Testing
         try await reader.close()
     }
 
-    @Test func `in memory there is as much as was said`() async throws {
+    @Test func `an in-memory store refuses attachments beyond its limit`() async throws {
         var options = StoreOptions()
         options.attachmentMemory = 10
         let store = try await Store.inMemory(options: options)
@@ -115,7 +115,7 @@ import Testing
         #expect(try await file.data() == [1, 2, 3])
         do {
             _ = try await store.newAttachment(data: [UInt8](repeating: 0, count: 8))
-            Issue.record("There was room.")
+            Issue.record("The attachment was accepted.")
         } catch let error as StoreError {
             #expect(error.reason == .limit)
             #expect(error.message == "11 is more than attachmentMemory allows, which is 10")
@@ -123,7 +123,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func `a store with attachments and nothing else can be read and verified`() async throws {
+    @Test func `a store that contains only attachments can be read and written`() async throws {
         let store = try await open()
         _ = try await store.newAttachment(data: [1])
         try await store.close()
@@ -135,7 +135,7 @@ import Testing
         try await again.close()
     }
 
-    @Test func `a file goes with the last document that names it, after a while`() async throws {
+    @Test func `a file is removed a grace period after its last reference`() async throws {
         let store = try await open()
         let photo = try await store.newAttachment(data: [1, 2, 3])
         func isHere(afterMinutes minutes: UInt64) async throws -> Bool {
@@ -150,7 +150,7 @@ import Testing
         try await store.execute(
             Self.insertion, ["car": ["_id": 2, "photo": photo.token.value] as Value])
         #expect(try await isHere(afterMinutes: 100))
-        // A register hides the token, and does not remove it.
+        // A register hides the token but does not remove it.
         try await store.execute("UPDATE cars SET photo = 'none' WHERE _id = 1")
         try await store.execute("DELETE FROM cars WHERE _id = 2")
         for _ in 0..<3 { #expect(try await isHere(afterMinutes: 100)) }
@@ -161,12 +161,12 @@ import Testing
         try await store.close()
     }
 
-    @Test func `a token that is written just in time keeps its file`() async throws {
+    @Test func `a token written during a collection keeps its file`() async throws {
         let store = try await open()
         let photo = try await store.newAttachment(data: [1, 2, 3])
         try await store.collectAttachments()
         clock.advance(milliseconds: 3_600_000)
-        // The look is at a state in which no document names the file yet.
+        // The collection reads a snapshot in which no document references the file.
         let before = store.queries.snapshot()
         try await store.execute(
             Self.insertion, ["car": ["_id": 1, "photo": photo.token.value] as Value])
@@ -179,7 +179,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func `files go beside writes, by the parameter`() async throws {
+    @Test func `unreferenced files are removed concurrently with writes`() async throws {
         let (messages, continuation) = AsyncStream<String>.makeStream()
         let store = try await open(
             log: StoreLog(from: .info) { _, message, _ in continuation.yield(message) })
@@ -193,7 +193,7 @@ import Testing
             }
         }
         for await message in messages
-        where message == "attachments that no document names were removed" {
+        where message == "removed unreferenced attachments" {
             break
         }
         try await writer.value

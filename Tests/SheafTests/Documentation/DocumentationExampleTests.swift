@@ -4,12 +4,12 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// What the documentation shows, run.
+/// The code examples of the documentation.
 struct DocumentationExampleTests {
     private let directory = TemporaryDirectory()
     private var path: String { directory.path + "/store" }
 
-    @Test func `the first page`() async throws {
+    @Test func `the examples of the first page run`() async throws {
         let store = try await Store.open(at: path)
         try await store.execute(
             "INSERT INTO cars DOCUMENTS ({ '_id': 'a', 'color': 'blue', 'mileage': 3000 })")
@@ -21,7 +21,7 @@ struct DocumentationExampleTests {
         #expect(blue.items.count == 1)
     }
 
-    @Test func `getting started`() async throws {
+    @Test func `the examples of Getting Started run`() async throws {
         let store = try await Store.open(at: path)
         let scratch = try await Store.inMemory()
         try await scratch.close()
@@ -47,7 +47,7 @@ struct DocumentationExampleTests {
         try await store.close()
     }
 
-    @Test func `syncing`() async throws {
+    @Test func `the examples of Syncing run`() async throws {
         let network = MemoryNetwork()
         let key = PeerKey.random()
         let peer = try await Peer.inMemory(
@@ -96,7 +96,7 @@ struct DocumentationExampleTests {
         try await other.close()
     }
 
-    @Test func `refused writes`() async throws {
+    @Test func `the examples of Refused Writes run`() async throws {
         let network = MemoryNetwork()
         let (key, server) = (PeerKey.random(), PeerKey.random())
         let rights = PeerRights(read: ["cars": "true"], write: ["cars": "owner = 'ann'"])
@@ -125,7 +125,7 @@ struct DocumentationExampleTests {
         try await other.close()
     }
 
-    @Test func `queries`() async throws {
+    @Test func `the examples of Queries run`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO products DOCUMENTS ({ '_id': 'p0', 'price': null })")
         let unpriced = try await store.execute(
@@ -155,7 +155,7 @@ struct DocumentationExampleTests {
         try await store.close()
     }
 
-    @Test func `transactions`() async throws {
+    @Test func `the examples of Transactions run`() async throws {
         let store = try await Store.inMemory()
         try await store.execute(
             "INSERT INTO accounts DOCUMENTS ({ '_id': 'a', 'sum': 20 }), ({ '_id': 'b', 'sum': 1 })"
@@ -184,7 +184,7 @@ struct DocumentationExampleTests {
         try await store.close()
     }
 
-    @Test func `observing`() async throws {
+    @Test func `the examples of Observing run`() async throws {
         let store = try await Store.inMemory()
         try await store.execute(
             "INSERT INTO cars DOCUMENTS ({ '_id': 1, 'color': 'blue' }), ({ '_id': 2, 'color': 'red' })"
@@ -217,7 +217,7 @@ struct DocumentationExampleTests {
         try await store.close()
     }
 
-    @Test func `merging and limits`() async throws {
+    @Test func `the examples of Merging and Limits run`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO pages DOCUMENTS ({ '_id': 'start' })")
         try await store.execute(
@@ -235,7 +235,7 @@ struct DocumentationExampleTests {
         try await store.close()
     }
 
-    @Test func `attachments`() async throws {
+    @Test func `the examples of Attachments run`() async throws {
         let store = try await Store.open(at: path)
         let copy = directory.path + "/copy"
         try await store.newAttachment(data: [1, 2, 3]).copy(to: directory.path + "/photo")
@@ -262,7 +262,7 @@ struct DocumentationExampleTests {
             ["car": ["_id": "a", "photo": photo.token.value] as Value])
     }
 
-    @Test func `reliability`() async throws {
+    @Test func `the examples of Reliability run`() async throws {
         let store = try await Store.open(at: path)
         do {
             try await store.execute("UPDATE cars SET color = 'red'")

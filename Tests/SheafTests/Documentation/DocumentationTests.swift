@@ -1,7 +1,7 @@
 import SheafTestSupport
 import Testing
 
-/// Whether what the documentation shows is what the tests run.
+/// Checks that all code examples of the documentation are part of a test.
 struct DocumentationTests {
     private static let pages = [
         "README.md", "Sources/Sheaf/Sheaf.docc/Sheaf.md",
@@ -19,7 +19,7 @@ struct DocumentationTests {
         "Tests/DittoNamesTests/DocumentedNamesTests.swift",
     ]
 
-    /// The lines of each block of Swift in a page, without their indentation.
+    /// Returns the lines of each Swift block of a page, without indentation.
     private static func blocks(of page: String) throws -> [[Substring]] {
         var blocks: [[Substring]] = []
         var isInside = false
@@ -36,7 +36,7 @@ struct DocumentationTests {
         return blocks
     }
 
-    @Test(arguments: pages) func `what a page shows is run by a test`(page: String) throws {
+    @Test(arguments: pages) func `each example of a page is run by a test`(page: String) throws {
         let code = try Self.examples.map { try ProjectFile.text($0) }.joined(separator: "\n")
             .split(separator: "\n").map { $0.drop { $0 == " " } }
         for block in try Self.blocks(of: page) {
@@ -45,7 +45,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test func `all pages are looked at`() throws {
+    @Test func `all pages of the catalog are checked`() throws {
         let catalog = try ProjectFile.names(in: "Sources/Sheaf/Sheaf.docc")
         #expect(catalog.filter { $0.hasSuffix(".md") }.count == Self.pages.count - 1)
     }

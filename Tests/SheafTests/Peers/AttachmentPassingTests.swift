@@ -2,12 +2,13 @@ import Sheaf
 import SheafSync
 import Testing
 
-/// Files between peers, message by message.
+/// Attachments between peers, message by message.
 @Suite struct AttachmentPassingTests {
-    /// Some chunks, more than are asked for at a time.
+    /// A file of more chunks than are requested at a time.
     private let sample = SampleFile(seed: 3, length: 9 * 262_144 + 77)
 
-    @Test func `a file of any length is fetched, and nothing is said of it any more`() throws {
+    @Test func `a file of any length is fetched once, and a second fetch requests nothing`() throws
+    {
         for sample in SampleFile.all {
             let scene = try FileScene(2)
             _ = try scene.nodes[0].attachments.add(sample.bytes)
@@ -25,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `a wish waits for somebody who has the file, and for the file`() throws {
+    @Test func `a fetch waits for a peer that has the file, and for the file`() throws {
         let scene = try FileScene(3)
         try scene.fetch(sample.id, by: 2)
         try scene.run()
@@ -38,11 +39,11 @@ import Testing
         try scene.notePublished(0)
         try scene.run()
         #expect(scene.nodes[2].whole == [sample.id])
-        // Who has passed it on has it, too.
+        // The peer that relayed the file keeps it.
         #expect(try scene.nodes[1].contents(of: sample.id) == sample.bytes)
     }
 
-    @Test func `wishes go over eight connections, and not in a circle`() throws {
+    @Test func `requests travel over at most eight connections, and not in a circle`() throws {
         for (count, isReached) in [(9, true), (10, false)] {
             let scene = try FileScene(count)
             let small = SampleFile.all[2]
@@ -52,21 +53,23 @@ import Testing
             try scene.run()
             #expect(scene.nodes[count - 1].whole == (isReached ? [small.id] : []))
         }
-        let ring = try FileScene(4)
-        for number in 0..<4 { try ring.connect(number, (number + 1) % 4) }
-        try ring.connect(0, 2)
-        try ring.fetch(sample.id, by: 0)
-        try ring.run()
-        try ring.cancel(sample.id, by: 0)
-        try ring.run()
-        // Nobody wants it any more: where it appears now, it stays.
-        _ = try ring.nodes[2].attachments.add(sample.bytes)
-        try ring.notePublished(2)
-        try ring.run()
-        #expect(ring.nodes.allSatisfy { $0.sentParts == 0 })
+        let circle = try FileScene(4)
+        for number in 0..<4 { try circle.connect(number, (number + 1) % 4) }
+        try circle.connect(0, 2)
+        try circle.fetch(sample.id, by: 0)
+        try circle.run()
+        try circle.cancel(sample.id, by: 0)
+        try circle.run()
+        // The fetch was cancelled, so a peer that adds the file sends it to none.
+        _ = try circle.nodes[2].attachments.add(sample.bytes)
+        try circle.notePublished(2)
+        try circle.run()
+        #expect(circle.nodes.allSatisfy { $0.sentParts == 0 })
     }
 
-    @Test func `another one takes over where the source goes, and nothing comes twice`() throws {
+    @Test func `another peer takes over when the source disconnects, and no chunk is sent twice`()
+        throws
+    {
         let scene = try FileScene(3)
         for number in 0..<2 { _ = try scene.nodes[number].attachments.add(sample.bytes) }
         let first = try scene.connect(0, 2)
@@ -83,7 +86,7 @@ import Testing
         #expect(scene.nodes[1].sentParts == sample.list.count - 4)
     }
 
-    @Test func `two who have a file share the work`() throws {
+    @Test func `two peers that have a file share the work`() throws {
         let scene = try FileScene(3)
         for number in 0..<2 {
             _ = try scene.nodes[number].attachments.add(sample.bytes)
@@ -98,25 +101,27 @@ import Testing
     }
 
     @Test(arguments: [LyingPeer.Lie.hashes, .length, .chunks])
-    func `who lies is not asked again, and does no harm`(_ lie: LyingPeer.Lie) throws {
+    func `a peer that sends bad data is not asked again, and does no harm`(_ lie: LyingPeer.Lie)
+        throws
+    {
         let scene = try FileScene(2)
         let liar = LyingPeer(sample, lie)
         try scene.connect(1, liar: liar)
         try scene.fetch(sample.id, by: 1)
         try scene.run()
         #expect(scene.nodes[1].whole.isEmpty && scene.nodes[1].failed.isEmpty)
-        let asked = liar.asked.count
-        // The hashes, and as many chunks as are asked for before the first has come.
-        #expect(asked > 0 && asked <= 1 + SyncLimits.fetchWindow)
+        let requests = liar.asked.count
+        // The requests are for the hashes, and for chunks before the first one arrives.
+        #expect(requests > 0 && requests <= 1 + SyncLimits.fetchWindow)
         _ = try scene.nodes[0].attachments.add(sample.bytes)
         try scene.connect(0, 1)
         try scene.run()
         #expect(scene.nodes[1].whole == [sample.id])
         #expect(try scene.nodes[1].contents(of: sample.id) == sample.bytes)
-        #expect(liar.asked.count == asked)
+        #expect(liar.asked.count == requests)
     }
 
-    @Test func `who says nothing is not waited for`() throws {
+    @Test func `a peer that does not answer a request is replaced after a timeout`() throws {
         let scene = try FileScene(2)
         try scene.connect(1, liar: LyingPeer(sample, .silence))
         try scene.fetch(sample.id, by: 1)
@@ -129,7 +134,7 @@ import Testing
         #expect(scene.nodes[1].whole == [sample.id])
     }
 
-    @Test func `a restart goes on with what was durable`() throws {
+    @Test func `a fetch resumes after a restart with the durable chunks`() throws {
         let scene = try FileScene(2)
         let long = SampleFile(seed: 9, length: 24 * 262_144)
         _ = try scene.nodes[0].attachments.add(long.bytes)
@@ -147,7 +152,7 @@ import Testing
         #expect(scene.nodes[0].sentParts - sent == 24 - 16)
     }
 
-    @Test func `a fetch that was cancelled goes on later, and nobody relays for it`() throws {
+    @Test func `a cancelled fetch resumes later, and no peer relays for it meanwhile`() throws {
         let scene = try FileScene(3)
         _ = try scene.nodes[0].attachments.add(sample.bytes)
         try scene.connect(0, 1)
@@ -162,11 +167,11 @@ import Testing
         try scene.fetch(sample.id, by: 2)
         try scene.run()
         #expect(scene.nodes[2].whole == [sample.id])
-        // What has come by then was not sent again.
+        // The chunks received before the cancellation are not sent again.
         #expect(scene.nodes[0].sentParts <= sample.list.count + 1 + SyncLimits.fetchWindow)
     }
 
-    @Test func `rights and scopes say who may have a file`() throws {
+    @Test func `read rights decide whether a peer gets a file`() throws {
         let scene = try FileScene(2)
         let small = SampleFile.all[2]
         _ = try scene.nodes[0].attachments.add(small.bytes)
@@ -177,14 +182,14 @@ import Testing
         try scene.run()
         try scene.advance(seconds: 2)
         #expect(scene.nodes[1].whole.isEmpty)
-        // Now a document names it that may be read.
+        // A readable document references the file from here on.
         try scene.nodes[0].insert("b", naming: small.id, length: 5_000, owner: "ann")
         try scene.run()
         try scene.advance(seconds: 2)
         #expect(scene.nodes[1].whole == [small.id])
     }
 
-    @Test func `what only collections name that are not shared is not told of`() throws {
+    @Test func `a file that only unshared collections reference is not offered`() throws {
         let scene = try FileScene(2)
         let (hidden, free) = (SampleFile.all[2], SampleFile.all[3])
         for file in [hidden, free] { _ = try scene.nodes[0].attachments.add(file.bytes) }
@@ -204,7 +209,7 @@ import Testing
         #expect(scene.nodes[1].whole == [free.id, hidden.id])
     }
 
-    @Test func `what was relayed goes after a while, and can be fetched again`() throws {
+    @Test func `a relayed file is removed after a while, and can be fetched again`() throws {
         let scene = try FileScene(3)
         let small = SampleFile.all[2]
         _ = try scene.nodes[0].attachments.add(small.bytes)

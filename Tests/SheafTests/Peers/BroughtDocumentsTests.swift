@@ -3,7 +3,7 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// The documents of a peer whose deletion it may learn of, against a sorted array.
+/// The documents whose deletion a peer may learn of, compared with a sorted array.
 struct BroughtDocumentsTests {
     private func address(_ number: Int, idLength: Int = 4) -> DocumentAddress {
         var id = [UInt8](repeating: 0, count: idLength)
@@ -11,7 +11,7 @@ struct BroughtDocumentsTests {
         return DocumentAddress(collection: "cars", id: id)
     }
 
-    @Test func `a document that comes again is forgotten after the others`() {
+    @Test func `a document that is received again is discarded after the others`() {
         var brought = BroughtDocuments()
         brought.add(address(0))
         for number in 1..<BroughtDocuments.most { brought.add(address(number)) }
@@ -22,22 +22,22 @@ struct BroughtDocumentsTests {
         #expect(brought.contains(address(2)))
     }
 
-    @Test func `the documents that came last are kept, whatever came again`() {
+    @Test func `the most recently received documents are kept, whatever their order`() {
         let seed: UInt64 = 11
         var random = SeededRandom(seed: seed, "arrivals")
         var brought = BroughtDocuments()
         var last: [Int: Int] = [:]
         for arrival in 0..<60_000 {
-            // Mostly the same few documents, so that the order is shortened while others stay.
+            // Mostly the same few documents: the order is compacted while the other documents stay.
             let number = Int.random(in: 0..<(arrival % 3 == 0 ? 9_000 : 50), using: &random)
             brought.add(address(number))
             last[number] = arrival
             guard arrival % 7_001 == 0 || arrival == 59_999 else { continue }
             let order = last.sorted { $0.value > $1.value }.map(\.key)
-            let areRight = order.enumerated().allSatisfy { index, number in
+            let areCorrect = order.enumerated().allSatisfy { index, number in
                 brought.contains(address(number)) == (index < BroughtDocuments.most)
             }
-            #expect(areRight, "arrival \(arrival), seed \(seed)")
+            #expect(areCorrect, "arrival \(arrival), seed \(seed)")
         }
     }
 

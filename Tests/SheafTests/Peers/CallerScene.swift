@@ -4,7 +4,7 @@ import SheafDocument
 import SheafSync
 import SheafTestSupport
 
-/// One host without a thread, and remote peers that send what a test wants.
+/// One replicator without a thread, and remote peers that send what a test passes.
 final class CallerScene {
     /// A remote peer.
     final class Caller {
@@ -12,14 +12,14 @@ final class CallerScene {
         fileprivate var session: SyncSession
         /// Number of documents received.
         fileprivate(set) var documents = 0
-        /// Number of requests for proofs that were answered.
+        /// Number of answered proof requests.
         fileprivate(set) var proofs = 0
-        /// Number of comparisons that the host requested.
+        /// Number of comparisons that the replicator requested.
         fileprivate(set) var comparisons = 0
         /// Whether the peer withholds credit for what it receives.
         var withholdsCredit = false
         fileprivate var withheld = 0
-        /// Why the host closed the connection.
+        /// The reason for which the replicator closed the connection.
         fileprivate(set) var farewell: Farewell?
 
         fileprivate init(_ peer: UInt16, wire: UInt64) {
@@ -52,7 +52,7 @@ final class CallerScene {
         host.disconnect(caller.wire)
     }
 
-    /// Subscribes without a cursor; nothing of the answer is evaluated yet that needs another turn.
+    /// Subscribes without a cursor; evaluation that needs another turn has not run on return.
     func subscribe(_ caller: Caller, _ queries: [String], at now: UInt64) throws {
         let arguments = try Insertion.initial(Object(), NameTable())
         caller.session.subscribe(
@@ -62,13 +62,13 @@ final class CallerScene {
         deliver(at: now)
     }
 
-    /// Has a remote peer request a proof for a token.
+    /// Makes a remote peer request a proof for a token.
     func ask(_ caller: Caller, _ token: TokenAddress, at now: UInt64) {
         caller.session.askForProof(of: token)
         deliver(at: now)
     }
 
-    /// Has a remote peer give the credit that it withheld.
+    /// Makes a remote peer grant the credit that it withheld.
     func grant(_ caller: Caller, at now: UInt64) {
         caller.withholdsCredit = false
         caller.session.grant(caller.withheld)
@@ -76,19 +76,19 @@ final class CallerScene {
         deliver(at: now)
     }
 
-    /// Runs a statement in the host's store, and lets the host see what it wrote.
+    /// Runs a statement in the replicator's store, and delivers the resulting messages.
     func execute(_ query: Query, _ arguments: QueryArguments = [:], at now: UInt64) throws {
         try scene.nodes[0].execute(query, arguments)
         deliver(at: now)
     }
 
-    /// Lets the host have one turn.
+    /// Runs one turn of the replicator.
     func turn(at now: UInt64) {
         host.tick(at: now)
         deliver(at: now)
     }
 
-    /// Lets the host have turns until it has nothing to do; returns how many.
+    /// Runs turns until the replicator has nothing to do; returns their number.
     @discardableResult
     func settle(at now: UInt64) -> Int {
         var count = 0
@@ -99,7 +99,7 @@ final class CallerScene {
         return count
     }
 
-    /// Delivers messages until there are none.
+    /// Delivers messages until none is left.
     func deliver(at now: UInt64) {
         var isBusy = true
         while isBusy {

@@ -4,16 +4,16 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// What has come and gone while nobody was told.
+/// Catching up with documents that changed twice while a peer was not informed.
 @Suite struct CatchingUpTests {
     private let all: Query = "SELECT _id FROM cars ORDER BY _id"
 
-    /// What one peer has written comes to the other one, which takes it away before it has said anything of it.
+    /// Makes peer 0 change a document of peer 1 before sending anything about it.
     private func comeAndGo(
-        _ wish: String, _ insert: Query, _ change: Query, rights: PeerRights? = nil
+        _ query: String, _ insert: Query, _ change: Query, rights: PeerRights? = nil
     ) throws -> DocumentScene {
         let scene = try DocumentScene(2)
-        for number in 0...1 { try scene.subscribe(number, [wish]) }
+        for number in 0...1 { try scene.subscribe(number, [query]) }
         let wire = try scene.connect(0, 1, rightsOfRight: rights)
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'first', 'level': 9})")
         try scene.run()
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: [nil, PeerRights(read: ["cars": "true"], write: ["cars": "true"])])
-    func `what a peer has written is deleted there as well`(_ rights: PeerRights?) throws {
+    func `a deletion reaches the peer that wrote the document`(_ rights: PeerRights?) throws {
         let scene = try comeAndGo(
             "SELECT * FROM cars", "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'level': 1})",
             "DELETE FROM cars WHERE _id = 'a'", rights: rights)
@@ -35,7 +35,9 @@ import Testing
         #expect(try scene.rows(1, all) == [#"{"_id":"first"}"#])
     }
 
-    @Test func `what a peer has written matches no more, and it hears of that`() throws {
+    @Test func `a change after which a document matches no query reaches the peer that wrote it`()
+        throws
+    {
         let scene = try comeAndGo(
             "SELECT * FROM cars WHERE level < 5",
             "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'level': 1})",
@@ -43,8 +45,8 @@ import Testing
         #expect(try scene.rows(1, "SELECT level FROM cars") == [#"{"level":7}"#])
     }
 
-    /// It matches in between alone.
-    @Test func `what has matched for a while is told as it is now`() throws {
+    /// Makes a document match only between the first and the last write.
+    @Test func `a document that matched temporarily is sent in its newest state`() throws {
         let scene = try DocumentScene(2)
         let low = "SELECT * FROM cars WHERE level < 5"
         try scene.subscribe(1, [low])
@@ -56,7 +58,7 @@ import Testing
         wire = try scene.connect(0, 1)
         scene.nodes[1].isBusy = true
         try scene.run()
-        // What was told is lost, and perhaps it was not.
+        // The disconnect loses the message, and the sender cannot know whether it arrived.
         try scene.disconnect(wire)
         scene.nodes[1].isBusy = false
         try scene.run()
@@ -66,11 +68,12 @@ import Testing
         #expect(try scene.rows(1, "SELECT level FROM cars") == [#"{"level":8}"#])
     }
 
-    /// The log has no state left that a rule could read.
+    /// Discards the former states that a read rule could be evaluated on.
     ///
-    /// A peer that has written to a document may know of it; another document may never have been readable, and stays.
+    /// A peer may learn of the deletion of a document that it wrote. Another document may never
+    /// have been readable, and stays.
     @Test(arguments: [false, true])
-    func `a peer with limited rights learns of deletions of what it has written`(
+    func `a peer with limited rights learns of deletions of the documents that it wrote`(
         _ isWrittenLate: Bool
     ) throws {
         let scene = try DocumentScene(2)
@@ -102,11 +105,13 @@ import Testing
         #expect(try scene.rows(1, all) == [#"{"_id":"first"}"#])
     }
 
-    /// What came and what took it away become durable at once, so that nobody is told of anything in between.
+    /// Delays the flush of the insertion until the deletion, so no state in between is sent.
     @Test(arguments: ["SELECT * FROM cars", "SELECT * FROM cars ORDER BY level LIMIT 2"])
-    func `what a peer has written is deleted at once`(_ wish: String) throws {
+    func `a deletion made durable together with the insertion reaches the writer`(_ query: String)
+        throws
+    {
         let scene = try DocumentScene(2)
-        for number in 0...1 { try scene.subscribe(number, [wish]) }
+        for number in 0...1 { try scene.subscribe(number, [query]) }
         try scene.connect(0, 1)
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'first', 'level': 9})")
         try scene.run()
@@ -119,9 +124,11 @@ import Testing
         #expect(try scene.rows(1, all) == [#"{"_id":"first"}"#])
     }
 
-    /// One that was sent with the first part is deleted before the last one is sent.
+    /// Deletes a document of the first part before the last part is sent.
     @Test(arguments: [["SELECT * FROM boats"], ["SELECT * FROM boats ORDER BY n LIMIT 3"]])
-    func `a document is deleted that was sent with an earlier part`(_ others: [String]) throws {
+    func `a deletion reaches a peer that received the document in an earlier part`(
+        _ queries: [String]
+    ) throws {
         var lengths = SyncHost.Lengths()
         lengths.wanted = 7
         let scene = try DocumentScene(2, lengths)
@@ -133,7 +140,7 @@ import Testing
             try scene.execute(
                 1, "INSERT INTO cars DOCUMENTS ({'_id': :id})", ["id": Value.integer(Int64(id))])
         }
-        try scene.subscribe(1, ["SELECT * FROM cars"] + others)
+        try scene.subscribe(1, ["SELECT * FROM cars"] + queries)
         try scene.connect(0, 1)
         var parts = 0
         for _ in 0..<1_000 {
@@ -151,7 +158,7 @@ import Testing
         #expect(scene.nodes[1].farewells.isEmpty && scene.nodes[0].farewells.isEmpty)
     }
 
-    @Test func `what could be read for a while is deleted`() throws {
+    @Test func `a deletion reaches a peer that could read the document temporarily`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         let rights = PeerRights(read: ["cars": "level < 5"], write: [:])

@@ -3,9 +3,9 @@ import SheafStorage
 import Synchronization
 import Testing
 
-/// What the log of a store has about the clocks of other peers.
+/// The log entries of a store about the clocks of other peers.
 struct ClockLogTests {
-    /// Half a minute more than an hour, so that a slow test machine does not change the number of minutes.
+    /// An hour and half a minute: a slow test machine does not change the number of minutes.
     private static let ahead: UInt64 = 3_630_000
 
     private func peer(
@@ -25,13 +25,13 @@ struct ClockLogTests {
                 store: store))
     }
 
-    /// The next line of a log that contains `text`.
+    /// Returns the next line of a log that contains `text`.
     private func line(_ text: String, in lines: AsyncStream<String>) async throws -> String {
         for await line in lines where line.contains(text) { return line }
         throw CancellationError()
     }
 
-    @Test func `both peers log a warning with the offset, and one with the documents set aside`()
+    @Test func `both peers log a warning with the offset, and one with the quarantined documents`()
         async throws
     {
         let network = MemoryNetwork(connectsAll: false)
@@ -44,22 +44,23 @@ struct ClockLogTests {
         let start = "warning: the clock of a peer: its clock is about 60 minutes"
         #expect(
             try await line("60 minutes", in: lateLines)
-                == "\(start) ahead of the clock here peer=\(early.key)")
+                == "\(start) ahead of the local clock peer=\(early.key)")
         #expect(
             try await line("60 minutes", in: earlyLines)
-                == "\(start) behind the clock here peer=\(late.key)")
-        // What comes later is logged at once, though the clock was.
+                == "\(start) behind the local clock peer=\(late.key)")
+        // A quarantine is logged immediately, although the offset was logged before.
         try late.sync.registerSubscription("SELECT * FROM cars")
         try await early.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
         let remedy =
-            "set the wrong clock, and run 'sheaf clock PATH --repair' on the store that wrote them"
+            "correct the wrong clock, then run 'sheaf clock PATH --repair' on the store that wrote "
+            + "them"
         #expect(
-            try await line("set aside", in: lateLines).contains(
-                "; 1 document of it is set aside here, stamped up to 60 minutes ahead of the clock "
-                    + "here; \(remedy)"))
+            try await line("quarantined", in: lateLines).contains(
+                "; 1 document from it is quarantined here, stamped up to 60 minutes ahead of the "
+                    + "local clock; \(remedy)"))
         #expect(
-            try await line("set aside", in: earlyLines).contains(
-                "; it has set aside 1 document from here, stamped up to 60 minutes ahead of its "
+            try await line("quarantined", in: earlyLines).contains(
+                "; it has quarantined 1 document from here, stamped up to 60 minutes ahead of its "
                     + "clock; \(remedy)"))
         for peer in [late, early] { try await peer.close() }
     }

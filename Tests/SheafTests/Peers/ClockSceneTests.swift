@@ -5,12 +5,12 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Peers whose clocks are wrong, for a while or for good.
+/// Peers with wrong clocks, temporarily or permanently.
 struct ClockSceneTests {
     private static let year: UInt64 = 31_557_600_000
     private static let all: Query = "SELECT * FROM cars ORDER BY _id"
 
-    /// Two peers that want all cars; the first one has one of a right clock and one of a clock four years ahead.
+    /// Returns peers of which the first has one correctly stamped car and one stamped years ahead.
     private static func scene(_ count: Int = 2) throws -> DocumentScene {
         let scene = try DocumentScene(count)
         for number in 0..<count { try scene.subscribe(number, ["SELECT * FROM cars"]) }
@@ -21,13 +21,13 @@ struct ClockSceneTests {
         return scene
     }
 
-    @Test func `only documents that are stamped too far ahead are set aside`() throws {
+    @Test func `only documents that are stamped too far ahead are quarantined`() throws {
         let scene = try Self.scene(3)
         try scene.connect(0, 1)
         try scene.connect(0, 2)
         try scene.run()
         #expect(try scene.rows(1, Self.all) == [#"{"_id":"early","n":1}"#])
-        // What others write goes on through the peer with the late stamps.
+        // Writes of other peers still pass through the peer with the late stamps.
         try scene.execute(2, "INSERT INTO cars DOCUMENTS ({'_id': 'other', 'n': 3})")
         try scene.run()
         #expect(try scene.rows(1, Self.all).count == 2)
@@ -35,7 +35,7 @@ struct ClockSceneTests {
         #expect(scene.nodes.allSatisfy { $0.farewells.isEmpty })
     }
 
-    @Test func `both sides know what is set aside, and it counts as not synced`() throws {
+    @Test func `both sides report quarantined documents, and these count as not synced`() throws {
         let scene = try Self.scene()
         try scene.connect(0, 1)
         try scene.run()
@@ -46,7 +46,7 @@ struct ClockSceneTests {
         #expect(there.clock.setAsideThere?.aheadMilliseconds ?? 0 > 3 * Self.year)
         #expect(scene.nodes[0].synced(with: scene.nodes[1]) == 0)
         #expect(scene.nodes[1].clockWarnings.contains { $0.contains("1 document") })
-        #expect(scene.nodes[0].clockWarnings.contains { $0.contains("set aside 1 document") })
+        #expect(scene.nodes[0].clockWarnings.contains { $0.contains("quarantined 1 document") })
         let peer = try #require(PeerKey(scene.nodes[0].key))
         let found = try #require(
             try scene.nodes[1].host.explanation(of: "cars", .string("late"), for: peer))
@@ -55,13 +55,13 @@ struct ClockSceneTests {
         #expect(!scene.nodes[1].host.surveys()[0].isTaken)
     }
 
-    @Test func `what was set aside comes when the clock has come to its time`() throws {
+    @Test func `a quarantined document is applied when the clock reaches its stamp`() throws {
         let scene = try Self.scene()
         try scene.connect(0, 1)
         try scene.run()
         let count = scene.nodes[0].sent.count
         for _ in 0..<10 { try scene.advance(milliseconds: 10_000) }
-        #expect(!scene.nodes[0].sent.dropFirst(count).contains(.segment), "It is asked for early.")
+        #expect(!scene.nodes[0].sent.dropFirst(count).contains(.segment), "requested too early")
         scene.nodes[1].clock.advance(milliseconds: 4 * Self.year)
         try scene.advance(milliseconds: 31_000)
         #expect(try scene.rows(1, Self.all).count == 2)
@@ -69,21 +69,21 @@ struct ClockSceneTests {
         #expect(scene.nodes[0].synced(with: scene.nodes[1]) == scene.nodes[0].newestCommit)
     }
 
-    /// A peer that missed the check would receive the documents only with the next check, 30 s later.
-    @Test func `set aside documents come once an earlier request is answered`() throws {
+    /// Checks that the request is not delayed until the next check of the quarantine, 30 s later.
+    @Test func `quarantined documents are applied once an earlier request is answered`() throws {
         let scene = try Self.scene()
         try scene.subscribe(1, ["SELECT * FROM cars", "SELECT * FROM boats"])
         try scene.connect(0, 1)
         try scene.run()
-        // A narrower subscription compares nothing.
+        // A narrower subscription triggers no comparison.
         try scene.subscribe(1, ["SELECT * FROM cars"])
         scene.nodes[1].clock.advance(milliseconds: 4 * Self.year)
         try scene.advance(milliseconds: 31_000)
         #expect(try scene.rows(1, Self.all).count == 2)
     }
 
-    /// Documents received while the clock was ahead have stamps of others; only their commits have a future timestamp.
-    @Test func `a store that stamped nothing while its clock was ahead is repaired too`() throws {
+    /// Receives documents with foreign stamps, so only their commits have future timestamps.
+    @Test func `a store that wrote nothing while its clock was ahead is repaired too`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'n': 1})")
@@ -102,7 +102,8 @@ struct ClockSceneTests {
         #expect(try scene.rows(0, Self.all).count == 2)
     }
 
-    @Test func `more documents than are remembered come when all is compared`() throws {
+    @Test func `documents beyond the quarantine's limit are received in a full comparison`() throws
+    {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.write(0, ahead: Self.year) {
@@ -126,7 +127,7 @@ struct ClockSceneTests {
     }
 
     @Test(arguments: [(59_000, false), (61_000, true)], [0, 1])
-    func `clocks are warned of from a minute on, whichever is ahead`(
+    func `a clock offset is warned of from one minute on, in either direction`(
         _ offset: (milliseconds: UInt64, isWarned: Bool), _ ahead: Int
     ) throws {
         let scene = try DocumentScene(2)
@@ -143,12 +144,12 @@ struct ClockSceneTests {
         let seconds = offset.milliseconds / 1_000
         let clock = "its clock is about \(seconds) seconds"
         #expect(
-            late.clockWarnings == (offset.isWarned ? ["\(clock) ahead of the clock here"] : []))
+            late.clockWarnings == (offset.isWarned ? ["\(clock) ahead of the local clock"] : []))
         #expect(
-            early.clockWarnings == (offset.isWarned ? ["\(clock) behind the clock here"] : []))
+            early.clockWarnings == (offset.isWarned ? ["\(clock) behind the local clock"] : []))
     }
 
-    @Test func `clocks that differ by a minute are warned of, and a second time later`() throws {
+    @Test func `a clock offset of a minute is warned of once, across reconnects`() throws {
         let scene = try DocumentScene(2)
         scene.nodes[1].clock.advance(milliseconds: 61_000)
         let first = try scene.connect(0, 1)
@@ -157,10 +158,12 @@ struct ClockSceneTests {
         #expect(offset == 61_000)
         #expect(
             scene.nodes[0].clockWarnings == [
-                "its clock is about 61 seconds ahead of the clock here"
+                "its clock is about 61 seconds ahead of the local clock"
             ])
         #expect(
-            scene.nodes[1].clockWarnings == ["its clock is about 61 seconds behind the clock here"])
+            scene.nodes[1].clockWarnings == [
+                "its clock is about 61 seconds behind the local clock"
+            ])
         try scene.disconnect(first)
         try scene.connect(0, 1)
         try scene.run()
@@ -169,7 +172,7 @@ struct ClockSceneTests {
 
     // MARK: Repairs
 
-    @Test func `a repaired document comes to peers that have set it aside`() throws {
+    @Test func `a repaired document reaches peers that quarantined it`() throws {
         let scene = try Self.scene()
         try scene.connect(0, 1)
         try scene.run()
@@ -201,9 +204,9 @@ struct ClockSceneTests {
         }
     }
 
-    @Test func `a repaired document wins over the old one, also where that was taken`() throws {
+    @Test func `a repaired document replaces its old state on peers that accepted it`() throws {
         let scene = try Self.scene(3)
-        // Its clock was as wrong, so it has taken the document.
+        // The clock of peer 2 is equally wrong, so peer 2 accepts the document.
         scene.nodes[2].clock.advance(milliseconds: 4 * Self.year)
         let wire = try scene.connect(0, 2)
         try scene.run()
@@ -223,7 +226,7 @@ struct ClockSceneTests {
         }
     }
 
-    @Test func `two stores that repair the same documents do not count twice`() throws {
+    @Test func `two stores that repair the same documents do not count additions twice`() throws {
         let scene = try DocumentScene(3)
         for number in 0..<3 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
         let wire = try scene.connect(0, 1)
@@ -254,7 +257,7 @@ struct ClockSceneTests {
             281_474_976_710_655, 281_474_976_710_656, 9_214_364_837_600_034_000, UInt64(Int64.max),
             .max,
         ] as [UInt64])
-    func `a peer works with whatever its clock shows`(_ wall: UInt64) throws {
+    func `a peer works at any time that its clock shows`(_ wall: UInt64) throws {
         let scene = try DocumentScene(2)
         for number in 0..<2 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
         scene.nodes[0].clock.setWall(milliseconds: wall)
@@ -275,7 +278,7 @@ struct ClockSceneTests {
 }
 
 extension DocumentScene {
-    /// Writes with a clock that is ahead, and sets it right afterwards.
+    /// Writes with a clock that is ahead, and sets the clock back.
     fileprivate func write(_ number: Int, ahead milliseconds: UInt64, _ body: () throws -> Void)
         throws
     {

@@ -3,11 +3,11 @@ import SheafBytes
 import SheafSync
 import Testing
 
-/// Why connections ended, as both sides show it.
+/// The reasons for which connections ended, as both sides report them.
 struct CloseReasonTests {
     private func connect(
         _ host: SyncHost, _ wire: UInt64, at now: UInt64, _ session: SyncSession,
-        ending farewell: Farewell = Farewell(.limit, "too much of something")
+        ending farewell: Farewell = Farewell(.limit, "too many frames")
     ) {
         var session = session
         host.connect(wire, at: now)
@@ -25,7 +25,7 @@ struct CloseReasonTests {
         _ = host.takeEffects()
     }
 
-    @Test func `what the other side says as it closes is in the status`() throws {
+    @Test func `the close reason of the other side is in the status`() throws {
         let host = try FileScene(1).nodes[0].host
         for wire in 1...5 {
             connect(host, UInt64(wire), at: 1, .stranger(1, at: 1))
@@ -33,14 +33,11 @@ struct CloseReasonTests {
         let status = try #require(host.allStatuses.values.first)
         #expect(!status.isConnected)
         #expect(
-            status.lastCloseReason == "the other side closed the connection: too much of something")
+            status.lastCloseReason == "the other side closed the connection: too many frames")
         #expect(status.shortConnections == 5)
     }
 
-    @Test
-    func `one orderly end is logged as info, and repeated ones as warnings`()
-        throws
-    {
+    @Test func `one orderly end is logged as info, and repeated ones as warnings`() throws {
         let node = try FileScene(1).nodes[0]
         let goodbye = Farewell(.done, "the peer stops")
         let text = "reason=the other side closed the connection: the peer stops"
@@ -50,7 +47,7 @@ struct CloseReasonTests {
         for wire in 2...9 {
             connect(node.host, UInt64(wire), at: 1, .stranger(1, at: 1), ending: goodbye)
         }
-        // With the second, fourth and eighth connection of the row.
+        // At the second, fourth and eighth short connection in a row.
         let warnings = node.store.messages(.warning)
         #expect(warnings.count == 3)
         #expect(warnings.allSatisfy { $0.hasPrefix("a connection to a peer has ended") })
@@ -58,7 +55,8 @@ struct CloseReasonTests {
         #expect(warnings.last?.contains("connections=8") == true)
     }
 
-    @Test func `what the transport says is in the status, and a long connection begins anew`()
+    @Test
+    func `the reason of the transport is in the status, and a long connection resets the count`()
         throws
     {
         let host = try FileScene(1).nodes[0].host
@@ -71,14 +69,14 @@ struct CloseReasonTests {
         #expect(status.shortConnections == 1)
     }
 
-    @Test func `the reason of a connection that ended is in system:data_sync_info`() async throws {
+    @Test func `the close reason is in system:data_sync_info`() async throws {
         let scene = try await PeerScene(2)
         try scene.peers[1].sync.registerSubscription("SELECT * FROM cars")
         scene.connect(0, 1)
         try await scene.peers[0].store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
         try await scene.peers[1].items(of: "SELECT * FROM cars") { $0.count == 1 }
         scene.peers[1].sync.stop()
-        // The status comes with the next question, after the end of the connection.
+        // The replicator handles the request for its reports after the end of the connection.
         while try scene.peers[0].sync.surveys().contains(where: \.isConnected) {}
         let rows = try await scene.peers[0].store.execute("SELECT * FROM system:data_sync_info")
         let json = try rows.items.map { try $0.jsonString }

@@ -3,13 +3,13 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Documents that another side has sent in an older state, when there are too many of them to be kept.
+/// Read repair with more documents than are retained.
 struct CorrectionTests {
     private let cars = "SELECT * FROM cars"
     private let red = "SELECT * FROM cars WHERE color = 'red'"
     private let all: Query = "SELECT * FROM cars ORDER BY _id"
 
-    /// Peers of which the first has changed what the second one has: two cars are blue that were red.
+    /// Returns peers: peer 0 has two blue cars, and peer 1 their older red states.
     private func scene(_ count: Int, most: Int) throws -> DocumentScene {
         let scene = try DocumentScene(count, mostCorrections: most)
         for number in 0..<2 { try scene.subscribe(number, [cars]) }
@@ -25,7 +25,7 @@ struct CorrectionTests {
         return scene
     }
 
-    /// Lets a peer get red cars from the second one, and sends them to the first one, whose answer is lost.
+    /// Makes a peer get red cars from peer 1 and send them to peer 0, whose repair is lost.
     private func mislead(_ number: Int, _ scene: DocumentScene) throws {
         let wire = try scene.connect(0, number)
         try scene.run()
@@ -40,7 +40,8 @@ struct CorrectionTests {
 
     private let newer = [#"{"_id":"a","color":"blue"}"#, #"{"_id":"b","color":"blue"}"#]
 
-    @Test func `corrections that were too many are found by comparing`() throws {
+    @Test func `documents beyond the maximum of read repairs are repaired by a comparison`() throws
+    {
         let scene = try scene(3, most: 1)
         try mislead(2, scene)
         #expect(scene.nodes[0].host.correctionCount == 0)
@@ -50,7 +51,7 @@ struct CorrectionTests {
         #expect(rows == newer)
     }
 
-    @Test func `corrections of many peers are no more than those of one may be`() throws {
+    @Test func `all peers together have no more read repairs than the maximum`() throws {
         let most = 5
         let scene = try scene(9, most: most)
         var greatest = 0
@@ -65,14 +66,14 @@ struct CorrectionTests {
             let rows = try scene.rows(number, all)
             #expect(rows == newer, "peer \(number)")
         }
-        // What was corrected without a new commit has come when something behind it has.
+        // Repairs sent without a new commit are acknowledged with a later one.
         try scene.execute(0, "INSERT INTO boats DOCUMENTS ({'_id': 'c'})")
         try scene.run()
         #expect(scene.nodes[0].host.correctionCount == 0)
     }
 
-    /// Both are connected, and too much comes at once: the two compare then and there.
-    @Test func `who is connected compares at once`() throws {
+    /// Exceeds the maximum while both peers are connected, so that they compare immediately.
+    @Test func `a connected peer compares immediately beyond the maximum of read repairs`() throws {
         let scene = try scene(3, most: 1)
         try scene.connect(0, 2)
         try scene.run()
@@ -84,8 +85,8 @@ struct CorrectionTests {
         #expect(scene.nodes[0].sent.contains(.restart))
     }
 
-    /// The corrections wait for a commit to become durable, and would all be kept until then.
-    @Test func `a peer with limited rights compares beyond the maximum of corrections`() throws {
+    /// Delays the flush of a commit for which all repairs wait.
+    @Test func `a peer with limited rights compares beyond the maximum of read repairs`() throws {
         let scene = try DocumentScene(2)
         let rights = PeerRights(read: ["cars": "n >= 0"], write: ["cars": "true"])
         try scene.subscribe(0, [cars])
@@ -123,11 +124,11 @@ struct CorrectionTests {
         for _ in 0..<8 { try scene.advance(milliseconds: 1_000) }
     }
 
-    /// Peer 0 has a blue car, and peer 2 a red one of old, which peer 0 does not know.
-    private func misled(_ wishes: [String]) throws -> DocumentScene {
+    /// Returns peers: peer 0 has a blue car, and peer 2 its older red state, unknown to peer 0.
+    private func misled(_ queries: [String]) throws -> DocumentScene {
         let scene = try DocumentScene(3)
         try scene.subscribe(1, [cars])
-        try scene.subscribe(2, wishes)
+        try scene.subscribe(2, queries)
         let early = try scene.connect(0, 1)
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'color': 'red'})")
         try scene.run()
@@ -143,19 +144,18 @@ struct CorrectionTests {
         return scene
     }
 
-    /// The step before it has the same number, and its acknowledgement comes when the correction is lost; or
-    /// that was asked for with an older subscription.
+    /// Covers acknowledgments of earlier batches with the same number, and of older subscriptions.
     @Test(arguments: [false, true])
-    func `a correction counts when it has come`(_ narrows: Bool) throws {
+    func `a read repair counts once it is acknowledged`(_ narrows: Bool) throws {
         let scene = try misled([red, "SELECT * FROM boats"])
         let wire = try scene.connect(0, 2)
         try scene.run()
         if narrows { scene.nodes[2].flushesLate = true } else { scene.nodes[2].isBusy = true }
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'color': 'red'})")
         try scene.run()
-        let told = scene.nodes[2].sent.count { $0 == .segment }
+        let sent = scene.nodes[2].sent.count { $0 == .segment }
         try scene.subscribe(0, [cars])
-        for _ in 0..<100 where scene.nodes[2].sent.count(where: { $0 == .segment }) == told {
+        for _ in 0..<100 where scene.nodes[2].sent.count(where: { $0 == .segment }) == sent {
             try scene.run(steps: 1)
         }
         scene.hold(wire, to: 2)
@@ -182,26 +182,26 @@ struct CorrectionTests {
         #expect(scene.nodes[0].host.correctionCount == 0)
     }
 
-    /// Neither has anything to tell of it then: not the one who told, and not what came from somebody else.
-    @Test func `what is announced is known better before it comes`() throws {
+    /// Leaves neither the announcing peer nor the relay anything to send about the document.
+    @Test func `an announced document that is newer at the receiver is repaired`() throws {
         let scene = try DocumentScene(4)
-        let (knower, teller, between, newer) = (0, 1, 2, 3)
-        try scene.subscribe(knower, [cars])
-        try scene.subscribe(teller, [red])
-        try scene.subscribe(between, [red])
-        let direct = try scene.connect(knower, teller)
-        let side = try scene.connect(knower, between)
-        let far = try scene.connect(teller, between)
+        let (receiver, sender, relay, newer) = (0, 1, 2, 3)
+        try scene.subscribe(receiver, [cars])
+        try scene.subscribe(sender, [red])
+        try scene.subscribe(relay, [red])
+        let direct = try scene.connect(receiver, sender)
+        let side = try scene.connect(receiver, relay)
+        let far = try scene.connect(sender, relay)
         try scene.run()
-        scene.hold(direct, to: knower)
-        try scene.execute(teller, "INSERT INTO cars DOCUMENTS ({'_id': 'w', 'color': 'red'})")
+        scene.hold(direct, to: receiver)
+        try scene.execute(sender, "INSERT INTO cars DOCUMENTS ({'_id': 'w', 'color': 'red'})")
         try scene.run()
-        try scene.letGo(direct, to: knower)
-        #expect(scene.nodes[knower].sent.contains(.announceOnly))
-        scene.hold(side, to: knower)
-        try scene.execute(teller, "INSERT INTO cars DOCUMENTS ({'_id': 'x', 'color': 'red'})")
+        try scene.letGo(direct, to: receiver)
+        #expect(scene.nodes[receiver].sent.contains(.announceOnly))
+        scene.hold(side, to: receiver)
+        try scene.execute(sender, "INSERT INTO cars DOCUMENTS ({'_id': 'x', 'color': 'red'})")
         try scene.run()
-        #expect(scene.nodes[teller].sent.contains(.announce))
+        #expect(scene.nodes[sender].sent.contains(.announce))
         try scene.disconnect(far)
         for _ in 0..<3 {
             try scene.execute(
@@ -209,25 +209,25 @@ struct CorrectionTests {
                 "INSERT INTO cars DOCUMENTS ({'_id': 'x', 'color': 'blue'}) ON ID CONFLICT DO UPDATE"
             )
         }
-        try scene.connect(knower, newer)
+        try scene.connect(receiver, newer)
         try scene.run()
         #expect(
-            try scene.rows(knower, "SELECT color FROM cars WHERE _id = 'x'") == [
+            try scene.rows(receiver, "SELECT color FROM cars WHERE _id = 'x'") == [
                 #"{"color":"blue"}"#
             ])
-        try scene.letGo(side, to: knower)
+        try scene.letGo(side, to: receiver)
         try settle(scene)
         #expect(
-            try scene.rows(knower, "SELECT color FROM cars WHERE _id = 'x'") == [
+            try scene.rows(receiver, "SELECT color FROM cars WHERE _id = 'x'") == [
                 #"{"color":"blue"}"#
             ])
         #expect(
-            try scene.rows(teller, "SELECT color FROM cars WHERE _id = 'x'") == [
+            try scene.rows(sender, "SELECT color FROM cars WHERE _id = 'x'") == [
                 #"{"color":"blue"}"#
             ])
     }
 
-    @Test func `who has to wait for its turn is corrected`() throws {
+    @Test func `a peer that is rate limited gets its read repair`() throws {
         let boats = (0..<60).map { "SELECT * FROM boats WHERE n = \($0)" }
         let scene = try DocumentScene(3)
         try scene.subscribe(0, [cars])
@@ -255,9 +255,11 @@ struct CorrectionTests {
         #expect(try scene.rows(2, "SELECT color FROM cars") == [#"{"color":"blue"}"#])
     }
 
-    /// One of the two has got what the other one lacks, and it is not durable: until then there is only what is
-    /// older, and to that the other one would say how it is, for ever.
-    @Test func `a correction waits until it is durable`() throws {
+    /// Delays the flush of the newer state on peer 1.
+    ///
+    /// Until the flush, each repair by peer 1 would be an older state, which peer 0 would repair
+    /// again, forever.
+    @Test func `a read repair waits until its document is durable`() throws {
         let low = "SELECT * FROM cars WHERE level < 5"
         let scene = try DocumentScene(3)
         for number in 0...1 { try scene.subscribe(number, [low]) }

@@ -3,13 +3,12 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// What cursors say, and when they say nothing any more.
+/// Replication cursors, and the events that invalidate them.
 struct CursorTests {
     private let all: Query = "SELECT _id FROM cars ORDER BY _id"
 
-    /// What was kept to one side is shared from now on: the other one is told to compare, and the connection
-    /// breaks in the middle of that.
-    @Test func `a comparison that was not finished begins anew`() throws {
+    /// Shares a collection, and drops the connection in the middle of the resulting comparison.
+    @Test func `an unfinished comparison starts over`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.execute(
@@ -34,8 +33,10 @@ struct CursorTests {
         #expect(shown == [#"{"_id":"a"}"#])
     }
 
-    /// What came is written, and not durable yet, when the connection breaks; over the next one comes nothing.
-    @Test func `what came over another connection is acknowledged when it is durable`() throws {
+    /// Drops the connection while the batch is not durable; nothing arrives over the next one.
+    @Test func `a batch received over another connection is acknowledged when it is durable`()
+        throws
+    {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         let first = try scene.connect(0, 1)
@@ -56,7 +57,7 @@ struct CursorTests {
         #expect(try scene.rows(1, all).count == 1)
     }
 
-    @Test func `nothing is acknowledged that is not durable, also behind what was announced`()
+    @Test func `a batch that is not durable is not acknowledged, even after an announcement`()
         throws
     {
         let scene = try DocumentScene(3)
@@ -93,7 +94,8 @@ struct CursorTests {
         #expect(scene.nodes[source].synced(with: scene.nodes[reader]) == newest)
     }
 
-    @Test func `what was announced is not waited for while something is written`() throws {
+    @Test func `a receiver does not wait for announced documents while a batch is written`() throws
+    {
         let scene = try DocumentScene(3)
         let (source, other, reader) = (0, 1, 2)
         for number in [other, reader] { try scene.subscribe(number, ["SELECT * FROM cars"]) }
@@ -113,7 +115,7 @@ struct CursorTests {
         let many = (0..<300).map { "({'_id': \($0)})" }.joined(separator: ", ")
         try scene.execute(source, Query(verbatim: "INSERT INTO cars DOCUMENTS \(many)"))
         try scene.run()
-        // Whoever waits for a time that is over does nothing else any more.
+        // A deadline that has passed must not block the other work.
         try scene.advance(milliseconds: 1_000)
         scene.nodes[reader].isBusy = false
         try scene.run()
@@ -121,7 +123,7 @@ struct CursorTests {
         #expect(try scene.rows(reader, all).count == 302)
     }
 
-    @Test func `what was asked for anew is not acknowledged by what came before`() throws {
+    @Test func `a batch of an older subscription does not acknowledge a new one`() throws {
         let scene = try DocumentScene(2)
         try scene.execute(0, "INSERT INTO boats DOCUMENTS ({'_id': 'b'})")
         try scene.subscribe(1, ["SELECT * FROM cars"])

@@ -2,7 +2,7 @@ import Sheaf
 import SheafTestSupport
 import Testing
 
-/// The newest commit of which another peer has documents.
+/// The newest commit of which a peer has documents.
 struct DeliveryTests {
     private func delivered(_ scene: DocumentScene, _ number: Int, to other: Int) -> UInt64 {
         scene.nodes[number].host.allStatuses[scene.nodes[other].key]?.deliveredUpTo ?? 0
@@ -15,14 +15,14 @@ struct DeliveryTests {
         return scene.nodes[0].newestCommit
     }
 
-    @Test func `a commit of which a peer wants nothing is synced, and not delivered`() throws {
+    @Test func `a commit without documents for a peer is synced, and not delivered`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         let first = try insert(scene, "cars", "a")
         _ = try insert(scene, "orders", "a")
         try scene.connect(0, 1)
         try scene.run()
-        // All at once, in a first sync: of the last commit nothing was sent.
+        // The first sync is one batch, and has no document of the last commit.
         #expect(delivered(scene, 0, to: 1) == first)
         let other = try insert(scene, "orders", "b")
         try scene.advance(milliseconds: 1_000)
@@ -33,7 +33,7 @@ struct DeliveryTests {
         #expect(delivered(scene, 0, to: 1) == second)
     }
 
-    @Test func `a commit is delivered when it is on the disk of the other peer`() throws {
+    @Test func `a commit is delivered when it is durable on the other peer`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         let first = try insert(scene, "cars", "a")
@@ -43,7 +43,7 @@ struct DeliveryTests {
         let second = try insert(scene, "cars", "b")
         try scene.run()
         #expect(delivered(scene, 0, to: 1) == first)
-        // What was sent since is not there yet.
+        // The later commit has not arrived yet.
         scene.hold(wire, to: 1)
         let third = try insert(scene, "cars", "c")
         try scene.run()
@@ -53,8 +53,8 @@ struct DeliveryTests {
         #expect(delivered(scene, 0, to: 1) == third)
     }
 
-    /// Several commits go in one step then.
-    @Test func `what was written while peers were apart is delivered`() throws {
+    /// Sends several commits in one batch.
+    @Test func `commits written while peers were disconnected are delivered`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         _ = try insert(scene, "cars", "a")
@@ -69,7 +69,7 @@ struct DeliveryTests {
         #expect(delivered(scene, 0, to: 1) == last)
     }
 
-    @Test func `what a peer has already is delivered after a restart`() throws {
+    @Test func `documents that a peer already has are delivered after a restart`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         let first = try insert(scene, "cars", "a")

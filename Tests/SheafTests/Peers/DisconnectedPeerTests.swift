@@ -4,9 +4,9 @@ import SheafTestSupport
 import Synchronization
 import Testing
 
-/// Peers without a connection, as presence shows them.
+/// Peers without a connection, as presence reports them.
 struct DisconnectedPeerTests {
-    /// A transport that reports addresses which cannot be reached, as a test has it do.
+    /// A transport that reports the unreachable addresses that a test passes.
     private final class FailingTransport: PeerTransport {
         let host = Mutex<(any PeerTransportHost)?>(nil)
 
@@ -16,7 +16,7 @@ struct DisconnectedPeerTests {
         func report(_ event: PeerTransportEvent) { host.withLock { $0 }?.report(event) }
     }
 
-    /// The first graph of a peer of which `condition` holds.
+    /// Returns the first graph of a peer for which `condition` holds.
     private func graph(
         of peer: Peer, where condition: (PresenceGraph) -> Bool
     ) async throws -> PresenceGraph {
@@ -24,7 +24,7 @@ struct DisconnectedPeerTests {
         throw CancellationError()
     }
 
-    @Test func `a peer whose connection has ended is in presence with the reason`() async throws {
+    @Test func `a peer whose connection ended is in presence with the reason`() async throws {
         let scene = try await PeerScene(3)
         let (first, second) = (scene.peers[0], scene.peers[1])
         for (left, right) in [(0, 1), (1, 2), (0, 2)] { scene.connect(left, right) }
@@ -35,11 +35,11 @@ struct DisconnectedPeerTests {
         let after = try await graph(of: first) { !$0.disconnectedPeers.isEmpty }
         let gone = try #require(after.disconnectedPeers.first)
         #expect(after.disconnectedPeers.count == 1 && gone.key == second.key)
-        #expect(gone.reason == "the peers were kept apart" && gone.address == "memory")
+        #expect(gone.reason == "the peers were disconnected" && gone.address == "memory")
         #expect(gone.sinceMilliseconds >= start)
         #expect(gone.sinceMilliseconds <= Int64(Clock.system.wallMilliseconds()))
         #expect(first.presence.disconnectedPeers == after.disconnectedPeers)
-        // The third peer still reaches it, so it is a peer of the mesh as well, and once.
+        // The third peer still reaches the second, which is therefore in the mesh as well, once.
         let around = try await graph(of: first) { $0[second.key]?.distance == 2 }
         #expect(around.remotePeers.map(\.key).filter { $0 == second.key }.count == 1)
         scene.connect(0, 1)
@@ -49,9 +49,7 @@ struct DisconnectedPeerTests {
         try await scene.close()
     }
 
-    @Test func `an address that cannot be reached is in presence, and is no peer of the mesh`()
-        async throws
-    {
+    @Test func `an unreachable address is in presence, and is no peer of the mesh`() async throws {
         let transport = FailingTransport()
         let peer = try await Peer.inMemory(
             configuration: PeerConfiguration(
@@ -76,7 +74,7 @@ struct DisconnectedPeerTests {
     }
 
     @Test
-    func `presence has the reason of a refusal, and the refused peer learns only the refusal`()
+    func `presence has the reason of a refusal, and the refused peer learns only of the refusal`()
         async throws
     {
         let lines = Mutex<[String]>([])
@@ -94,7 +92,7 @@ struct DisconnectedPeerTests {
                         store: StoreOptions(log: log))))
         }
         peers.sort { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
-        // The end with the greater key is asked last, and so the other one has a connection by then.
+        // The peer with the greater key decides last, when the other peer already has a connection.
         let (other, strict) = (peers[0], peers[1])
         let refusals = Mutex<[String]>([])
         strict.presence.onConnectionRequest { _ in false }
@@ -110,9 +108,9 @@ struct DisconnectedPeerTests {
                 == "this side closed the connection: \(expected)")
         #expect(shown.remotePeers.isEmpty && refusals.withLock { $0 } == [expected])
         #expect(lines.withLock { $0.contains("a connection was refused \(expected)") })
-        let told = try await graph(of: other) { !$0.disconnectedPeers.isEmpty }
+        let refused = try await graph(of: other) { !$0.disconnectedPeers.isEmpty }
         #expect(
-            told.disconnectedPeers.first?.reason
+            refused.disconnectedPeers.first?.reason
                 == "the other side closed the connection: refused by the application")
         let rows = try await strict.store.execute("SELECT * FROM system:data_sync_info")
         #expect(try rows.items.map { try $0.jsonString }.joined().contains(expected))

@@ -3,10 +3,10 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// What becomes of documents between peers where a disk is not what it was.
+/// Documents between peers after a store went back to an older state of its disk.
 extension DocumentPassingTests {
-    /// Commits have the numbers again that others had before, and the other side has heard of those.
-    @Test func `what was written to an older state of the disk is told`() throws {
+    /// Uses commit numbers again that the other side has already acknowledged.
+    @Test func `writes to an older state of the disk are sent`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, [cars])
         try scene.connect(0, 1)
@@ -16,14 +16,14 @@ extension DocumentPassingTests {
                 0, "INSERT INTO cars DOCUMENTS (:car)", ["car": ["_id": .string(id)] as Value])
         }
         try scene.run()
-        let heard = scene.nodes[0].newestCommit
-        #expect(scene.nodes[0].synced(with: scene.nodes[1]) == heard)
+        let acknowledged = scene.nodes[0].newestCommit
+        #expect(scene.nodes[0].synced(with: scene.nodes[1]) == acknowledged)
         try scene.putBack(0, to: backup)
         for id in ["c", "d", "e"] {
             try scene.execute(
                 0, "INSERT INTO cars DOCUMENTS (:car)", ["car": ["_id": .string(id)] as Value])
         }
-        #expect(scene.nodes[0].newestCommit > heard)
+        #expect(scene.nodes[0].newestCommit > acknowledged)
         try scene.connect(0, 1)
         try scene.run()
         let rows = try scene.rows(1, all)
@@ -31,7 +31,7 @@ extension DocumentPassingTests {
     }
 }
 
-/// Snapshots of the file system that take the place of the newest state: nothing of the files tells.
+/// File system snapshots that replace the newest state, undetectable from the files.
 extension DocumentPassingTests {
     private func insert(_ scene: DocumentScene, _ id: String, _ field: String) throws {
         try scene.execute(
@@ -39,15 +39,14 @@ extension DocumentPassingTests {
             ["car": ["_id": .string(id), field: 1] as Value])
     }
 
-    @Test func `a peer that is told of writes that it has forgotten writes as another site`() throws
-    {
+    @Test func `a store that learns of its lost writes draws another site`() throws {
         let scene = try DocumentScene(3)
         for number in 0..<3 { try scene.subscribe(number, [cars]) }
         try insert(scene, "a", "first")
         try scene.connect(0, 1)
         try scene.run()
         let backup = scene.nodes[0].volume.processDeath()
-        // The log says to the millisecond when it was written last.
+        // The log records to the millisecond when it was last written.
         try scene.advance(milliseconds: 1)
         try insert(scene, "a", "lost")
         try insert(scene, "b", "lost")
@@ -59,7 +58,7 @@ extension DocumentPassingTests {
         try insert(scene, "a", "new")
         try insert(scene, "b", "new")
         #expect(scene.nodes[0].store.queries.documents.site == site)
-        // What comes first says what was forgotten; the peer in between knows nothing else of it.
+        // The first message reveals the lost writes; the relay knows of them in no other way.
         try scene.connect(1, 2)
         try scene.run()
         try scene.subscribe(2, [])
@@ -92,7 +91,7 @@ extension DocumentPassingTests {
                         ["car": ["_id": .string("late\(number)")] as Value])
                 }
             }
-            // Each connects again as soon as its connection has ended.
+            // Each peer reconnects as soon as its connection has ended.
             for number in 0..<2 where !scene.isConnected(wires[number]) {
                 wires[number] = try scene.connect(number, 2)
                 ended += 1

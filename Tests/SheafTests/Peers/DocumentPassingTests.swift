@@ -3,12 +3,12 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Documents between peers, message by message: what happens rarely, and has to be right each time.
+/// Documents between peers, message by message, in rare situations.
 @Suite struct DocumentPassingTests {
     let cars = "SELECT * FROM cars"
     let all: Query = "SELECT * FROM cars ORDER BY _id"
 
-    @Test func `who wants one document, or may see one, gets that one alone`() throws {
+    @Test func `a query or a read rule for one document selects only that document`() throws {
         for isRule in [false, true] {
             let scene = try DocumentScene(2)
             for id in ["a", "b", "c"] {
@@ -23,8 +23,8 @@ import Testing
             try scene.run()
             try scene.execute(0, "UPDATE cars SET n = 1")
             try scene.run()
-            let got = try scene.rows(1, all)
-            #expect(got == [#"{"_id":"b","n":1}"#])
+            let received = try scene.rows(1, all)
+            #expect(received == [#"{"_id":"b","n":1}"#])
             try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'd'})")
             try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'b'")
             try scene.run()
@@ -35,15 +35,14 @@ import Testing
         }
     }
 
-    /// The document leaves what the peer may read, and becomes readable again by a change that builds on what
-    /// the peer never received.
-    @Test func `a document that becomes readable again is sent whole`() throws {
+    /// Makes a document readable again by a delta whose base the peer never received.
+    @Test func `a document that becomes readable again is sent completely`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, [cars])
         let rights = PeerRights(read: ["cars": "level < 5"], write: [:])
         try scene.connect(0, 1, rightsOfRight: rights)
         try scene.run()
-        // A commit is told by its delta where the document is long enough.
+        // A commit is sent as a delta only if the document is long enough.
         let long = Value.string(String(repeating: "a long story ", count: 400))
         try scene.execute(
             0, "INSERT INTO cars DOCUMENTS (:car)",
@@ -57,13 +56,13 @@ import Testing
         let asked = scene.nodes[1].sent.count { $0 == .subscribe }
         try scene.execute(0, "UPDATE cars SET level = 2 WHERE _id = 'a'")
         try scene.run()
-        // No delta was sent that the peer would have had to ask the rest of.
+        // A delta without its base would have made the peer request the document.
         #expect(scene.nodes[1].sent.count { $0 == .subscribe } == asked)
         let (here, there) = (try scene.rows(1, all), try scene.rows(0, all))
         #expect(here == there)
         let missing = scene.nodes[0].newestCommit - scene.nodes[0].synced(with: scene.nodes[1])
         #expect(missing == 0)
-        // What comes then fits again.
+        // Later deltas apply again.
         try scene.execute(0, "UPDATE cars SET level = 3 WHERE _id = 'a'")
         try scene.run()
         let (after, source) = (try scene.rows(1, all), try scene.rows(0, all))
@@ -71,9 +70,8 @@ import Testing
         #expect(scene.nodes[1].sent.count { $0 == .subscribe } == asked)
     }
 
-    /// A new document, one that is there and one that was deleted come in one step, the last of them not in the
-    /// order of keys.
-    @Test func `documents come in any order`() throws {
+    /// Sends an inserted, a changed and a deleted document in one batch, out of key order.
+    @Test func `documents of a batch are applied in any order`() throws {
         let scene = try DocumentScene(3)
         for number in 0..<3 { try scene.subscribe(number, [cars]) }
         let wire = try scene.connect(0, 1)
@@ -93,9 +91,8 @@ import Testing
         }
     }
 
-    /// Whole documents come in the order of their addresses, which need not be that of the numbers of their
-    /// collections.
-    @Test func `documents of several collections are joined with what is there`() throws {
+    /// Sends complete documents in address order, which is not the order of the collection numbers.
+    @Test func `documents of several collections are merged with local ones`() throws {
         let scene = try DocumentScene(2)
         let collections = ["trucks", "cars"]
         try scene.subscribe(1, collections.map { "SELECT * FROM \($0)" })
@@ -118,9 +115,9 @@ import Testing
         }
     }
 
-    /// What was paid for and is not written any more is given back: otherwise the two would come to a
-    /// standstill.
-    @Test func `who subscribes anew in the middle of long steps gets everything in the end`() throws
+    /// Checks that credit for batches that are dropped unwritten is returned.
+    @Test func `a peer that resubscribes during long batches receives everything in the end`()
+        throws
     {
         let scene = try DocumentScene(2)
         var random = SeededRandom(seed: 7, "long steps")
@@ -137,18 +134,17 @@ import Testing
         try scene.connect(0, 1)
         for round in 1...8 {
             try scene.run(steps: 60)
-            let got = try scene.rows(1, "SELECT COUNT(*) AS n FROM cars")
-            #expect(got == [#"{"n":0}"#], "the step is not over")
+            let rows = try scene.rows(1, "SELECT COUNT(*) AS n FROM cars")
+            #expect(rows == [#"{"n":0}"#], "the batch is complete")
             try scene.subscribe(1, ["\(cars) WHERE n >= -\(round)"])
         }
         try scene.run()
-        let got = try scene.rows(1, "SELECT COUNT(*) AS n FROM cars")
-        #expect(got == [#"{"n":60}"#])
+        let rows = try scene.rows(1, "SELECT COUNT(*) AS n FROM cars")
+        #expect(rows == [#"{"n":60}"#])
     }
 
-    /// Documents that the other side has sent in an older state, and has not asked for as they are, are sent
-    /// again where the connection breaks before they have come.
-    @Test func `corrections are kept over connections that break`() throws {
+    /// Drops the connection before the repair of an older state arrives.
+    @Test func `read repairs survive a dropped connection`() throws {
         let scene = try DocumentScene(3)
         let red = "\(cars) WHERE color = 'red'"
         try scene.subscribe(0, [cars])
@@ -158,7 +154,8 @@ import Testing
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'color': 'red'})")
         try scene.run()
         try scene.disconnect(early)
-        // Peer 0 changes it before peer 1 knows of it, who gets the older state from peer 2.
+        // Peer 0 changes the car before peer 1 receives it, so peer 1 gets an older state from peer
+        // 2.
         try scene.execute(0, "UPDATE cars SET color = 'blue' WHERE _id = 'a'")
         let wire = try scene.connect(0, 1)
         try scene.run()
@@ -167,7 +164,7 @@ import Testing
         try scene.run()
         let older = try scene.rows(1, all)
         #expect(older == [#"{"_id":"a","color":"red"}"#])
-        // What peer 0 says of it is lost.
+        // The disconnect loses the repair of peer 0.
         try scene.disconnect(wire)
         try scene.connect(0, 1)
         try scene.run()
@@ -175,8 +172,10 @@ import Testing
         #expect(newer == [#"{"_id":"a","color":"blue"}"#])
     }
 
-    /// Both documents were set aside, and are changed before the receiver asks for them again.
-    @Test func `deltas of several documents that do not fit are followed by all of them`() throws {
+    /// Changes two quarantined documents before the receiver requests them again.
+    @Test func `deltas of several documents without their bases are followed by all of them`()
+        throws
+    {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, [cars])
         try scene.connect(0, 1)
@@ -204,9 +203,8 @@ import Testing
         #expect(scene.nodes[1].sent.count { $0 == .subscribe } == asked + 2)
     }
 
-    /// Whoever is told the same from several sides has all but one announce it, so that what all write flows
-    /// through a tree.
-    @Test func `in a full mesh documents come once, whoever writes them`() throws {
+    /// Checks that peers let all but one sender announce, so that documents travel along a tree.
+    @Test func `in a full mesh a document reaches each peer about once from any writer`() throws {
         let scene = try DocumentScene(6)
         for number in 0..<6 { try scene.subscribe(number, [cars]) }
         for right in 0..<6 {
@@ -238,7 +236,7 @@ import Testing
         #expect(redundancy <= 1.3, "\(redundancy)")
     }
 
-    @Test func `what came from a peer is not sent back to it`() throws {
+    @Test func `documents from a peer are not sent back to it`() throws {
         let scene = try DocumentScene(2)
         for number in 0..<2 { try scene.subscribe(number, [cars]) }
         try scene.connect(0, 1)
@@ -252,12 +250,13 @@ import Testing
             try scene.run()
         }
         #expect(try scene.rows(1, all).count == 5)
-        // How far the log is, is said, and no document.
+        // The log position is sent, and no document.
         #expect(scene.nodes[1].segmentLength - before < 5 * 32)
     }
 
-    /// A document was sent, and is taken away before the other side has written it.
-    @Test func `what a peer has sent and taken away comes back to it`() throws {
+    /// Evicts a document after sending it, and before the other side has written it.
+    @Test func `a document that its writer evicts comes back once it is written elsewhere`() throws
+    {
         let scene = try DocumentScene(2)
         for number in 0..<2 { try scene.subscribe(number, [cars]) }
         try scene.connect(0, 1)
@@ -266,7 +265,7 @@ import Testing
         try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'n': 1})")
         try scene.run()
         try scene.execute(1, "EVICT FROM cars")
-        // The two compare, and the other side has not written it yet.
+        // The two compare before the other side has written the document.
         try scene.run()
         #expect(try scene.rows(1, all).isEmpty)
         scene.nodes[0].isBusy = false
@@ -275,8 +274,9 @@ import Testing
         #expect(try scene.rows(1, all).count == 1)
     }
 
-    /// One connection announces, since another one brings the same, and that one breaks.
-    @Test func `nothing is acknowledged behind what was announced and is not here`() throws {
+    /// Drops the connection that delivers documents which another one only announces.
+    @Test func `an announced document that is missing is not acknowledged with later ones`() throws
+    {
         let scene = try DocumentScene(3)
         let (source, other, reader) = (0, 1, 2)
         for number in [other, reader] { try scene.subscribe(number, [cars]) }
@@ -285,7 +285,7 @@ import Testing
         try scene.connect(source, other)
         let detour = try scene.connect(other, reader)
         try scene.run()
-        // The direct connection brings what the other one has brought before.
+        // The direct connection repeats a document that the other one has delivered.
         scene.hold(direct, to: reader)
         try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'first'})")
         try scene.run()
@@ -296,7 +296,7 @@ import Testing
         let announced = scene.nodes[source].newestCommit
         try scene.run()
         #expect(scene.nodes[source].sent.contains(.announce))
-        // More than is announced at once is sent without a word.
+        // A commit with more documents than may be announced is sent without an announcement.
         let many = (0..<300).map { "({'_id': \($0)})" }.joined(separator: ", ")
         try scene.execute(source, Query(verbatim: "INSERT INTO cars DOCUMENTS \(many)"))
         try scene.run()
@@ -304,7 +304,7 @@ import Testing
         #expect(early.isEmpty)
         let synced = scene.nodes[source].synced(with: scene.nodes[reader])
         #expect(synced < announced)
-        // Both connections break, and the direct one comes again.
+        // Both connections drop, and the direct one is established again.
         try scene.disconnect(detour)
         try scene.disconnect(direct)
         try scene.connect(source, reader)
@@ -314,9 +314,10 @@ import Testing
         #expect(try scene.rows(reader, all).count == 302)
     }
 
-    /// A document was deleted, and comes back in an older state to somebody who has forgotten that, and who
-    /// only announces what he has.
-    @Test func `what was announced and is known to be deleted is told to be deleted`() throws {
+    /// Returns a deleted document to a peer that lost the tombstone and only announces.
+    @Test func `an announced document that the receiver has deleted is deleted at the sender`()
+        throws
+    {
         let scene = try DocumentScene(4)
         let (source, reader, other, old) = (0, 1, 2, 3)
         for number in 0..<4 { try scene.subscribe(number, [cars]) }
@@ -349,11 +350,8 @@ import Testing
         }
     }
 
-    /// A device evicts what it has written, gets an older state of it back, and goes on with that.
-    @Test
-    func `what a device writes to what it had forgotten is not taken for what it wrote before`()
-        throws
-    {
+    /// Evicts a document on its device, which then updates an older state of it.
+    @Test func `a write after an eviction is not confused with an evicted one`() throws {
         let scene = try DocumentScene(3)
         let (device, old, new) = (0, 1, 2)
         for number in 0..<3 { try scene.subscribe(number, [cars]) }

@@ -1,9 +1,9 @@
 import Sheaf
 import Testing
 
-/// Peers that write and connect one after the other.
+/// Peers that write and connect one after another.
 extension DocumentScene {
-    /// Sets a field of a document to 1, a millisecond after what was before.
+    /// Sets a field of a document to 1, with a millisecond before and after.
     func write(_ number: Int, _ id: String, _ field: String) throws {
         try advance(milliseconds: 1)
         try execute(
@@ -12,7 +12,7 @@ extension DocumentScene {
         try advance(milliseconds: 1)
     }
 
-    /// Adds to the counter `n` of all documents, and notes the amount in a field of its own.
+    /// Adds to the counter `n` of all documents, and sets a field named after the amount.
     func count(_ number: Int, by amount: Int) throws {
         try advance(milliseconds: 1)
         try execute(
@@ -21,7 +21,7 @@ extension DocumentScene {
         try advance(milliseconds: 1)
     }
 
-    /// Connects two nodes, again after each connection that one of them has ended.
+    /// Connects two nodes, and reconnects after each connection that a node closes.
     func meet(_ one: Int, _ other: Int) throws {
         var wire = try connect(one, other)
         try run()

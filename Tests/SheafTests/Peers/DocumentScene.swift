@@ -8,39 +8,40 @@ import SheafTestSupport
 
 import class SheafQuery.EvaluationStop
 
-/// Hosts that exchange documents, message by message: a test says what arrives when, and when it is
-/// written.
+/// Replicators that exchange documents, message by message.
+///
+/// A test decides when a message arrives and when a batch is written.
 final class DocumentScene {
     /// A peer without a thread.
     final class Node: HostNode {
         let key: [UInt8]
         let clock = FakeClock()
-        /// Ends evaluations, as when the peer stops.
+        /// The signal that stops evaluations, as when the peer closes.
         let evaluationStop = EvaluationStop()
         private(set) var store: SceneStore
         private(set) var host: SyncHost
-        /// Makes the host anew over a store.
+        /// The closure that creates a replicator over a store.
         private let makeHost: (SceneStore) -> SyncHost
-        /// Number of commits whose history a compaction keeps.
+        /// Number of commits whose history a compaction retains.
         private let history: UInt64
         private let transactionLength: Int
-        /// Whether what came waits until somebody lets it be written.
+        /// Whether received batches wait to be written.
         var isBusy = false
-        /// Whether what came is written, and waits until somebody makes it durable.
+        /// Whether written batches wait to become durable.
         var flushesLate = false
         fileprivate var jobs: [WriteJob] = []
-        /// The frames that it has sent, with documents in them or not.
+        /// The types of the sent frames.
         fileprivate(set) var sent: [FrameType] = []
-        /// Whether the bytes of these frames are kept.
+        /// Whether the sent frames are recorded in `frames`.
         var keepsFrames = false
         fileprivate(set) var frames: [[UInt8]] = []
-        /// How long the frames with documents were.
+        /// Total length of the sent segment frames, in bytes.
         fileprivate(set) var segmentLength = 0
-        /// Why it has ended connections.
+        /// The reasons for which this node closed connections.
         fileprivate(set) var farewells: [Farewell] = []
-        /// What it has warned of about clocks.
+        /// The clock warnings of this node.
         fileprivate(set) var clockWarnings: [String] = []
-        /// The writes that other peers refused, by their keys, and each of them as it became known.
+        /// The writes that other peers refused, by peer key; `newlyRefused` has them in order.
         fileprivate(set) var refusals: [[UInt8]: PeerRefusals] = [:]
         fileprivate(set) var newlyRefused: [RefusedWrite] = []
 
@@ -72,12 +73,12 @@ final class DocumentScene {
             options.transactionLength = transactionLength
             options.clock = clock.clock
             options.history = HistoryHorizon(commits: history, bytes: .max)
-            // Only what is in a segment that has ended is ever forgotten.
+            // Compaction discards history of completed segments only.
             options.segmentLength = 16_000
             return options
         }
 
-        /// Goes on with another disk; it wants nothing any more.
+        /// Reopens the node on another disk, without subscriptions.
         fileprivate func reopen(on volume: SimulatedVolume) throws {
             jobs = []
             (refusals, newlyRefused) = ([:], [])
@@ -85,10 +86,10 @@ final class DocumentScene {
             host = makeHost(store)
         }
 
-        /// The writes of this peer that another one refused.
+        /// Returns the writes of this peer that another one refused.
         func refused(by other: Node) -> [RefusedWrite] { refusals[other.key]?.writes ?? [] }
 
-        /// The commit of ours up to which another peer has everything, as far as we know.
+        /// Returns the commit of this node up to which another node has acknowledged everything.
         func synced(with other: Node) -> UInt64 {
             host.allStatuses[other.key]?.syncedUpTo ?? 0
         }
@@ -106,7 +107,7 @@ final class DocumentScene {
     private var wires: [UInt64: [Int]] = [:]
     private var messages: [(to: Direction, bytes: [UInt8])] = []
     private var held: Set<Direction> = []
-    /// Renumber the frames to one end of a connection, because a test adds frames.
+    /// The frame counters of connection ends to which a test adds frames.
     private var forged: [Direction: (reader: FrameReader, writer: FrameWriter)] = [:]
     private var wireCount: UInt64 = 0
     private(set) var now: UInt64 = 1_000_000_000
@@ -126,9 +127,9 @@ final class DocumentScene {
         }
     }
 
-    // MARK: Coming and going
+    // MARK: Connections
 
-    /// Connects two peers; each may have limited rights at the other, and is told of them or not.
+    /// Connects two peers with optional limited rights at the other; `sendsRights` informs them.
     @discardableResult
     func connect(
         _ left: Int, _ right: Int, rightsOfLeft: PeerRights? = nil,
@@ -153,18 +154,18 @@ final class DocumentScene {
         }
     }
 
-    /// The connections of a node.
+    /// Returns the connections of a node.
     func connections(of number: Int) -> [UInt64] {
         wires.keys.sorted().filter { wires[$0]?.contains(number) == true }
     }
 
-    /// Puts an old state of a disk in the place of the newest.
+    /// Replaces the disk of a node with an older state of it.
     func putBack(_ number: Int, to backup: SimulatedVolume) throws {
         try disconnectAll(of: number)
         try nodes[number].reopen(on: backup)
     }
 
-    /// Connects a peer without a host to a node, which receives these frames of it.
+    /// Connects a peer without a replicator to a node, and sends these frames to the node.
     func hear(_ frames: [Frame], on number: Int) throws {
         wireCount += 1
         wires[wireCount] = [number]
@@ -184,7 +185,7 @@ final class DocumentScene {
         try disconnect(wireCount)
     }
 
-    /// Keeps what goes to one end until it is let go.
+    /// Holds messages to one end until they are released.
     func hold(_ wire: UInt64, to end: Int) { held.insert(Direction(wire: wire, end: end)) }
 
     func letGo(_ wire: UInt64, to end: Int) throws {
@@ -192,7 +193,7 @@ final class DocumentScene {
         try run()
     }
 
-    /// Delivers the first message that is kept for one end; false where there is none.
+    /// Delivers the first message held for one end, and returns whether there was one.
     func deliverHeld(_ wire: UInt64, to end: Int) throws -> Bool {
         let direction = Direction(wire: wire, end: end)
         guard let index = messages.firstIndex(where: { $0.to == direction }) else { return false }
@@ -202,13 +203,13 @@ final class DocumentScene {
         return true
     }
 
-    /// Lets a test add frames to those that one end of a new connection receives.
+    /// Allows a test to add frames to those that one end of a new connection receives.
     func forge(_ wire: UInt64, to end: Int) {
         let reader = FrameReader(limit: SyncLimits.frameLength)
         forged[Direction(wire: wire, end: end)] = (reader, FrameWriter())
     }
 
-    /// Delivers a frame that the other side has not sent.
+    /// Delivers a frame that the other end has not sent.
     func deliver(_ frame: Frame, on wire: UInt64, to end: Int) throws {
         let to = Direction(wire: wire, end: end)
         guard let bytes = forged[to]?.writer.bytes(of: frame) else { return }
@@ -216,7 +217,7 @@ final class DocumentScene {
         try perform(end)
     }
 
-    /// Delivers bytes that the other side has sent.
+    /// Delivers bytes that the other end has sent.
     private func deliver(_ bytes: [UInt8], _ to: Direction) throws {
         var bytes = bytes
         if var (reader, writer) = forged[to] {
@@ -245,28 +246,28 @@ final class DocumentScene {
         try perform(number)
     }
 
-    /// Has a peer see what was written without its knowing.
+    /// Notifies the replicator of commits that a test wrote directly to the store.
     func published(_ number: Int) throws {
         nodes[number].host.notePublished()
         try perform(number)
     }
 
-    /// Takes away a car, or what is left of it.
+    /// Removes a car or its tombstone.
     func forget(_ number: Int, _ id: String) throws {
         try nodes[number].store.forget("cars", id)
         nodes[number].host.notePublished()
         try perform(number)
     }
 
-    /// The rows of a query, as JSON.
+    /// Returns the rows of a query, as JSON.
     func rows(_ number: Int, _ query: Query) throws -> [String] {
         try nodes[number].store.rows(query)
     }
 
-    /// The number of different contents that the peers have of the cars.
+    /// Returns the number of different contents that the peers have of the cars.
     func checksums() throws -> Int { try Set(nodes.indices.map { try content(of: $0) }).count }
 
-    /// The cars of a peer, with all names spelled.
+    /// Returns the cars of a peer, with all field names spelled out.
     func content(of number: Int) throws -> [DocumentAddress: [UInt8]] {
         let store = nodes[number].store
         let queries = try store.subscriptions(["SELECT * FROM cars"])
@@ -276,7 +277,7 @@ final class DocumentScene {
 
     // MARK: Time
 
-    /// Delivers what is not held, and writes what may be written, until there is nothing left.
+    /// Delivers messages that are not held, and writes batches, until nothing is left to do.
     func run() throws {
         var steps = 0
         while try step() {
@@ -285,7 +286,7 @@ final class DocumentScene {
         }
     }
 
-    /// The same, and no more than so many steps of it.
+    /// Runs at most `steps` steps.
     func run(steps: Int) throws {
         for _ in 0..<steps {
             guard try step() else { return }
@@ -309,7 +310,7 @@ final class DocumentScene {
             try perform(number)
             return true
         }
-        // Who has more to say at once says so.
+        // A replicator with unfinished work runs a turn.
         for (number, node) in nodes.enumerated() {
             guard let deadline = node.host.deadline, deadline <= now else { continue }
             node.host.tick(at: now)
@@ -329,7 +330,7 @@ final class DocumentScene {
         try run()
     }
 
-    /// Delivers what a node has sent before it closes a connection.
+    /// Delivers the messages that a node sent before it closed a connection.
     private func deliverAll(on wire: UInt64, from number: Int) throws {
         let end = (wires[wire] ?? []).first { $0 != number }
         guard let end else { return }

@@ -5,7 +5,7 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// What the queries of one peer may cost, whatever it subscribes to.
+/// The maximum evaluation cost that one peer can cause.
 struct EvaluationBudgetTests {
     private let second: UInt64 = 1_000_000_000
     private let everything = PeerRights(read: ["cars": "true"], write: [:])
@@ -23,7 +23,9 @@ struct EvaluationBudgetTests {
         return scene
     }
 
-    /// 256 queries of 100 terms took 77 s, in which no other connection was served.
+    /// Returns 256 queries of 100 terms.
+    ///
+    /// Evaluated without a budget, they block all other connections for 77 s.
     private func attack(factor: Int) -> [String] {
         (0..<256).map { query in
             let terms = (0..<100).map {
@@ -47,7 +49,7 @@ struct EvaluationBudgetTests {
         scene.settle(at: 2)
         #expect(honest.documents == 10)
         #expect(honest.farewell == nil)
-        // A new connection has no new budget, and time fills it up.
+        // A reconnect does not refill the budget; time does.
         let again = scene.connect(1, rights: everything, at: 2)
         try scene.subscribe(again, ["SELECT * FROM cars WHERE n < 10"], at: 2)
         scene.settle(at: 2)
@@ -68,9 +70,9 @@ struct EvaluationBudgetTests {
         scene.settle(at: 1)
         #expect(hostile.farewell?.code == .limit)
         let text = hostile.farewell?.text ?? ""
-        #expect(text.contains("costs more on one document"), "\(text)")
+        #expect(text.contains("budget for one document"), "\(text)")
         #expect(scene.host.slice.longestTurn <= EvaluationSliceTests.longestTurn)
-        // A local statement has no such limit.
+        // Local statements have no such limit.
         let query = "SELECT * FROM cars WHERE char_length(repeat(big, 800)) = 800000"
         #expect(try scene.scene.nodes[0].rows(Query(verbatim: query)).count == 40)
     }
@@ -86,11 +88,11 @@ struct EvaluationBudgetTests {
         #expect(!text.contains("cannot be read"), "\(text)")
     }
 
-    @Test func `documents that a peer may not read cost it nothing`() throws {
+    @Test func `documents that a peer may not read cost it no budget`() throws {
         let scene = try scene()
         let rights = PeerRights(read: ["cars": "n = 3"], write: [:])
         let peer = scene.connect(1, rights: rights, at: 1)
-        // All 40 documents cost more than the budget, and one does not.
+        // Evaluating all 40 documents exceeds the budget; evaluating one does not.
         let terms = (0..<10).map { "char_length(repeat(big, 800)) = \($0)" } + ["n >= 0"]
         let query = "SELECT * FROM cars WHERE " + terms.joined(separator: " OR ")
         try scene.subscribe(peer, [query], at: 1)
@@ -99,13 +101,12 @@ struct EvaluationBudgetTests {
         #expect(peer.documents == 1)
     }
 
-    @Test func `whatever one peer subscribes to, another one is served within a few turns`() throws
-    {
+    @Test func `a peer is served within a few turns whatever another one subscribes to`() throws {
         let seed = UInt64.random(in: 0...UInt64.max)
         print("hostile subscriptions, seed \(seed)")
         var random = SeededRandom(seed: seed)
         let scene = try scene()
-        let makers = [
+        let terms = [
             "char_length(repeat(big, 900))", "char_length(replace(big, 'a', big))",
             "char_length(lpad(big, 1000000, 'x'))", "char_length(big || big || big)",
             "array_length(split(repeat(big, 500), 'a'))", "n", "char_length(upper(big))",
@@ -114,11 +115,11 @@ struct EvaluationBudgetTests {
             let now = UInt64(round + 2) * second
             let hostile = scene.connect(1, rights: everything, at: now)
             let queries = (0..<(1 + random.below(60))).map { number in
-                let terms = (0..<(1 + random.below(40))).map { _ in
-                    "\(makers[random.below(makers.count)]) = -\(1 + number)"
+                let condition = (0..<(1 + random.below(40))).map { _ in
+                    "\(terms[random.below(terms.count)]) = -\(1 + number)"
                 }
                 let order = random.chance(1, in: 4) ? " ORDER BY n LIMIT 5" : ""
-                return "SELECT * FROM cars WHERE " + terms.joined(separator: " OR ") + order
+                return "SELECT * FROM cars WHERE " + condition.joined(separator: " OR ") + order
             }
             try scene.subscribe(hostile, queries, at: now)
             let honest = scene.connect(UInt16(round + 2), rights: everything, at: now)

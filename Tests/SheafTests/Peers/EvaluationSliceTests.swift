@@ -5,10 +5,11 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Evaluation for one peer in slices, between which other peers are served.
+/// Evaluation for one peer in slices, with other peers served in between.
 struct EvaluationSliceTests {
-    /// Maximum number of units of one turn: the slice, one evaluation that cannot be interrupted, and the value
-    /// with which it is found to cost too much.
+    /// Maximum number of units of one turn.
+    ///
+    /// A slice, one evaluation that cannot be interrupted, and the value that exceeds the budget.
     static let longestTurn =
         SyncLimits.evaluationUnitsPerTurn + SyncLimits.evaluationUnitsOnDocument
         + QueryLimits.maximumTextLength
@@ -23,7 +24,7 @@ struct EvaluationSliceTests {
             at: 1)
     }
 
-    /// Queries of which each costs about as much as a slice on one document, and matches none.
+    /// Queries that match nothing, each of which costs about one slice per document.
     private var attack: [String] {
         (0..<256).map { query in
             let terms = (0..<100).map { "char_length(repeat(big, 8)) = -\(query * 100 + $0)" }
@@ -41,9 +42,9 @@ struct EvaluationSliceTests {
         try scene.subscribe(hostile, attack, at: 1)
         let turns = scene.settle(at: 1)
         #expect(hostile.farewell?.code == .limit)
-        // 1,600,000,000 units, and an evaluation takes up to 1,700,000.
+        // The budget is 1,600,000,000 units, and an evaluation takes up to 1,700,000.
         #expect(turns > 500)
-        // Parsing and one evaluation.
+        // The longest turn has the parsing and one evaluation.
         #expect(scene.host.slice.longestTurn < 4 * SyncLimits.evaluationUnitsPerTurn)
     }
 
@@ -73,7 +74,7 @@ struct EvaluationSliceTests {
         #expect(hostile.allSatisfy { $0.farewell == nil })
     }
 
-    @Test func `a disconnected peer is not evaluated for any more`() throws {
+    @Test func `the queries of a disconnected peer are not evaluated`() throws {
         let scene = try CallerScene()
         try fill(scene, 40)
         let hostile = scene.connect(1, at: 1)
@@ -90,7 +91,7 @@ struct EvaluationSliceTests {
         let scene = try CallerScene(lengths)
         try fill(scene, 5)
         let peer = scene.connect(2, at: 1)
-        // Each of them takes a turn.
+        // Each query takes a turn.
         let queries = (0..<8).map {
             "SELECT * FROM cars WHERE char_length(repeat(big, 20)) = -\($0)"
         }
@@ -101,7 +102,7 @@ struct EvaluationSliceTests {
         #expect(turns < 200)
     }
 
-    /// A commit that takes the rest of a turn must not begin again with the commits before it.
+    /// Checks that an interrupted commit does not start over with the commits before it.
     @Test func `commits without a match are evaluated once each, over several turns`() throws {
         var lengths = SyncHost.Lengths()
         lengths.evaluated = 1_000
@@ -147,7 +148,7 @@ struct EvaluationSliceTests {
         let turns = scene.settle(at: 1)
         let first = query.contains("LIMIT") ? 25 : 60
         #expect(peer.documents == first)
-        // A cheap document takes the twentieth part of a slice.
+        // A cheap document takes a twentieth of a slice.
         #expect(turns >= (query.contains("WHERE") ? 60 : 3))
         let big = String(repeating: "ab", count: 500)
         let documents = (60..<80).map { "({'_id': \($0), 'n': \($0), 'big': '\(big)'})" }

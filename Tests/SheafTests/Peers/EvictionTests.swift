@@ -2,9 +2,9 @@ import Sheaf
 import SheafSync
 import Testing
 
-/// Documents that are taken away on one device, and come back.
+/// Documents that are evicted on one device, and come back.
 struct EvictionTests {
-    @Test func `what is evicted and subscribed to comes back`() async throws {
+    @Test func `an evicted document with a subscription comes back`() async throws {
         let scene = try await PeerScene(2)
         let (left, right) = (scene.peers[0], scene.peers[1])
         for peer in scene.peers { try peer.sync.registerSubscription("SELECT * FROM cars") }
@@ -18,14 +18,12 @@ struct EvictionTests {
         try await scene.close()
     }
 
-    /// A device evicts what it has written, gets an older state back, and goes on with that.
-    @Test func `what a device has written and forgotten comes together with what it writes then`()
-        async throws
-    {
+    /// Evicts a document on its device, which then updates an older state of it.
+    @Test func `evicted writes of a device are merged with its later ones`() async throws {
         let scene = try await PeerScene(3)
         let (device, old, new) = (scene.peers[0], scene.peers[1], scene.peers[2])
         for peer in [old, new] { try peer.sync.registerSubscription("SELECT * FROM cars") }
-        let wanted = try device.sync.registerSubscription("SELECT * FROM cars")
+        let subscription = try device.sync.registerSubscription("SELECT * FROM cars")
         scene.connect(0, 1)
         scene.connect(0, 2)
         try await device.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a', 'n': 1})")
@@ -34,7 +32,7 @@ struct EvictionTests {
         try await device.store.execute("UPDATE cars SET notes = 'late' WHERE _id = 'a'")
         try await new.items(of: "SELECT notes FROM cars") { $0 == [#"{"notes":"late"}"#] }
         scene.disconnect(0, 2)
-        wanted.cancel()
+        subscription.cancel()
         try await device.store.execute("EVICT FROM cars")
         #expect(try await device.store.execute("SELECT * FROM cars").items.isEmpty)
         #expect(
@@ -53,8 +51,8 @@ struct EvictionTests {
         try await scene.close()
     }
 
-    /// The pattern of a day: the subscription is ended, what is old is evicted, and a new one begins.
-    @Test func `what is older than a day goes, and only on this device`() async throws {
+    /// Follows the daily pattern: cancel the subscription, evict old documents, subscribe again.
+    @Test func `an eviction of old documents affects only its device`() async throws {
         let scene = try await PeerScene(2)
         let (device, server) = (scene.peers[0], scene.peers[1])
         try server.sync.registerSubscription("SELECT * FROM orders")
@@ -82,9 +80,9 @@ struct EvictionTests {
         try await scene.close()
     }
 
-    /// The limited peer writes the documents after it has answered the subscription that follows the eviction.
+    /// Evicts documents between the subscription and the writes of the limited peer.
     ///
-    /// With seven documents to a part, the eviction comes before the first part or after it.
+    /// With seven documents in each part, the eviction precedes or follows the first part.
     @Test(arguments: [(1_000, 0), (7, 0), (7, 1)])
     func `documents evicted while a limited peer compares come back from it`(
         _ most: Int, _ partsBefore: Int

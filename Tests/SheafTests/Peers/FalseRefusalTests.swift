@@ -6,9 +6,9 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Refusals that a peer makes up.
+/// Refusals that a peer invents.
 struct FalseRefusalTests {
-    /// A host with cars and secrets, and a peer that subscribes to the cars and gets them.
+    /// A replicator with cars and secrets, and a peer that subscribes to the cars.
     private final class Liar {
         let scene: FileScene
         private var frames = FrameWriter()
@@ -82,7 +82,7 @@ struct FalseRefusalTests {
         }
     }
 
-    @Test func `refusals of what a peer never got are passed over`() throws {
+    @Test func `refusals of documents that a peer never received are ignored`() throws {
         let liar = try Liar(count: 8)
         let newest = liar.newestCommit
         try liar.refuse("cars", ["c1"], commit: newest + 1)
@@ -95,27 +95,27 @@ struct FalseRefusalTests {
         #expect(!liar.isClosed)
         try liar.refuse("cars", ["c1"], commit: newest)
         #expect(liar.refusals.writes.map(\.documentID.json) == [#""c1""#])
-        // A document is refused as often as it was sent, and not more often.
+        // A document is refused at most as often as it was sent.
         for _ in 0..<8 { try liar.refuse("cars", ["c2"], commit: newest) }
         try liar.refuse("cars", ["c3"], commit: newest)
         #expect(liar.refusals.writes.map(\.documentID.json) == [#""c1""#, #""c2""#])
         #expect(!liar.isClosed)
     }
 
-    @Test func `a refusal of a subscription that there is not ends the connection`() throws {
+    @Test func `a refusal with an unknown subscription ends the connection`() throws {
         let liar = try Liar(count: 1)
         liar.say(
             .refused, RefusedNotice(generation: 2, commit: 1, .result, omitted: 1, []).bytes)
         #expect(liar.isClosed)
     }
 
-    @Test func `no more refused documents are kept than there is room for`() throws {
+    @Test func `refused documents are kept up to a maximum`() throws {
         let liar = try Liar(count: 1_100)
         try liar.refuse(
             "cars", (0..<1_100).map { "c\($0)" }, commit: liar.newestCommit)
         #expect(liar.refusals.writes.count == 1_024)
         #expect(liar.refusals.omitted == 76)
-        // What is acknowledged after a comparison, and was not refused again, is taken.
+        // A document acknowledged after a comparison, and not refused again, was accepted.
         liar.say(
             .subscribe,
             Subscribe(

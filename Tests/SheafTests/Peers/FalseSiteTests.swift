@@ -5,11 +5,11 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Peers that claim false sites and times.
+/// Peers that claim false sites and stamps.
 struct FalseSiteTests {
     private let cars = "SELECT * FROM cars"
 
-    @Test func `times that peers claim make a store draw at most one site per opening`() throws {
+    @Test func `stamps that peers claim make a store draw at most one site per opening`() throws {
         let scene = try DocumentScene(2)
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
         var sites: [Site] = []
@@ -29,13 +29,13 @@ struct FalseSiteTests {
                 sites.append(scene.nodes[0].store.queries.documents.site)
             }
         }
-        // Only the first claim of each opening can be true, so only it draws a site.
+        // Only the first claim of each opening can be true, so only that one draws a site.
         #expect(Set(sites).count == 3)
         #expect(sites[0] != sites[1] && sites[1] == sites[3])
         #expect(sites[3] == sites[4] && sites[4] != sites[5] && sites[5] == sites[7])
     }
 
-    /// Has the second peer send a car with a stamp of the first peer that the first peer never drew.
+    /// Makes peer 1 send a car with a stamp of peer 0 that peer 0 never drew.
     private func claim(_ scene: DocumentScene, _ field: String) throws {
         let time = HybridTime(milliseconds: scene.nodes[0].clock.clock.wallMilliseconds() - 5)
         let stamp = Stamp(time, scene.nodes[0].store.queries.documents.site)
@@ -45,8 +45,8 @@ struct FalseSiteTests {
         for _ in 0..<4 { try scene.advance(milliseconds: 500) }
     }
 
-    /// A peer reports the site of a third one as its own, before the third one writes.
-    @Test func `a peer that reports a foreign site gets the documents of that site`() throws {
+    /// Reports the site of a third peer as that of another peer, before the third one writes.
+    @Test func `a peer that reports a foreign site still gets the documents of that site`() throws {
         let scene = try DocumentScene(3)
         for number in 0..<3 { try scene.subscribe(number, [cars]) }
         let wire = try scene.connect(0, 1)

@@ -6,7 +6,7 @@ import SheafStorage
 import SheafSync
 import SheafTestSupport
 
-/// Hosts that fetch files of each other, message by message, as the test says.
+/// Replicators that fetch attachments from each other, message by message.
 final class FileScene {
     /// A peer without a thread.
     final class Node: HostNode {
@@ -16,16 +16,16 @@ final class FileScene {
         let files: MemoryVolume
         fileprivate(set) var attachments: AttachmentStore
         fileprivate(set) var host: SyncHost
-        /// What became of what was fetched.
+        /// The completed fetches; `failed` and `received` have the errors and the progress.
         fileprivate(set) var whole: [AttachmentID] = []
         fileprivate(set) var failed: [AttachmentID: AttachmentError] = [:]
         fileprivate(set) var received = 0
-        /// How often a chunk was sent from here.
+        /// Number of attachment chunks and hash lists sent.
         fileprivate(set) var sentParts = 0
-        /// How often it has subscribed.
+        /// Number of subscriptions sent.
         fileprivate(set) var subscriptionCount = 0
 
-        /// Effects that are not performed yet, in their order.
+        /// Effects that are not performed yet, oldest first.
         fileprivate var effects: [SyncHost.Effect] = []
         fileprivate var isPerforming = false
         private let lengths: SyncHost.Lengths
@@ -59,7 +59,7 @@ final class FileScene {
             return options
         }
 
-        /// Opens the store again as a power cut leaves it.
+        /// Opens the store again in its state after a power cut.
         fileprivate func cutPower() throws {
             store = try SceneStore(store.volume.powerCut(seed: 1), Self.options(clock))
         }
@@ -69,7 +69,7 @@ final class FileScene {
             (attachments, host) = Self.open(store.queries, key, files, lengths)
         }
 
-        /// Writes a document that names a file.
+        /// Inserts a document that references a file.
         func insert(
             _ id: String, naming file: AttachmentID, length: Int, owner: String = "ann"
         ) throws {
@@ -89,7 +89,7 @@ final class FileScene {
             host.notePublished()
         }
 
-        /// The rows of a query, as JSON.
+        /// Returns the rows of a query, as JSON.
         func rows(_ query: Query) throws -> [String] { try store.rows(query) }
 
         func contents(of id: AttachmentID) throws -> [UInt8]? { try attachments.bytes(of: id) }
@@ -97,22 +97,22 @@ final class FileScene {
 
     private(set) var nodes: [Node] = []
     private(set) var liars: [LyingPeer] = []
-    /// The ends of connections: nodes, and behind them those who lie.
+    /// The ends of connections; numbers from `firstDishonestPeer` on are dishonest peers.
     private var wires: [UInt64: [Int]] = [:]
     private var queue: [(wire: UInt64, to: Int, bytes: [UInt8])] = []
     private var wireCount: UInt64 = 0
     private(set) var now: UInt64 = 1_000_000_000
-    /// How many messages were sent that say something.
+    /// Number of sent messages, without pings and pongs.
     private(set) var messageCount = 0
     private static let firstLiar = 100
-    /// Everything that was sent, by the number of its wire and its sender.
+    /// All sent messages, by the numbers of the connection and the sender.
     private(set) var sent: [UInt64: [Int: [[UInt8]]]] = [:]
 
     init(_ count: Int, _ lengths: SyncHost.Lengths = SyncHost.Lengths()) throws {
         for number in 0..<count { nodes.append(try Node(number, lengths)) }
     }
 
-    // MARK: Coming and going
+    // MARK: Connections
 
     @discardableResult
     func connect(_ left: Int, _ right: Int, rightsOfRight: PeerRights? = nil) throws -> UInt64 {
@@ -125,7 +125,7 @@ final class FileScene {
         return wireCount
     }
 
-    /// Connects a peer with one that does not tell the truth.
+    /// Connects a node with a dishonest peer.
     @discardableResult
     func connect(_ left: Int, liar: LyingPeer, rights: PeerRights? = nil) throws -> UInt64 {
         wireCount += 1
@@ -173,7 +173,7 @@ final class FileScene {
         try perform(number)
     }
 
-    /// Runs a statement, and tells whom it concerns.
+    /// Runs a statement, and performs the effects of its commit.
     func execute(_ number: Int, _ query: Query, _ arguments: QueryArguments = [:]) throws {
         try nodes[number].execute(query, arguments)
         try perform(number)
@@ -198,7 +198,7 @@ final class FileScene {
 
     // MARK: Time
 
-    /// Delivers one message, or lets a host do what it is time for; false where there is nothing.
+    /// Delivers one message or runs one due tick; returns false if there is neither.
     func step() throws -> Bool {
         if !queue.isEmpty {
             let (wire, end, bytes) = queue.removeFirst()
@@ -221,7 +221,7 @@ final class FileScene {
         return false
     }
 
-    /// Goes on until nobody has anything to do, or `condition` holds.
+    /// Runs until no node has anything to do, or `condition` holds.
     func run(until condition: () throws -> Bool = { false }) throws {
         var steps = 0
         while try !condition(), try step() {
@@ -245,7 +245,7 @@ final class FileScene {
     private func perform(_ number: Int) throws {
         let node = nodes[number]
         node.effects += node.host.takeEffects()
-        // Effects that follow from an effect come after those that are there.
+        // Effects caused by an effect are appended to the queue.
         guard !node.isPerforming else { return }
         node.isPerforming = true
         defer { node.isPerforming = false }
@@ -289,18 +289,18 @@ final class FileScene {
     }
 }
 
-/// A peer that offers a file, and tells something else.
+/// A peer that offers a file, and sends wrong data or none.
 final class LyingPeer {
     enum Lie {
         case hashes
-        /// Another length, and hashes that are right for it.
+        /// Another length, with hashes that are correct for it.
         case length
         case chunks
-        /// Sends the hashes, and lacks all chunks.
+        /// Correct hashes, and a lacking message for each chunk.
         case noChunks
-        /// Sends the hashes, and no answer when it is asked for chunks.
+        /// Correct hashes, and no response to requests for chunks.
         case noChunkAnswers
-        /// Says nothing when it is asked.
+        /// No response to any request.
         case silence
     }
 
@@ -308,7 +308,7 @@ final class LyingPeer {
     private let lie: Lie
     let key: [UInt8]
     private var session: SyncSession
-    /// How many parts of each kind it was asked for.
+    /// The requested parts, in order.
     private(set) var asked: [AttachmentPart] = []
 
     convenience init(_ file: SampleFile, _ lie: Lie, number: UInt16 = 99) {
@@ -371,7 +371,7 @@ final class LyingPeer {
 }
 
 extension Hello {
-    /// The hello of a peer that is no host, with a key and a site made of a number.
+    /// Returns the hello of a peer without a replicator; `number` determines its key and site.
     static func stranger(_ number: UInt16) -> Hello {
         let database = Hello.DatabaseID(low: 1, high: 2)
         let key = [UInt8(number >> 8)] + Array(repeating: UInt8(number & 255), count: 31)
@@ -382,7 +382,7 @@ extension Hello {
 }
 
 extension SyncSession {
-    /// The session of a peer that is no host.
+    /// Returns the session of a peer without a replicator.
     static func stranger(_ number: UInt16, at now: UInt64) -> SyncSession {
         SyncSession(.stranger(number), at: now)
     }

@@ -3,12 +3,12 @@ import SheafDocument
 import SheafTestSupport
 import Testing
 
-/// Additions to counters that a store has forgotten, at peers that know its pause.
+/// Counter additions that a store has lost, at peers that know its pause.
 struct ForgottenCounterTests {
     private let cars = "SELECT * FROM cars"
     private let all: Query = "SELECT * FROM cars ORDER BY _id"
 
-    @Test func `forgotten additions to counters are kept where later writes come through others`()
+    @Test func `lost additions to counters are kept when later writes arrive through other peers`()
         throws
     {
         let scene = try DocumentScene(4)
@@ -36,7 +36,7 @@ struct ForgottenCounterTests {
             #expect(try scene.rows(number, all) == [row], "peer \(number)")
         }
         try scene.count(0, by: 2)
-        // A document that was announced and does not come is asked for after 300 ms.
+        // An announced document that does not arrive is requested after 300 ms.
         for _ in 0..<3 { try scene.advance(milliseconds: 500) }
         for number in 0...3 {
             let n = try scene.rows(number, "SELECT n FROM cars")
@@ -44,8 +44,7 @@ struct ForgottenCounterTests {
         }
     }
 
-    @Test
-    func `later additions to a counter win over forgotten ones that have not come back`()
+    @Test func `later additions to a counter replace lost ones that the store never received back`()
         throws
     {
         let scene = try DocumentScene(3)
@@ -76,16 +75,16 @@ struct ForgottenCounterTests {
         let warnings = (1...2).flatMap { scene.nodes[$0].store.messages(.warning) }
         #expect(
             warnings.contains {
-                $0.hasPrefix("additions to counters are lost: the store which made them does not")
+                $0.hasPrefix("additions to counters are lost: their store has lost them")
                     && $0.hasSuffix(" collection=cars documents=1 id=\"a\"")
             }, "\(warnings)")
     }
 
-    /// One of them hears of the pause, the other one receives its document.
+    /// Sends the pause to one peer, and the document to the other.
     ///
-    /// The derived site is different each time, lower or higher than the one of the store.
+    /// The derived site differs each time: it is lower or higher than the store's.
     @Test(arguments: 1...8)
-    func `additions of two stores to a counter that was restarted in a forgotten write are kept`(
+    func `additions of two stores to a counter that a lost write restarted are kept`(
         _ start: UInt64
     ) throws {
         let scene = try DocumentScene(4)
@@ -116,8 +115,8 @@ struct ForgottenCounterTests {
         }
     }
 
-    /// Peer 3 accepts no pauses, because the others may write cars alone.
-    @Test func `a peer without pauses stops counting twice once another one has removed the sum`()
+    /// Limits the rights of other peers on peer 3, which therefore accepts no pauses.
+    @Test func `a peer without pauses stops counting twice once another peer has removed the sum`()
         throws
     {
         let scene = try DocumentScene(4)
@@ -159,16 +158,17 @@ struct ForgottenCounterTests {
         }
     }
 
-    /// What the store writes after it was put back.
+    /// The write of the store after the rollback.
     enum Since: CaseIterable { case field, addition, restart, otherCounter }
-    /// What another store writes, which has not seen the forgotten addition.
+    /// The write of another store that has not received the lost addition.
     enum Concurrent: CaseIterable { case nothing, removal, restart, addition }
 
-    /// Six peers receive three states in each of the six orders.
+    /// Sends three states to six peers, each in another order.
     ///
-    /// Peer 1 has the forgotten addition, peer 2 what the store has written since, and peer 3 a concurrent write.
+    /// Peer 1 has the lost addition, peer 2 the store's write since then, and peer 3 a concurrent
+    /// write.
     @Test(arguments: Since.allCases, Concurrent.allCases)
-    func `counters with forgotten additions are the same in each order of receiving`(
+    func `counters with lost additions are equal for each order of receiving`(
         _ since: Since, _ concurrent: Concurrent
     ) throws {
         for seesSince in [false, true] {
@@ -232,14 +232,15 @@ struct ForgottenCounterTests {
         return scene
     }
 
-    /// The value of the counter, where all peers have the same at once.
+    /// Returns the expected value of the counter, or nil where none is checked.
     private func expected(_ since: Since, _ concurrent: Concurrent) -> Int? {
         switch (since, concurrent) {
         case (.field, .nothing), (.otherCounter, .nothing), (.field, .removal),
             (.otherCounter, .removal):
             8
         case (.field, .addition), (.otherCounter, .addition): 58
-        // The later addition of the store includes the one before the pause, and replaces the forgotten one.
+        // The later addition of the store includes the one before the pause, and replaces the lost
+        // one.
         case (.addition, .nothing): 7
         case (.addition, .addition): 57
         case (_, .restart): 100

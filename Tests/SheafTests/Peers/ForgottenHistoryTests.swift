@@ -3,7 +3,7 @@ import SheafDocument
 import SheafTestSupport
 import Testing
 
-/// Random histories of a store that is put back to an older state, and of peers that know its pause.
+/// Random histories of a store that is rolled back, and of peers that know its pause.
 struct ForgottenHistoryTests {
     private let cars = "SELECT * FROM cars"
     private let all: Query = "SELECT * FROM cars"
@@ -11,7 +11,7 @@ struct ForgottenHistoryTests {
     @Test(arguments: 0..<4)
     func `peers agree after a rollback, and no addition counts twice`(_ group: UInt64) throws {
         let start = UInt64.random(in: 0..<1_000_000_000)
-        print("forgotten histories, seeds from \(start), group \(group)")
+        print("lost-write histories, seeds from \(start), group \(group)")
         for seed in start..<(start + 40) {
             var history = try History(seed: seed, peers: 4, hasRemovals: group % 2 == 1)
             try history.run()
@@ -25,8 +25,8 @@ struct ForgottenHistoryTests {
         }
     }
 
-    /// The store has seen that peer 2 replaced its write, and then draws another site.
-    @Test func `a write that another peer has replaced does not come back`() throws {
+    /// Sends the store the write that replaced its own, before it draws another site.
+    @Test func `a write that another peer replaced does not come back`() throws {
         let scene = try DocumentScene(4)
         for number in 1...3 { try scene.subscribe(number, [cars]) }
         try scene.write(0, "a", "first")
@@ -55,8 +55,7 @@ struct ForgottenHistoryTests {
         #expect(try scene.content(of: 2) == scene.content(of: 3))
     }
 
-    /// Returns a scene in which peer 1 alone has a forgotten addition of 2, besides 1 that all have, and the files of
-    /// the backup.
+    /// Returns a scene and its backup; only peer 1 has a lost addition of 2, and all have one of 1.
     private func countingScene() throws -> (DocumentScene, SimulatedVolume) {
         let scene = try DocumentScene(3)
         for number in 1...2 { try scene.subscribe(number, [cars]) }
@@ -71,7 +70,7 @@ struct ForgottenHistoryTests {
         return (scene, backup)
     }
 
-    @Test func `a forgotten addition that comes after a later one counts once`() throws {
+    @Test func `a lost addition received after a later one counts once`() throws {
         let (scene, _) = try countingScene()
         try scene.count(0, by: 4)
         try scene.meet(0, 2)
@@ -81,9 +80,7 @@ struct ForgottenHistoryTests {
         #expect(try scene.rows(2, "SELECT n FROM cars") == [#"{"n":5}"#])
     }
 
-    @Test func `a store that was put back twice does not count its forgotten additions twice`()
-        throws
-    {
+    @Test func `a store that is rolled back twice counts no lost addition twice`() throws {
         let (scene, backup) = try countingScene()
         try scene.write(0, "a", "new")
         try scene.meet(0, 2)
@@ -97,8 +94,8 @@ struct ForgottenHistoryTests {
         #expect(try scene.rows(0, "SELECT n FROM cars") == [#"{"n":5}"#])
     }
 
-    /// One peer receives the document before a counter of it is removed, the other one after that.
-    @Test func `sums are removed from each field by itself`() throws {
+    /// Removes a counter after one peer has received the document, and before the other does.
+    @Test func `lost sums are removed from each field separately`() throws {
         let scene = try DocumentScene(5)
         for number in 1...4 { try scene.subscribe(number, [cars]) }
         try scene.write(0, "a", "first")
@@ -134,7 +131,7 @@ struct ForgottenHistoryTests {
         #expect(try Set((2...4).map { try scene.content(of: $0) }).count == 1)
     }
 
-    /// Steps of stores, of which number 0 is put back once.
+    /// Random steps of stores, of which number 0 is rolled back once.
     private struct History {
         let scene: DocumentScene
         let peers: Int
@@ -144,14 +141,14 @@ struct ForgottenHistoryTests {
         /// The sum of all additions to each counter.
         var additions: [String: Int] = [:]
         private var count = 0
-        /// The content that goes with each vector.
+        /// The content seen for each version vector.
         private var states: [VersionVector: [UInt8]] = [:]
-        /// How often store 0 receives something before all meet, in percent.
+        /// The chance that store 0 receives a batch before all peers connect, in percent.
         private let received: Int
         private(set) var mistakes: [String] = []
 
         init(seed: UInt64, peers: Int, hasRemovals: Bool) throws {
-            random = SeededRandom(seed: seed, "forgotten histories")
+            random = SeededRandom(seed: seed, "lost-write histories")
             received = [0, 30, 100][random.below(3)]
             scene = try DocumentScene(peers)
             (self.peers, self.hasRemovals) = (peers, hasRemovals)
@@ -179,7 +176,7 @@ struct ForgottenHistoryTests {
             for _ in 0...random.below(8) { try step() }
         }
 
-        /// Has all peers meet until nothing changes.
+        /// Connects each pair of peers repeatedly until all have everything.
         mutating func converge() throws {
             for number in 0..<peers { try scene.subscribe(number, ["SELECT * FROM cars"]) }
             for _ in 0..<3 {
@@ -225,7 +222,7 @@ struct ForgottenHistoryTests {
                         number,
                         Query(verbatim: "SELECT \(counter) AS n FROM cars WHERE \(counter) > 0"))
                     let value = row.first.flatMap { Int($0.filter(\.isNumber)) } ?? 0
-                    // Each addition is another power of four, so that one which counts twice is seen.
+                    // Each addition is another power of four, so a double count shows in the sum.
                     guard additions & value != value else { continue }
                     mistakes.append("\(counter) of peer \(number) after \(steps.count) steps")
                 }

@@ -4,7 +4,7 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Stores that went back to an older state, or run twice, with files that do not show it.
+/// Stores rolled back to an older state, or running twice, with files that do not show it.
 struct ForgottenWriteTests {
     private let cars = "SELECT * FROM cars"
     private let all: Query = "SELECT * FROM cars ORDER BY _id"
@@ -14,7 +14,7 @@ struct ForgottenWriteTests {
     }
 
     @Test(arguments: 0..<4)
-    func `a peer that receives first keeps what a store that only writes has forgotten`(
+    func `a peer that receives first keeps the lost writes of a store that only writes`(
         _ openings: Int
     ) throws {
         let scene = try DocumentScene(2)
@@ -60,7 +60,7 @@ struct ForgottenWriteTests {
         try scene.advance(milliseconds: 1)
     }
 
-    /// Returns a scene in which a peer has a document with two counters, and the disk of the store that wrote it.
+    /// Returns peers, of which 1 has a document with two counters, and the disk of the writer.
     private func countingScene(_ count: Int = 2) throws -> (DocumentScene, SimulatedVolume) {
         let scene = try DocumentScene(count)
         for number in 1..<count { try scene.subscribe(number, [cars]) }
@@ -70,7 +70,7 @@ struct ForgottenWriteTests {
         return (scene, scene.nodes[0].volume.processDeath())
     }
 
-    @Test func `forgotten writes to a document with counters are kept`() throws {
+    @Test func `lost writes to a document with counters are kept`() throws {
         let (scene, backup) = try countingScene()
         try scene.write(0, "a", "lost")
         try count(scene, 0, "one", 3)
@@ -85,10 +85,7 @@ struct ForgottenWriteTests {
         #expect(try scene.rows(0, all) == rows)
     }
 
-    @Test
-    func `a forgotten restart of a counter wins over additions that have not seen it`()
-        throws
-    {
+    @Test func `a lost restart of a counter replaces concurrent additions`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, [cars])
         try scene.write(0, "a", "first")
@@ -109,18 +106,14 @@ struct ForgottenWriteTests {
     }
 
     @Test(arguments: [false, true])
-    func `a counter continued after a rollback keeps its later additions`(
-        _ subscribe: Bool
-    )
-        throws
-    {
+    func `a counter keeps the additions that follow a rollback`(_ subscribe: Bool) throws {
         let (scene, backup) = try countingScene(3)
         try scene.execute(0, "UPDATE cars SET first = 2")
         try count(scene, 0, "two", 3)
         try scene.putBack(0, to: backup.rolledBack(seed: 7))
         if subscribe { try scene.subscribe(0, [cars]) }
         try count(scene, 0, "one", 2)
-        // This peer receives the count under the old site, and has no forgotten writes.
+        // Peer 2 receives the count under the old site, and has no lost writes.
         let early = try scene.connect(0, 2)
         try scene.run()
         try scene.disconnect(early)
@@ -136,7 +129,7 @@ struct ForgottenWriteTests {
         }
     }
 
-    /// Returns a scene in which store 0 has forgotten writes that two peers have, and its new writes are at neither.
+    /// Returns a scene in which peers 1 and 2 have lost writes of store 0, and lack its new writes.
     private func forgetfulScene(writes: Bool = true) throws -> DocumentScene {
         let scene = try DocumentScene(3)
         for number in 1...2 { try scene.subscribe(number, [cars]) }
@@ -153,7 +146,7 @@ struct ForgottenWriteTests {
 
     private let known = [#"{"_id":"a","first":1,"lost":1}"#]
 
-    /// Makes the moved writes durable, and expects that the peers have all writes then.
+    /// Makes the moved writes durable, and expects all writes on both peers.
     private func settleMoved(_ scene: DocumentScene, _ wire: UInt64? = nil) throws {
         scene.nodes[0].flushesLate = false
         try scene.nodes[0].store.flush()
@@ -166,7 +159,7 @@ struct ForgottenWriteTests {
         }
     }
 
-    /// Peers connect, or subscribe, while the writes moved to the new site are not durable.
+    /// Connects peers, or subscribes, while the writes moved to the new site are not durable.
     @Test(arguments: [false, true])
     func `the pauses of a site apply until its writes are durably moved to another site`(
         _ isConnected: Bool
@@ -191,9 +184,7 @@ struct ForgottenWriteTests {
         try settleMoved(scene)
     }
 
-    @Test func `a new site is reported after the documents compared before the move`()
-        throws
-    {
+    @Test func `a new site is reported after the documents compared before the move`() throws {
         let scene = try forgetfulScene()
         scene.nodes[0].flushesLate = true
         try scene.connect(0, 1)
@@ -209,9 +200,10 @@ struct ForgottenWriteTests {
         #expect(scene.nodes[2].farewells.map(\.code) == [.forgotten])
     }
 
-    @Test func `a new site does not overtake the steps that wait to be written`() throws {
+    @Test func `a new site does not overtake the batches that wait to be written`() throws {
         let scene = try forgetfulScene(writes: false)
-        // A document that enters a subscription is sent complete, and its vector covers the forgotten write.
+        // A document that enters a subscription is sent completely, and its vector covers the lost
+        // write.
         try scene.subscribe(2, [cars + " WHERE new = 1"])
         let wire = try scene.connect(0, 2)
         try scene.run()
@@ -229,7 +221,7 @@ struct ForgottenWriteTests {
     }
 
     @Test(arguments: [false, true])
-    func `two running copies of one disk go on as two sites`(_ subscribe: Bool) throws {
+    func `two running copies of one disk continue as two sites`(_ subscribe: Bool) throws {
         let scene = try DocumentScene(3)
         try scene.subscribe(2, [cars])
         try scene.write(0, "a", "first")
@@ -251,7 +243,7 @@ struct ForgottenWriteTests {
         for (round, field) in ["five", "six"].enumerated() {
             try scene.write(round, "a", field)
         }
-        // A document that was announced and does not come is asked for after 300 ms.
+        // An announced document that does not arrive is requested after 300 ms.
         for _ in 0..<3 { try scene.advance(milliseconds: 500) }
         #expect(scene.nodes.allSatisfy { $0.farewells.isEmpty })
         let rows = try scene.rows(2, all)
@@ -265,7 +257,7 @@ struct ForgottenWriteTests {
         for number in 0..<2 where subscribe { #expect(try scene.rows(number, all) == rows) }
     }
 
-    @Test func `a store remembers its 16 longest pauses`() throws {
+    @Test func `a store keeps its 16 longest pauses`() throws {
         let scene = try DocumentScene(1)
         try scene.write(0, "a", "first")
         for round in 0..<20 {
@@ -279,7 +271,7 @@ struct ForgottenWriteTests {
         #expect(lengths.count == 16 && lengths.allSatisfy { $0 >= 50 }, "\(lengths)")
     }
 
-    @Test func `a store draws no new site for a write that it cannot have forgotten`() throws {
+    @Test func `a store draws no new site for a write that it cannot have lost`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(0, [cars])
         for _ in 0..<3 {
@@ -305,7 +297,7 @@ struct ForgottenWriteTests {
         try scene.hear(Array(repeating: forgotten(old, middle), count: 3), on: 0)
         let new = site(scene, 0)
         #expect(new != old)
-        // A site that was drawn in this opening has made all its writes itself.
+        // All writes of a site drawn in this opening are in the store.
         #expect(scene.nodes[0].store.queries.documents.pauses.isEmpty)
         try scene.hear([forgotten(new, nil)], on: 0)
         #expect(site(scene, 0) == new)

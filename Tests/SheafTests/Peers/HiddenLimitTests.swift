@@ -3,11 +3,11 @@ import SheafDocument
 import SheafSync
 import Testing
 
-/// Limits and errors that only documents cause which a peer may not read: nothing of that reaches the peer.
+/// Limits and errors that only unreadable documents cause, which must not show in any frame.
 struct HiddenLimitTests {
     private let rights = PeerRights(read: ["cars": "owner = 'ann'"], write: ["cars": "true"])
 
-    /// A server (0) that asks a device (1) for cars, and whose frames are kept.
+    /// Returns a server (0) that subscribes to cars, with recorded frames, and a device (1).
     private func scene(transactionLength: Int = 1 << 30) throws -> DocumentScene {
         let scene = try DocumentScene(2, transactionLengthOfFirst: transactionLength)
         scene.nodes[0].keepsFrames = true
@@ -20,7 +20,7 @@ struct HiddenLimitTests {
         return scene
     }
 
-    /// The frames that the server has sent; the one before them has its site, which is drawn at random.
+    /// Returns the frames of the server without the first, which has its randomly drawn site.
     private func frames(_ scene: DocumentScene) -> ArraySlice<[UInt8]> {
         scene.nodes[0].frames.dropFirst()
     }
@@ -65,8 +65,8 @@ struct HiddenLimitTests {
             try lengths(worlds[1]) == [#"{"_id":"b","owner":"bob","text":8388608}"#, last])
     }
 
-    /// The base is added to the result of the join when it is written.
-    @Test func `a write is dropped where the base makes a hidden document too long`() throws {
+    /// Exceeds the maximum only by the base, which is added when the merged document is written.
+    @Test func `a write is dropped when its base makes a hidden document too long`() throws {
         let scene = try scene()
         let (short, long) = (2_200_000, 7_000_000)
         try insert(0, "short", owner: "bob", "text", short, in: scene)
@@ -78,7 +78,8 @@ struct HiddenLimitTests {
         let snapshot = scene.nodes[0].store.queries.documents.snapshot()
         let key = try #require(try snapshot.key(collection: "cars", id: "short"))
         let length = try #require(try snapshot.document(key)).bytes.count
-        // Number of bytes of a document without its texts. The last text makes the document too long.
+        // The length of a document without its texts; the last text exceeds the maximum by one
+        // byte.
         let overhead = length - 2 * short - 1_000
         let rest = EncodedDocument.maximumLength - long - overhead + 1
         try insert(1, "long", owner: "carl", "note", rest, in: scene)
@@ -89,7 +90,7 @@ struct HiddenLimitTests {
                 == [#"{"_id":"short"}"#])
     }
 
-    @Test func `lengths of hidden documents do not count for a step`() throws {
+    @Test func `hidden documents do not count toward the length of a batch`() throws {
         let worlds = try [false, true].map { hasHidden in
             let scene = try scene(transactionLength: 1_000_000)
             for number in 0..<20 where hasHidden {
@@ -98,7 +99,7 @@ struct HiddenLimitTests {
             let wire = try scene.connect(0, 1, rightsOfRight: rights)
             try scene.run()
             let cars = (0..<20).map { "({'_id': 'b\($0)', 'owner': 'carl', 'note': 'n'})" }
-            // One that the peer may read counts.
+            // A document that the peer may read counts.
             let query = "INSERT INTO cars DOCUMENTS (:car), " + cars.joined(separator: ", ")
             let text = String(repeating: "t", count: 200_000)
             try scene.execute(
@@ -111,11 +112,11 @@ struct HiddenLimitTests {
         #expect(frames(worlds[1]) == frames(worlds[0]))
         let count: Query = "SELECT count(*) AS n FROM cars WHERE note = 'n'"
         #expect(try worlds[0].rows(0, count) == [#"{"n":20}"#])
-        // What does not fit into memory is dropped.
+        // Writes that do not fit into memory are dropped.
         #expect(try worlds[1].rows(0, count) == [#"{"n":9}"#])
     }
 
-    @Test func `a close text for a limited peer has no lengths`() throws {
+    @Test func `a close reason for a limited peer has no lengths`() throws {
         let scene = try scene(transactionLength: 100_000)
         let wire = try scene.connect(0, 1, rightsOfRight: rights)
         try scene.run()
@@ -155,8 +156,8 @@ struct HiddenLimitTests {
         "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'bob', 'flags': 'z'})"
     private let owners: Query = "SELECT _id, owner FROM cars WHERE _id IN ('b', 'c') ORDER BY _id"
 
-    /// The flags of the hidden document are none of regular expressions.
-    @Test func `a rule that fails on a hidden document forbids to write it`() throws {
+    /// Gives the hidden document flags that are invalid in regular expressions.
+    @Test func `a write rule that fails on a hidden document forbids writing it`() throws {
         let rule = "regexp_like(owner, '.*', flags)"
         let rights = PeerRights(read: ["cars": "owner = 'ann'"], write: ["cars": rule])
         let worlds = try [nil, hidden].map { try stays(rights, hidden: $0) }
@@ -175,7 +176,7 @@ struct HiddenLimitTests {
         #expect(frames(worlds[1]) == frames(worlds[0]))
     }
 
-    @Test func `a subscription of this peer is not evaluated on hidden documents`() throws {
+    @Test func `a subscription of the server is not evaluated on hidden documents`() throws {
         let worlds = try [nil, hidden].map {
             try stays(
                 rights, hidden: $0,
@@ -185,14 +186,13 @@ struct HiddenLimitTests {
         #expect(frames(worlds[1]) == frames(worlds[0]))
     }
 
-    /// The connection would otherwise end each time that the peer sends the document, or compares it with its own
-    /// grant.
+    /// Checks that the connection stays open when the peer sends the document or checks its rights.
     @Test(arguments: [false, true])
-    func `a document on which the write rule fails is refused`(_ isTold: Bool) throws {
+    func `a document on which the write rule fails is refused`(_ sendsRights: Bool) throws {
         let scene = try scene()
         let rights = PeerRights(
             read: ["cars": "true"], write: ["cars": "regexp_like(owner, '.*', flags)"])
-        let wire = try scene.connect(0, 1, rightsOfRight: rights, isTold: isTold)
+        let wire = try scene.connect(0, 1, rightsOfRight: rights, isTold: sendsRights)
         try scene.run()
         try scene.execute(
             1,

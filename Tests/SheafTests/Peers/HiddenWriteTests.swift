@@ -4,7 +4,7 @@ import Testing
 
 /// Writes of a peer to documents that it may not read.
 struct HiddenWriteTests {
-    /// A server (0), and a device (1) that may write all cars, and read those of ann.
+    /// Returns a server (0), and a device (1) that may write all cars and read those of ann.
     private func scene() throws -> DocumentScene {
         let scene = try DocumentScene(2)
         for number in 0...1 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
@@ -22,13 +22,13 @@ struct HiddenWriteTests {
 
     private let cars: Query = "SELECT _id, m, n FROM cars ORDER BY _id"
 
-    /// The server writes to the document meanwhile.
+    /// Writes to the document on the server between the writes of the peer.
     @Test func `a peer keeps writing to a document that it may not read`() throws {
         let scene = try scene()
         try scene.execute(
             1, "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'carl', 'n': 1})")
         try scene.advance(milliseconds: 1_000)
-        let asked = scene.nodes[0].sent.count { $0 == .subscribe }
+        let requests = scene.nodes[0].sent.count { $0 == .subscribe }
         for number in 2...4 {
             try scene.execute(
                 1, "UPDATE cars SET n = :n WHERE _id = 'c'",
@@ -36,8 +36,8 @@ struct HiddenWriteTests {
             try scene.execute(0, "UPDATE cars SET m = 7 WHERE _id = 'c'")
             try scene.advance(milliseconds: 1_000)
         }
-        let askedAgain = scene.nodes[0].sent.count { $0 == .subscribe }
-        #expect(askedAgain == asked)
+        let requestsAfter = scene.nodes[0].sent.count { $0 == .subscribe }
+        #expect(requestsAfter == requests)
         #expect(
             try scene.rows(0, cars) == [
                 #"{"_id":"a","n":1}"#, #"{"_id":"b","n":1}"#, #"{"_id":"c","m":7,"n":4}"#,
@@ -46,8 +46,8 @@ struct HiddenWriteTests {
         #expect(scene.nodes[0].farewells.isEmpty && scene.nodes[1].farewells.isEmpty)
     }
 
-    /// The device does not know that the document exists.
-    @Test func `a write under a hidden id is joined with a document that may be written`() throws {
+    /// Inserts a document whose existing hidden version is unknown to the device.
+    @Test func `a write under a hidden id is merged with a document that may be written`() throws {
         let scene = try scene()
         try scene.execute(
             1, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'carl', 'm': 3})")
@@ -57,14 +57,14 @@ struct HiddenWriteTests {
         #expect(
             try scene.rows(0, cars) == [#"{"_id":"a","n":1}"#, #"{"_id":"b","m":4,"n":1}"#])
         #expect(try scene.rows(1, cars) == [#"{"_id":"a","n":1}"#, #"{"_id":"b","m":4}"#])
-        // From now on the device may read the document.
+        // The device may read the document from here on.
         try scene.execute(1, "UPDATE cars SET owner = 'ann' WHERE _id = 'b'")
         try scene.advance(milliseconds: 1_000)
         let rows = try scene.rows(0, cars)
         #expect(try scene.rows(1, cars) == rows)
     }
 
-    /// The writer could never read the deleted document.
+    /// Deletes a document that the device could never read.
     @Test func `a document can be written under the id of a deleted one`() throws {
         let scene = try scene()
         try scene.execute(0, "DELETE FROM cars WHERE _id = 'b'")
@@ -84,7 +84,7 @@ struct HiddenWriteTests {
         #expect(try scene.checksums() == 1)
     }
 
-    /// The server drops the first write, since the document may not be written then.
+    /// Makes the server drop the first write, because the document is locked at that time.
     @Test func `a delta is written to a hidden document that lacks its base`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(0, ["SELECT * FROM cars"])
@@ -100,17 +100,17 @@ struct HiddenWriteTests {
         let car: Query = "SELECT _id, m, n FROM cars"
         #expect(try scene.rows(0, car) == [#"{"_id":"b"}"#])
         try scene.execute(0, "UPDATE cars SET locked = false WHERE _id = 'b'")
-        let asked = scene.nodes[0].sent.count { $0 == .subscribe }
+        let requests = scene.nodes[0].sent.count { $0 == .subscribe }
         try scene.execute(1, "UPDATE cars SET m = 5 WHERE _id = 'b'")
         try scene.advance(milliseconds: 1_000)
         #expect(try scene.rows(0, car) == [#"{"_id":"b","m":5,"n":4}"#])
-        // The answer to the peer shows nothing of that.
-        let askedAgain = scene.nodes[0].sent.count { $0 == .subscribe }
-        #expect(askedAgain == asked)
+        // The frames sent to the peer do not show that.
+        let requestsAfter = scene.nodes[0].sent.count { $0 == .subscribe }
+        #expect(requestsAfter == requests)
     }
 
-    /// One with its address is longer than all that is kept of a peer.
-    @Test func `a long hidden document leaves what is kept of others`() throws {
+    /// Writes a document that exceeds, with its address, the memory for hidden documents of a peer.
+    @Test func `a long hidden document does not displace the other ones`() throws {
         let scene = try scene()
         try scene.execute(
             1, "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'carl', 'n': 1})")
@@ -125,11 +125,11 @@ struct HiddenWriteTests {
                 ] as Value
             ])
         try scene.advance(milliseconds: 1_000)
-        let asked = scene.nodes[0].sent.count { $0 == .subscribe }
+        let requests = scene.nodes[0].sent.count { $0 == .subscribe }
         try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'c'")
         try scene.advance(milliseconds: 1_000)
-        let askedAgain = scene.nodes[0].sent.count { $0 == .subscribe }
-        #expect(askedAgain == asked)
+        let requestsAfter = scene.nodes[0].sent.count { $0 == .subscribe }
+        #expect(requestsAfter == requests)
         #expect(
             try scene.rows(0, "SELECT n FROM cars WHERE _id = 'c'") == [#"{"n":2}"#])
     }

@@ -5,7 +5,7 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Frames of several subscriptions that a host reads at once.
+/// Frames of several subscriptions that a replicator receives in one read.
 struct JoinedFramesTests {
     private let arguments: [UInt8]
     private let scene: FileScene
@@ -36,7 +36,7 @@ struct JoinedFramesTests {
         Frame(.want, Want(generation: generation, .all).bytes)
     }
 
-    /// Returns the answers, or the ids of the documents, of the last generation that a host sends to a peer.
+    /// Returns the list responses, or the document ids, sent for the last generation.
     private func response(to frames: [Frame], areJoined: Bool, by peer: UInt16) throws -> [[UInt8]]
     {
         let host = scene.nodes[0].host
@@ -57,7 +57,7 @@ struct JoinedFramesTests {
                         reader.limit = SyncLimits.frameLength
                         var bytes = frame.body
                         if frame.type == .segment {
-                            // What an earlier segment had is not spelled again.
+                            // Field names of earlier segments are not repeated.
                             bytes = try bytes[2...].withUnsafeBytes { try segments.raw(of: $0) }
                         }
                         if frame.body.first == generation,
@@ -75,7 +75,7 @@ struct JoinedFramesTests {
         return found
     }
 
-    @Test func `a list belongs to the subscription that asks for it`() throws {
+    @Test func `a list belongs to the subscription that requests it`() throws {
         let last = [subscribe(2, "cars", "boats"), ask(2)]
         let expected = try response(to: last, areJoined: false, by: 1)
         #expect(expected.count == 1)

@@ -4,11 +4,11 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Changed documents that wait for a peer with limited rights that gives no credit.
+/// Changed documents that wait for a peer with limited rights that grants no credit.
 struct LimitedChangesTests {
     private let rights = PeerRights(read: ["cars": "true"], write: [:])
 
-    /// A host without credit from a peer that gives none.
+    /// Returns a replicator whose credit from a peer is used up.
     private func scene(
         changes: Int = 1 << 16, bytes: Int = 16 << 20
     ) throws -> (CallerScene, CallerScene.Caller) {
@@ -40,23 +40,21 @@ struct LimitedChangesTests {
         scene.settle(at: 1)
     }
 
-    @Test func `a document that changes often is listed once`() throws {
+    @Test func `a document that changes often is sent once`() throws {
         let (scene, peer) = try scene(changes: 20)
         let documents = peer.documents
         for n in Int64(0)..<100 { try insert("a", n: n, "x", in: scene) }
         #expect(peer.comparisons == 1)
         scene.grant(peer, at: 1)
         scene.settle(at: 1)
-        // The large documents that waited, and this one.
+        // The large documents that waited, and this document.
         #expect(peer.documents == 15)
         #expect(peer.documents > documents)
         #expect(peer.comparisons == 1)
     }
 
-    /// The changes of a commit with more than 4,096 new documents are not known one by one.
-    @Test func `a change is sent that was published with a long commit and a change of the peer`()
-        throws
-    {
+    /// Commits more than 4,096 new documents, which the change feed does not list.
+    @Test func `a change published with a long commit and a change of the peer is sent`() throws {
         let scene = try DocumentScene(3)
         for number in 0...1 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
         try scene.subscribe(2, ["SELECT * FROM cars WHERE _id = 'a'"])
@@ -86,8 +84,8 @@ struct LimitedChangesTests {
         }
     }
 
-    /// After each number of messages in turn, too many documents change for the peer to be sent them.
-    @Test func `a restart within a step leaves nothing of the step`() throws {
+    /// Changes too many documents to be listed for the peer, after each number of messages in turn.
+    @Test func `a restart within a batch discards the batch`() throws {
         var lengths = SyncHost.Lengths()
         (lengths.part, lengths.limitedChanges) = (200, 4)
         let rights = PeerRights(read: ["cars": "true"], write: [:])
@@ -114,7 +112,7 @@ struct LimitedChangesTests {
         #expect(peer.comparisons == 1)
     }
 
-    @Test func `former states are released before the peer gives credit`() throws {
+    @Test func `former states are released before the peer grants credit`() throws {
         let (scene, peer) = try scene(bytes: 100_000)
         for id in ["a", "b", "c"] {
             for letter in ["x", "y"] {
@@ -127,9 +125,7 @@ struct LimitedChangesTests {
         #expect(peer.documents == 17)
     }
 
-    @Test func `a peer with too many bytes of waiting changes compares and lacks nothing`()
-        throws
-    {
+    @Test func `a peer with too many bytes of waiting changes compares and lacks nothing`() throws {
         let (scene, peer) = try scene(bytes: 20_000)
         for number in 0..<30 {
             try insert("\(number)" + String(repeating: "i", count: 1_000), "x", in: scene)
@@ -138,7 +134,7 @@ struct LimitedChangesTests {
         let documents = peer.documents
         scene.grant(peer, at: 1)
         scene.settle(at: 1)
-        // All documents, since this remote peer keeps none.
+        // All documents are sent, because this remote peer keeps none.
         #expect(peer.documents >= documents + 30)
         #expect(peer.farewell == nil)
     }

@@ -5,31 +5,31 @@ import SheafStorage
 import SheafSync
 import Testing
 
-/// The order and the numbers of messages between a host and a peer with limited rights.
+/// The order and the numbers of messages between a replicator and a peer with limited rights.
 struct LimitedStepTests {
-    /// A host with cars, and a limited peer that sends what a test wants.
+    /// A replicator with cars, and a limited peer that sends what a test passes.
     private final class Caller {
         let scene: FileScene
         private(set) var session = SyncSession.stranger(1, at: 1)
         private var frames = FrameWriter()
         private var reader = FrameReader()
-        /// What the host has sent, of which type.
+        /// The types of the frames that the replicator has sent.
         private(set) var received: [FrameType] = []
-        /// The numbers of the steps that have come.
+        /// The numbers of the received batches.
         private(set) var steps: [UInt64] = []
-        /// The numbers in the subscriptions of the host.
+        /// The numbers in the subscriptions of the replicator.
         private(set) var subscriptions: [UInt64] = []
         private(set) var farewell: Farewell?
         /// The documents that the peer claims to have.
         private let list: VersionList
-        /// Number of documents that it names at most in a part of what it wants.
+        /// Maximum number of documents in each part of a want message.
         var most = SyncLimits.wantedDocuments
 
         var host: SyncHost { scene.nodes[0].host }
         var newestCommit: UInt64 {
             scene.nodes[0].store.queries.documents.snapshot().log.commit
         }
-        /// The commit of the host up to which the peer has everything.
+        /// The commit of the replicator up to which the peer has everything.
         var synced: UInt64 { host.allStatuses.values.first?.syncedUpTo ?? 0 }
 
         init(_ lengths: SyncHost.Lengths = SyncHost.Lengths()) throws {
@@ -45,13 +45,13 @@ struct LimitedStepTests {
             run()
         }
 
-        /// Subscribes; the session asks for what differs from its list.
+        /// Subscribes with a session that requests the documents that differ from its list.
         func subscribe(_ generation: UInt64) throws {
             session.subscribe(try Self.request(generation))
             run()
         }
 
-        /// Subscribes, and sends the first question; what the host sends then does not arrive yet.
+        /// Subscribes and sends the first range request, without delivering the responses.
         func beginComparing(_ generation: UInt64) throws {
             session.subscribe(try Self.request(generation))
             while let effect = session.takeEffect() {
@@ -65,7 +65,7 @@ struct LimitedStepTests {
             while let deadline = host.deadline, deadline <= 1 { host.tick(at: 1) }
         }
 
-        /// Has the host subscribe to collections.
+        /// Makes the replicator subscribe to collections.
         func subscribeHost(_ collections: String...) throws {
             let texts = collections.map { "SELECT * FROM \($0)" }
             try host.subscribe(scene.nodes[0].store.subscriptions(texts))
@@ -80,18 +80,18 @@ struct LimitedStepTests {
                 }, at: 0)
         }
 
-        func acknowledge(_ step: UInt64) {
-            session.acknowledge(commit: step, of: session.askedGeneration)
+        func acknowledge(_ number: UInt64) {
+            session.acknowledge(commit: number, of: session.askedGeneration)
             run()
         }
 
-        /// Runs a statement on the host.
+        /// Runs a statement on the replicator's store.
         func execute(_ query: Query) throws {
             try scene.nodes[0].execute(query)
             run()
         }
 
-        /// Delivers messages, and gives the host turns, until there is nothing to do.
+        /// Delivers messages and runs turns until there is nothing to do.
         func run() {
             host.exchange(
                 with: &session, on: 1, at: 1, list: list, most: most,
@@ -101,7 +101,7 @@ struct LimitedStepTests {
 
         // MARK: Without a session
 
-        /// Sends a frame, and gives the host no turn.
+        /// Sends a frame without running a turn.
         func say(_ type: FrameType, _ body: [UInt8]) throws {
             frames.bytes(of: Frame(type, body)).withUnsafeBytes {
                 host.receive($0, on: 1, at: 1)
@@ -130,8 +130,8 @@ struct LimitedStepTests {
         }
     }
 
-    /// With an answer, the list is done; without one, the list took more than one turn.
-    @Test func `what is wanted cannot overtake the answer to a question`() throws {
+    /// Requests the documents before the list is complete, which takes more than one turn.
+    @Test func `a want message cannot overtake the response to a range request`() throws {
         var lengths = SyncHost.Lengths()
         lengths.evaluated = 1_000
         let caller = try Caller(lengths)
@@ -155,8 +155,8 @@ struct LimitedStepTests {
         #expect(!caller.received.contains(.answer) && !caller.received.contains(.segment))
     }
 
-    /// The two comparisons find the same list, since the peer may not read the document of the commit between them.
-    @Test func `an acknowledgement does not count for the step after a restart`() throws {
+    /// Restarts the comparison after an unreadable commit, so both find the same list.
+    @Test func `an acknowledgment does not count for the batch after a restart`() throws {
         let caller = try Caller()
         let node = caller.scene.nodes[0]
         try node.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a', 'owner': 'ann'})")
@@ -175,13 +175,13 @@ struct LimitedStepTests {
         #expect(caller.synced == second && second > first)
     }
 
-    /// The host no longer has the documents of the first step when it subscribes for the second time.
+    /// Evicts the documents of the first batch before the replicator subscribes again.
     ///
-    /// With two documents to a part, there are several parts.
+    /// With two documents in each part, there are several parts.
     @Test(arguments: [SyncLimits.wantedDocuments, 2])
-    func `a step of the state before an eviction has the number in the subscription`(
-        _ most: Int
-    ) throws {
+    func `a batch of the state before an eviction has the number in the subscription`(_ most: Int)
+        throws
+    {
         let caller = try Caller()
         caller.most = most
         try caller.subscribeHost("cars")
@@ -198,7 +198,7 @@ struct LimitedStepTests {
         #expect(caller.steps == parts + [caller.subscriptions[1] + 1])
     }
 
-    @Test func `a step of a state after the subscription has a greater number`() throws {
+    @Test func `a batch of a state after the subscription has a greater number`() throws {
         let caller = try Caller()
         try caller.subscribeHost("cars")
         caller.connect()
@@ -209,8 +209,8 @@ struct LimitedStepTests {
         #expect(caller.steps == [1, 2].map { caller.subscriptions[0] + $0 })
     }
 
-    /// Whether the peer compares an earlier state depends on the order of the messages, not on commits between them.
-    @Test func `the number of a step does not show a commit that the peer may not read`() throws {
+    /// Checks that the number depends on the order of messages, and not on commits in between.
+    @Test func `a batch number does not reveal a commit that the peer may not read`() throws {
         let steps = try [false, true].map { isWritten in
             let caller = try Caller()
             try caller.subscribeHost("cars")

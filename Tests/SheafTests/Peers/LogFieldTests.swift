@@ -6,12 +6,12 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// The fields of log lines that name a document.
+/// The fields of log messages that name a document.
 struct LogFieldTests {
-    /// An id that the log cuts.
+    /// An id that is truncated in the log.
     private let id = LongInput.text(scalars: 300)
 
-    /// Returns a log that appends the fields to each message, and its lines.
+    /// Returns a log that appends the fields to each message, and its messages.
     private func log() -> (StoreLog, AsyncStream<String>) {
         let (lines, writer) = AsyncStream.makeStream(of: String.self)
         let log = StoreLog(from: .warning) { _, message, metadata in
@@ -26,7 +26,7 @@ struct LogFieldTests {
         return ""
     }
 
-    @Test func `the warning of a large document has the start of its collection and id`()
+    @Test func `the warning about a large document has the start of its collection and id`()
         async throws
     {
         let (log, lines) = log()
@@ -69,14 +69,14 @@ struct LogFieldTests {
         try server.sync.start()
         try device.sync.start()
         let received = await first(of: linesThere, with: "a peer has sent documents that it may")
-        let written = await first(of: linesHere, with: "a peer does not take documents")
+        let written = await first(of: linesHere, with: "a peer refuses documents")
         for (line, peer) in [(received, device.key), (written, server.key)] {
             #expect(LongInput.problem(in: line, atMost: 100) == nil)
             #expect(line.contains(" collection=cars documents=1 id=\"\(LongInput.character)"))
             #expect(line.contains(" peer=\(peer)"))
         }
         #expect(received.hasSuffix(" reported=1"))
-        #expect(written.contains(" reason=its rules do not let this peer write"))
+        #expect(written.contains(" reason=its rules do not allow this peer to write"))
         try await server.close()
         try await device.close()
     }

@@ -6,13 +6,12 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Steps that are too long for the memory, or for one commit.
+/// Batches that are too long for the memory, or for one commit.
 @Suite struct LongStepTests {
     private let all: Query = "SELECT * FROM cars ORDER BY _id"
     private let boats: Query = "SELECT * FROM boats ORDER BY _id"
 
-    /// A peer that has many cars, of which some were changed so that they are told by deltas, and one that
-    /// wants them.
+    /// Returns a peer with cars and boats, some sent as deltas, and a peer that subscribes to them.
     private func scene(_ lengths: SyncHost.Lengths) throws -> DocumentScene {
         let scene = try DocumentScene(2, lengths)
         for collection in ["cars", "boats", "cars"] {
@@ -33,7 +32,9 @@ import Testing
         return lengths
     }
 
-    @Test func `what is too long for the memory waits on the disk, and shows all at once`() throws {
+    @Test func `a batch too long for the memory waits on disk, and becomes visible atomically`()
+        throws
+    {
         let scene = try scene(stagingLengths())
         scene.nodes[1].volume.startTrace()
         try scene.connect(0, 1)
@@ -46,7 +47,7 @@ import Testing
         #expect(try scene.rows(1, all) == scene.rows(0, all))
         #expect(try scene.rows(1, boats) == scene.rows(0, boats))
         #expect(scene.nodes[1].volume.trace.contains(".tmp"))
-        // Nothing is left of it.
+        // The temporary file is deleted.
         let names = try scene.nodes[1].volume.names()
         #expect(!names.contains { $0.hasSuffix(".tmp") })
     }
@@ -57,7 +58,7 @@ import Testing
     ]
 
     @Test(arguments: faults)
-    func `a disk that does not take what comes ends the connection, and nothing else`(
+    func `a failing spill file ends the connection, and the store stays usable`(
         _ effect: SimulatedFault.Effect, _ operation: VolumeError.Operation
     ) throws {
         let scene = try scene(stagingLengths())
@@ -76,7 +77,7 @@ import Testing
         #expect(try scene.rows(1, all).count == 61)
     }
 
-    @Test func `what is too long for a commit comes in several, and counts when all is there`()
+    @Test func `a batch too long for one commit is written in several, and is synced at the end`()
         throws
     {
         var lengths = stagingLengths()
@@ -92,7 +93,7 @@ import Testing
             #expect(scene.nodes[0].synced(with: scene.nodes[1]) == 0)
         }
         #expect(counts.count > 3)
-        // What has come by then is not sent once more.
+        // Documents that have arrived are not sent again.
         try scene.disconnect(wire)
         let sent = scene.nodes[0].host.statistics.documentsSent
         try scene.connect(0, 1)
@@ -102,13 +103,13 @@ import Testing
         #expect(
             scene.nodes[0].host.statistics.documentsSent - sent < 120 - UInt64(counts.last ?? 0) + 1
         )
-        // And from then on commit by commit.
+        // Later changes are sent commit by commit.
         try scene.execute(0, "UPDATE cars SET n = 7 WHERE _id = 'cars1'")
         try scene.run()
         #expect(try scene.rows(1, all) == scene.rows(0, all))
     }
 
-    /// Documents that have changed there, some of which match no more, and others that only this side has.
+    /// Covers changed documents, documents that match no longer, and documents of the receiver.
     @Test func `more differing documents than one request may name are requested in parts`() throws
     {
         var lengths = SyncHost.Lengths()
@@ -144,7 +145,7 @@ import Testing
             Set(levels) == [
                 #"{"level":1,"n":25}"#, #"{"level":2,"n":20}"#, #"{"level":9,"n":20}"#,
             ])
-        // 40 that differ, and 25 of its own, seven at a time.
+        // 40 documents that differ, and 25 that only the receiver has, seven in each part.
         let frames = scene.nodes[1].sent[sent...]
         #expect((10...14).contains(frames.count { $0 == .want }))
         #expect(frames.count { $0 == .subscribe } == 1)
@@ -152,7 +153,7 @@ import Testing
         #expect(scene.nodes[1].farewells.isEmpty && scene.nodes[0].farewells.isEmpty)
     }
 
-    @Test func `a segment has no more documents than there may be`() throws {
+    @Test func `a segment with too many documents is rejected`() throws {
         var writer = CommitWriter()
         writer.begin(1, stamp: nil)
         for _ in 0..<SyncLimits.segmentDocuments {

@@ -2,15 +2,16 @@ import SheafMesh
 import SheafTestSupport
 import Testing
 
-/// Some meshes of each run; `sheaf-mesh` has more.
+/// A few random meshes in each run; `sheaf-mesh` runs more.
 @Suite struct MeshTests {
-    @Test func `peers that write, crash and part agree once it is quiet, and fall silent`() throws {
+    @Test func `peers that write, crash and disconnect agree in the end, and stop sending`() throws
+    {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("meshes, seed \(seed)")
         for number in 0..<3 { try MeshSimulation(seed: seed + UInt64(number)).run() }
     }
 
-    @Test func `files that anybody fetches come, and then nothing is said of them`() throws {
+    @Test func `files that peers fetch arrive, and then no message about them is sent`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("meshes with files, seed \(seed)")
         for number in 0..<2 {
@@ -18,10 +19,10 @@ import Testing
         }
     }
 
-    /// The fuzzer says more (`Tests/Fuzzing/run --sessions`).
-    @Test func `whatever is said to a peer, it goes on or says why not`() throws {
+    /// Runs a few random inputs; the fuzzer runs more (`Tests/Fuzzing/run --sessions`).
+    @Test func `a peer handles any input, or closes the connection with a reason`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
-        print("conversations, seed \(seed)")
+        print("sessions, seed \(seed)")
         var random = SeededRandom(seed: seed, "conversations")
         for _ in 0..<100 {
             var input = [UInt8(random.below(8))]

@@ -5,7 +5,7 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Stores that went back to an older state draw another site while documents of earlier states are on their way.
+/// Stores that draw another site while documents of earlier states are in transit.
 struct NewSiteTests {
     private let cars = "SELECT * FROM cars"
     private let all: Query = "SELECT * FROM cars ORDER BY _id"
@@ -23,7 +23,7 @@ struct NewSiteTests {
         scene.nodes[0].store.queries.documents.site
     }
 
-    /// Connects a peer to store 0, again after each connection that one of them has ended.
+    /// Connects a peer to store 0, and reconnects after each connection that a side closes.
     private func meet(
         _ scene: DocumentScene, _ other: Int, _ rights: PeerRights? = nil
     ) throws {
@@ -36,7 +36,7 @@ struct NewSiteTests {
         #expect(scene.isConnected(wire))
     }
 
-    /// Returns a scene in which store 0 has forgotten a write that two peers have, and has made another one.
+    /// Returns a scene in which store 0 has written again after losing a write that two peers have.
     private func forgetfulScene(
         _ lengths: SyncHost.Lengths = SyncHost.Lengths(), transactionLength: Int = 1 << 30,
         writes: Bool = true
@@ -55,9 +55,7 @@ struct NewSiteTests {
 
     private let merged = #"{"_id":"a","first":1,"lost":1,"new":1}"#
 
-    @Test func `a new site does not overtake the answer to a subscription that waits for its turn`()
-        throws
-    {
+    @Test func `a new site does not overtake the response to a rate-limited subscription`() throws {
         let scene = try forgetfulScene()
         try scene.subscribe(2, [])
         let wire = try scene.connect(0, 2)
@@ -69,7 +67,7 @@ struct NewSiteTests {
         }
         try scene.subscribe(2, [cars])
         try scene.advance(milliseconds: 500)
-        // More subscriptions arrive at once than may be answered at once.
+        // More subscriptions arrive together than may be answered at the same time.
         try scene.letGo(wire, to: 0)
         let old = site(scene)
         try meet(scene, 1)
@@ -80,16 +78,16 @@ struct NewSiteTests {
         #expect(try scene.rows(2, all) == [merged])
     }
 
-    /// Returns a report of the forgotten write; nil if the store has drawn another site.
+    /// Returns a report of the lost write, or nil if the store has drawn another site.
     private func report(_ scene: DocumentScene) -> Frame? {
         guard let pause = scene.nodes[0].store.queries.documents.pauses.last else { return nil }
         let time = HybridTime(rawValue: pause.after.rawValue + 1)
         return Frame(.forgotten, ForgottenWrite(site: site(scene), time: time).bytes)
     }
 
-    /// A peer reports a forgotten write after each number of steps in which documents are chosen and sent.
+    /// Reports a lost write after each number of steps in which documents are selected and sent.
     @Test(arguments: [false, true])
-    func `a new site overtakes no document that is chosen or sent`(_ isLimited: Bool) throws {
+    func `a new site overtakes no document that is selected or sent`(_ isLimited: Bool) throws {
         var lengths = SyncHost.Lengths()
         lengths.evaluated = 51
         let rights = isLimited ? rights : nil
@@ -107,7 +105,7 @@ struct NewSiteTests {
                     verbatim: "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'new': 1}), (\(ids)) "
                         + "ON ID CONFLICT DO UPDATE"))
             try scene.run(steps: steps)
-            // The peer itself may have reported it.
+            // The peer itself may have reported the write already.
             guard let report = report(scene) else { continue }
             count += 1
             try scene.deliver(report, on: wire, to: 0)
@@ -146,7 +144,7 @@ struct NewSiteTests {
 
     // MARK: Moving writes
 
-    @Test func `a document that cannot be read does not keep the site of the others`() throws {
+    @Test func `an unreadable document does not keep the other documents at the old site`() throws {
         let scene = try forgetfulScene()
         let store = scene.nodes[0].store
         try scene.execute(0, "INSERT INTO boats DOCUMENTS ({'_id': 'x'})")
@@ -178,7 +176,7 @@ struct NewSiteTests {
         }
     }
 
-    @Test func `writes that are too long for one transaction are moved in several`() throws {
+    @Test func `writes too long for one transaction are moved in several`() throws {
         let scene = try forgetfulScene(transactionLength: 32_000)
         try insert(50, "b", scene)
         let store = scene.nodes[0].store
@@ -186,13 +184,13 @@ struct NewSiteTests {
         try meet(scene, 1)
         #expect(site(scene) != old)
         #expect(scene.nodes[0].newestCommit > commit + 10)
-        #expect(store.errors.filter { !$0.contains("a peer knows writes") } == [])
+        #expect(store.errors.filter { !$0.contains("a peer has writes") } == [])
         try meet(scene, 2)
         for number in 1...2 {
             #expect(try scene.rows(number, all).first == merged)
             #expect(try scene.rows(number, all).count == 51)
         }
-        // The new site is in the log, and no peer knows a write that it lacks.
+        // The new site is in the log, and no peer has a write that the store lacks.
         let new = site(scene)
         try scene.putBack(0, to: scene.nodes[0].volume.processDeath())
         #expect(site(scene) == new)
@@ -200,8 +198,8 @@ struct NewSiteTests {
         #expect(site(scene) == new)
     }
 
-    /// Each state after some of the commits that move writes.
-    @Test func `a store that cannot move all of its writes goes on with the old site`() throws {
+    /// Tries each state after some of the commits that move writes.
+    @Test func `a store that cannot move all of its writes keeps the old site`() throws {
         var part = 0
         var isMoved = false
         while !isMoved {

@@ -1,7 +1,7 @@
 import Sheaf
 import Testing
 
-/// Transactions, and peers that want all of them or a part.
+/// Transactions, and peers that subscribe to all of their documents or to a part.
 struct PartialSubscriptionTests {
     private let all = "SELECT _id, n FROM cars ORDER BY _id"
     private let onlyA = #"{"_id":"a","n":1}"#
@@ -11,7 +11,7 @@ struct PartialSubscriptionTests {
         try await peer.store.execute(Query(verbatim: all)).items.map { try $0.jsonString }
     }
 
-    /// Writes two documents in one transaction, and says with which commit.
+    /// Writes two documents in one transaction, and returns its commit.
     private func writeBoth(on peer: Peer) async throws -> Int64 {
         let results = try await peer.store.transaction { transaction in
             var results: [QueryResult] = []
@@ -28,7 +28,7 @@ struct PartialSubscriptionTests {
         return try #require(commits.first)
     }
 
-    @Test func `the rest of a transaction comes with a subscription that wants it`() async throws {
+    @Test func `the rest of a transaction arrives with a subscription to it`() async throws {
         let scene = try await PeerScene(2)
         let (one, two) = (scene.peers[0], scene.peers[1])
         try two.sync.registerSubscription("SELECT * FROM cars WHERE _id = 'a'")
@@ -42,7 +42,8 @@ struct PartialSubscriptionTests {
         try await scene.close()
     }
 
-    @Test func `what a peer between does not want goes no further, until there is another way`()
+    @Test
+    func `a relay passes on only documents of its subscriptions; other ones need another route`()
         async throws
     {
         let scene = try await PeerScene(3)
@@ -53,7 +54,7 @@ struct PartialSubscriptionTests {
         scene.connect(1, 2)
         let commit = try await writeBoth(on: one)
         try await one.sync.wait(for: commit, on: two.key)
-        // A commit of the second peer behind what came: the third one has all of that then.
+        // Once the marker is synced, the third peer has all earlier commits of the second.
         let marker = try await two.store.execute("INSERT INTO notes DOCUMENTS ({'_id': 'marker'})")
         try await two.sync.wait(for: try #require(marker.commitID), on: three.key)
         for peer in [two, three] {
@@ -67,7 +68,7 @@ struct PartialSubscriptionTests {
         try await scene.close()
     }
 
-    @Test func `peers that want the same see each transaction whole, over several hops`()
+    @Test func `peers with equal subscriptions see each transaction atomically over several hops`()
         async throws
     {
         let scene = try await PeerScene(4)
@@ -92,12 +93,12 @@ struct PartialSubscriptionTests {
         try await scene.close()
     }
 
-    @Test func `an answer is never seen without its question`() async throws {
+    @Test func `a reply is never visible without the note that caused it`() async throws {
         let scene = try await PeerScene(3)
         for peer in scene.peers { try peer.sync.registerSubscription("SELECT * FROM notes") }
-        // The third peer hears of both directly.
+        // The third peer receives from both directly.
         for (one, other) in [(0, 1), (1, 2), (0, 2)] { scene.connect(one, other) }
-        let (asker, answerer, reader) = (scene.peers[0], scene.peers[1], scene.peers[2])
+        let (questioner, answerer, reader) = (scene.peers[0], scene.peers[1], scene.peers[2])
         let count = 40
         async let answers: Void = {
             for number in 0..<count {
@@ -111,7 +112,7 @@ struct PartialSubscriptionTests {
         }()
         let seen = try reader.store.observe("SELECT _id FROM notes")
         for number in 0..<count {
-            try await asker.store.execute(
+            try await questioner.store.execute(
                 "INSERT INTO notes DOCUMENTS (:note)",
                 ["note": ["_id": .string("q\(number)"), "kind": "question"] as Value])
         }

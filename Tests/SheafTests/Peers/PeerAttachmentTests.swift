@@ -3,7 +3,7 @@ import SheafTestSupport
 import Synchronization
 import Testing
 
-/// Files between peers as users have them.
+/// Attachments between peers, over the public API.
 @Suite struct PeerAttachmentTests {
     private static let insertion: Query =
         "INSERT INTO COLLECTION cars (photo ATTACHMENT) DOCUMENTS (:car)"
@@ -22,9 +22,7 @@ import Testing
         return nil
     }
 
-    @Test func `a token that came with a document brings its file, over a peer between`()
-        async throws
-    {
+    @Test func `a token received with a document fetches its file through a relay`() async throws {
         let scene = try await PeerScene(3)
         let sample = SampleFile(seed: 5, length: 1_000_000)
         let (source, reader) = (scene.peers[0], scene.peers[2])
@@ -33,7 +31,7 @@ import Testing
             data: sample.bytes, metadata: ["type": "image/jpeg"])
         try await source.store.execute(
             Self.insertion, ["car": ["_id": 1, "photo": photo.token.value] as Value])
-        // Before anybody is there.
+        // The fetch begins before any peer is connected.
         let fetch = try reader.fetchAttachment(photo.token)
         #expect(reader.attachmentFetches.count == 1)
         scene.connect(0, 1)
@@ -41,13 +39,15 @@ import Testing
         let fetched = try await bytes(fetch)
         #expect(fetched == sample.bytes)
         #expect(reader.attachmentFetches.isEmpty)
-        // The same again, which is here already.
+        // The second fetch finds the file in the local store.
         let again = try await bytes(try reader.fetchAttachment(photo.token))
         #expect(again == sample.bytes)
         try await scene.close()
     }
 
-    @Test func `functions hear of a fetch, and of its end with the peer`() async throws {
+    @Test func `a handler receives the events of a fetch, and its failure when the peer closes`()
+        async throws
+    {
         let scene = try await PeerScene(2)
         let sample = SampleFile.all[5]
         let events = Mutex<[String]>([])
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `a token that says another length fails`() async throws {
+    @Test func `a token with a wrong length fails`() async throws {
         let scene = try await PeerScene(2)
         let sample = SampleFile.all[2]
         _ = try await scene.peers[0].store.newAttachment(data: sample.bytes)

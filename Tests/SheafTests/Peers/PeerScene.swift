@@ -32,7 +32,7 @@ final class PeerScene {
 }
 
 extension Peer {
-    /// Returns when a query has a result of which `condition` holds, with the items as JSON.
+    /// Waits until a query has a result for which `condition` holds, and returns its items as JSON.
     @discardableResult
     func items(
         of query: Query, until condition: ([String]) -> Bool

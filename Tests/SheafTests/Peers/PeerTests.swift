@@ -2,7 +2,7 @@ import Sheaf
 import Testing
 
 @Suite("Peers") struct PeerTests {
-    @Test("what a peer wants comes, now and later")
+    @Test("a subscription delivers existing documents and later changes")
     func subscription() async throws {
         let scene = try await PeerScene(2)
         let (left, right) = (scene.peers[0], scene.peers[1])
@@ -13,18 +13,18 @@ import Testing
             "SELECT * FROM cars WHERE color = :color", ["color": "red"])
         scene.connect(0, 1)
         try await right.items(of: "SELECT _id FROM cars") { $0 == [#"{"_id":"a"}"#] }
-        // Enters.
+        // The document enters the subscription.
         try await left.store.execute("UPDATE cars SET color = 'red' WHERE _id = 'b'")
         try await right.items(of: "SELECT _id FROM cars WHERE color = 'red' ORDER BY _id") {
             $0.count == 2
         }
-        // Leaves, and says so once.
+        // The document leaves the subscription, and is sent once more.
         try await left.store.execute("UPDATE cars SET color = 'green' WHERE _id = 'a'")
         try await right.items(of: "SELECT _id FROM cars WHERE color = 'green'") { $0.count == 1 }
         try await scene.close()
     }
 
-    @Test("a commit is waited for on another peer, and both say how far it is")
+    @Test("a wait for a commit on another peer ends when both report it as synced")
     func waiting() async throws {
         let scene = try await PeerScene(2)
         let (left, right) = (scene.peers[0], scene.peers[1])
@@ -41,14 +41,14 @@ import Testing
         #expect(json[0].contains("\"sync_session_status\":\"Connected\""))
         #expect(json[0].contains("\"synced_up_to_local_commit_id\":\(commit)"))
         #expect(left.presence.connectedPeers.map(\.deviceName) == ["peer 1"])
-        // What does not concern the other side moves the number, too.
+        // A commit without documents for the other side advances the number, too.
         let other = try await left.store.execute("INSERT INTO boats DOCUMENTS ({'_id': 'a'})")
         try await left.sync.wait(for: try #require(other.commitID), on: right.key)
         #expect(try await right.store.execute("SELECT * FROM boats").items.isEmpty)
         try await scene.close()
     }
 
-    @Test("both write while they are apart, and agree when they meet")
+    @Test("peers that write while disconnected agree after they connect")
     func merging() async throws {
         let scene = try await PeerScene(2)
         let (left, right) = (scene.peers[0], scene.peers[1])
@@ -69,7 +69,7 @@ import Testing
         try await scene.close()
     }
 
-    @Test("documents go over many hops, through peers that want them")
+    @Test("documents travel over many hops, through peers that subscribe to them")
     func hops() async throws {
         let scene = try await PeerScene(5)
         for peer in scene.peers { try peer.sync.registerSubscription("SELECT * FROM cars") }
@@ -81,7 +81,7 @@ import Testing
         try await scene.close()
     }
 
-    @Test("a peer counts what it has sent, and what of that was new elsewhere")
+    @Test("a peer counts sent, received and applied documents")
     func statistics() async throws {
         let scene = try await PeerScene(2)
         let (left, right) = (scene.peers[0], scene.peers[1])
@@ -93,7 +93,7 @@ import Testing
             "INSERT INTO cars INITIAL DOCUMENTS ({'_id': 'a'}), ({'_id': 'b'})")
         scene.connect(0, 1)
         try await right.items(of: "SELECT * FROM cars") { $0.count == 2 }
-        // What is the same on both sides is not sent.
+        // Documents that are equal on both sides are not sent.
         let result = try await left.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'c'})")
         try await left.sync.wait(for: try #require(result.commitID), on: right.key)
         let (sent, received) = (try left.sync.statistics, try right.sync.statistics)
@@ -104,7 +104,7 @@ import Testing
         #expect(throws: StoreError.self) { try left.sync.statistics }
     }
 
-    @Test("a transaction of 10,000 documents is seen all at once")
+    @Test("a transaction of 10,000 documents becomes visible atomically")
     func atomicity() async throws {
         let scene = try await PeerScene(2)
         let (left, right) = (scene.peers[0], scene.peers[1])

@@ -2,7 +2,7 @@ import Sheaf
 import SheafTestSupport
 import Testing
 
-/// Documents that came from a peer and are not durable yet.
+/// Documents that a peer has received and that are not durable yet.
 struct PendingDocumentTests {
     private static let statements: [Query] = [
         "UPDATE cars SET seen = true WHERE color = 'red'",
@@ -10,12 +10,12 @@ struct PendingDocumentTests {
         "UPDATE cars SET seen = true WHERE _id >= 'b'",
     ]
 
-    /// Peers of which the second one has an index, a red car, and all that the first one has.
+    /// Returns peers of which the second has an index, a red car, and all cars of the first.
     private func scene() throws -> DocumentScene {
         let scene = try DocumentScene(2)
         try scene.execute(1, "CREATE INDEX by_color ON cars (color)")
         try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'x', 'color': 'red', 'n': 0})")
-        // By the third one all names have numbers.
+        // The third insert uses only names that have numbers already.
         for id in ["b", "c", "d"] { try insert(id, color: "blue", scene) }
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.connect(0, 1)
@@ -29,20 +29,20 @@ struct PendingDocumentTests {
             ["car": ["_id": .string(id), "color": .string(color), "n": 1] as Value])
     }
 
-    /// Which cars a statement has seen that ran before what came was durable.
+    /// Returns the cars updated by a statement that runs before received documents are durable.
     private func seen(by statement: Query, _ scene: DocumentScene) throws -> [String] {
         let device = scene.nodes[1]
         device.flushesLate = true
         try scene.run()
         let early = try scene.rows(1, "SELECT _id FROM cars WHERE color = 'red'")
-        #expect(early == [#"{"_id":"x"}"#], "it is not durable yet")
+        #expect(early == [#"{"_id":"x"}"#], "the received document is not durable")
         device.flushesLate = false
         try scene.execute(1, statement)
         try scene.run()
         return try scene.rows(1, "SELECT _id FROM cars WHERE seen = true ORDER BY _id")
     }
 
-    @Test func `new ones count for the plans of whoever writes next`() throws {
+    @Test func `received new documents are included in the plan of the next write`() throws {
         for statement in Self.statements {
             let scene = try scene()
             try insert("y", color: "red", scene)
@@ -51,7 +51,7 @@ struct PendingDocumentTests {
         }
     }
 
-    @Test func `changed ones count for the plans of whoever writes next`() throws {
+    @Test func `received changes are included in the plan of the next write`() throws {
         for statement in Self.statements {
             let scene = try scene()
             try scene.execute(0, "UPDATE cars SET color = 'red' WHERE _id = 'd'")

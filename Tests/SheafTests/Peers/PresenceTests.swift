@@ -3,9 +3,9 @@ import SheafDocument
 import Synchronization
 import Testing
 
-/// What peers of a process know of each other.
+/// The presence graphs of peers in one process.
 @Suite struct PresenceTests {
-    /// The first graph of a peer of which `condition` holds.
+    /// Returns the first graph of a peer for which `condition` holds.
     private func graph(
         of peer: Peer, where condition: (PresenceGraph) -> Bool
     ) async throws -> PresenceGraph {
@@ -13,7 +13,7 @@ import Testing
         throw CancellationError()
     }
 
-    @Test func `peers know all whom they can reach, and how these are connected`() async throws {
+    @Test func `the presence graph has all reachable peers and their connections`() async throws {
         let scene = try await PeerScene(4)
         for number in 1..<4 { scene.connect(number - 1, number) }
         for (number, peer) in scene.peers.enumerated() {
@@ -34,7 +34,7 @@ import Testing
             #expect(graph[connection.other(than: peer.key)]?.distance == 1)
             #expect(Set(graph.connections.map(\.id)).count == 3)
         }
-        // Half of them is gone, and comes back.
+        // Half of the peers become unreachable, and reachable again.
         scene.disconnect(1, 2)
         let half = try await graph(of: scene.peers[0]) { $0.remotePeers.count == 1 }
         #expect(half.connections.count == 1)
@@ -43,7 +43,7 @@ import Testing
         try await scene.close()
     }
 
-    @Test func `metadata goes to everybody, and has a limit`() async throws {
+    @Test func `metadata reaches every peer, and has a limit`() async throws {
         let scene = try await PeerScene(3)
         scene.connect(0, 1)
         scene.connect(1, 2)
@@ -52,7 +52,7 @@ import Testing
         #expect(first.presence.metadata["role"] == "waiter")
         let graph = try await graph(of: last) { $0[first.key]?.metadata["role"] == "waiter" }
         #expect(graph[first.key]?.metadata == ["role": "waiter", "tables": [1, 2]])
-        // Right at the limit, and behind it: {"a":"..."} takes eight bytes besides.
+        // At the limit and one byte above it: {"a":"..."} adds eight bytes.
         let longest = String(repeating: "a", count: Presence.metadataLimit - 8)
         try first.presence.setMetadata(["a": .string(longest)])
         let error = #expect(throws: StoreError.self) {
@@ -73,10 +73,10 @@ import Testing
         try await scene.close()
     }
 
-    @Test func `an observer hears of the newest graph until it is cancelled`() async throws {
+    @Test func `an observer receives the newest graph until it is cancelled`() async throws {
         let scene = try await PeerScene(2)
-        let (stream, heard) = AsyncStream.makeStream(of: PresenceGraph.self)
-        let observer = scene.peers[0].presence.observe { heard.yield($0) }
+        let (stream, received) = AsyncStream.makeStream(of: PresenceGraph.self)
+        let observer = scene.peers[0].presence.observe { received.yield($0) }
         scene.connect(0, 1)
         var last: PresenceGraph?
         for await graph in stream {
@@ -89,8 +89,8 @@ import Testing
         #expect(observer.isCancelled)
         scene.disconnect(0, 1)
         _ = try await graph(of: scene.peers[0]) { $0.remotePeers.isEmpty }
-        heard.finish()
-        for await graph in stream { #expect(!graph.remotePeers.isEmpty, "it was cancelled") }
+        received.finish()
+        for await graph in stream { #expect(!graph.remotePeers.isEmpty, "cancelled observer") }
         try await scene.close()
     }
 
@@ -99,7 +99,7 @@ import Testing
         let presence = scene.peers[0].presence
         let cancelled = presence.observe()
         cancelled.observer.cancel()
-        for await _ in cancelled { Issue.record("nothing comes behind the end") }
+        for await _ in cancelled { Issue.record("a cancelled loop has no graphs") }
         let task = Task {
             var count = 0
             for await _ in presence.observe() { count += 1 }
@@ -117,7 +117,7 @@ import Testing
         #expect(presence.observe { _ in }.isCancelled)
     }
 
-    @Test func `a peer that stops syncing is alone`() async throws {
+    @Test func `a peer that stops syncing leaves the graphs of all peers`() async throws {
         let scene = try await PeerScene(3)
         scene.connect(0, 1)
         scene.connect(1, 2)
@@ -130,19 +130,19 @@ import Testing
         try await scene.close()
     }
 
-    /// A peer was copied with its key; both are connected, at two ends of the mesh.
-    @Test func `two peers with one key are told that there are two`() async throws {
+    /// Connects a peer and its copy with the same key at two ends of the mesh.
+    @Test func `two peers with the same key both receive a conflict`() async throws {
         let networks = (0..<3).map { _ in MemoryNetwork() }
-        let heard = HeardLines()
-        let (conflicts, teller) = AsyncStream<(String, PeerKeyConflict)>.makeStream()
-        let log = StoreLog(from: .error) { _, message, _ in heard.hear(message) }
-        func peer(_ key: PeerKey, _ name: String, _ places: [Int]) async throws -> Peer {
+        let errors = HeardLines()
+        let (conflicts, conflictWriter) = AsyncStream<(String, PeerKeyConflict)>.makeStream()
+        let log = StoreLog(from: .error) { _, message, _ in errors.hear(message) }
+        func peer(_ key: PeerKey, _ name: String, _ networkNumbers: [Int]) async throws -> Peer {
             let peer = try await Peer.inMemory(
                 configuration: PeerConfiguration(
                     databaseID: "scene", key: key, deviceName: name,
-                    transports: places.map { networks[$0].transport(for: key) },
+                    transports: networkNumbers.map { networks[$0].transport(for: key) },
                     store: StoreOptions(log: log)))
-            peer.presence.onKeyConflict { teller.yield((name, $0)) }
+            peer.presence.onKeyConflict { conflictWriter.yield((name, $0)) }
             try peer.sync.start()
             return peer
         }
@@ -152,17 +152,17 @@ import Testing
             try await peer(left, "left", [0, 1]), try await peer(right, "right", [1, 2]),
             try await peer(key, "first", [0]), try await peer(key, "copy", [2]),
         ]
-        var told: [String: PeerKeyConflict] = [:]
+        var received: [String: PeerKeyConflict] = [:]
         for await (name, conflict) in conflicts {
-            told[name] = conflict
-            if told.count == 2 { break }
+            received[name] = conflict
+            if received.count == 2 { break }
         }
-        #expect(told["first"]?.deviceName == "copy" && told["first"]?.neighbors == [right])
-        #expect(told["copy"]?.deviceName == "first" && told["copy"]?.neighbors == [left])
-        #expect(told["copy"]?.key == key && told["copy"]?.operatingSystem != nil)
+        #expect(received["first"]?.deviceName == "copy" && received["first"]?.neighbors == [right])
+        #expect(received["copy"]?.deviceName == "first" && received["copy"]?.neighbors == [left])
+        #expect(received["copy"]?.key == key && received["copy"]?.operatingSystem != nil)
         let sentence = "another peer with this key, \(key), is connected from \"copy\""
-        #expect(heard.lines.contains { $0.hasPrefix(sentence) && $0.contains("to \(right)") })
-        // Who begins to listen later hears it, too.
+        #expect(errors.lines.contains { $0.hasPrefix(sentence) && $0.contains("to \(right)") })
+        // A handler that is set later receives the conflict, too.
         let (late, later) = AsyncStream<PeerKeyConflict>.makeStream()
         peers[2].presence.onKeyConflict { later.yield($0) }
         var iterator = late.makeAsyncIterator()
@@ -172,7 +172,7 @@ import Testing
     }
 }
 
-/// What a log has told.
+/// The messages of a log.
 private final class HeardLines: Sendable {
     private let state = Mutex<[String]>([])
 

@@ -1,9 +1,9 @@
 import Sheaf
 import Testing
 
-/// Subscriptions with ORDER BY and LIMIT of peers that may read some of the documents.
+/// Subscriptions with ORDER BY and LIMIT of peers that may read a part of the documents.
 struct RankedRightsTests {
-    /// Two peers; the right one may read red cars only, and has the subscription `query`.
+    /// Returns two peers; the right one may read only red cars, and has the subscription `query`.
     private func scene(_ query: String, hidden: [String] = []) throws -> FileScene {
         let scene = try FileScene(2)
         for number in 0..<4 {
@@ -38,16 +38,14 @@ struct RankedRightsTests {
         }
     }
 
-    @Test func `hidden documents take no place among the first`() throws {
+    @Test func `hidden documents do not count toward the limit`() throws {
         let scene = try scene("SELECT * FROM cars ORDER BY n LIMIT 2")
         let found = try ids(scene)
         #expect(found == ["r0", "r1"])
     }
 
     @Test(arguments: [4_710, 4_711, 4_712])
-    func `whether a readable document comes does not depend on a hidden number`(
-        _ bound: Int
-    ) throws {
+    func `a readable document is sent independently of a hidden number`(_ bound: Int) throws {
         let scene = try scene(
             "SELECT * FROM cars WHERE _id = 'r1' OR (_id = 'b1' AND pin > \(bound)) "
                 + "ORDER BY _id LIMIT 1")
@@ -55,18 +53,18 @@ struct RankedRightsTests {
         #expect(found == ["r1"])
     }
 
-    @Test func `a document that is hidden leaves its place to the next readable one`() throws {
+    @Test func `a document that becomes hidden makes room for the next readable one`() throws {
         let scene = try scene("SELECT * FROM cars ORDER BY n LIMIT 2")
         try scene.execute(0, "UPDATE cars SET color = 'blue' WHERE _id = 'r0'")
         try scene.run()
         var found = try ids(scene)
         #expect(found == ["r0", "r1", "r2"])
-        // The peer keeps what it once knew, and is told nothing of it.
+        // The peer keeps its state of the document, and receives no changes of it.
         try scene.execute(0, "UPDATE cars SET n = 99 WHERE _id = 'r0'")
         try scene.run()
         let rows = try scene.nodes[1].rows("SELECT n, color FROM cars WHERE _id = 'r0'")
         #expect(rows == [#"{"color":"red","n":0}"#])
-        // Shown again, it is among the first, or is not, by what it says then.
+        // When the documents are readable again, their new values decide their ranks.
         try scene.execute(0, "UPDATE cars SET color = 'red', n = 1 WHERE _id = 'r0'")
         try scene.execute(0, "UPDATE cars SET color = 'red', n = -5 WHERE _id = 'b3'")
         try scene.run()
@@ -76,7 +74,7 @@ struct RankedRightsTests {
         #expect(again == [#"{"color":"red","n":1}"#])
     }
 
-    @Test func `what is compared anew has hidden documents in no place`() throws {
+    @Test func `a comparison for a new limit leaves out hidden documents`() throws {
         let scene = try scene("SELECT * FROM cars ORDER BY n LIMIT 2")
         try scene.subscribe(1, ["SELECT * FROM cars ORDER BY n LIMIT 3"])
         try scene.run()
@@ -88,7 +86,7 @@ struct RankedRightsTests {
         #expect(found == ["r0", "r1", "r2", "r3"])
     }
 
-    @Test func `a peer that asks ranks what it may name`() throws {
+    @Test func `a server ranks only documents that it may name to the peer`() throws {
         let scene = try FileScene(2)
         for number in 0..<3 {
             try scene.execute(

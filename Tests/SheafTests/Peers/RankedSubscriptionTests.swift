@@ -4,18 +4,18 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Subscriptions with ORDER BY and LIMIT, against lists that are sorted anew each time.
+/// Subscriptions with ORDER BY and LIMIT, compared with lists that are sorted each time.
 struct RankedSubscriptionTests {
-    /// A document as the test knows it.
+    /// A document of the model.
     private struct Car: Equatable, Sendable {
         var n: Int64
         var kind: String
         var note: Int64
-        /// Who writes it.
+        /// The number of the only peer that writes the document.
         let owner: Int
     }
 
-    /// An order, and what the test takes for it.
+    /// An order, and its implementation in the model.
     private struct Order: Sendable {
         let text: String
         let condition: String
@@ -61,7 +61,7 @@ struct RankedSubscriptionTests {
         }
     }
 
-    /// Peers whose documents change at random; each document has one who writes it.
+    /// Peers whose documents change at random; each document has one writer.
     private final class Life {
         let scene: FileScene
         let order: Order
@@ -73,7 +73,7 @@ struct RankedSubscriptionTests {
         init(seed: UInt64, peers: Int, writers: Int) throws {
             random = SeededRandom(seed: seed, "ranked")
             var lengths = SyncHost.Lengths()
-            // Some pause after each document.
+            // In half of the runs, an evaluation turn ends after a few documents.
             if random.chance(1, in: 2) { lengths.evaluated = 51 + random.below(200) }
             scene = try FileScene(peers, lengths)
             order = Order.all[random.below(Order.all.count)]
@@ -125,15 +125,15 @@ struct RankedSubscriptionTests {
             }
         }
 
-        /// Goes on until nobody has anything to say, and sees that it stays so.
+        /// Runs until no node has anything to send, and checks that no further message follows.
         func settle() throws {
             try scene.run()
-            // Who has asked often waits for its turn.
+            // Rate-limited subscriptions are answered after a delay.
             try scene.advance(seconds: 5)
             let count = scene.messageCount
             for number in scene.nodes.indices { try scene.notePublished(number) }
             try scene.advance(seconds: 1)
-            #expect(scene.messageCount == count, "somebody has more to say")
+            #expect(scene.messageCount == count, "more messages were sent")
         }
 
         func check(_ numbers: [Int], _ comment: Comment) throws {
@@ -146,7 +146,7 @@ struct RankedSubscriptionTests {
     }
 
     @Test(arguments: 1...24)
-    func `the first documents are those of the one who tells, and nothing more is said`(
+    func `the first documents equal those of the sender, and no further messages follow`(
         _ seed: UInt64
     ) throws {
         let life = try Life(seed: seed, peers: 2, writers: 1)
@@ -160,7 +160,7 @@ struct RankedSubscriptionTests {
                 life.limit = life.random.below(6)
                 try life.scene.subscribe(1, [life.order.query(life.limit)])
             case 3:
-                // In the midst of what is said.
+                // Some messages are delivered, and the rest is in transit during the writes.
                 for _ in 0..<life.random.below(6) { _ = try life.scene.step() }
             default: break
             }
@@ -188,7 +188,9 @@ struct RankedSubscriptionTests {
     }
 
     @Test(arguments: 201...210)
-    func `they go through a peer between, beside what else it wants`(_ seed: UInt64) throws {
+    func `ranked subscriptions work through a relay with another subscription`(_ seed: UInt64)
+        throws
+    {
         let life = try Life(seed: seed, peers: 3, writers: 1)
         for number in 1..<3 {
             try life.scene.subscribe(
@@ -208,10 +210,7 @@ struct RankedSubscriptionTests {
         }
     }
 
-    @Test
-    func `what comes in is sent whole, what changes as it goes once more, and then no longer`()
-        throws
-    {
+    @Test func `a leaving document is sent with its last change, and not after that`() throws {
         let scene = try FileScene(2)
         for id in 1...4 {
             try scene.execute(
@@ -231,7 +230,7 @@ struct RankedSubscriptionTests {
         try scene.run()
         rows = try scene.nodes[1].rows(all)
         #expect(rows.first == #"{"_id":1,"n":9,"text":"a"}"# && rows.count == 3)
-        // It goes with a change, and then it changes behind the others.
+        // Document 4 leaves with a change of its text, and changes again after that.
         try scene.execute(0, "UPDATE cars SET n = 0, text = 'b' WHERE _id = 4")
         try scene.execute(0, "UPDATE cars SET n = 8 WHERE _id = 3")
         try scene.run()
@@ -241,7 +240,7 @@ struct RankedSubscriptionTests {
         #expect(rows.count == 3 && rows.last == #"{"_id":4,"n":0,"text":"b"}"#)
     }
 
-    @Test func `they are refused where the system restricts that, and where they are too many`()
+    @Test func `ranked subscriptions are rejected when restricted, unsupported or above the limit`()
         async throws
     {
         let scene = try await PeerScene(2)

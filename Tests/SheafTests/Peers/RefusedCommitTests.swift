@@ -8,16 +8,16 @@ struct RefusedCommitTests {
     private static let rights = PeerRights(
         read: ["cars": "true"], write: ["cars": "owner = 'ann'"])
 
-    /// A device that subscribes to nothing compares nothing: its own documents are scanned.
+    /// Covers a device without subscriptions, which compares nothing and scans its own documents.
     @Test(arguments: [true, false], [true, false])
-    func `a commit that the other side has taken is not refused after a reconnect`(
-        _ isTold: Bool, _ subscribes: Bool
+    func `a commit that the other side accepted is not refused after a reconnect`(
+        _ sendsRights: Bool, _ subscribes: Bool
     ) throws {
         let scene = try DocumentScene(2)
         let (server, device) = (scene.nodes[0], scene.nodes[1])
         try scene.subscribe(0, ["SELECT * FROM cars"])
         if subscribes { try scene.subscribe(1, ["SELECT * FROM cars"]) }
-        var wire = try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: isTold)
+        var wire = try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: sendsRights)
         try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'ann', 'n': 1})")
         try scene.advance(milliseconds: 1_000)
         #expect(device.synced(with: server) == device.newestCommit)
@@ -28,13 +28,13 @@ struct RefusedCommitTests {
         for _ in 0..<2 {
             #expect(device.refused(by: server).map(\.commitIDs) == [[first]])
             try scene.disconnect(wire)
-            wire = try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: isTold)
+            wire = try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: sendsRights)
             try scene.advance(milliseconds: 1_000)
         }
         try scene.disconnect(wire)
         try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'c'")
         let second = Int64(device.newestCommit)
-        try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: isTold)
+        try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: sendsRights)
         try scene.advance(milliseconds: 1_000)
         #expect(device.refused(by: server).map(\.commitIDs) == [[first, second]])
     }

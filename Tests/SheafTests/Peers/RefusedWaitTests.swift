@@ -3,7 +3,7 @@ import SheafDocument
 import SheafMesh
 import Testing
 
-/// What a program does with writes that another peer does not take.
+/// The public API for writes that another peer does not accept.
 struct RefusedWaitTests {
     private let network = MemoryNetwork()
     private let rights = PeerRights(read: ["cars": "true"], write: ["cars": "owner = 'ann'"])
@@ -17,7 +17,7 @@ struct RefusedWaitTests {
         return peer
     }
 
-    /// A server that has a car of bob, and a device that may write the cars of ann there and has received it.
+    /// Returns a server and a device; both have a car of bob, and the device may write cars of ann.
     private func pair(isTold: Bool) async throws -> (server: Peer, device: Peer) {
         let rights = rights
         let server = try await open { RightsTransport($0, ofOthers: rights) }
@@ -35,26 +35,26 @@ struct RefusedWaitTests {
     }
 
     @Test(arguments: [true, false])
-    func `waiting for a refused commit throws, and a revert brings what others have`(
-        _ isTold: Bool
+    func `waiting for a refused commit throws, and a revert restores the remote state`(
+        _ sendsRights: Bool
     ) async throws {
-        let (server, device) = try await pair(isTold: isTold)
-        let (news, told) = AsyncStream.makeStream(of: [RefusedWrite].self)
-        device.sync.onRefusedWrites { told.yield($0) }
-        let taken = try await write(
+        let (server, device) = try await pair(isTold: sendsRights)
+        let (refusals, continuation) = AsyncStream.makeStream(of: [RefusedWrite].self)
+        device.sync.onRefusedWrites { continuation.yield($0) }
+        let accepted = try await write(
             device, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'owner': 'ann', 'n': 1})")
-        try await device.sync.wait(for: taken, on: server.key)
+        try await device.sync.wait(for: accepted, on: server.key)
         let commit = try await write(device, "UPDATE cars SET n = 2 WHERE _id = 'b'")
         let refused = try await #require(throws: RefusedWrite.self) {
             try await device.sync.wait(for: commit, on: server.key)
         }
         #expect(refused.peer == server.key)
         #expect(refused.collection == "cars" && refused.documentID == .string("b"))
-        #expect(refused.reason == (isTold ? .ownGrant : .document))
+        #expect(refused.reason == (sendsRights ? .ownGrant : .document))
         #expect(refused.commitIDs == [commit])
         #expect("\(refused)".contains("\(server.key)"))
         #expect(device.sync.refusedWrites == [refused])
-        for await writes in news {
+        for await writes in refusals {
             #expect(writes == [refused])
             break
         }
@@ -65,12 +65,12 @@ struct RefusedWaitTests {
                 #"{"collection":"cars","commit_ids":[\#(commit)],"document_id":"b","#
                     + #""peer":"\#(server.key)"}"#
             ])
-        // Other commits are as they were, and those that follow go on.
-        try await device.sync.wait(for: taken, on: server.key)
+        // Other commits are not affected, and later ones are accepted.
+        try await device.sync.wait(for: accepted, on: server.key)
         let later = try await write(device, "UPDATE cars SET n = 3 WHERE _id = 'a'")
         try await device.sync.wait(for: later, on: server.key)
 
-        // What was delivered does not pass a commit that was refused.
+        // The delivered commit stays below a refused one.
         let field = "documents.delivered_up_to_local_commit_id"
         let delivered = try await device.store.execute(
             Query(verbatim: "SELECT \(field) AS n FROM system:data_sync_info"))
@@ -84,7 +84,7 @@ struct RefusedWaitTests {
         try await device.sync.wait(for: last, on: server.key)
         let sums = try [server, device].map { try $0.sync.checksum(of: "SELECT * FROM cars") }
         #expect(sums[0] == sums[1])
-        // It is not refused any more, so there is nothing to revert.
+        // The write is already reverted, so nothing is left to revert.
         let before = device.sync.newestCommit
         try await device.sync.revert([refused, refused])
         #expect(device.sync.newestCommit == before)
@@ -92,7 +92,7 @@ struct RefusedWaitTests {
         try await device.close()
     }
 
-    @Test func `a refused insert that is reverted is gone`() async throws {
+    @Test func `a refused insert that is reverted disappears`() async throws {
         let (server, device) = try await pair(isTold: false)
         let commit = try await write(
             device, "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'bob'}), ({'_id': 'd'})")
@@ -102,14 +102,14 @@ struct RefusedWaitTests {
         #expect(device.sync.refusedWrites.map(\.documentID) == [.string("c"), .string("d")])
         try await device.sync.revert(device.sync.refusedWrites)
         try await device.items(of: "SELECT _id FROM cars") { $0 == [#"{"_id":"b"}"#] }
-        // The peer receives it immediately, on its own thread.
+        // The replicator processes the eviction on its own thread.
         while !device.sync.refusedWrites.isEmpty { await Task.yield() }
         try await server.close()
         try await device.close()
     }
 
-    /// The wait begins before there is a connection.
-    @Test func `a wait that goes on throws when the refusal comes`() async throws {
+    /// Begins the wait before there is a connection.
+    @Test func `a wait in progress throws when the refusal arrives`() async throws {
         let (server, device) = try await pair(isTold: false)
         network.disconnect(server.key, device.key)
         let commit = try await write(device, "DELETE FROM cars WHERE _id = 'b'")

@@ -6,9 +6,9 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Writes that another peer does not take for want of rights, as their writer learns of them.
+/// Writes that another peer does not accept for lack of rights, as reported to their writer.
 struct RefusedWriteTests {
-    /// A server (0) that knows the cars of ann and of bob, and a device (1) that may write the cars of ann.
+    /// The rights of a device (1) that may write only cars of ann, on a server (0).
     private static let rights = PeerRights(
         read: ["cars": "true"], write: ["cars": "owner = 'ann'"])
 
@@ -24,7 +24,7 @@ struct RefusedWriteTests {
                 ({'_id': 'a', 'owner': 'ann', 'n': 1}), ({'_id': 'b', 'owner': 'bob', 'n': 1})
             """)
         let wire = try scene.connect(0, 1, rightsOfRight: rights, isTold: isTold)
-        // Until the server has acknowledged what came from it.
+        // The server acknowledges the changes of the device within this time.
         try scene.advance(milliseconds: 200)
         try scene.advance(milliseconds: 200)
         return (scene, wire)
@@ -41,10 +41,10 @@ struct RefusedWriteTests {
     }
 
     @Test(arguments: [true, false], ["insert", "update", "delete"])
-    func `a writer learns of a refused write, and reverts it`(
-        _ isTold: Bool, _ action: String
-    ) throws {
-        let (scene, wire) = try scene(isTold: isTold)
+    func `a writer learns of a refused write, and reverts it`(_ sendsRights: Bool, _ action: String)
+        throws
+    {
+        let (scene, wire) = try scene(isTold: sendsRights)
         let before = try scene.rows(0, cars)
         switch action {
         case "insert":
@@ -58,7 +58,7 @@ struct RefusedWriteTests {
         #expect(try scene.rows(0, cars) == before)
         let refused = scene.nodes[1].refused(by: scene.nodes[0])
         #expect(ids(refused) == [action == "insert" ? "\"c\"" : "\"b\""])
-        let (document, original) = reasons(isTold: isTold)
+        let (document, original) = reasons(isTold: sendsRights)
         #expect(refused.first?.reason == (action == "delete" ? original : document))
         #expect(refused.first?.commitIDs == [Int64(scene.nodes[1].newestCommit)])
         #expect(scene.nodes[1].newlyRefused == refused)
@@ -69,7 +69,7 @@ struct RefusedWriteTests {
         #expect(scene.nodes[1].refused(by: scene.nodes[0]).isEmpty)
         #expect(try scene.rows(1, cars) == before)
         #expect(try scene.checksums() == 1)
-        // What is written then goes on as before.
+        // Later writes are sent as before.
         try scene.execute(1, "UPDATE cars SET n = 7 WHERE _id = 'a'")
         try scene.advance(milliseconds: 1_000)
         #expect(try scene.checksums() == 1)
@@ -78,8 +78,8 @@ struct RefusedWriteTests {
     }
 
     @Test(arguments: [true, false])
-    func `a refused document does not hold up the others of its commit`(_ isTold: Bool) throws {
-        let (scene, wire) = try scene(isTold: isTold)
+    func `a refused document does not delay the others of its commit`(_ sendsRights: Bool) throws {
+        let (scene, wire) = try scene(isTold: sendsRights)
         try scene.execute(1, "UPDATE cars SET n = 2")
         try scene.advance(milliseconds: 1_000)
         #expect(scene.isConnected(wire))
@@ -91,22 +91,22 @@ struct RefusedWriteTests {
         #expect(scene.nodes[1].synced(with: scene.nodes[0]) == scene.nodes[1].newestCommit)
     }
 
-    /// A delta would not fit there, and cost a subscription each time.
-    @Test func `edits of a refused insert are refused without being asked for`() throws {
+    /// Checks that no delta without its base is sent, each of which would cost a subscription.
+    @Test func `edits of a refused insert are refused without being requested`() throws {
         let (scene, wire) = try scene(isTold: false)
         try scene.execute(
             1, "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'bob', 'n': 1})")
         try scene.run()
-        let asked = scene.nodes[0].sent.count { $0 == .subscribe }
+        let requests = scene.nodes[0].sent.count { $0 == .subscribe }
         for n in Int64(2)..<5 {
             try scene.execute(1, "UPDATE cars SET n = :n WHERE _id = 'c'", ["n": Value.integer(n)])
             try scene.run()
         }
         #expect(scene.isConnected(wire))
-        #expect(scene.nodes[0].sent.count { $0 == .subscribe } == asked)
+        #expect(scene.nodes[0].sent.count { $0 == .subscribe } == requests)
         let refused = scene.nodes[1].refused(by: scene.nodes[0])
         #expect(refused.first?.commitIDs.count == 4)
-        // One that may be written is taken, with all that was written before.
+        // A permitted edit is accepted together with the earlier edits.
         try scene.execute(1, "UPDATE cars SET owner = 'ann' WHERE _id = 'c'")
         try scene.advance(milliseconds: 1_000)
         #expect(scene.nodes[1].refused(by: scene.nodes[0]).isEmpty)
@@ -114,10 +114,10 @@ struct RefusedWriteTests {
     }
 
     @Test(arguments: [true, false], ["insert", "update", "delete"])
-    func `a refused write is known again after a restart, and after a reconnect`(
-        _ isTold: Bool, _ action: String
+    func `a refused write is reported again after a restart and after a reconnect`(
+        _ sendsRights: Bool, _ action: String
     ) throws {
-        let (scene, wire) = try scene(isTold: isTold)
+        let (scene, wire) = try scene(isTold: sendsRights)
         switch action {
         case "insert":
             try scene.execute(
@@ -129,15 +129,15 @@ struct RefusedWriteTests {
         let known = ids(scene.nodes[1].refused(by: scene.nodes[0]))
         #expect(known.count == 1)
         try scene.disconnect(wire)
-        let again = try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: isTold)
+        let again = try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: sendsRights)
         try scene.advance(milliseconds: 1_000)
         #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == known)
-        // A refusal that was known is no news.
+        // A refusal that was known is not reported as new.
         #expect(scene.nodes[1].newlyRefused.count == 1)
         try scene.disconnect(again)
         try scene.putBack(1, to: scene.nodes[1].volume.processDeath())
         try scene.subscribe(1, ["SELECT * FROM cars"])
-        try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: isTold)
+        try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: sendsRights)
         try scene.advance(milliseconds: 1_000)
         #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == known)
         try scene.forget(1, action == "insert" ? "b2" : "b")
@@ -146,9 +146,9 @@ struct RefusedWriteTests {
         #expect(scene.nodes[1].refused(by: scene.nodes[0]).isEmpty)
     }
 
-    /// Opening a copy of a store draws another site, and so does a repair of the clock.
+    /// Opens a copy of a store, which draws another site, like a repair of the clock.
     @Test(arguments: [true, false])
-    func `a store that has drawn another site knows which of its writes are refused`(
+    func `a store that has drawn another site reports which of its writes are refused`(
         _ isCompacted: Bool
     ) throws {
         let (scene, wire) = try scene(isTold: true, history: isCompacted ? 1 : 1_000)
@@ -176,8 +176,8 @@ struct RefusedWriteTests {
         }
     }
 
-    /// During the comparison only the tombstone exists, which the other side does not want.
-    @Test func `a refused deletion is known once the document reaches the other side`() throws {
+    /// Compares while only the tombstone exists, which the other side does not request.
+    @Test func `a refused deletion is reported once the document reaches the other side`() throws {
         let scene = try DocumentScene(3)
         for number in 0..<3 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
         try scene.execute(2, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'bob', 'n': 1})")
@@ -195,8 +195,8 @@ struct RefusedWriteTests {
         #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == ["\"b\""])
     }
 
-    /// These documents always differ, so no round ends without differences.
-    @Test func `refusals are known when more documents differ than one round compares`() throws {
+    /// Compares documents that always differ, so no round ends without differences.
+    @Test func `refusals are reported when more documents differ than one round compares`() throws {
         var lengths = SyncHost.Lengths()
         lengths.wanted = 3
         let scene = try DocumentScene(2, lengths)
@@ -211,13 +211,13 @@ struct RefusedWriteTests {
             0, 1, rightsOfRight: PeerRights(read: ["cars": "owner = 'ann'"], write: [:]))
         for _ in 0..<20 { try scene.advance(milliseconds: 1_000) }
         #expect(scene.nodes[1].refused(by: scene.nodes[0]).count == 8)
-        let asked = scene.nodes[1].sent.count { $0 == .subscribe }
+        let requests = scene.nodes[1].sent.count { $0 == .subscribe }
         for _ in 0..<20 { try scene.advance(milliseconds: 1_000) }
-        #expect(scene.nodes[1].sent.count { $0 == .subscribe } == asked)
+        #expect(scene.nodes[1].sent.count { $0 == .subscribe } == requests)
     }
 
-    /// Until the subscription of the other side is read, it is unknown which documents the other side wants.
-    @Test func `a refusal is known when the other side subscribes again meanwhile`() throws {
+    /// Ends the comparison before the other side's subscription is parsed.
+    @Test func `a refusal is reported when the other side resubscribes meanwhile`() throws {
         var lengths = SyncHost.Lengths()
         lengths.evaluated = 51
         let queries =
@@ -231,19 +231,19 @@ struct RefusedWriteTests {
         scene.nodes[1].isBusy = true
         try scene.connect(0, 1, rightsOfRight: Self.rights)
         try scene.advance(milliseconds: 1_000)
-        // The comparison ends before the subscription is read.
+        // The comparison ends before the subscription is parsed.
         #expect(try scene.rows(1, cars).count == 1)
-        let asked = scene.nodes[0].sent.count { $0 == .subscribe }
+        let requests = scene.nodes[0].sent.count { $0 == .subscribe }
         try scene.subscribe(0, queries.dropLast())
         try scene.subscribe(0, queries)
-        #expect(scene.nodes[0].sent.count { $0 == .subscribe } == asked + 2)
+        #expect(scene.nodes[0].sent.count { $0 == .subscribe } == requests + 2)
         try scene.run(steps: 2)
         scene.nodes[1].isBusy = false
         try scene.advance(milliseconds: 1_000)
         #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == ["\"b\""])
     }
 
-    /// The queries of the other side are evaluated on each, for several turns.
+    /// Evaluates the queries of the other side on each document over several turns.
     @Test(arguments: [4, 8, 12, 16, 20, 24, 28, 32, 40, 50])
     func `a write is sent while a refused document waits for its evaluation`(steps: Int) throws {
         var lengths = SyncHost.Lengths()
@@ -273,7 +273,7 @@ struct RefusedWriteTests {
         #expect(try scene.rows(0, cars).count == 1)
     }
 
-    @Test func `what a peer that subscribes to nothing may not write is known after a restart`()
+    @Test func `refused writes of a peer without subscriptions are reported after a restart`()
         throws
     {
         let (scene, wire) = try scene(isTold: true)
@@ -289,7 +289,7 @@ struct RefusedWriteTests {
         #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == ["\"c\""])
     }
 
-    @Test func `a notice that is lost with its connection comes again`() throws {
+    @Test func `a refusal lost with its connection is sent again`() throws {
         let (scene, wire) = try scene(isTold: false)
         scene.hold(wire, to: 1)
         try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'b'")
@@ -303,8 +303,8 @@ struct RefusedWriteTests {
     }
 
     @Test(arguments: [true, false])
-    func `rights that permit a refused write have it taken`(_ isTold: Bool) throws {
-        let (scene, wire) = try scene(isTold: isTold)
+    func `a refused write is accepted once rights permit it`(_ sendsRights: Bool) throws {
+        let (scene, wire) = try scene(isTold: sendsRights)
         try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'b'")
         try scene.run()
         #expect(scene.nodes[1].refused(by: scene.nodes[0]).count == 1)
@@ -312,22 +312,22 @@ struct RefusedWriteTests {
         try scene.connect(
             0, 1,
             rightsOfRight: PeerRights(read: ["cars": "true"], write: ["cars": "true"]),
-            isTold: isTold)
+            isTold: sendsRights)
         try scene.advance(milliseconds: 1_000)
         #expect(scene.nodes[1].refused(by: scene.nodes[0]).isEmpty)
         #expect(try scene.checksums() == 1)
         #expect(try scene.rows(0, "SELECT n FROM cars WHERE _id = 'b'") == [#"{"n":2}"#])
     }
 
-    /// The document has another owner by now, which the writer cannot see.
-    @Test func `a refusal that depends on what the writer may not read is not sent`() throws {
+    /// Gives the document another owner, which the writer may not read.
+    @Test func `a refusal that depends on unreadable data is not sent`() throws {
         let rights = PeerRights(
             read: ["cars": "owner = 'ann'"], write: ["cars": "owner = 'ann'"])
         let (scene, wire) = try scene(isTold: false, rights)
         try scene.disconnect(wire)
         try scene.execute(0, "UPDATE cars SET owner = 'bob' WHERE _id = 'a'")
         try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'a'")
-        // There is one of this id that it does not know of.
+        // A document with this id exists, unknown to the device.
         try scene.execute(
             1, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'ann', 'n': 9})")
         try scene.connect(0, 1, rightsOfRight: rights, isTold: false)
@@ -340,9 +340,9 @@ struct RefusedWriteTests {
         #expect(scene.nodes[1].refusals.isEmpty)
     }
 
-    /// The hidden document with the same id is writable and not readable, or was deleted before the writer saw it.
+    /// Writes a document with the id of a hidden one that exists or was deleted.
     ///
-    /// Without the hidden document the server would report the refusal, too.
+    /// The server would also report the refusal without the hidden document.
     @Test(arguments: [true, false])
     func `a forbidden write to a hidden document is reported`(_ isDeleted: Bool) throws {
         let rights = PeerRights(read: ["cars": "owner = 'ann'"], write: ["cars": "n < 5"])
@@ -359,8 +359,8 @@ struct RefusedWriteTests {
         #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == [#""b""#])
     }
 
-    /// The device has sent it to a third peer, which passes on what it may.
-    @Test func `a reverted write does not come to others from its writer`() throws {
+    /// Sends the write to a third peer, which passes it on only within its rights.
+    @Test func `a reverted write does not reach other peers from its writer`() throws {
         let (scene, _) = try scene(isTold: false, count: 3)
         try scene.connect(0, 2)
         try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'b'")

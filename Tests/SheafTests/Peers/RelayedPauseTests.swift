@@ -4,13 +4,12 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Writes that a store has forgotten, at peers that meet it through others.
+/// Writes that a store has lost, at peers that receive from it through relays.
 struct RelayedPauseTests {
     private let cars = "SELECT * FROM cars"
     private let all: Query = "SELECT * FROM cars ORDER BY _id"
 
-    /// Returns a scene in which peer 2 alone knows what store 0 has forgotten, and peer 1 alone what 0 has written
-    /// since.
+    /// Returns a scene in which only peer 2 has lost writes, and only peer 1 has later ones.
     private func relayedScene() throws -> DocumentScene {
         let scene = try DocumentScene(4)
         for number in 0...3 { try scene.subscribe(number, [cars]) }
@@ -34,12 +33,12 @@ struct RelayedPauseTests {
     ]
 
     @Test(arguments: [false, true])
-    func `a peer keeps writes forgotten by a store that it meets through others`(
-        _ isReopened: Bool
-    ) throws {
+    func `a peer keeps writes lost by a store that it reaches through relays`(_ isReopened: Bool)
+        throws
+    {
         let scene = try relayedScene()
         try scene.disconnectAll(of: 0)
-        // What the peer between was told of pauses is in its log.
+        // The relay recovers the received pauses from its log.
         if isReopened { try scene.putBack(1, to: scene.nodes[1].volume.processDeath()) }
         if isReopened { try scene.subscribe(1, [cars]) }
         try scene.meet(1, 3)
@@ -51,7 +50,7 @@ struct RelayedPauseTests {
         let warnings = scene.nodes[2].store.messages(.warning)
         #expect(
             warnings.contains {
-                $0.hasPrefix("documents have kept writes that the store which made them does not")
+                $0.hasPrefix("documents have kept writes that their store has lost: ")
                     && $0.hasSuffix(" collection=cars documents=2 id=\"a\"")
             }, "\(warnings)")
         try scene.meet(3, 1)
@@ -62,7 +61,7 @@ struct RelayedPauseTests {
         }
     }
 
-    @Test func `forgotten writes are kept where the later ones came first`() throws {
+    @Test func `lost writes are kept when the later writes arrive first`() throws {
         let scene = try relayedScene()
         try scene.subscribe(2, [])
         try scene.disconnectAll(of: 0)
@@ -76,7 +75,7 @@ struct RelayedPauseTests {
         #expect(try scene.rows(2, all) == relayed)
     }
 
-    @Test func `forgotten writes that a peer has removed stay removed`() throws {
+    @Test func `lost writes that a peer has removed stay removed`() throws {
         let scene = try DocumentScene(4)
         for number in 1...3 { try scene.subscribe(number, [cars]) }
         try scene.write(0, "a", "first")
@@ -103,8 +102,7 @@ struct RelayedPauseTests {
         }
     }
 
-    @Test func `pauses that one side alone knew are reported to a peer that reported others`()
-        throws
+    @Test func `pauses that only one side knew are reported to a peer that reported others`() throws
     {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, [cars])
@@ -131,8 +129,8 @@ struct RelayedPauseTests {
         }
     }
 
-    /// Both pauses begin at the end of the backup.
-    @Test func `the writes forgotten in two restores of one backup are kept`() throws {
+    /// Covers pauses that both begin at the end of the backup.
+    @Test func `the writes lost in two restores of one backup are kept`() throws {
         let scene = try DocumentScene(5)
         for number in 0...4 { try scene.subscribe(number, [cars]) }
         try scene.write(0, "a", "first")
@@ -154,7 +152,7 @@ struct RelayedPauseTests {
         }
     }
 
-    @Test func `pauses are passed on over open connections`() throws {
+    @Test func `pauses are relayed over open connections`() throws {
         let scene = try relayedScene()
         try scene.meet(2, 3)
         try scene.meet(1, 3)
@@ -162,9 +160,9 @@ struct RelayedPauseTests {
     }
 
     @Test(arguments: [false, true])
-    func `forgotten writes are kept where the store has drawn another site by itself`(
-        _ isReopened: Bool
-    ) throws {
+    func `lost writes are kept when the store has drawn another site on its own`(_ isReopened: Bool)
+        throws
+    {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, [cars])
         try scene.write(0, "a", "first")
@@ -187,7 +185,7 @@ struct RelayedPauseTests {
             ])
     }
 
-    @Test func `pauses are not accepted from a peer that may not write everything`() throws {
+    @Test func `pauses of a peer that may not write everything are not accepted`() throws {
         let scene = try relayedScene()
         try scene.disconnectAll(of: 0)
         let rights = PeerRights(read: ["cars": "true"], write: ["cars": "true"])
@@ -197,7 +195,7 @@ struct RelayedPauseTests {
         #expect(!scene.nodes[1].store.queries.documents.knownPauses.isEmpty)
     }
 
-    @Test func `of more than 256 sites, those whose pauses ended last are kept`() throws {
+    @Test func `pauses of at most 256 sites are kept, those that ended last`() throws {
         let scene = try DocumentScene(1)
         let documents = scene.nodes[0].store.queries.documents
         let pause = try #require(
@@ -220,7 +218,7 @@ struct RelayedPauseTests {
         #expect(known.allSatisfy { $0.pauses == [pause] })
     }
 
-    @Test func `pauses with one beginning are kept side by side`() throws {
+    @Test func `pauses with the same start are kept separately`() throws {
         let documents = try DocumentScene(1).nodes[0].store.queries.documents
         func learn(_ after: UInt64, _ before: UInt64) throws -> [UInt64]? {
             let pause = try #require(
@@ -236,20 +234,19 @@ struct RelayedPauseTests {
         #expect(try learn(30, 40) == nil)
         for length: UInt64 in 10...22 { _ = try learn(50, 50 + length) }
         #expect(try learn(10, 15) == nil)
-        // Only 16 are kept, the longest.
+        // Only the 16 longest pauses are kept.
         #expect(try learn(70, 80)?.count == 32)
         #expect(try learn(70, 75) == nil)
     }
 
-    @Test func `a forgotten write of the same millisecond as the last kept one is detected`() throws
-    {
+    @Test func `a lost write of the same millisecond as the last kept one is detected`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, [cars])
         let insert: Query = "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'first': 1})"
         try scene.execute(0, insert)
         try scene.meet(0, 1)
         let backup = scene.nodes[0].volume.processDeath()
-        // The clock stands still meanwhile.
+        // The clock does not advance between the writes.
         try scene.execute(0, "UPDATE cars SET lost = 1")
         try scene.run()
         try scene.putBack(0, to: backup.rolledBack(seed: 7))
@@ -259,9 +256,7 @@ struct RelayedPauseTests {
         #expect(try scene.rows(1, all) == [#"{"_id":"a","first":1,"lost":1,"new":1}"#])
     }
 
-    @Test func `a store that is opened again has forgotten no write of its last millisecond`()
-        throws
-    {
+    @Test func `a store that is opened again has lost no write of its last millisecond`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, [cars])
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'first': 1})")

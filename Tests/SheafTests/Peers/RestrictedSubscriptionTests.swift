@@ -3,7 +3,7 @@ import SheafDocument
 import SheafSync
 import Testing
 
-/// `dql_restrict_subscriptions` of a peer, applied to the subscriptions of others.
+/// `dql_restrict_subscriptions` of a peer, applied to the subscriptions of other peers.
 struct RestrictedSubscriptionTests {
     private func restrict(_ scene: FileScene, _ isRestricted: Bool) throws {
         try scene.nodes[0].execute(
@@ -28,10 +28,10 @@ struct RestrictedSubscriptionTests {
         #expect(try scene.nodes[1].rows("SELECT _id FROM cars").isEmpty)
         let status = try #require(scene.nodes[0].host.allStatuses[scene.nodes[1].key])
         let reason = try #require(status.lastCloseReason)
-        for part in ["\(clause) is too much", "dql_restrict_subscriptions", query] {
+        for part in ["\(clause) is not allowed", "dql_restrict_subscriptions", query] {
             #expect(reason.contains(part), "\(reason)")
         }
-        // With the parameter at false the same subscription is served.
+        // With the parameter set to false, the same subscription is served.
         try restrict(scene, false)
         try scene.connect(0, 1)
         try scene.run()
@@ -39,7 +39,7 @@ struct RestrictedSubscriptionTests {
         #expect(try scene.nodes[1].rows("SELECT _id FROM cars").count == 1)
     }
 
-    @Test func `a subscription that was accepted goes on when the parameter becomes true`() throws {
+    @Test func `an accepted subscription continues when the parameter becomes true`() throws {
         let scene = try FileScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars ORDER BY n LIMIT 1"])
         try scene.connect(0, 1)

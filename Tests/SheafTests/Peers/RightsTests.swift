@@ -3,9 +3,9 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// What peers may see and write whose rights are limited.
+/// The documents that peers with limited rights may read and write.
 struct RightsTests {
-    /// Peers of which the right one has rights on the left one, and wants all cars; the left one too.
+    /// Returns two peers that subscribe to all cars; the right one has limited rights.
     private func scene(_ rights: PeerRights) throws -> FileScene {
         let scene = try FileScene(2)
         for number in 0..<2 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
@@ -18,7 +18,7 @@ struct RightsTests {
         try scene.nodes[number].rows("SELECT _id FROM cars ORDER BY _id")
     }
 
-    @Test func `no more peers are remembered than there is room for`() throws {
+    @Test func `the status of peers is kept up to a maximum number`() throws {
         let scene = try FileScene(1)
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
         let host = scene.nodes[0].host
@@ -28,7 +28,7 @@ struct RightsTests {
             while case .send(let bytes)? = session.takeEffect() {
                 bytes.withUnsafeBytes { host.receive($0, on: UInt64(number), at: 1) }
             }
-            // One of them stays.
+            // The first peer stays connected.
             if number > 1 { host.disconnect(UInt64(number)) }
             _ = host.takeEffects()
         }
@@ -39,7 +39,7 @@ struct RightsTests {
     @Test(arguments: [
         ["_id = 'a'"], ["'a' = _id"], ["_id = 'a' AND true"], ["_id IN ('a')"], ["owner = 'a'"],
     ])
-    func `a rule lets somebody see what it names, and nothing else`(_ rule: [String]) throws {
+    func `a read rule allows reading the matching documents only`(_ rule: [String]) throws {
         let scene = try scene(PeerRights(read: ["cars": rule[0]], write: [:]))
         for id in ["a", "b"] {
             try scene.execute(
@@ -47,27 +47,27 @@ struct RightsTests {
                 ["car": ["_id": .string(id), "owner": .string(id)] as Value])
         }
         try scene.run()
-        let seen = try ids(scene, 1)
-        #expect(seen == [#"{"_id":"a"}"#])
+        let received = try ids(scene, 1)
+        #expect(received == [#"{"_id":"a"}"#])
     }
 
     @Test(arguments: ["_id = 'a'", "owner = 'a'"])
-    func `a rule lets somebody write what it names, and nothing else`(_ rule: String) throws {
+    func `a write rule allows writing the matching documents only`(_ rule: String) throws {
         let scene = try scene(PeerRights(read: ["cars": "true"], write: ["cars": rule]))
         for id in ["a", "b"] {
             try scene.execute(
                 1, "INSERT INTO cars DOCUMENTS (:car)",
                 ["car": ["_id": .string(id), "owner": .string(id)] as Value])
             try scene.run()
-            let seen = try ids(scene, 0)
-            #expect(seen == [#"{"_id":"a"}"#])
+            let accepted = try ids(scene, 0)
+            #expect(accepted == [#"{"_id":"a"}"#])
             #expect(scene.isConnected)
         }
     }
 
     // MARK: Rules over fields that change
 
-    /// Peers of which the right one may write what is its own, and has one car; both know that, and part.
+    /// Returns two disconnected peers with one car; the right peer may write only its own cars.
     private func sceneOfAnn(read: String = "owner = 'ann'") throws -> DocumentScene {
         let scene = try DocumentScene(2)
         for number in 0..<2 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
@@ -89,8 +89,9 @@ struct RightsTests {
 
     private let cars: Query = "SELECT _id, n, owner FROM cars ORDER BY _id"
 
-    /// It has another owner by now, whom the one that writes does not know of, and may not see.
-    @Test func `who could not know that it may not write a document goes on to be talked to`()
+    /// Gives the document another owner, which the writer does not know and may not read.
+    @Test
+    func `a peer with an outdated write to a document that is no longer writable stays connected`()
         throws
     {
         let scene = try sceneOfAnn()
@@ -105,11 +106,11 @@ struct RightsTests {
             rows == [
                 #"{"_id":"a","n":1,"owner":"bob"}"#, #"{"_id":"b","n":1,"owner":"ann"}"#,
             ])
-        // What it writes then, also to the same document, changes nothing of that, and is not asked for.
-        let asked = scene.nodes[0].sent.count { $0 == .subscribe }
+        // Later writes to this document are dropped as well, and are not requested.
+        let requests = scene.nodes[0].sent.count { $0 == .subscribe }
         try scene.execute(1, "UPDATE cars SET n = 3")
         try scene.run()
-        #expect(scene.nodes[0].sent.count { $0 == .subscribe } == asked)
+        #expect(scene.nodes[0].sent.count { $0 == .subscribe } == requests)
         rows = try scene.rows(0, cars)
         #expect(
             rows == [
@@ -120,7 +121,7 @@ struct RightsTests {
         #expect(synced == scene.nodes[1].newestCommit)
     }
 
-    @Test func `who may see a document that was refused is told how it is`() throws {
+    @Test func `a refused writer that may read the document receives its newer state`() throws {
         let scene = try sceneOfAnn(read: "true")
         try scene.execute(0, "UPDATE cars SET owner = 'bob' WHERE _id = 'a'")
         try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'a'")
@@ -132,13 +133,16 @@ struct RightsTests {
         #expect(there == [#"{"_id":"a","n":2,"owner":"bob"}"#])
     }
 
-    /// Both have written the owner, and the one that may not write it any more was the last: it goes on to
-    /// send what it may by its own state.
-    @Test func `who takes a document back that it may not write is refused, and talked to`() throws
+    /// Writes the owner on both peers, with the refused write last.
+    ///
+    /// The refused peer continues to send the writes that its own state permits.
+    @Test
+    func `a peer that takes over a document without the right to is refused, and stays connected`()
+        throws
     {
         let scene = try sceneOfAnn(read: "true")
         try scene.execute(0, "UPDATE cars SET owner = 'bob' WHERE _id = 'a'")
-        // Later than what the other one has written, also in the same millisecond.
+        // Several updates, so that the last stamp is greater even within one millisecond.
         for _ in 0..<3 {
             try scene.execute(1, "UPDATE cars SET owner = 'ann', n = 2 WHERE _id = 'a'")
         }
@@ -156,8 +160,10 @@ struct RightsTests {
         #expect(there == [#"{"_id":"a","n":5,"owner":"ann"}"#])
     }
 
-    /// Each of two writes is permitted, and what they make together is not.
-    @Test func `what two writes make together is refused where it may not be written`() throws {
+    /// Merges two writes that are each permitted, and whose result is not.
+    @Test func `a merge of two permitted writes is refused if its result may not be written`()
+        throws
+    {
         let scene = try DocumentScene(2)
         for number in 0..<2 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'level': 1, 'n': 1})")
@@ -176,13 +182,13 @@ struct RightsTests {
         #expect(there == [#"{"level":4,"n":5}"#])
     }
 
-    @Test func `who is refused is not told which document it was`() throws {
+    @Test func `a refusal does not reveal that a hidden document exists`() throws {
         let all: Query = "SELECT * FROM cars ORDER BY _id"
         let scene = try DocumentScene(2)
         try scene.subscribe(0, ["SELECT * FROM cars"])
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'secret', 'owner': 'me'})")
         let rights = PeerRights(read: [:], write: ["cars": "owner = 'you'"])
-        // It does not know that there is one of somebody else, and is not told so.
+        // The device does not know that another owner has a document with this id.
         try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'secret', 'owner': 'you'})")
         let wire = try scene.connect(0, 1, rightsOfRight: rights)
         try scene.run()
@@ -191,13 +197,13 @@ struct RightsTests {
         #expect(here == [#"{"_id":"secret","owner":"me"}"#])
         #expect(there == [#"{"_id":"secret","owner":"you"}"#])
         try scene.disconnect(wire)
-        // It does not know what it may write.
+        // The device does not receive its rights.
         let again = try scene.connect(0, 1, rightsOfRight: rights, isTold: false)
         try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'secret 2', 'owner': 'me'})")
         try scene.run()
         #expect(scene.isConnected(again))
         #expect(try scene.rows(0, all) == here)
-        // There was no document of this id, so the refusal shows nothing.
+        // No document with this id existed, so the refusal reveals nothing.
         let refused = scene.nodes[1].refused(by: scene.nodes[0])
         #expect(refused.map(\.documentID.json) == [#""secret 2""#])
     }
@@ -205,7 +211,9 @@ struct RightsTests {
     // MARK: Rights that change
 
     @Test(arguments: [true, false])
-    func `who may see more than before is told of it`(_ isAll: Bool) throws {
+    func `a peer with extended read rights receives the newly readable documents`(_ isAll: Bool)
+        throws
+    {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.execute(
@@ -222,23 +230,25 @@ struct RightsTests {
     }
 
     @Test(arguments: [true, false])
-    func `who may write more than before is listened to again`(_ isTold: Bool) throws {
+    func `a peer with extended write rights has its earlier writes accepted`(_ sendsRights: Bool)
+        throws
+    {
         let scene = try DocumentScene(2)
         for number in 0...1 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
         let ann = PeerRights(read: ["cars": "true"], write: ["cars": "owner = 'ann'"])
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'owner': 'ann', 'n': 1})")
-        var wire = try scene.connect(0, 1, rightsOfRight: ann, isTold: isTold)
+        var wire = try scene.connect(0, 1, rightsOfRight: ann, isTold: sendsRights)
         try scene.run()
         try scene.disconnect(wire)
         try scene.execute(0, "UPDATE cars SET owner = 'bob'")
         try scene.execute(1, "UPDATE cars SET n = 2")
-        wire = try scene.connect(0, 1, rightsOfRight: ann, isTold: isTold)
+        wire = try scene.connect(0, 1, rightsOfRight: ann, isTold: sendsRights)
         try scene.run()
         try scene.disconnect(wire)
         #expect(try scene.rows(0, "SELECT n FROM cars") == [#"{"n":1}"#])
         try scene.connect(
             0, 1, rightsOfRight: PeerRights(read: ["cars": "true"], write: ["cars": "true"]),
-            isTold: isTold)
+            isTold: sendsRights)
         try scene.advance(milliseconds: 1_000)
         #expect(try scene.rows(0, "SELECT n FROM cars") == [#"{"n":2}"#])
         #expect(try scene.rows(1, cars) == scene.rows(0, cars))

@@ -4,7 +4,7 @@ import SheafQuery
 import SheafSync
 import Testing
 
-/// The cost of evaluating the rules for a peer with limited rights on documents that the peer sends.
+/// The cost of evaluating rules for a peer with limited rights on documents that the peer sends.
 struct RuleCostTests {
     private func documents(
         _ count: Int, prefix: String = "", owner: String = "ann", length: Int
@@ -20,7 +20,7 @@ struct RuleCostTests {
 
     // MARK: The read rule
 
-    @Test func `the read rule is evaluated on corrections in slices and once on hidden documents`()
+    @Test func `the read rule is evaluated in slices on read repairs and once on hidden documents`()
         throws
     {
         let scene = try DocumentScene(2)
@@ -42,7 +42,7 @@ struct RuleCostTests {
         try scene.letGo(wire, to: 1)
         #expect(scene.isConnected(wire))
         #expect(try scene.rows(1, "SELECT _id FROM cars WHERE b = 1").count == 100)
-        // An evaluation of the rule takes about 100,000 units, and the last one of a turn is not interrupted.
+        // One evaluation takes about 100,000 units, and the last one of a turn is not interrupted.
         let slice = scene.nodes[0].host.slice
         #expect(slice.longestTurn < 3 * SyncLimits.evaluationUnitsPerTurn)
         #expect(slice.used >= 10_000_000)
@@ -51,7 +51,7 @@ struct RuleCostTests {
 
     // MARK: The write rule
 
-    /// One evaluation takes about 12,000,000 units.
+    /// Rights of which one evaluation takes about 12,000,000 units.
     private let costly = PeerRights(
         read: ["cars": "owner = 'ann'"], write: ["cars": "char_length(repeat(text, 300)) > 0"])
 
@@ -64,7 +64,7 @@ struct RuleCostTests {
         #expect(!scene.isConnected(wire))
         #expect(scene.nodes[0].farewells.last?.code == .limit)
         #expect(try scene.rows(0, "SELECT _id FROM cars").isEmpty)
-        // A new connection has the same budget, which time refills.
+        // A new connection has the same budget, refilled only by time.
         try scene.execute(1, "EVICT FROM cars WHERE _id <> '0'")
         wire = try scene.connect(0, 1, rightsOfRight: costly)
         try scene.run()
@@ -94,9 +94,9 @@ struct RuleCostTests {
         PeerRights(read: ["cars": "true"], write: ["cars": "char_length(text) > 0"]),
         PeerRights(read: ["cars": "owner = 'ann'"], write: ["cars": "char_length(text) > 0"]),
     ])
-    func `a peer that stops leaves a step of another peer unwritten and unacknowledged`(
-        rights: PeerRights?
-    ) throws {
+    func `a batch stays unwritten and unacknowledged when its receiver stops`(rights: PeerRights?)
+        throws
+    {
         let scene = try DocumentScene(2)
         try scene.subscribe(0, ["SELECT * FROM cars"])
         try scene.execute(0, documents(3, owner: "bob", length: 1))
@@ -115,9 +115,7 @@ struct RuleCostTests {
         #expect(scene.nodes[1].synced(with: stopped) == 0)
     }
 
-    @Test func `evaluating the write rule on hidden documents costs a peer nothing`()
-        throws
-    {
+    @Test func `evaluating the write rule on hidden documents costs a peer nothing`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(0, ["SELECT * FROM cars"])
         try scene.execute(0, documents(30, owner: "bob", length: 20_000))

@@ -5,7 +5,7 @@ import SheafStorage
 import SheafTestSupport
 import Synchronization
 
-/// What a store has written to its log.
+/// The log messages of a store.
 private final class SceneLog: Sendable {
     let lines = Mutex<[(level: StoreLog.Level, text: String)]>([])
 
@@ -15,7 +15,7 @@ private final class SceneLog: Sendable {
     }
 }
 
-/// The store of a peer without a thread: whoever writes makes it durable himself.
+/// The store of a peer without a thread; writers flush it themselves.
 final class SceneStore {
     let volume: SimulatedVolume
     let engine: StoreEngine
@@ -37,20 +37,20 @@ final class SceneStore {
             "ALTER SYSTEM SET dql_restrict_subscriptions = false", [:], .refusing)
     }
 
-    /// The errors that were written to the log, with what they are about.
+    /// The errors in the log, with their fields.
     var errors: [String] { messages(.error) }
 
-    /// The messages of a level that were written to the log, with what they are about.
+    /// Returns the log messages of a level, with their fields.
     func messages(_ level: StoreLog.Level) -> [String] {
         log.lines.withLock { $0 }.filter { $0.level == level }.map(\.text)
     }
 
-    /// Makes durable what was written.
+    /// Flushes all written commits.
     func flush() throws(StorageError) {
         while try engine.flush() {}
     }
 
-    /// Runs a statement, and makes what it wrote durable.
+    /// Runs a statement and makes its commit durable.
     func execute(_ query: Query, _ arguments: QueryArguments = [:]) throws {
         let engine = engine
         let flush = { @Sendable () throws(StorageError) in while try engine.flush() {} }
@@ -61,18 +61,18 @@ final class SceneStore {
         try flush()
     }
 
-    /// Forgets what nobody has to remember.
+    /// Compacts all log segments.
     func compact() throws {
         engine.compactEverything()
         while try engine.compactionStep() {}
     }
 
-    /// Takes away a document, or what is left of it.
+    /// Removes a document or its tombstone.
     func forget(_ collection: String, _ id: String) throws {
         try change(DocumentChange(collection, .string(id), .evict))
     }
 
-    /// Commits a change that no statement can make.
+    /// Commits a change that no statement can express.
     func change(_ change: DocumentChange) throws {
         _ = try queries.documents.commit([change]) { batch throws(StorageError) in
             try engine.append(batch)
@@ -80,12 +80,12 @@ final class SceneStore {
         try flush()
     }
 
-    /// Writes what a peer has sent; to be made durable by whoever calls.
+    /// Writes a received batch without flushing it.
     func write(_ job: WriteJob) -> WriteJob.Outcome {
         job.run(queries) { batch throws(StorageError) in try engine.append(batch) }
     }
 
-    /// The rows of a query, as JSON.
+    /// Returns the rows of a query, as JSON.
     func rows(_ query: Query) throws -> [String] {
         let outcome = try queries.execute(query, [:], .refusing)
         return try outcome.rows.items.map {
@@ -93,7 +93,7 @@ final class SceneStore {
         }
     }
 
-    /// Queries to subscribe to.
+    /// Returns queries for a subscription.
     func subscriptions(_ texts: [String]) throws -> [SubscriptionQuery] {
         try texts.map { text in
             try SubscriptionQuery(

@@ -3,7 +3,7 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Collections that are kept back for a while.
+/// Collections that are not shared temporarily.
 @Suite struct ScopeTests {
     private let cars = "SELECT * FROM cars"
     private let all: Query = "SELECT * FROM cars ORDER BY _id"
@@ -16,7 +16,9 @@ import Testing
         "ALTER SYSTEM SET user_collection_sync_scopes = {'cars': 'LocalPeerOnly'}"
     private let show: Query = "ALTER SYSTEM SET user_collection_sync_scopes = {}"
 
-    @Test func `what was kept back is told to who was not there when that ended`() throws {
+    @Test func `a newly shared collection reaches a peer that was disconnected at the change`()
+        throws
+    {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, [cars])
         let wire = try scene.connect(0, 1)
@@ -36,7 +38,9 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `what nobody was asked for is asked for again`(_ breaks: Bool) throws {
+    func `a newly shared collection is requested again by the peer that shares it`(_ breaks: Bool)
+        throws
+    {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, [cars, "SELECT * FROM boats"])
         let wire = try scene.connect(0, 1)
@@ -56,7 +60,7 @@ import Testing
         #expect(try scene.rows(1, all) == scene.rows(0, all))
     }
 
-    @Test func `what is shared from now on is told to who compares just then`() throws {
+    @Test func `a newly shared collection reaches a peer that is comparing at that time`() throws {
         let scene = try DocumentScene(2)
         try scene.execute(0, hide)
         try scene.advance(milliseconds: 1)
@@ -76,7 +80,7 @@ import Testing
         #expect(try scene.rows(1, all) == scene.rows(0, all))
     }
 
-    @Test func `what is kept back from now on is not told`() throws {
+    @Test func `a commit after a collection stops being shared is not sent`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, [cars])
         try scene.connect(0, 1)

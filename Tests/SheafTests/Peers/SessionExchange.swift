@@ -2,12 +2,11 @@ import Sheaf
 import SheafSync
 
 extension SyncHost {
-    /// Delivers messages between this host and a session of another peer, and gives both turns, until there is
-    /// nothing to do.
+    /// Exchanges messages with a session of another peer, and runs turns, until both are idle.
     ///
-    /// The session compares with `list`, and names at most `most` documents at a time in what it wants. `onStep` gets
-    /// its steps, `onSubscribe` what the host subscribes to, and `onClose` the reason for which the host has ended the
-    /// connection.
+    /// The session compares with `list`, and names at most `most` documents in each part of its
+    /// want message. `onBatch` receives the batches for the session, `onSubscribe` the subscriptions
+    /// of the replicator, and `onClose` the close reason.
     func exchange(
         with session: inout SyncSession, on wire: UInt64, at now: UInt64, list: VersionList,
         most: Int = SyncLimits.wantedDocuments, onStep: (ShippedStep) -> Void,

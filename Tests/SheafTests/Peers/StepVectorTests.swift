@@ -6,9 +6,9 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// The steps of `format-spec/vectors/sync.txt`, told to a peer that has nothing.
+/// The batches of `format-spec/vectors/sync.txt`, sent to a peer without documents.
 struct StepVectorTests {
-    /// A peer that has subscribed to all cars, and is told whatever a test says.
+    /// A peer that subscribes to all cars, and receives the frames that a test passes.
     private final class Listener {
         let store: SceneStore
         let host: SyncHost
@@ -34,11 +34,11 @@ struct StepVectorTests {
             try hear(Frame(.hello, hello.bytes))
         }
 
-        /// A peer that is told a segment.
+        /// Creates a peer that has received one segment.
         convenience init(hearing segment: [UInt8]) throws {
             try self.init()
             var segments = SegmentWriter()
-            // The first generation, and all of it.
+            // The first generation, and a complete segment.
             try hear(Frame(.segment, [1, 0] + segments.bytes(of: segment)))
         }
 
@@ -72,25 +72,25 @@ struct StepVectorTests {
         vectors = try FormatVectors("sync.txt")
     }
 
-    @Test func `a document may come in each step`() throws {
+    @Test func `a document may occur in each batch`() throws {
         let listener = try Listener(hearing: vectors.bytes("steps.steps"))
         #expect(listener.farewell == nil)
         let rows = try listener.rows
         #expect(rows == [#"{"_id":"a","color":"blue"}"#, #"{"_id":"b","color":"red"}"#])
     }
 
-    @Test func `who sends a document twice in a step is not talked to any more`() throws {
+    @Test func `a peer that sends a document twice in a batch is disconnected`() throws {
         try vectors.forEach("refusedSteps") { name, bytes in
             let listener = try Listener(hearing: bytes)
             #expect(listener.farewell?.code == .protocolBroken, "\(name)")
             let text = listener.farewell?.text ?? ""
-            #expect(text.contains("a document that comes twice in a step"), "\(name): \(text)")
+            #expect(text.contains("a document that occurs twice in a batch"), "\(name): \(text)")
             let rows = try listener.rows
             #expect(rows.isEmpty, "\(name)")
         }
     }
 
-    @Test func `who asks for a document twice gets it once`() throws {
+    @Test func `a document requested twice is sent once`() throws {
         let listener = try Listener()
         try listener.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a'}), ({'_id': 'b'})")
         listener.host.notePublished()

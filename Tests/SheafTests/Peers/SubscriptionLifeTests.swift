@@ -1,7 +1,7 @@
 import Sheaf
 import Testing
 
-/// What a device has while its subscriptions come and go, and what it takes away itself.
+/// The documents of a device while subscriptions begin and end, and after evictions.
 struct SubscriptionLifeTests {
     private func insert(_ id: String, _ status: String, into peer: Peer) async throws {
         try await peer.store.execute(
@@ -15,35 +15,34 @@ struct SubscriptionLifeTests {
         ).items.map { try $0.value["_id"]?.json ?? "" }.joined(separator: " ")
     }
 
-    /// Returns when a peer has all that it wants of what another one has by now.
+    /// Waits until a peer has all documents of another one that match its subscriptions.
     private func settle(_ peer: Peer, from other: Peer) async throws {
-        // Whoever asks a peer has it look at its own commits first: it may want something again.
+        // The request for reports makes the replicator process new commits first, which may trigger
+        // a subscription.
         _ = try peer.sync.surveys()
         let marker = try await other.store.execute("INSERT INTO markers DOCUMENTS ({'n': 1})")
         try await other.sync.wait(for: try #require(marker.commitID), on: peer.key)
     }
 
-    @Test func `who subscribes to nothing gets nothing, and passes nothing on`() async throws {
+    @Test func `a peer without subscriptions receives nothing, and relays nothing`() async throws {
         let scene = try await PeerScene(3)
         try scene.peers[2].sync.registerSubscription("SELECT * FROM orders")
         scene.connect(0, 1)
         scene.connect(1, 2)
         try await insert("a", "OPEN", into: scene.peers[0])
         try await insert("b", "OPEN", into: scene.peers[1])
-        // The second peer wants something else, so it can be waited for.
+        // The marker is in another subscription of the second peer, and can be waited for.
         try scene.peers[1].sync.registerSubscription("SELECT * FROM markers")
         try await scene.peers[0].store.execute("INSERT INTO markers DOCUMENTS ({'_id': 'm'})")
         try await scene.peers[1].items(of: "SELECT * FROM markers") { $0.count == 1 }
         try await settle(scene.peers[2], from: scene.peers[1])
-        let (between, last) = (try await ids(scene.peers[1]), try await ids(scene.peers[2]))
-        #expect(between == #""b""#)
+        let (middle, last) = (try await ids(scene.peers[1]), try await ids(scene.peers[2]))
+        #expect(middle == #""b""#)
         #expect(last == #""b""#)
         try await scene.close()
     }
 
-    @Test func `a subscription that ends brings nothing more and takes nothing away, others go on`()
-        async throws
-    {
+    @Test func `a cancelled subscription receives nothing more and evicts nothing`() async throws {
         let scene = try await PeerScene(2)
         let (device, server) = (scene.peers[0], scene.peers[1])
         let open = try device.sync.registerSubscription(
@@ -60,20 +59,19 @@ struct SubscriptionLifeTests {
         try await insert("d", "OPEN", into: server)
         try await insert("e", "NEW", into: server)
         try await device.items(of: "SELECT * FROM orders WHERE _id = 'e'") { $0.count == 1 }
-        let left = try await ids(device)
-        // What was sent before the other side heard of the end may have come.
-        #expect([#""a" "b" "e""#, #""a" "b" "d" "e""#].contains(left))
+        let kept = try await ids(device)
+        // A document sent before the other side received the cancellation may have arrived.
+        #expect([#""a" "b" "e""#, #""a" "b" "d" "e""#].contains(kept))
         try await settle(device, from: server)
         try await insert("f", "OPEN", into: server)
         try await settle(device, from: server)
         let later = try await ids(device)
-        #expect(later == left)
+        #expect(later == kept)
         try await scene.close()
     }
 
-    /// The pattern of states: what is complete is not subscribed to, and evicted while the subscription
-    /// goes on.
-    @Test func `what is complete goes from the device that completed it, and from no other`()
+    /// Follows the pattern of states: completed orders match no subscription, and are evicted.
+    @Test func `a completed order disappears from the device that evicts it, and from no other`()
         async throws
     {
         let scene = try await PeerScene(2)
@@ -93,22 +91,23 @@ struct SubscriptionLifeTests {
         let evicted = try await device.store.execute(
             "EVICT FROM orders WHERE status = 'COMPLETE'")
         #expect(evicted.mutatedDocumentIDs == ["a"])
-        // What is compared because of that may bring once more what is completed at the same time.
+        // The comparison after the eviction may deliver an order that is completed meanwhile.
         try await settle(device, from: server)
-        // Completed elsewhere: comes once more, so that the device can see that, and evict it.
+        // An order completed elsewhere is sent once more, so the device can see its state and evict
+        // it.
         try await server.store.execute("UPDATE orders SET status = 'COMPLETE' WHERE _id = 'b'")
         try await device.items(of: "SELECT _id FROM orders WHERE status = 'COMPLETE'") {
             $0 == [#"{"_id":"b"}"#]
         }
         try await device.store.execute("EVICT FROM orders WHERE status = 'COMPLETE'")
-        // A new one is behind all that the eviction could have brought back.
+        // A new order arrives after all documents that the eviction could bring back.
         try await insert("e", "OPEN", into: server)
         try await device.items(of: "SELECT * FROM orders WHERE _id = 'e'") { $0.count == 1 }
         try await settle(device, from: server)
         let (here, there) = (try await ids(device), try await ids(server))
         #expect(here == #""c" "e""#)
         #expect(there == #""a" "b" "c" "d" "e""#)
-        // One that is opened again comes whole.
+        // An order that matches again is sent completely.
         try await server.store.execute(
             "UPDATE orders SET status = 'OPEN', note = 'again' WHERE _id = 'a'")
         try await device.items(of: "SELECT note, status FROM orders WHERE _id = 'a'") {
@@ -117,8 +116,8 @@ struct SubscriptionLifeTests {
         try await scene.close()
     }
 
-    /// A flag tells all devices what they may let go of.
-    @Test func `what is marked as safe to evict is told of once, and does not come back`()
+    /// Sets a flag on the documents that all devices may evict.
+    @Test func `a document marked as safe to evict is sent once more, and does not come back`()
         async throws
     {
         let scene = try await PeerScene(3)
@@ -144,7 +143,8 @@ struct SubscriptionLifeTests {
                 $0.count == 1
             }
         }
-        // As long as one of them has it unmarked, or is about to tell the mark, it may come back.
+        // While one of the devices has an unmarked state, or has yet to send the mark, the document
+        // may come back.
         for (peer, other) in [(one, two), (two, one), (one, server), (two, server)] {
             try await settle(peer, from: other)
         }
@@ -157,8 +157,8 @@ struct SubscriptionLifeTests {
         }
         for device in [one, two] { try await settle(device, from: server) }
         for device in [one, two] {
-            let left = try await ids(device)
-            #expect(left == #""b""#)
+            let kept = try await ids(device)
+            #expect(kept == #""b""#)
         }
         let there = try await ids(server)
         #expect(there == #""a" "b""#)
@@ -166,8 +166,7 @@ struct SubscriptionLifeTests {
     }
 
     @Test
-    func
-        `a document that is marked as deleted can come back, and one that is deleted goes everywhere`()
+    func `a document marked as deleted can come back, and a deleted one disappears everywhere`()
         async throws
     {
         let scene = try await PeerScene(2)
@@ -195,8 +194,9 @@ struct SubscriptionLifeTests {
         try await scene.close()
     }
 
-    /// One peer has an object where the other one has an array.
-    @Test func `two who made the same document with other types agree on it`() async throws {
+    /// Inserts an object on one peer, and an array on the other.
+    @Test func `peers that insert a document with different types agree on its value`() async throws
+    {
         let scene = try await PeerScene(2)
         for peer in scene.peers { try peer.sync.registerSubscription("SELECT * FROM people") }
         try await scene.peers[0].store.execute(
@@ -210,20 +210,20 @@ struct SubscriptionLifeTests {
             ({'_id': 'bob', 'right': 1, 'address': [10298, 'Long Road']})
             """)
         scene.connect(0, 1)
-        var shown: Set<[String]> = []
+        var addresses: Set<[String]> = []
         for peer in scene.peers {
             try await peer.items(of: "SELECT _id FROM people WHERE left = 1 AND right = 1") {
                 $0.count == 1
             }
             let rows = try await peer.store.execute("SELECT address FROM people")
-            shown.insert(try rows.items.map { try $0.jsonString })
+            addresses.insert(try rows.items.map { try $0.jsonString })
         }
-        // Neither write saw the other: in one millisecond the random site decides.
+        // The writes are concurrent; within one millisecond the random site decides.
         let written = [
             [#"{"address":{"street":"Long Road","zip":"90210"}}"#],
             [#"{"address":[10298,"Long Road"]}"#],
         ]
-        #expect(shown.count == 1 && shown.isSubset(of: written), "\(shown)")
+        #expect(addresses.count == 1 && addresses.isSubset(of: written), "\(addresses)")
         try await scene.peers[0].store.execute(
             "UPDATE people SET address = 'nowhere' WHERE _id = 'bob'")
         try await scene.peers[1].items(of: "SELECT address FROM people") {
@@ -234,7 +234,7 @@ struct SubscriptionLifeTests {
         try await scene.close()
     }
 
-    @Test func `several commits are followed on their way, and come in their order`() async throws {
+    @Test func `pending commits are synced in order, and reported`() async throws {
         let scene = try await PeerScene(2)
         let (device, server) = (scene.peers[0], scene.peers[1])
         try server.sync.registerSubscription("SELECT * FROM orders")
@@ -266,7 +266,7 @@ struct SubscriptionLifeTests {
         try await scene.close()
     }
 
-    @Test func `a subscription lasts longer than a statement may take`() throws {
+    @Test func `a subscription is not limited by the statement timeout`() throws {
         let scene = try FileScene(2)
         for number in 0..<2 {
             try scene.execute(number, "ALTER SYSTEM SET dql_request_timeout_seconds = 1")
@@ -276,7 +276,7 @@ struct SubscriptionLifeTests {
         try scene.connect(0, 1)
         try scene.run()
         for id in ["a", "b"] {
-            // So many steps that somebody looks at the clock.
+            // Enough evaluation steps for a check of the timeout.
             let numbers = Value.array((0..<5_000).map { .integer($0) })
             try scene.execute(
                 0, "INSERT INTO orders DOCUMENTS (:order)",

@@ -2,15 +2,15 @@ import Sheaf
 import SheafSync
 import Testing
 
-/// How much a peer can subscribe to, and what it is told beyond that.
+/// The limits of subscriptions, and the errors beyond them.
 struct SubscriptionLimitTests {
-    /// A query that matches the cars of one number, with a comment that makes it long.
+    /// Returns a query that matches the cars with one number, and is longer by `length`.
     private func query(_ number: Int, length: Int = 0) -> Query {
         let padding = String(repeating: "x", count: length)
         return Query(verbatim: "SELECT * FROM cars WHERE n = \(number) AND '\(padding)' != 'y'")
     }
 
-    @Test func `4,096 subscriptions in several frames bring what they ask for`() async throws {
+    @Test func `4,096 subscriptions in several frames deliver their documents`() async throws {
         let scene = try await PeerScene(2)
         let (left, right) = (scene.peers[0], scene.peers[1])
         try await left.store.execute(
@@ -48,7 +48,7 @@ struct SubscriptionLimitTests {
             ["n": String(repeating: "x", count: SyncLimits.argumentsLength)])
         #expect(wide.contains("arguments of a subscription have"), "\(wide)")
         #expect(wide.contains("262144"), "\(wide)")
-        // What was rejected counts for nothing, and so does what is subscribed to twice.
+        // Rejected queries do not count, and a query subscribed to twice counts once.
         for number in 0..<SyncLimits.queries { try sync.registerSubscription(query(number)) }
         try sync.registerSubscription(query(7))
         let many = message(query(SyncLimits.queries))
@@ -58,7 +58,7 @@ struct SubscriptionLimitTests {
         try await scene.close()
     }
 
-    @Test func `queries that are long together are rejected with their length`() async throws {
+    @Test func `queries that exceed the total length are rejected with the limit`() async throws {
         let scene = try await PeerScene(1)
         let sync = scene.peers[0].sync
         for number in 0..<69 {
@@ -86,7 +86,7 @@ struct SubscriptionLimitTests {
             try left.sync.surveys().map(\.wants) == [
                 ["SELECT * FROM cars", "SELECT * FROM boats WHERE n = 1"]
             ])
-        // Without the query that covered them the others count.
+        // Without the query that covered them, the other queries are sent.
         all.cancel()
         try await left.store.execute(
             "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'n': 99}), ({'_id': 'c', 'n': 2})")

@@ -3,17 +3,17 @@ import SheafDocument
 import SheafSync
 import Testing
 
-/// How often peers may subscribe anew.
+/// The rate limit for subscriptions.
 struct SubscriptionPaceTests {
-    /// Somebody who says what he likes to a host.
+    /// A remote peer that sends what a test passes.
     private final class Caller {
         private let host: SyncHost
         private var session: SyncSession
         private let wire: UInt64
         private var generation: UInt64 = 0
-        /// Which generations were answered with what there is.
+        /// The generations of the received batches.
         private(set) var answered: [UInt64] = []
-        /// How many documents came with each answer.
+        /// The number of documents in each received batch.
         private(set) var documents: [Int] = []
         private(set) var farewell: Farewell?
 
@@ -60,13 +60,15 @@ struct SubscriptionPaceTests {
         return scene.nodes[0].host
     }
 
-    @Test func `who subscribes often is answered later, and for the last time alone`() throws {
+    @Test func `a peer above the rate limit gets only its last subscription answered, later`()
+        throws
+    {
         let caller = try Caller(try host(), wire: 1, at: second)
         try caller.subscribe(Int(most), at: second)
         #expect(caller.answered == Array(1...most))
         try caller.subscribe(3, at: second)
         #expect(caller.answered.count == Int(most))
-        // Each one has to wait for its own turn.
+        // The subscription waits for the turns of all three.
         caller.tick(at: second + 3 * SyncLimits.subscriptionNanoseconds - 1)
         #expect(caller.answered.count == Int(most))
         caller.tick(at: second + 3 * SyncLimits.subscriptionNanoseconds)
@@ -74,8 +76,8 @@ struct SubscriptionPaceTests {
         #expect(caller.farewell == nil)
     }
 
-    /// It may have the document from elsewhere, or have written it itself, and would keep it.
-    @Test func `who has to wait hears of what is deleted meanwhile`() throws {
+    /// Covers a document that the peer may have from elsewhere, and would keep.
+    @Test func `a delayed subscription receives the deletions made meanwhile`() throws {
         let scene = try FileScene(1)
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
         let caller = try Caller(scene.nodes[0].host, wire: 1, at: second)
@@ -87,7 +89,10 @@ struct SubscriptionPaceTests {
         #expect(caller.documents[before...].reduce(0, +) == 2)
     }
 
-    @Test func `who does not wait is let go of, and has to wait when it comes back`() throws {
+    @Test
+    func `a peer that ignores the rate limit is disconnected, and limited when it reconnects`()
+        throws
+    {
         let host = try host()
         let caller = try Caller(host, wire: 1, at: second)
         let delayed = SyncLimits.delayedSubscriptions
@@ -106,8 +111,7 @@ struct SubscriptionPaceTests {
         #expect(patient.answered == [1])
     }
 
-    @Test
-    func `a peer whose subscriptions change often waits by itself, and gets what it wants last`()
+    @Test func `a peer that changes its subscriptions often delays them, and sends the last one`()
         throws
     {
         let scene = try FileScene(2)
@@ -125,7 +129,7 @@ struct SubscriptionPaceTests {
         #expect(scene.nodes[1].subscriptionCount == Int(most))
         let early = try scene.nodes[1].rows("SELECT n FROM cars WHERE n >= \(most)")
         #expect(early.isEmpty)
-        // What is written meanwhile waits, too.
+        // Writes made meanwhile are delayed, too.
         try scene.execute(0, "UPDATE cars SET note = 1 WHERE n = 199")
         try scene.run()
         try scene.advance(seconds: 1)

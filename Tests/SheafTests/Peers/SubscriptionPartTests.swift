@@ -3,9 +3,9 @@ import SheafDocument
 import SheafSync
 import Testing
 
-/// Subscriptions in several frames.
+/// Subscriptions sent in several frames.
 struct SubscriptionPartTests {
-    /// Returns what a session makes of frames that come after a hello.
+    /// Returns the subscriptions and the close reason of a session that receives `frames`.
     private func received(
         _ frames: [Frame]
     ) -> (subscribed: [Subscribe], farewell: Farewell?) {
@@ -49,7 +49,7 @@ struct SubscriptionPartTests {
         #expect(farewell == nil)
     }
 
-    @Test func `parts of different subscriptions and other frames between them are refused`() {
+    @Test func `mixed parts of two subscriptions, and other frames between parts, are rejected`() {
         let part = SubscribePart(generation: 1, [wire(1, length: 1)], end: nil)
         let other = SubscribePart(
             generation: 2, [], end: .init(commit: 1, cursor: nil, whole: []))
@@ -68,15 +68,15 @@ struct SubscriptionPartTests {
             return received(request.parts.map { Frame(.subscribe, $0.bytes) }).farewell
         }
         #expect(farewell(4_096, 900) == nil)
-        // 3 bytes are arguments, and 9 or 10 begin the text.
+        // Each query has 3 bytes of arguments, and a text prefix of 9 or 10 bytes.
         #expect(farewell(4_097, 300)?.code == .limit)
         #expect(farewell(4_097, 900)?.text.contains("4096 queries") == true)
         #expect(farewell(80, 60_000)?.code == .limit)
         #expect(farewell(80, 60_000)?.text.contains("4194304 bytes") == true)
     }
 
-    /// A frame beyond the limit would be refused, and sent again with each new connection.
-    @Test func `a frame that the other side would refuse is not sent`() {
+    /// Checks that no frame above the limit is sent, which each new connection would repeat.
+    @Test func `a frame that the other side would reject is not sent`() {
         var session = SyncSession.stranger(1, at: 0)
         var writer = FrameWriter()
         let hello = Hello(

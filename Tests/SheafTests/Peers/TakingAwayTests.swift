@@ -2,7 +2,7 @@ import Sheaf
 import SheafTestSupport
 import Testing
 
-/// What is taken away, and is there again before the peer looks at its own commits.
+/// Documents that are evicted, and written again before the replicator processes the eviction.
 @Suite struct TakingAwayTests {
     private let cars = "SELECT * FROM cars"
     private let all: Query = "SELECT * FROM cars ORDER BY _id"
@@ -11,7 +11,9 @@ import Testing
         for _ in 0..<8 { try scene.advance(milliseconds: 1_000) }
     }
 
-    @Test func `an older state comes before anybody hears of an eviction`() throws {
+    @Test func `an older state that arrives before an eviction is processed does not lose writes`()
+        throws
+    {
         let scene = try DocumentScene(3)
         for number in 0...2 { try scene.subscribe(number, [cars]) }
         let early = try scene.connect(0, 2)
@@ -23,7 +25,7 @@ import Testing
         try scene.run()
         try scene.execute(0, "UPDATE cars SET notes = 'late' WHERE _id = 'a'")
         try scene.run()
-        // It is written behind the eviction, of which nobody was told yet.
+        // The batch is written after the eviction, which the replicator has not processed.
         scene.nodes[1].isBusy = true
         try scene.connect(1, 2)
         try scene.run()
@@ -34,7 +36,7 @@ import Testing
         #expect(try scene.rows(1, all) == scene.rows(0, all))
     }
 
-    @Test func `what came from a peer is evicted and written anew`() throws {
+    @Test func `a received document that is evicted and inserted again is merged`() throws {
         let scene = try DocumentScene(2)
         for number in 0...1 { try scene.subscribe(number, [cars]) }
         try scene.connect(0, 1)
@@ -46,7 +48,7 @@ import Testing
         #expect(try scene.rows(1, all) == scene.rows(0, all))
     }
 
-    @Test func `what a peer has written itself is evicted and written anew`() throws {
+    @Test func `a local document that is evicted and inserted again is merged`() throws {
         let scene = try DocumentScene(2)
         for number in 0...1 { try scene.subscribe(number, [cars]) }
         try scene.connect(0, 1)

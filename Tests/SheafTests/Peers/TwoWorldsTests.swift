@@ -1,8 +1,9 @@
 import SheafMesh
 import Testing
 
-/// What a peer with limited rights receives, with and without documents that it may not read; `sheaf-mesh
-/// --worlds` and `--attack` have more.
+/// The frames received by a peer with limited rights, with and without unreadable documents.
+///
+/// `sheaf-mesh --worlds` and `--attack` run longer.
 @Suite struct TwoWorldsTests {
     @Test func `every frame depends only on documents that the peer may read`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
@@ -19,7 +20,8 @@ import Testing
         #expect(report.frames > 2_000 && report.hiddenCommits > 400 && report.attempts > 100)
     }
 
-    @Test func `an attacker learns nothing of a hidden number, word, id, count or file`() throws {
+    @Test func `an attacker learns nothing about a hidden number, word, id, count or file`() throws
+    {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("attack, seed \(seed)")
         let attack = try HiddenDataAttack(seed: seed)

@@ -4,9 +4,9 @@ import SheafTestSupport
 import Synchronization
 import Testing
 
-/// Addresses that a transport cannot reach, as a peer shows them.
+/// Addresses that a transport cannot reach, as a peer reports them.
 struct UnreachableAddressTests {
-    /// A transport that reports what a test has it report.
+    /// A transport that reports the events that a test passes.
     private final class ReportingTransport: PeerTransport {
         private let host = Mutex<(any PeerTransportHost)?>(nil)
 
@@ -23,7 +23,7 @@ struct UnreachableAddressTests {
         }
     }
 
-    @Test func `an address that is not reached is listed, and logged now and then`() async throws {
+    @Test func `an unreachable address is listed, and logged at growing intervals`() async throws {
         let lines = Mutex<[String]>([])
         let log = StoreLog(from: .warning) { _, message, metadata in
             lines.withLock { $0.append("\(message) \(metadata)") }
@@ -42,7 +42,8 @@ struct UnreachableAddressTests {
         #expect(known.map(\.attempts) == [1, 10])
         #expect(
             known.allSatisfy { $0.nextAttemptMilliseconds == $0.lastAttemptMilliseconds + 250 })
-        // The first of a row, and each time that their number has doubled: 1, 2, 4, 8, and 1 of the other.
+        // Of ten failures the first, second, fourth and eighth are logged, and the first of the
+        // other address.
         #expect(lines.withLock { $0.count } == 5)
         #expect(lines.withLock { $0.allSatisfy { $0.hasPrefix("a peer cannot be reached") } })
         transport.fail("b:1", "tls: no certificate")

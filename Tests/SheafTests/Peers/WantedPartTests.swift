@@ -20,9 +20,8 @@ struct WantedPartTests {
         try scene.execute(number, Query(verbatim: "INSERT INTO cars DOCUMENTS \(documents)"))
     }
 
-    /// The deletion of car 0 is refused, so that its version differs for good, and 30 cars are on one side only.
-    @Test func `two peers with limited rights stop comparing documents that keep differing`()
-        throws
+    /// Refuses the deletion of car 0, whose versions then differ permanently; 30 cars are new.
+    @Test func `two peers with limited rights stop comparing documents that keep differing`() throws
     {
         let scene = try Self.scene(7)
         try scene.subscribe(0, ["SELECT * FROM cars WHERE _id = 0"])
@@ -46,11 +45,13 @@ struct WantedPartTests {
         #expect(frames.allSatisfy { [.ping, .pong].contains($0) }, "\(frames)")
     }
 
-    /// With 200 documents, questions follow a part.
+    /// Sends range requests after a part if there are 200 documents.
     ///
-    /// The deletion of a document is refused as its other versions are.
+    /// The deletion of a document is refused like its other versions.
     @Test(arguments: [20, 200], [false, true])
-    func `a refusal of a document in any part is reported`(_ count: Int, _ isTold: Bool) throws {
+    func `a refusal of a document in any part is reported`(_ count: Int, _ sendsRights: Bool)
+        throws
+    {
         let scene = try Self.scene(7)
         let (server, device) = (scene.nodes[0], scene.nodes[1])
         try scene.subscribe(0, ["SELECT * FROM cars"])
@@ -63,8 +64,8 @@ struct WantedPartTests {
         try Self.insert(0..<count, into: 1, of: scene)
         let rights = PeerRights(
             read: ["cars": "true"], write: ["cars": "_id < 5 OR _id = \(count - 1)"])
-        let second = try scene.connect(0, 1, rightsOfRight: rights, isTold: isTold)
-        // The server has written each part before the device hears anything more.
+        let second = try scene.connect(0, 1, rightsOfRight: rights, isTold: sendsRights)
+        // The server has written each part before the device receives anything further.
         scene.hold(second, to: 1)
         for _ in 0..<10 {
             while try scene.deliverHeld(second, to: 1) {}
@@ -75,7 +76,7 @@ struct WantedPartTests {
         #expect(refused == Set((5..<count - 1).map { "\($0)" } + ["1000"]))
     }
 
-    /// The maximum is reached exactly, missed by one, and exceeded by one, with ids of both sides.
+    /// Reaches the maximum exactly, or misses or exceeds it by one, with documents on both sides.
     @Test(arguments: 12...16)
     func `the last part may be full, or have one document`(_ count: Int) throws {
         let scene = try Self.scene(7)
@@ -91,8 +92,8 @@ struct WantedPartTests {
         #expect(scene.nodes[0].synced(with: scene.nodes[1]) == scene.nodes[0].newestCommit)
     }
 
-    /// A part may be long, too: it is cut, and sent as credit comes.
-    @Test func `a part may have more bytes than one step`() throws {
+    /// Splits a long part, which is sent as credit arrives.
+    @Test func `a part may have more bytes than one batch`() throws {
         var lengths = SyncHost.Lengths()
         (lengths.wanted, lengths.part, lengths.step, lengths.inMemory) = (20, 300, 900, 500)
         let scene = try DocumentScene(2, lengths)

@@ -2,7 +2,7 @@ import Sheaf
 import SheafTestSupport
 import Testing
 
-/// Assignments of one statement to a path, and through a field of an object that is set there.
+/// Assignments of one statement to a path and to a field inside it.
 struct AssignmentOrderTests {
     @Test(
         arguments: [
@@ -11,7 +11,7 @@ struct AssignmentOrderTests {
             ("n = {'w': 2}, n = {'w': {'z': 3}}", #"{"w":{"z":3}}"#),
             ("n = {'w': 2}, n -> (w -> increment(3))", #"{"w":3}"#),
         ], ["_id = 'a'", "_id = 'a' AND s = 1"])
-    func `the later one holds in the transaction, after an opening, and in another store`(
+    func `the later assignment wins in the transaction, after reopening, and at a peer`(
         _ assignments: (text: String, result: String), _ condition: String
     ) async throws {
         let network = MemoryNetwork()

@@ -8,11 +8,11 @@ struct CancellationTests {
         let numbers = Mutex<[Int]>([])
     }
 
-    /// Runs a transaction that stays in its block until `release` is called.
+    /// Starts a transaction whose block runs until `release` is called.
     private func holding(
         _ store: Store
     ) async throws -> (transaction: Task<Void, any Error>, release: @Sendable () -> Void) {
-        // On a slow machine, tasks can wait longer than the default limit.
+        // On a slow machine, tasks may wait longer than the default limit.
         try await store.execute("ALTER SYSTEM SET transaction_wait_limit_ms = 600000")
         let (entered, enter) = AsyncStream<Void>.makeStream()
         let (released, release) = AsyncStream<Void>.makeStream()
@@ -32,7 +32,7 @@ struct CancellationTests {
         print("cancellations, seed \(seed)")
         var random = SeededRandom(seed: seed, "cancellations")
         let store = try await Store.inMemory()
-        // On a machine with other work, the tasks can wait for a long time before they are cancelled.
+        // On a busy machine, the tasks may wait for a long time before they are cancelled.
         let (holder, release) = try await holding(store)
         let waiting = (0..<500).map { number in
             Task {
@@ -85,12 +85,12 @@ struct CancellationTests {
         try await store.close()
     }
 
-    @Test func `a statement does not end with the task that runs it in its place`() async throws {
+    @Test func `a statement survives the cancellation of the task that runs it`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 0, 'n': 0})")
         let (holder, release) = try await holding(store)
         var tasks: [Task<QueryResult, any Error>] = []
-        // A loop that is long enough to ask whether its task was cancelled.
+        // A loop that is long enough to check for cancellation.
         let list = Value.array((0..<5_000).map { .integer($0) })
         for _ in 0..<100 {
             tasks.append(
@@ -103,7 +103,7 @@ struct CancellationTests {
                 })
         }
         await store.whenWaiting(100)
-        // Whoever leaves now runs statements for those who wait.
+        // The task that leaves the gate runs the waiting statements.
         holder.cancel()
         release()
         await #expect(throws: CancellationError.self) { try await holder.value }
@@ -113,7 +113,7 @@ struct CancellationTests {
         try await store.close()
     }
 
-    @Test func `who waits is served in the order of coming`() async throws {
+    @Test func `waiting writers are served in the order of their arrival`() async throws {
         let store = try await Store.inMemory()
         let (holder, release) = try await holding(store)
         let order = Order()
@@ -130,12 +130,12 @@ struct CancellationTests {
                         }
                         return nil
                     }
-                    // A statement has no block: its place is that of its commit.
+                    // A statement has no block, so the test checks the order of commits.
                     return try await store.execute("INSERT INTO t DOCUMENTS ({'_id': \(number)})")
                         .commitID
                 })
             for await _ in started {}
-            // Whoever began stands at the gate before the next one begins.
+            // The task waits at the gate before the next one starts.
             await store.whenWaiting(number + 1)
         }
         release()
@@ -152,7 +152,7 @@ struct CancellationTests {
 }
 
 extension Store {
-    /// Returns when so many wait at the gate.
+    /// Waits until `count` tasks wait at the gate.
     fileprivate func whenWaiting(_ count: Int) async {
         while waitingCount < count { await Task.yield() }
     }

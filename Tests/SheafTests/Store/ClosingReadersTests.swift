@@ -2,7 +2,7 @@ import Sheaf
 import Synchronization
 import Testing
 
-/// Closing a store while transactions only read.
+/// Closing a store during read-only transactions.
 struct ClosingReadersTests {
     private final class Steps: Sendable {
         private let all = Mutex<[String]>([])
@@ -12,7 +12,7 @@ struct ClosingReadersTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `closing waits for a transaction that only reads`() async throws {
+    func `closing waits for a read-only transaction`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
         let steps = Steps()
@@ -36,7 +36,7 @@ struct ClosingReadersTests {
         await #expect(throws: StoreError.self) {
             try await store.transaction(isReadOnly: true) { _ in }
         }
-        // Enough time for a closing that does not wait, and bounded where each turn is long.
+        // Enough time for `close` to return if it does not wait.
         let end = ContinuousClock.now + .milliseconds(200)
         while steps.list.isEmpty, ContinuousClock.now < end { await Task.yield() }
         #expect(steps.list.isEmpty)
@@ -52,7 +52,7 @@ struct ClosingReadersTests {
         try await store.transaction(hint: "mine", isReadOnly: isReadOnly) { _ in
             do {
                 try await store.close()
-                Issue.record("a store was closed within a transaction")
+                Issue.record("The store was closed within a transaction.")
             } catch let error as StoreError {
                 #expect(error.reason == .nestedTransaction && error.message.contains("mine"))
             }

@@ -8,7 +8,7 @@ struct ClosingTests {
         let numbers = Mutex<Set<Int>>([])
     }
 
-    @Test func `closing under load loses nothing that was acknowledged`() async throws {
+    @Test func `closing under load loses no acknowledged commit`() async throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("closing, seed \(seed)")
         for round in 0..<12 {
@@ -24,7 +24,7 @@ struct ClosingTests {
                     }
                 }
                 while acknowledged.numbers.withLock({ $0.count }) < wanted { await Task.yield() }
-                // Several close at once, and all return when it is closed.
+                // Several tasks close the store concurrently.
                 try await withThrowingTaskGroup(of: Void.self) { closers in
                     for _ in 0..<3 { closers.addTask { try await store.close() } }
                     try await closers.waitForAll()
@@ -40,7 +40,7 @@ struct ClosingTests {
             }
             #expect(Set(there).count == there.count)
             #expect(acknowledged.numbers.withLock { $0 }.subtracting(there).isEmpty)
-            // Nor is there half of a transaction.
+            // Transactions are stored completely or not at all.
             for number in there where number % 3 != 0 {
                 #expect(there.contains(number % 3 == 1 ? number + 1 : number - 1))
             }
@@ -76,7 +76,7 @@ struct ClosingTests {
         }
     }
 
-    @Test func `a store that was closed does nothing, and says so`() async throws {
+    @Test func `a closed store refuses all calls`() async throws {
         let store = try await Store.inMemory()
         let inserted = try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
         let kept = try await store.execute("SELECT * FROM t")
@@ -90,7 +90,7 @@ struct ClosingTests {
         }
         await refused { try await store.transaction { _ in .commit } }
         await refused { try await store.transaction(isReadOnly: true) { _ in .commit } }
-        // What was read before stays.
+        // Results that were read before stay valid.
         #expect(try kept.items[0].jsonString == #"{"_id":1}"#)
         #expect(inserted.commitID == 1)
     }
@@ -100,7 +100,7 @@ struct ClosingTests {
     ) async {
         do {
             _ = try await body()
-            Issue.record("a closed store did something")
+            Issue.record("The closed store accepted a call.")
         } catch {
             #expect((error as? StoreError)?.reason == .closed)
         }

@@ -2,9 +2,9 @@ import Sheaf
 import SheafTestSupport
 import Testing
 
-/// The roster of the threads for observers, driven by threads that are none.
+/// The scheduler of observer threads, driven by simulated threads.
 struct CrewRosterTests {
-    /// Threads as a system would run them: any of them that does not wait goes on next.
+    /// Simulated threads; a random runnable one continues next.
     private struct Crew {
         enum State {
             case running(CrewRoster.Done)
@@ -18,12 +18,14 @@ struct CrewRosterTests {
         var threads: [State] = []
         var idleSince: [UInt64] = []
         var now: UInt64 = 1
-        /// Who was published but not looked at, and who was delivered but not called, by numbers.
+        /// Whether a snapshot was published since the last dispatch.
         var isPublished = false
+        /// The number of observers that were queued but not called.
         var undelivered = 0
+        /// Whether callbacks may take longer than the stall timeout.
         var isHanging = true
 
-        /// Wakes one of those who wait, whichever.
+        /// Wakes a random waiting thread.
         mutating func signal(_ random: inout SeededRandom) {
             let waiting = threads.indices.filter {
                 if case .waiting = threads[$0] { true } else { false }
@@ -42,7 +44,7 @@ struct CrewRosterTests {
             idleSince.append(now)
         }
 
-        /// Those whose deadline has passed, or who do not wait.
+        /// The threads that do not wait, or whose deadline has passed.
         var runnable: [Int] {
             threads.indices.filter { index in
                 switch threads[index] {
@@ -58,7 +60,7 @@ struct CrewRosterTests {
             switch threads[index] {
             case .waiting: wake(index)
             case .looking:
-                // Some of those who are told, and now and then a time to look again.
+                // The dispatch affects up to three observers.
                 let observers = (0..<random.below(4)).map { number in
                     Observer(unattended: "SELECT * FROM t", number: UInt64(number))
                 }
@@ -78,12 +80,12 @@ struct CrewRosterTests {
             }
         }
 
-        /// How many callbacks hang.
+        /// The number of threads in callbacks.
         var hanging: Int {
             threads.count { if case .calling = $0 { true } else { false } }
         }
 
-        /// Lets those callbacks hang for ever that do now, and no others.
+        /// Makes the current stuck callbacks hang forever, and all later ones return immediately.
         mutating func hangForEver() {
             isHanging = false
             for index in threads.indices {
@@ -94,12 +96,12 @@ struct CrewRosterTests {
             }
         }
 
-        /// Lets threads run until none has anything to do.
+        /// Runs threads until none is runnable.
         mutating func run(_ random: inout SeededRandom) {
             while let index = runnable.randomElement(using: &random) { step(index, &random) }
         }
 
-        /// When a callback returns: mostly at once, and sometimes very late.
+        /// Returns the time at which a callback ends, which is sometimes after a stall.
         func end(_ random: inout SeededRandom) -> UInt64 {
             isHanging && random.chance(1, in: 20) ? now + 50 * Standstill.nanoseconds : now
         }
@@ -111,9 +113,9 @@ struct CrewRosterTests {
             let next = roster.next(done, at: now, idleSince: idleSince[index])
             if next.needsThread { addThread() }
             switch next.duty {
-            case .look(let wishes):
+            case .look(let pending):
                 #expect(!threads.contains { if case .looking = $0 { true } else { false } })
-                if wishes.hasPublished { isPublished = false }
+                if pending.hasPublished { isPublished = false }
                 threads[index] = .looking
             case .call(let observer, let help):
                 threads[index] = .calling(observer, help: help, until: end(&random))
@@ -130,9 +132,9 @@ struct CrewRosterTests {
         }
     }
 
-    @Test func `whatever is published is looked at, and whoever is concerned is called`() {
+    @Test func `each published snapshot is dispatched and each affected observer is called`() {
         let seed = UInt64.random(in: 0..<1_000_000_000)
-        print("crew, seed \(seed)")
+        print("worker scheduler, seed \(seed)")
         for life in 0..<1_000 {
             var random = SeededRandom(seed: seed &+ UInt64(life), "crew")
             run(&random)
@@ -140,55 +142,56 @@ struct CrewRosterTests {
     }
 
     private func run(_ random: inout SeededRandom) {
-        var crew = Crew()
-        let isFirst = crew.roster.takesFirstThread()
+        var workers = Crew()
+        let isFirst = workers.roster.takesFirstThread()
         #expect(isFirst)
-        crew.addThread()
+        workers.addThread()
         for _ in 0..<300 {
             switch random.below(6) {
             case 0:
-                crew.isPublished = true
-                if crew.roster.notePublished() { crew.signal(&random) }
+                workers.isPublished = true
+                if workers.roster.notePublished() { workers.signal(&random) }
             case 1 where random.chance(1, in: 4):
-                crew.undelivered += 1
-                crew.roster.deliver([Observer(unattended: "SELECT * FROM t", number: 99)])
-                crew.signal(&random)
-            case 2: crew.now += Standstill.nanoseconds / 3
+                workers.undelivered += 1
+                workers.roster.deliver([Observer(unattended: "SELECT * FROM t", number: 99)])
+                workers.signal(&random)
+            case 2: workers.now += Standstill.nanoseconds / 3
             default:
-                guard let index = crew.runnable.randomElement(using: &random) else { continue }
-                crew.step(index, &random)
+                guard let index = workers.runnable.randomElement(using: &random) else { continue }
+                workers.step(index, &random)
             }
-            let callers = crew.threads.count { thread in
-                guard case .calling(_, crew.roster.help, _) = thread else { return false }
+            let callers = workers.threads.count { thread in
+                guard case .calling(_, workers.roster.help, _) = thread else { return false }
                 return true
             }
-            #expect(callers <= 1, "one at a time, but for those that are stuck")
+            #expect(callers <= 1, "more than one thread that is not stuck makes calls")
         }
-        settle(&crew, &random)
-        stop(&crew, &random)
+        settle(&workers, &random)
+        stop(&workers, &random)
     }
 
-    /// Lets all threads run until none has anything to do, while callbacks that hang go on to: nothing is
-    /// left then to look at, and nobody to call once those who are stuck were found to be.
-    private func settle(_ crew: inout Crew, _ random: inout SeededRandom) {
-        crew.hangForEver()
-        crew.run(&random)
-        #expect(!crew.isPublished, "nobody looks at what was published")
-        for _ in 0...crew.hanging {
-            crew.now += Standstill.nanoseconds
-            crew.run(&random)
+    /// Runs all threads until none is runnable, while stuck callbacks keep hanging.
+    ///
+    /// Checks that all snapshots are dispatched and all observers but the stuck ones are called.
+    private func settle(_ workers: inout Crew, _ random: inout SeededRandom) {
+        workers.hangForEver()
+        workers.run(&random)
+        #expect(!workers.isPublished, "a published snapshot was not dispatched")
+        for _ in 0...workers.hanging {
+            workers.now += Standstill.nanoseconds
+            workers.run(&random)
         }
-        #expect(crew.undelivered == crew.hanging, "nobody calls those who are on the list")
+        #expect(workers.undelivered == workers.hanging, "a queued observer was not called")
     }
 
-    /// Ends the crew: each thread that is in no callback, and then the others.
-    private func stop(_ crew: inout Crew, _ random: inout SeededRandom) {
-        crew.roster.stop()
-        for index in crew.threads.indices { crew.wake(index) }
-        crew.run(&random)
-        #expect(!crew.roster.hasOwnThreads)
-        crew.now = .max
-        crew.run(&random)
-        #expect(crew.threads.allSatisfy { if case .ended = $0 { true } else { false } })
+    /// Stops the scheduler: threads outside of callbacks end first, then the others.
+    private func stop(_ workers: inout Crew, _ random: inout SeededRandom) {
+        workers.roster.stop()
+        for index in workers.threads.indices { workers.wake(index) }
+        workers.run(&random)
+        #expect(!workers.roster.hasOwnThreads)
+        workers.now = .max
+        workers.run(&random)
+        #expect(workers.threads.allSatisfy { if case .ended = $0 { true } else { false } })
     }
 }

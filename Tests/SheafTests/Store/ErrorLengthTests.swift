@@ -6,12 +6,12 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// What errors quote of huge inputs.
+/// The lengths of error texts for huge inputs.
 struct ErrorLengthTests {
-    /// Message, hint, the line of the statement and the mark below it.
+    /// Maximum length of message, hint, statement line and the mark below it.
     private static let longest = 1_000
 
-    /// Statements that fail, or may, with a text in many roles: names, values, ids, patterns, dates.
+    /// Returns statements with a text as names, values, ids, patterns and dates; most of them fail.
     private static func statements(_ text: String) -> [String] {
         [
             "\(text)", "SELECT \(text)( FROM t", "SELECT * FROM t WHERE `\(text)` = ",
@@ -41,7 +41,7 @@ struct ErrorLengthTests {
         for letters in ["x", "é", "e\u{301}\u{302}", "👩‍👩‍👧", "0", "\u{301}"] {
             let text = String(repeating: letters, count: 900 + random.below(40_000))
             for statement in Self.statements(text) {
-                // The second run of an INSERT meets the document of the first.
+                // The second run of an INSERT conflicts with the document of the first.
                 for _ in 0..<2 {
                     do {
                         _ = try await store.execute(Query(verbatim: statement), ["\(text)": 1])
@@ -51,7 +51,7 @@ struct ErrorLengthTests {
                         let scalars = "\(error)".unicodeScalars.count
                         #expect(
                             scalars <= Self.longest,
-                            "seed \(seed): \(statement.prefix(40)) says \(scalars) characters")
+                            "seed \(seed): \(statement.prefix(40)): error of length \(scalars)")
                     }
                 }
             }
@@ -61,20 +61,20 @@ struct ErrorLengthTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `hints of transactions are quoted in part`() async throws {
+    func `a long transaction hint is truncated in errors`() async throws {
         let store = try await Store.inMemory()
         let hint = String(repeating: "hint ", count: 20_000)
         let ended = try await store.transaction(hint: hint) { $0 }
         do {
             try await ended.execute("SELECT * FROM t")
-            Issue.record("an ended transaction ran a statement")
+            Issue.record("The ended transaction ran a statement.")
         } catch let error as StoreError {
             #expect("\(error)".count <= Self.longest)
         }
         try await store.close()
     }
 
-    @Test func `errors of the store quote 200 scalars of paths, names, ids and addresses`() {
+    @Test func `store errors quote at most 200 scalars of paths, names and ids`() {
         let long = LongInput.text
         let refusal = VolumeError(.open, long, .noSuchFile)
         let damage = StorageError.Damage(file: long, offset: 1, reason: "wrong")
@@ -97,7 +97,7 @@ struct ErrorLengthTests {
         #expect("\(damaged)".count { $0 == "7" } <= 100 && "\(damaged)".contains("key 7 7 7"))
     }
 
-    @Test func `another peer with one key is described with the start of its name`() {
+    @Test func `a key conflict is described with a truncated peer name`() {
         let name = LongInput.text(scalars: 120)
         let system = LongInput.text(scalars: 32)
         let record = PeerRecord(
@@ -110,7 +110,7 @@ struct ErrorLengthTests {
         #expect("\(conflict)".contains("…"))
     }
 
-    @Test func `a cut error names the path once, and keeps what to do`() {
+    @Test func `a truncated error has the path once and keeps its advice`() {
         let path = LongInput.text
         let full = VolumeError(.write, path + "/1.segment", .noSpace)
         let error = StoreError(.full(full), openingAt: path)
@@ -121,13 +121,13 @@ struct ErrorLengthTests {
         #expect(locked.message.hasSuffix(" is in use by process 7; close it there first"))
     }
 
-    @Test func `an encoder that fails under long names is quoted in part`() async throws {
+    @Test func `encoding errors truncate long field names`() async throws {
         let store = try await Store.inMemory()
         for field in [LongInput.text, "a"] {
             let unfit = [field: [LongInput.text: UInt64.max]]
             do {
                 try await store.execute("SELECT \(unfit) AS a FROM system:dual")
-                Issue.record("a number of more than 64 bits with a sign was encoded")
+                Issue.record("A number beyond a signed 64-bit integer was encoded.")
             } catch let error as StoreError {
                 #expect(LongInput.problem(in: error.message) == nil)
             }
@@ -150,19 +150,19 @@ struct ErrorLengthTests {
         }
     }
 
-    @Test func `a decoder names missing fields in part`() async throws {
+    @Test func `decoding errors truncate the names of missing fields`() async throws {
         let store = try await Store.inMemory()
         let result = try await store.execute("SELECT 1 AS a FROM system:dual")
         do {
             _ = try result.items[0].decode(Missing.self)
-            Issue.record("a missing field was decoded")
+            Issue.record("A missing field was decoded.")
         } catch DecodingError.keyNotFound(_, let context) {
             #expect(LongInput.problem(in: context.debugDescription) == nil)
         }
         try await store.close()
     }
 
-    @Test func `a refused write names its collection and its id in part`() throws {
+    @Test func `a refused write is described with a truncated collection and id`() throws {
         let long = LongInput.text(scalars: 400)
         let scene = try DocumentScene(2)
         try scene.subscribe(0, ["SELECT * FROM `\(long)`"])
@@ -176,7 +176,7 @@ struct ErrorLengthTests {
         let text = "\(refused)"
         #expect(LongInput.problem(in: text) == nil)
         #expect(text.hasPrefix("the peer pk:") && text.hasSuffix("\(refused.reason)"))
-        #expect(text.contains(" does not take the document \"\(LongInput.character)"))
+        #expect(text.contains(" refuses the document \"\(LongInput.character)"))
     }
 
     private struct LongFailure: Error, CustomStringConvertible {
@@ -184,7 +184,7 @@ struct ErrorLengthTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `the log quotes failures and queries of observers in part`() async throws {
+    func `log messages truncate the errors and queries of observers`() async throws {
         let (lines, continuation) = AsyncStream<(String, String)>.makeStream()
         let log = StoreLog(from: .error) { _, message, metadata in
             continuation.yield((message, metadata["query", default: ""]))
@@ -200,7 +200,7 @@ struct ErrorLengthTests {
         try await store.close()
     }
 
-    @Test func `the log quotes the hint of a long transaction in part`() throws {
+    @Test func `log messages truncate the hint of a long transaction`() throws {
         var watch = TransactionWatch()
         watch.begin(TransactionInfo(id: "1", hint: LongInput.text, isReadOnly: false), at: 0)
         let warnings = watch.warnings(TransactionWatch.Rhythm(), at: 10_000_000_000)

@@ -3,14 +3,14 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Opening a store on a disk that has no room.
+/// Opening a store on a full disk.
 struct FullDiskOpeningTests {
-    /// A full copy-on-write file system refuses each change, also to overwrite and to delete.
+    /// The operations that a full copy-on-write file system refuses, even overwriting and removing.
     private static let changes: [VolumeError.Operation] = [
         .create, .write, .truncate, .rename, .remove, .synchronize, .synchronizeNames,
     ]
 
-    /// A store with a document, as a process leaves it that ends without closing it.
+    /// Returns the disk of a store with one document, whose process died without closing it.
     private func left() async throws -> SimulatedVolume {
         let volume = SimulatedVolume()
         let store = try await Store.open(on: volume)
@@ -36,7 +36,7 @@ struct FullDiskOpeningTests {
     private struct OpenedWithoutRoom: Error {}
 
     @Test
-    func `a store on a full file system says what to do, and can be read until there is room`()
+    func `a store on a full file system fails to open with advice, and can be read`()
         async throws
     {
         let volume = try await left()
@@ -47,7 +47,7 @@ struct FullDiskOpeningTests {
         #expect(error.reason == .full)
         #expect(error.message.contains(volume.path) && error.message.contains("the disk is full"))
         let hint = try #require(error.hint)
-        #expect(hint.contains("opened with isReadOnly it can be read without"))
+        #expect(hint.contains("with isReadOnly it can be read without"))
         #expect(hint.contains("On a full copy-on-write file system (btrfs, ZFS, bcachefs)"))
         #expect(hint.contains("truncate a large file"))
         #expect(hint.hasSuffix("delete a snapshot, or add a device"))

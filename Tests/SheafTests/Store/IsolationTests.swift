@@ -4,7 +4,7 @@ import SheafTestSupport
 import Testing
 
 struct IsolationTests {
-    @Test func `many tasks at once see one transaction after the other`() async throws {
+    @Test func `concurrent transactions are serializable`() async throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("isolation, seed \(seed)")
         let store = try await Store.inMemory()
@@ -13,9 +13,9 @@ struct IsolationTests {
     }
 }
 
-/// What the checker must find in histories that are written by hand.
+/// Anomalies that the history checker must find in handwritten histories.
 struct HistoryCheckerTests {
-    /// Attempts of which each one begins when the one before has ended.
+    /// Returns attempts that run one after another.
     private func serial(_ attempts: [(Int64?, [Operation])]) -> [Attempt] {
         attempts.enumerated().map { number, attempt in
             Attempt(
@@ -24,7 +24,7 @@ struct HistoryCheckerTests {
         }
     }
 
-    /// Attempts that all run at the same time.
+    /// Returns attempts that all run concurrently.
     private func concurrent(_ attempts: [(Int64?, [Operation])]) -> [Attempt] {
         attempts.enumerated().map { number, attempt in
             Attempt(
@@ -42,7 +42,7 @@ struct HistoryCheckerTests {
         }
     }
 
-    @Test func `what happens one after the other is no anomaly`() {
+    @Test func `a serial history has no anomaly`() {
         let history = serial([
             (1, [.read(key: 0, values: []), .write(key: 0, value: 1), .write(key: 0, value: 2)]),
             (nil, [.write(key: 0, value: 3)]),
@@ -53,22 +53,22 @@ struct HistoryCheckerTests {
         #expect(anomaly(of: history) == "none")
     }
 
-    @Test func `a read of what was taken back is found`() {
+    @Test func `a read of a rolled-back write is found`() {
         let history = concurrent([
             (nil, [.write(key: 0, value: 1)]), (1, [.read(key: 0, values: [1])]),
         ])
-        #expect(anomaly(of: history).contains("took back"))
+        #expect(anomaly(of: history).contains("of the aborted"))
     }
 
-    @Test func `a read in the middle of a transaction is found`() {
+    @Test func `a read of an intermediate state is found`() {
         let history = concurrent([
             (1, [.write(key: 0, value: 1), .write(key: 0, value: 2)]),
             (1, [.read(key: 0, values: [1])]), (1, [.read(key: 0, values: [1, 2])]),
         ])
-        #expect(anomaly(of: history).contains("before it was done"))
+        #expect(anomaly(of: history).contains("an intermediate write"))
     }
 
-    @Test func `an update that got lost is found`() {
+    @Test func `a lost update is found`() {
         let history = concurrent([
             (1, [.read(key: 0, values: []), .write(key: 0, value: 1)]),
             (2, [.read(key: 0, values: []), .write(key: 0, value: 2)]),
@@ -83,7 +83,7 @@ struct HistoryCheckerTests {
         #expect(anomaly(of: both).hasPrefix("read skew"))
     }
 
-    @Test func `two states in one transaction are found`() {
+    @Test func `a read of two snapshots in one transaction is found`() {
         let history = concurrent([
             (1, [.write(key: 0, value: 1), .write(key: 1, value: 2)]),
             (1, [.read(key: 0, values: [1]), .read(key: 1, values: [])]),
@@ -101,7 +101,7 @@ struct HistoryCheckerTests {
         #expect(anomaly(of: history).hasPrefix("write skew"))
     }
 
-    @Test func `writes in two orders are found`() {
+    @Test func `a cycle of writes is found`() {
         let history = concurrent([
             (1, [.write(key: 0, value: 1), .write(key: 1, value: 2)]),
             (2, [.write(key: 0, value: 3), .write(key: 1, value: 4)]),
@@ -110,15 +110,15 @@ struct HistoryCheckerTests {
         #expect(anomaly(of: history).hasPrefix("a cycle of writes"))
     }
 
-    @Test func `a state that was over before somebody began is found`() {
+    @Test func `a stale read is found`() {
         let history = serial([
             (1, [.write(key: 0, value: 1)]), (0, [.read(key: 0, values: [])]),
             (1, [.read(key: 0, values: [1])]),
         ])
-        #expect(anomaly(of: history).hasPrefix("a cycle with the order of time"))
+        #expect(anomaly(of: history).hasPrefix("a cycle with real-time order"))
     }
 
-    @Test func `a number that is not of the state that was seen is found`() {
+    @Test func `a commit number that does not match the reads is found`() {
         let history = concurrent([
             (1, [.write(key: 0, value: 1)]), (2, [.write(key: 0, value: 2)]),
             (1, [.read(key: 0, values: [1, 2])]),
@@ -126,7 +126,7 @@ struct HistoryCheckerTests {
         #expect(anomaly(of: history).contains("as of commit 1"))
     }
 
-    @Test func `registers that are read as they never were together are found`() {
+    @Test func `an inconsistent read of registers is found`() {
         let history = concurrent([
             (1, [.write(key: 0, value: 1), .write(key: 1, value: 2)]),
             (2, [.write(key: 0, value: 3), .write(key: 1, value: 4)]),

@@ -1,7 +1,7 @@
 import Sheaf
 import Testing
 
-/// Writes that would wait for the transaction in whose block they are asked for.
+/// Writes inside the block of a transaction for which they would wait.
 struct NestedWriteTests {
     private static let insertion: Query = "INSERT INTO t DOCUMENTS ({'_id': 1})"
 
@@ -17,7 +17,7 @@ struct NestedWriteTests {
         }
     }
 
-    /// The reason for which something is refused.
+    /// Returns the reason of the error that a closure throws.
     private func refusal(
         _ body: nonisolated(nonsending) () async throws -> Void
     ) async -> StoreError.Reason? {
@@ -33,7 +33,7 @@ struct NestedWriteTests {
         try await store.execute(Self.insertion)
     }
 
-    /// Runs something in a task of its own, which is cancelled with the one that waits for it.
+    /// Runs a closure in an unstructured task, which is cancelled with the calling task.
     private func unstructured(_ body: @escaping @Sendable () async throws -> Void) async throws {
         let task = Task { try await body() }
         try await withTaskCancellationHandler {
@@ -43,7 +43,7 @@ struct NestedWriteTests {
         }
     }
 
-    // A write that is let through waits for ever.
+    // A nested write that is not refused waits forever.
     @Test(.timeLimit(.minutes(10)))
     func `a nested write is refused in every form`() async throws {
         let store = try await Store.inMemory()
@@ -95,7 +95,7 @@ struct NestedWriteTests {
                     }
                 })
             #expect(refusals == Array(repeating: .nestedTransaction, count: refusals.count))
-            // What does not wait is allowed.
+            // Calls that do not wait are allowed.
             #expect(try await store.execute("SELECT * FROM t").items.isEmpty)
             try await write(other)
             try await store.transaction(isReadOnly: true) { inner in
@@ -131,13 +131,13 @@ struct NestedWriteTests {
         try await store.close()
     }
 
-    @Test func `a transaction that has ended runs nothing more`() async throws {
+    @Test func `an ended transaction refuses statements`() async throws {
         let store = try await Store.inMemory()
         for isReadOnly in [false, true] {
             let ended = try await store.transaction(isReadOnly: isReadOnly) { $0 }
             do {
                 try await ended.execute("SELECT * FROM t")
-                Issue.record("an ended transaction ran a statement")
+                Issue.record("The ended transaction ran a statement.")
             } catch let error as StoreError {
                 #expect(error.reason == .transactionEnded)
             }

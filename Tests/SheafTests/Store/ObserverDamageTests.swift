@@ -4,12 +4,12 @@ import SheafTestSupport
 import Synchronization
 import Testing
 
-/// What observers hear when the bytes of documents are damaged under them.
+/// Observers of documents whose bytes are damaged on the disk.
 struct ObserverDamageTests {
     private let directory = TemporaryDirectory()
     private let told = Told()
 
-    /// What callbacks were told, and what the log says of those that could not be told anything.
+    /// The results of callbacks, and the messages of the log.
     private struct Told {
         let lines: AsyncStream<String>
         let teller: AsyncStream<String>.Continuation
@@ -19,7 +19,7 @@ struct ObserverDamageTests {
         }
     }
 
-    /// Bytes of a file that were overwritten, and what they were.
+    /// An overwritten range of a file, with its original bytes.
     private struct Wound {
         let file: any VolumeFile
         let name: String
@@ -30,13 +30,13 @@ struct ObserverDamageTests {
     }
 
     private func open() async throws -> Store {
-        let teller = told.teller
-        let log = StoreLog(from: .error) { _, message, _ in teller.yield(message) }
+        let continuation = told.teller
+        let log = StoreLog(from: .error) { _, message, _ in continuation.yield(message) }
         return try await Store.open(
             at: directory.path("t.sheaf"), options: StoreOptions(log: log))
     }
 
-    /// Where a text stands last in the files of the store, of which it reads no more than tests write.
+    /// Finds the last occurrence of a text in the first 128 KiB of each segment.
     private func find(_ text: String) throws -> (file: any VolumeFile, name: String, offset: Int) {
         let volume = try PosixVolume(path: directory.path("t.sheaf"), creatingDirectory: false)
         let text = Array(text.utf8)
@@ -57,25 +57,25 @@ struct ObserverDamageTests {
         let text: String
     }
 
-    /// Makes the next opening do without reading what there is.
+    /// Writes a checkpoint, so that the next opening does not read the log.
     private func writeCheckpoint() throws {
         let volume = try PosixVolume(path: directory.path("t.sheaf"), creatingDirectory: false)
         let engine = try StoreEngine(opening: volume)
-        // Links are right before they are written down.
+        // The engine repairs the index entries before the checkpoint.
         _ = try DocumentEngine(engine)
         try engine.writeCheckpoint()
         try engine.close()
     }
 
-    /// Overwrites a text on the disk with bytes that are none.
+    /// Overwrites a text on the disk with bytes that are not UTF-8.
     private func damage(_ text: String) throws -> Wound {
         let (file, name, offset) = try find(text)
-        let wound = Wound(file: file, name: name, offset: offset, original: Array(text.utf8))
+        let damaged = Wound(file: file, name: name, offset: offset, original: Array(text.utf8))
         try file.writeFully(Array(repeating: 0xFF, count: text.utf8.count), at: offset)
-        return wound
+        return damaged
     }
 
-    /// Queries that have to read rows again when something has changed.
+    /// Queries that read all rows again after a change.
     private static let rerun: [Query] = [
         "SELECT DISTINCT text FROM t", "SELECT MAX(text) AS text FROM t",
         "SELECT text, COUNT(*) AS n FROM t GROUP BY text", "SELECT * FROM t LIMIT 9 OFFSET 1",
@@ -92,17 +92,17 @@ struct ObserverDamageTests {
         try await store.execute("INSERT INTO u DOCUMENTS ({'_id': 1, 'n': 3})")
     }
 
-    private func expectDamage(_ error: StoreError?, at wound: Wound) throws {
+    private func expectDamage(_ error: StoreError?, at damaged: Wound) throws {
         let error = try #require(error)
         #expect(error.reason == .damaged)
         let words = error.message.split { $0 == ":" || $0 == " " }
-        let name = try #require(words.firstIndex { $0 == wound.name }, "\(error)")
-        // Where the operation begins that has these bytes.
+        let name = try #require(words.firstIndex { $0 == damaged.name }, "\(error)")
+        // The message contains the offset of the damaged operation.
         let offset = try #require(Int(words[name + 1]), "\(error)")
-        #expect(offset <= wound.offset && wound.offset - offset < 100, "\(error)")
+        #expect(offset <= damaged.offset && damaged.offset - offset < 100, "\(error)")
     }
 
-    @Test func `who reads damaged rows again hears where they are, and others go on`()
+    @Test func `an observer of damaged rows gets an error and other observers continue`()
         async throws
     {
         let store = try await open()
@@ -115,52 +115,50 @@ struct ObserverDamageTests {
         }
         var others = try store.observe("SELECT * FROM u").makeAsyncIterator()
         #expect(try await others.next()?.items.count == 1)
-        let wound = try damage("needle-3")
+        let damaged = try damage("needle-3")
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 6, 'n': 2, 'text': 'nix'})")
         try await store.execute("INSERT INTO u DOCUMENTS ({'_id': 2, 'n': 3})")
         for index in sequences.indices {
             let query = Self.rerun[index].text
             var error: StoreError?
             do {
-                // One that does not look at the text has rows, of which one cannot be read.
+                // A query that does not read the text returns an unreadable row.
                 let result = try #require(try await sequences[index].next(), "\(query)")
                 #expect(result.items.count >= 5, "\(query)")
                 for item in result.items { _ = try item.value }
             } catch let thrown as StoreError {
                 error = thrown
             }
-            try expectDamage(error, at: wound)
+            try expectDamage(error, at: damaged)
         }
         #expect(try await others.next()?.items.count == 2)
         try await store.close()
     }
 
-    @Test func `a damaged row stays where it is, and says where it is damaged`() async throws {
+    @Test func `a damaged row stays in the result and reports its position`() async throws {
         let store = try await open()
         try await fill(store)
         var results = try store.observe("SELECT * FROM t").makeAsyncIterator()
         let first = try #require(try await results.next())
-        let wound = try damage("needle-3")
+        let damaged = try damage("needle-3")
         try await store.execute("DELETE FROM t WHERE _id = 1")
         let second = try #require(try await results.next())
         for (result, index) in [(first, 2), (second, 1)] {
             let item = result.items[index]
-            try expectDamage(#expect(throws: StoreError.self) { try item.value }, at: wound)
-            try expectDamage(#expect(throws: StoreError.self) { try item["text"] }, at: wound)
-            try expectDamage(#expect(throws: StoreError.self) { try item.jsonString }, at: wound)
+            try expectDamage(#expect(throws: StoreError.self) { try item.value }, at: damaged)
+            try expectDamage(#expect(throws: StoreError.self) { try item["text"] }, at: damaged)
+            try expectDamage(#expect(throws: StoreError.self) { try item.jsonString }, at: damaged)
             try expectDamage(
-                #expect(throws: StoreError.self) { try item.materialize() }, at: wound)
+                #expect(throws: StoreError.self) { try item.materialize() }, at: damaged)
             #expect(try item["_id"] == 3)
         }
         #expect(first.items.count == 5 && second.items.count == 4)
-        try wound.heal()
+        try damaged.heal()
         #expect(try second.items[1]["text"] == "needle-3")
         try await store.close()
     }
 
-    @Test func `a callback that has missed results by damage goes on when it is gone`()
-        async throws
-    {
+    @Test func `a callback continues after damage is repaired`() async throws {
         let store = try await open()
         try await fill(store)
         try store.observe("SELECT MAX(text) AS text FROM t") { [told] result in
@@ -168,21 +166,21 @@ struct ObserverDamageTests {
         }
         var lines = told.lines.makeAsyncIterator()
         #expect(await lines.next() == #""needle-5""#)
-        let wound = try damage("needle-3")
+        let damaged = try damage("needle-3")
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 6, 'text': 'needle-6'})")
         let message = try #require(await lines.next())
-        #expect(message.contains("an observer has failed: ") && message.contains(wound.name))
-        // It hears of the same damage once.
+        #expect(message.contains("an observer has failed: ") && message.contains(damaged.name))
+        // The same damage is reported once.
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 7, 'text': 'needle-7'})")
         var others = try store.observe("SELECT _id FROM t").makeAsyncIterator()
         #expect(try await others.next()?.items.count == 7)
-        try wound.heal()
+        try damaged.heal()
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 8, 'text': 'needle-8'})")
         #expect(await lines.next() == #""needle-8""#)
         try await store.close()
     }
 
-    @Test func `each damaged byte of what is read first is told, or changes nothing`()
+    @Test func `each damaged byte of a newly read document is reported or harmless`()
         async throws
     {
         let ids = 1_000..<1_400
@@ -203,17 +201,17 @@ struct ObserverDamageTests {
         try #require(length < ids.count)
         let bytes = try file.readFully(min(try file.size(), 1 << 17), at: 0)
         var reported = 0
-        var place = first
+        var position = first
         // The planner reads some documents at both ends.
         for id in ids.dropFirst(8).dropLast(8) {
             let text = Array("needle-\(id)".utf8)
-            while !bytes[place...].starts(with: text) { place += 1 }
+            while !bytes[position...].starts(with: text) { position += 1 }
             var results = try store.observe(query).makeAsyncIterator()
             _ = try await results.next()
-            // One byte after the other, from the record's header to the end of the document.
-            let offset = place + text.count + 8 - id % length
+            // Each id damages another byte, from the record header to the end of the document.
+            let offset = position + text.count + 8 - id % length
             let original = try file.readFully(1, at: offset)
-            let wound = Wound(file: file, name: name, offset: offset, original: original)
+            let damaged = Wound(file: file, name: name, offset: offset, original: original)
             try file.writeFully([original[0] ^ 0x55], at: offset)
             try await store.execute("UPDATE t SET n = \(id) WHERE _id = 1")
             #expect(try await others.next()?.items.count == 1)
@@ -226,8 +224,8 @@ struct ObserverDamageTests {
                 #expect(error.message.contains("\(name):"), "\(error)")
                 reported += 1
             }
-            // Those beside it are read next, and shall be whole.
-            try wound.heal()
+            // The next iterations read the adjacent documents, which must be intact.
+            try damaged.heal()
         }
         #expect(reported > ids.count / 2)
         try await store.close()

@@ -4,11 +4,11 @@ import SheafTestSupport
 import Synchronization
 import Testing
 
-/// What callbacks can do wrong, and what that must not do to others.
+/// Misbehaving callbacks, and their effects on other observers.
 struct ObserverFaultTests {
     private struct Mishap: Error {}
 
-    /// Says what callbacks have been told.
+    /// The row counts of the results that callbacks received.
     private struct Told {
         let counts: AsyncStream<Int>
         let teller: AsyncStream<Int>.Continuation
@@ -22,14 +22,12 @@ struct ObserverFaultTests {
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': \(id)})")
     }
 
-    @Test func `callbacks that block keep nobody else waiting, and get the newest result`()
-        async throws
-    {
+    @Test func `blocked callbacks delay no others and then get the newest result`() async throws {
         let store = try await Store.inMemory()
         let gate = Monitor(false)
         let (begun, starter) = AsyncStream<Void>.makeStream()
         let late = Told()
-        // More than the cores of the machines that run this.
+        // More than the number of cores.
         let blocked = 16
         for _ in 0..<blocked {
             let isFirst = Atomic(true)
@@ -45,9 +43,9 @@ struct ObserverFaultTests {
         var starts = begun.makeAsyncIterator()
         for _ in 0..<blocked { await starts.next() }
         var others = try store.observe("SELECT * FROM t").makeAsyncIterator()
-        let told = Told()
-        try store.observe("SELECT * FROM t") { told.teller.yield($0.items.count) }
-        var counts = told.counts.makeAsyncIterator()
+        let received = Told()
+        try store.observe("SELECT * FROM t") { received.teller.yield($0.items.count) }
+        var counts = received.counts.makeAsyncIterator()
         #expect(await counts.next() == 0)
         #expect(try await others.next()?.items.count == 0)
         for id in 1...20 {
@@ -58,20 +56,20 @@ struct ObserverFaultTests {
         gate.withLock { $0 = true }
         gate.broadcast()
         var lateCounts = late.counts.makeAsyncIterator()
-        // One result each, and the newest: none of those between was kept.
+        // Each callback gets only the newest result.
         for _ in 0..<blocked { #expect(await lateCounts.next() == 20) }
         try await store.close()
     }
 
-    @Test func `behind 64 callbacks that block others wait, and then get the newest result`()
+    @Test func `callbacks beyond 64 blocked ones wait and then get the newest result`()
         async throws
     {
         let store = try await Store.inMemory()
-        // How many of them may go on.
+        // The number of callbacks that may continue.
         let gate = Monitor(0)
         let (begun, starter) = AsyncStream<Void>.makeStream()
         let late = Told()
-        // As many as `Limits.md` says.
+        // The limit in `Limits.md`.
         let limit = 64
         for number in 1...limit {
             let isFirst = Atomic(true)
@@ -88,15 +86,15 @@ struct ObserverFaultTests {
         for _ in 0..<limit { await starts.next() }
         let calls = Atomic(0)
         let waiting = (0..<2).map { _ in Told() }
-        for told in waiting {
+        for received in waiting {
             try store.observe("SELECT * FROM t") {
                 calls.add(1, ordering: .relaxed)
-                told.teller.yield($0.items.count)
+                received.teller.yield($0.items.count)
             }
         }
         var others = try store.observe("SELECT * FROM t").makeAsyncIterator()
         #expect(try await others.next()?.items.count == 0)
-        // Longer than it takes until a thread takes over where there is none too many.
+        // Longer than the stall timeout after which another thread would take over.
         let clock = ContinuousClock()
         let end = clock.now + .milliseconds(200)
         var id = 0
@@ -106,11 +104,11 @@ struct ObserverFaultTests {
             #expect(try await others.next()?.items.count == id)
         }
         #expect(calls.load(ordering: .relaxed) == 0)
-        // One thread is enough for all who wait.
+        // One free thread is enough for all waiting callbacks.
         gate.withLock { $0 = 1 }
         gate.broadcast()
-        for told in waiting {
-            var counts = told.counts.makeAsyncIterator()
+        for received in waiting {
+            var counts = received.counts.makeAsyncIterator()
             #expect(await counts.next() == id)
         }
         gate.withLock { $0 = limit }
@@ -121,14 +119,14 @@ struct ObserverFaultTests {
         try await store.close()
     }
 
-    @Test func `what a callback throws is counted`() async throws {
+    @Test func `errors thrown by callbacks are counted`() async throws {
         let store = try await Store.inMemory()
-        let told = Told()
+        let received = Told()
         try store.observe("SELECT * FROM t") { result in
-            told.teller.yield(result.items.count)
+            received.teller.yield(result.items.count)
             throw Mishap()
         }
-        var counts = told.counts.makeAsyncIterator()
+        var counts = received.counts.makeAsyncIterator()
         for id in 0..<5 {
             #expect(await counts.next() == id)
             try await insert(id, into: store)
@@ -137,21 +135,21 @@ struct ObserverFaultTests {
         let failures = try await store.execute(
             "SELECT value FROM system:metrics WHERE name = 'observers_failed'"
         ).items[0]["value"]
-        // The last one may not have been counted yet.
+        // The last error may not be counted yet.
         #expect(failures == 5 || failures == 6)
         try await store.close()
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `who throws before it asks for more is told of the next change`() async throws {
+    func `a callback that throws before it requests more gets the next change`() async throws {
         let store = try await Store.inMemory()
-        let told = Told()
+        let received = Told()
         try store.observe("SELECT * FROM t") { result, next in
-            told.teller.yield(result.items.count)
+            received.teller.yield(result.items.count)
             if result.items.count < 2 { throw Mishap() }
             next()
         }
-        var counts = told.counts.makeAsyncIterator()
+        var counts = received.counts.makeAsyncIterator()
         #expect(await counts.next() == 0)
         for id in 1...3 {
             try await insert(id, into: store)
@@ -160,16 +158,16 @@ struct ObserverFaultTests {
         try await store.close()
     }
 
-    @Test func `an observer can be cancelled in its callback, and again`() async throws {
+    @Test func `an observer can be cancelled in its callback and again later`() async throws {
         let store = try await Store.inMemory()
-        let told = Told()
+        let received = Told()
         let cell = Mutex<Observer?>(nil)
         let observer = try store.observe("SELECT * FROM t") { result in
-            told.teller.yield(result.items.count)
+            received.teller.yield(result.items.count)
             if result.items.count == 1 { cell.withLock { $0 }?.cancel() }
         }
         cell.withLock { $0 = observer }
-        var counts = told.counts.makeAsyncIterator()
+        var counts = received.counts.makeAsyncIterator()
         #expect(await counts.next() == 0)
         try await insert(1, into: store)
         #expect(await counts.next() == 1)
@@ -178,12 +176,12 @@ struct ObserverFaultTests {
         #expect(try await others.next()?.items.count == 2)
         observer.cancel()
         #expect(observer.isCancelled)
-        told.teller.finish()
+        received.teller.finish()
         #expect(await counts.next() == nil)
         try await store.close()
     }
 
-    @Test func `observers cancelled by others meanwhile hear nothing afterwards`() async throws {
+    @Test func `an observer cancelled concurrently gets no later result`() async throws {
         let store = try await Store.inMemory()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -194,23 +192,23 @@ struct ObserverFaultTests {
                     for _ in 0..<50 {
                         let isCancelled = Atomic(false)
                         let calls = Atomic(0)
-                        let (stream, teller) = AsyncStream<Void>.makeStream()
+                        let (stream, continuation) = AsyncStream<Void>.makeStream()
                         let observer = try store.observe("SELECT * FROM t") { _ in
                             if isCancelled.load(ordering: .acquiring) {
                                 calls.add(1, ordering: .relaxed)
                             }
-                            teller.yield()
+                            continuation.yield()
                         }
-                        var told = stream.makeAsyncIterator()
-                        await told.next()
+                        var received = stream.makeAsyncIterator()
+                        await received.next()
                         async let other: Void = observer.cancel()
                         observer.cancel()
                         isCancelled.store(true, ordering: .releasing)
                         await other
-                        // A round trip of another observer: who was to be told has been told.
+                        // The result of a later observer follows all earlier callbacks.
                         var later = try store.observe("SELECT * FROM t").makeAsyncIterator()
                         _ = try await later.next()
-                        // One that was about to begin may look at the mark after it was set.
+                        // A callback that is about to begin may read `isCancelled` after it is set.
                         #expect(calls.load(ordering: .relaxed) <= 1)
                     }
                 }
@@ -223,17 +221,17 @@ struct ObserverFaultTests {
 
     @Test func `a callback can observe`() async throws {
         let store = try await Store.inMemory()
-        let told = Told()
+        let received = Told()
         let depth = Atomic(0)
         @Sendable func observe(_ store: Store) throws {
             try store.observe("SELECT * FROM t") { [weak store] result in
-                told.teller.yield(result.items.count)
+                received.teller.yield(result.items.count)
                 let isFirst = depth.add(1, ordering: .relaxed).newValue <= 10
                 if isFirst, let store { try observe(store) }
             }
         }
         try observe(store)
-        var counts = told.counts.makeAsyncIterator()
+        var counts = received.counts.makeAsyncIterator()
         for _ in 0..<11 { #expect(await counts.next() == 0) }
         #expect(store.observers.count == 11)
         try await insert(1, into: store)
@@ -241,15 +239,15 @@ struct ObserverFaultTests {
         try await store.close()
     }
 
-    @Test func `an observer that writes to what it observes hears of that and no more`()
+    @Test func `an observer that writes to its own query gets one result per change`()
         async throws
     {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 0})")
-        let (stream, teller) = AsyncStream<Int64>.makeStream()
+        let (stream, continuation) = AsyncStream<Int64>.makeStream()
         try store.observe("SELECT n FROM t") { [weak store] result in
             guard case .integer(let number)? = try result.items[0]["n"] else { return }
-            teller.yield(number)
+            continuation.yield(number)
             guard number < 50 else { return }
             Task { try await store?.execute("UPDATE t SET n = n + 1 WHERE n < 50") }
         }
@@ -259,7 +257,7 @@ struct ObserverFaultTests {
             if number == 50 { break }
         }
         #expect(calls <= 51)
-        // It goes on with what others write.
+        // The observer gets later writes, too.
         try await store.execute("UPDATE t SET n = 60")
         for await number in stream where number == 60 { break }
         try await store.close()

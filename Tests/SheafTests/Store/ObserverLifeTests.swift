@@ -4,9 +4,9 @@ import SheafTestSupport
 import Synchronization
 import Testing
 
-/// How observers end, what ends with them, and what results say of each other.
+/// The lifetime of observers, and the changes between their results.
 struct ObserverLifeTests {
-    /// Says what callbacks have been told.
+    /// The row counts of the results that callbacks received.
     private struct Told {
         let counts: AsyncStream<Int>
         let teller: AsyncStream<Int>.Continuation
@@ -20,15 +20,13 @@ struct ObserverLifeTests {
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': \(id)})")
     }
 
-    @Test func `a store can be closed in a callback, and observes nothing afterwards`()
-        async throws
-    {
+    @Test func `a store can be closed by a callback and then refuses observers`() async throws {
         let store = try await Store.inMemory()
-        let (stream, teller) = AsyncStream<Void>.makeStream()
+        let (stream, continuation) = AsyncStream<Void>.makeStream()
         try store.observe("SELECT * FROM t") { [weak store] _ in
             Task {
                 try await store?.close()
-                teller.yield()
+                continuation.yield()
             }
         }
         var ends = stream.makeAsyncIterator()
@@ -63,13 +61,13 @@ struct ObserverLifeTests {
         let directory = TemporaryDirectory()
         for round in 0..<20 {
             var store: Store? = try await Store.open(at: directory.path("t.sheaf"))
-            let told = Told()
-            // Some of them are called just then.
+            let received = Told()
+            // Some callbacks run while the store is released.
             let observer = try store?.observe("SELECT * FROM t") {
-                told.teller.yield($0.items.count)
+                received.teller.yield($0.items.count)
             }
             var results = try store?.observe("SELECT * FROM t").makeAsyncIterator()
-            var counts = told.counts.makeAsyncIterator()
+            var counts = received.counts.makeAsyncIterator()
             #expect(await counts.next() == round)
             try await store?.execute("INSERT INTO t DOCUMENTS ({'_id': \(round)})")
             store = nil
@@ -78,14 +76,14 @@ struct ObserverLifeTests {
         }
     }
 
-    @Test func `the last reference to a store can go in a callback`() async throws {
+    @Test func `the last reference to a store can be released in a callback`() async throws {
         for _ in 0..<50 {
-            let (stream, teller) = AsyncStream<Void>.makeStream()
+            let (stream, continuation) = AsyncStream<Void>.makeStream()
             let cell = Mutex<Store?>(try await Store.inMemory())
             let store = cell.withLock { $0 }
             try store?.observe("SELECT * FROM t") { _ in
                 cell.withLock { $0 = nil }
-                teller.yield()
+                continuation.yield()
             }
             var ends = stream.makeAsyncIterator()
             await ends.next()
@@ -113,7 +111,7 @@ struct ObserverLifeTests {
     }
 
     @Test
-    func `a sequence ends with what goes wrong, and a callback hears when it goes well again`()
+    func `an error ends a sequence but not a callback observer`()
         async throws
     {
         let store = try await Store.inMemory()
@@ -122,13 +120,13 @@ struct ObserverLifeTests {
         let query: Query = "SELECT * FROM t JOIN u ON t._id = u.b"
         var results = try store.observe(query).makeAsyncIterator()
         #expect(try await results.next()?.items.count == 0)
-        let told = Told()
-        let observer = try store.observe(query) { told.teller.yield($0.items.count) }
-        var counts = told.counts.makeAsyncIterator()
+        let received = Told()
+        let observer = try store.observe(query) { received.teller.yield($0.items.count) }
+        var counts = received.counts.makeAsyncIterator()
         #expect(await counts.next() == 0)
         try await store.execute("DROP INDEX i ON u")
         try await insert(1, into: store)
-        // No row of `u` is found without the index.
+        // The join is refused without the index.
         await #expect(throws: StoreError.self) { try await results.next() }
         #expect(try await results.next() == nil)
         #expect(store.observers.map(ObjectIdentifier.init) == [ObjectIdentifier(observer)])
@@ -137,7 +135,7 @@ struct ObserverLifeTests {
         try await store.close()
     }
 
-    @Test func `rows behind a limit are found when the index is gone by which they were`()
+    @Test func `rows beyond a limit are found after the index of the query is dropped`()
         async throws
     {
         let store = try await Store.inMemory()
@@ -155,7 +153,7 @@ struct ObserverLifeTests {
         try await store.close()
     }
 
-    @Test func `results say what has changed since the one before that was given`() async throws {
+    @Test func `a result contains the changes since the previous delivered one`() async throws {
         let store = try await Store.inMemory()
         for id in 1...5 { try await insert(id, into: store) }
         var results = try store.observe("SELECT * FROM t ORDER BY n, _id").makeAsyncIterator()
@@ -165,7 +163,7 @@ struct ObserverLifeTests {
         try await store.execute("UPDATE t SET n = 0 WHERE _id = 5")
         let moved = Diff(updates: [0], moves: [Diff.Move(from: 3, to: 0)])
         #expect(try await results.next()?.changes == moved)
-        // Two commits, of which the first may be missed.
+        // The result of the first commit may be skipped.
         try await insert(7, into: store)
         try await insert(6, into: store)
         var rows = ["5", "1", "3", "4"]
@@ -176,24 +174,24 @@ struct ObserverLifeTests {
         try await store.close()
     }
 
-    @Test func `what an update leaves as it was is told to nobody`() async throws {
+    @Test func `an update without changes causes no result`() async throws {
         let store = try await Store.inMemory()
         try await store.execute(
             "INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1}), ({'_id': 2, 'n': 2})")
-        let told = Told()
+        let received = Told()
         let queries: [Query] = [
             "SELECT * FROM t WHERE _id = 1", "SELECT n FROM t ORDER BY n DESC LIMIT 1",
             "SELECT SUM(n) AS n FROM t", "SELECT DISTINCT n FROM t",
             "SELECT a.n FROM t AS a JOIN t AS b ON a._id = b._id",
         ]
         for query in queries {
-            try store.observe(query) { told.teller.yield($0.items.count) }
+            try store.observe(query) { received.teller.yield($0.items.count) }
         }
-        var counts = told.counts.makeAsyncIterator()
+        var counts = received.counts.makeAsyncIterator()
         for _ in queries { _ = await counts.next() }
         for _ in 0..<10 { try await store.execute("UPDATE t SET n = n") }
-        // What comes next is of another document.
-        try store.observe("SELECT * FROM u") { told.teller.yield(100 + $0.items.count) }
+        // The next result is that of another collection.
+        try store.observe("SELECT * FROM u") { received.teller.yield(100 + $0.items.count) }
         #expect(await counts.next() == 100)
         try await store.execute("INSERT INTO u DOCUMENTS ({'_id': 1})")
         #expect(await counts.next() == 101)

@@ -2,26 +2,26 @@ import Sheaf
 import Synchronization
 import Testing
 
-/// What is asked of observers that nobody should, and what changes under them beside documents.
+/// Misuse of observers, and changes of parameters under them.
 struct ObserverMisuseTests {
     private func insert(_ id: Int, into store: Store) async throws {
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': \(id)})")
     }
 
-    @Test func `a second loop over an observation is refused, and the first goes on`() async throws
+    @Test func `a second loop over an observation is refused and the first continues`() async throws
     {
         let store = try await Store.inMemory()
         let observation = try store.observe("SELECT * FROM t")
-        let (counts, teller) = AsyncStream<Int>.makeStream()
+        let (counts, continuation) = AsyncStream<Int>.makeStream()
         let loop = { @Sendable in
-            for try await result in observation { teller.yield(result.items.count) }
-            // Who is refused leaves by an error.
-            teller.finish()
+            for try await result in observation { continuation.yield(result.items.count) }
+            // A refused loop ends with an error before this line.
+            continuation.finish()
         }
         let first = Task { try await loop() }
-        var told = counts.makeAsyncIterator()
-        #expect(await told.next() == 0)
-        // Both may be on their way to wait, so either can come second; the other one hears the rest.
+        var received = counts.makeAsyncIterator()
+        #expect(await received.next() == 0)
+        // Either loop may be the second to wait; the other one gets the remaining results.
         let second = Task { try await loop() }
         var refusals = 0
         let refused = await withTaskGroup(of: StoreError?.self) { group in
@@ -38,7 +38,7 @@ struct ObserverMisuseTests {
             let refused = await group.next() ?? nil
             refusals += 1
             try? await insert(1, into: store)
-            #expect(await told.next() == 1)
+            #expect(await received.next() == 1)
             try? await store.close()
             for await error in group { #expect(error == nil) }
             return refused
@@ -49,22 +49,22 @@ struct ObserverMisuseTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `what an earlier call was handed asks for nothing more`() async throws {
+    func `the signal of an earlier call requests no further result`() async throws {
         let store = try await Store.inMemory()
-        let (stream, teller) = AsyncStream<(Int, @Sendable () -> Void)>.makeStream()
+        let (stream, continuation) = AsyncStream<(Int, @Sendable () -> Void)>.makeStream()
         try store.observe("SELECT * FROM t") { result, next in
-            teller.yield((result.items.count, next))
+            continuation.yield((result.items.count, next))
         }
-        // Told in the same order, by the same thread: whatever the first could hear it has heard by then.
+        // One thread calls both observers in order, so this one marks the end of each delivery.
         let (marks, marker) = AsyncStream<Int>.makeStream()
         try store.observe("SELECT * FROM t") { marker.yield($0.items.count) }
-        var told = stream.makeAsyncIterator()
+        var received = stream.makeAsyncIterator()
         var marked = marks.makeAsyncIterator()
-        let first = await told.next()
+        let first = await received.next()
         #expect(first?.0 == 0)
         first?.1()
         try await insert(1, into: store)
-        let second = await told.next()
+        let second = await received.next()
         #expect(second?.0 == 1)
         first?.1()
         try await insert(2, into: store)
@@ -72,12 +72,12 @@ struct ObserverMisuseTests {
         try await insert(3, into: store)
         while let count = await marked.next(), count < 3 {}
         second?.1()
-        #expect(await told.next()?.0 == 3)
+        #expect(await received.next()?.0 == 3)
         try await store.close()
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `observers hear what a parameter makes of their results`() async throws {
+    func `a changed system parameter updates observed results`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'm': {'a': 1}, 'n': 1})")
         var whole = try store.observe("SELECT * FROM t").makeAsyncIterator()
@@ -96,7 +96,7 @@ struct ObserverMisuseTests {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `those who observe the system are told as often as is set meanwhile`() async throws {
+    func `a changed refresh interval applies to observers of system collections`() async throws {
         let store = try await Store.inMemory()
         let interval: Query = "ALTER SYSTEM SET live_query_system_collection_refresh_interval = :ms"
         try await store.execute(interval, ["ms": 86_400_000])
@@ -108,9 +108,7 @@ struct ObserverMisuseTests {
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `more rows than are kept are found again after each change of one of them`()
-        async throws
-    {
+    func `a result with more rows than are retained is updated after each change`() async throws {
         let store = try await Store.inMemory()
         let count = 17_000
         try await store.transaction { transaction in
@@ -129,7 +127,7 @@ struct ObserverMisuseTests {
         let updated = try await results.next()
         #expect(updated?.commitID == update.commitID)
         #expect(try updated?.items.contains { try $0["n"]?.json == "1" } == true)
-        // What says the same, and what is not among the rows, is told to nobody.
+        // An update without changes and an insertion outside of the result cause no result.
         try await store.execute("UPDATE t SET n = 1 WHERE _id = 5")
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 'no', 'hidden': true})")
         let deletion = try await store.execute("DELETE FROM t WHERE _id = 7")
@@ -140,7 +138,7 @@ struct ObserverMisuseTests {
     }
 }
 
-/// What those who hear the log may do.
+/// Log handlers and logged messages.
 struct LogTests {
     private final class Hearer: Sendable {
         let lines = Mutex<[String]>([])
@@ -157,11 +155,11 @@ struct LogTests {
         }
     }
 
-    @Test func `who hears of a large document may use the store`() async throws {
-        let hearer = Hearer()
-        let log = StoreLog { _, message, _ in hearer.hear(message) }
+    @Test func `a log handler for a large document may use the store`() async throws {
+        let handler = Hearer()
+        let log = StoreLog { _, message, _ in handler.hear(message) }
         let store = try await Store.inMemory(options: StoreOptions(log: log))
-        hearer.store.withLock { $0 = store }
+        handler.store.withLock { $0 = store }
         try await store.execute("ALTER SYSTEM SET document_size_soft_limit_bytes = 100")
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'long': repeat('x', 200)})")
         try await store.transaction { transaction in
@@ -173,16 +171,16 @@ struct LogTests {
             }
             try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 4})")
         }
-        hearer.store.withLock { $0 = nil }
+        handler.store.withLock { $0 = nil }
         try await store.close()
-        let heard = hearer.lines.withLock { $0 }.filter { $0.contains("soft_limit_bytes") }
-        #expect(heard.count == 2, "\(heard)")
+        let received = handler.lines.withLock { $0 }.filter { $0.contains("soft_limit_bytes") }
+        #expect(received.count == 2, "\(received)")
     }
 
-    @Test func `what observers fail of is mentioned without values`() async throws {
-        let (lines, teller) = AsyncStream<String>.makeStream()
+    @Test func `the errors of observers are logged without values`() async throws {
+        let (lines, continuation) = AsyncStream<String>.makeStream()
         let log = StoreLog(from: .error) { _, message, metadata in
-            teller.yield("\(message) \(metadata)")
+            continuation.yield("\(message) \(metadata)")
         }
         let store = try await Store.inMemory(options: StoreOptions(log: log))
         try await store.execute("INSERT INTO a DOCUMENTS ({'_id': 1, 'k': 1})")
@@ -191,8 +189,8 @@ struct LogTests {
         try store.observe("SELECT a.k FROM a JOIN b ON a.k = b.k WHERE a.name != 'hidden'") { _ in }
         try await store.execute("DROP INDEX i ON b")
         try await store.execute("INSERT INTO a DOCUMENTS ({'_id': 2, 'k': 1})")
-        var heard = lines.makeAsyncIterator()
-        let line = await heard.next()
+        var received = lines.makeAsyncIterator()
+        let line = await received.next()
         #expect(line?.contains("disallowed without appropriate index support") == true)
         #expect(line?.contains("hidden") == false)
         try await store.close()

@@ -3,7 +3,7 @@ import SheafTestSupport
 import Testing
 
 struct ObserverTests {
-    /// The results of callbacks, in their order.
+    /// The results of callbacks in order.
     private struct Told {
         let stream: AsyncStream<[String]>
         let teller: AsyncStream<[String]>.Continuation
@@ -17,17 +17,17 @@ struct ObserverTests {
         }
     }
 
-    @Test func `the first result comes at once, and one after each commit that changes it`()
+    @Test func `an observer gets a first result and one after each commit that changes it`()
         async throws
     {
         let store = try await Store.inMemory()
         try await store.execute(
             "INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1}), ({'_id': 2, 'n': 2})")
-        let told = Told()
+        let received = Told()
         let observer = try store.observe("SELECT * FROM t WHERE n > :n ORDER BY n DESC", ["n": 1]) {
-            try told.tell($0)
+            try received.tell($0)
         }
-        var results = told.stream.makeAsyncIterator()
+        var results = received.stream.makeAsyncIterator()
         #expect(await results.next() == [#"{"_id":2,"n":2}"#])
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 3, 'n': 1})")
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 4, 'n': 4})")
@@ -42,7 +42,7 @@ struct ObserverTests {
         try await store.close()
     }
 
-    @Test func `a sequence gives the newest result, and ends with the store`() async throws {
+    @Test func `a sequence returns the newest result and ends with the store`() async throws {
         let store = try await Store.inMemory()
         var results = try store.observe("SELECT COUNT(*) AS n FROM t").makeAsyncIterator()
         #expect(try await results.next()?.items[0].jsonString == #"{"n":0}"#)
@@ -56,48 +56,48 @@ struct ObserverTests {
         #expect(try await results.next() == nil)
     }
 
-    @Test func `nothing more comes until the next is asked for`() async throws {
+    @Test func `no result is delivered before the next one is requested`() async throws {
         let store = try await Store.inMemory()
-        let (stream, teller) = AsyncStream<(Int, @Sendable () -> Void)>.makeStream()
+        let (stream, continuation) = AsyncStream<(Int, @Sendable () -> Void)>.makeStream()
         try store.observe("SELECT * FROM t") { result, next in
-            teller.yield((result.items.count, next))
+            continuation.yield((result.items.count, next))
         }
-        // Who observes the same, and came later, has each result when the other one has it.
+        // A later observer of the same query gets each result after the first observer.
         let (others, other) = AsyncStream<Int>.makeStream()
         try store.observe("SELECT * FROM t") { other.yield($0.items.count) }
-        var told = stream.makeAsyncIterator()
-        let first = await told.next()
+        var received = stream.makeAsyncIterator()
+        let first = await received.next()
         #expect(first?.0 == 0)
         for number in 1...5 {
             try await store.execute("INSERT INTO t DOCUMENTS ({'_id': \(number)})")
         }
         for await count in others where count == 5 { break }
         first?.1()
-        let second = await told.next()
+        let second = await received.next()
         #expect(second?.0 == 5)
         second?.1()
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 6})")
-        let third = await told.next()
+        let third = await received.next()
         #expect(third?.0 == 6)
         try await store.close()
     }
 
-    @Test func `an observer that throws hears the next change`() async throws {
+    @Test func `an observer that throws gets the next change`() async throws {
         struct Mishap: Error {}
         let store = try await Store.inMemory()
-        let (stream, teller) = AsyncStream<Int>.makeStream()
+        let (stream, continuation) = AsyncStream<Int>.makeStream()
         try store.observe("SELECT * FROM t") { result in
-            teller.yield(result.items.count)
+            continuation.yield(result.items.count)
             throw Mishap()
         }
-        var told = stream.makeAsyncIterator()
-        #expect(await told.next() == 0)
+        var received = stream.makeAsyncIterator()
+        #expect(await received.next() == 0)
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
-        #expect(await told.next() == 1)
+        #expect(await received.next() == 1)
         try await store.close()
     }
 
-    @Test func `what cannot be observed is refused when it is asked for`() async throws {
+    @Test func `a statement that cannot be observed is refused immediately`() async throws {
         let store = try await Store.inMemory()
         #expect(throws: StoreError.self) { try store.observe("DELETE FROM t") { _ in } }
         #expect(throws: StoreError.self) {
@@ -110,7 +110,7 @@ struct ObserverTests {
         try await store.close()
     }
 
-    @Test func `those who observe the system are told from time to time`() async throws {
+    @Test func `observers of system collections get results periodically`() async throws {
         let store = try await Store.inMemory()
         try await store.execute(
             "ALTER SYSTEM SET live_query_system_collection_refresh_interval = 1")

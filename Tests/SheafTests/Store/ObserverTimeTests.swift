@@ -4,7 +4,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Statements that are observed for longer than they may take.
+/// Observers that last longer than the request timeout.
 struct ObserverTimeTests {
     private let clock = FakeClock()
     private let store: StoreEngine
@@ -27,7 +27,7 @@ struct ObserverTimeTests {
         while try store.flush() {}
     }
 
-    /// Writes a document that takes so many steps that somebody looks at the clock.
+    /// Inserts a document whose evaluation takes enough steps to check the clock.
     private func insert(_ id: String) throws {
         let numbers = Value.array((0..<5_000).map { .integer($0) })
         try execute(
@@ -42,7 +42,7 @@ struct ObserverTimeTests {
         "SELECT COUNT(*) AS n FROM orders WHERE ANY v IN numbers SATISFIES v = 4999 END",
     ]
 
-    @Test func `an observer lasts longer than a statement may take`() throws {
+    @Test func `an observer may last longer than the request timeout`() throws {
         for query in Self.watching {
             let test = try ObserverTimeTests()
             try test.execute("ALTER SYSTEM SET dql_request_timeout_seconds = 1")
@@ -64,7 +64,7 @@ struct ObserverTimeTests {
                 let items = try next[0].outcome.get().items
                 let count = try items.first?.value["n"] == .integer(id == "b" ? 2 : 3)
                 #expect(isKept ? items.count == (id == "b" ? 2 : 3) : count, "\(query.text)")
-                // What a document changes is known from it alone.
+                // A maintained view is updated from the changed document alone.
                 #expect(schedule.tally.rerun - rerun == (isKept ? 0 : 1), "\(query.text)")
             }
         }

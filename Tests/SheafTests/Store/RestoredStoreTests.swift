@@ -5,21 +5,21 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Stores of which an older state was put in place of a newer one: stamps are never used twice.
+/// Stores restored from a backup: no stamp is used twice.
 struct RestoredStoreTests {
-    /// One way to bring back files; `cp` writes into those that are there, and the others make new ones.
+    /// A way to restore files; `cp` overwrites existing files, the others create new ones.
     private enum Tool: String, CaseIterable, CustomTestStringConvertible {
         case tar, tarAfterRemoving, copy, copyAfterRemoving, reflink, rsync, rsyncInPlace
 
         var testDescription: String { rawValue }
 
-        /// The shell commands that keep a directory, and bring it back.
+        /// Returns the shell commands that back up a directory and restore it.
         func commands(_ store: String, _ backup: String) -> (keep: String, bringBack: String) {
             let copy = "mkdir -p \(backup) && cp -a \(store)/. \(backup)/"
             let empty = "find \(store) -mindepth 1 -delete"
             switch self {
             case .tar:
-                // What the archive does not have stays otherwise, and with it the newest state.
+                // Files that are not in the archive must be removed, or the newest state remains.
                 return (
                     "tar cf \(backup).tar -C \(store) . && \(copy)",
                     "\(Self.remove(store, backup)) && tar xf \(backup).tar -C \(store)"
@@ -37,7 +37,7 @@ struct RestoredStoreTests {
                     copy.replacing("cp -a", with: "cp -a --reflink=auto"),
                     "\(empty) && cp -a --reflink=auto \(backup)/. \(store)/"
                 )
-            // What `rsync -a --delete` does: a file with the same length and time is left alone.
+            // Like `rsync -a --delete`, which skips files of equal length and time.
             case .rsync:
                 return (copy, Self.synchronize(store, backup, "cp -p \"$f\" .t && mv .t \"$f\""))
             case .rsyncInPlace:
@@ -45,7 +45,7 @@ struct RestoredStoreTests {
             }
         }
 
-        /// Removes what the backup does not have.
+        /// Returns the command that removes files that are not in the backup.
         private static func remove(_ store: String, _ backup: String) -> String {
             "(cd \(store) && for f in *; do [ -e \(backup)/\"$f\" ] || rm -r \"$f\"; done)"
         }
@@ -66,7 +66,7 @@ struct RestoredStoreTests {
         #expect(child.wait() == 0, "\(command)")
     }
 
-    /// Opens a store, inserts a document and closes it; returns the site that the store wrote with.
+    /// Opens a store, inserts a document and closes it; returns the site of the store.
     @discardableResult
     private func write(_ id: Int, at path: String) throws -> Site {
         let volume = try PosixVolume(path: path, creatingDirectory: true)
@@ -77,7 +77,7 @@ struct RestoredStoreTests {
     }
 
     @Test(arguments: Tool.allCases)
-    private func `a store that was brought back in place writes as another site`(
+    private func `a store restored in its directory writes as another site`(
         _ tool: Tool
     ) throws {
         let directory = TemporaryDirectory()
@@ -89,14 +89,14 @@ struct RestoredStoreTests {
         try run(commands.bringBack)
         let restored = try write(3, at: store)
         #expect(restored != site)
-        // From then on the files are those of that store again.
+        // The next opening keeps the new site.
         #expect(try write(4, at: store) == restored)
     }
 
-    /// `rsync` leaves alone a file that has the length and the time of that in the backup.
+    /// `rsync` is omitted: it skips files with the length and time of the backup.
     @Test(arguments: [Tool.tar, .tarAfterRemoving, .copy, .copyAfterRemoving, .reflink])
     private func
-        `a store that was brought back from a backup of its last opening writes as another site`(
+        `a store restored from a backup of its last opening writes as another site`(
             _ tool: Tool
         ) throws
     {
@@ -115,7 +115,7 @@ struct RestoredStoreTests {
         #expect(try write(4, at: store) == restored)
     }
 
-    @Test func `a copy beside the store writes as another site, and the store as before`() throws {
+    @Test func `a copy writes as another site and the original keeps its site`() throws {
         let directory = TemporaryDirectory()
         let (store, copy) = (directory.path("store"), directory.path("copy"))
         let site = try write(1, at: store)
@@ -140,7 +140,7 @@ struct RestoredStoreTests {
         #expect(after.count { $0.hasSuffix(".site") } == 1)
     }
 
-    @Test func `a process that dies at any call keeps the site or takes another for good`() throws {
+    @Test func `a store keeps its site when the process dies at any call`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("sites and crashes, seed \(seed)")
         var kept = 0
@@ -152,7 +152,7 @@ struct RestoredStoreTests {
             _ = try? writeSimulated(2, volume)
             let next = volume.powerCut(seed: seed &+ UInt64(call))
             let after = try writeSimulated(3, next)
-            // No copy was made: the file that the log names is there at each moment.
+            // The site file that the log references exists at each moment.
             #expect(after == site, "call \(call), seed \(seed)")
             kept += after == site ? 1 : 0
             let restored = next.restored(seed: seed &+ 7)
@@ -169,7 +169,7 @@ struct RestoredStoreTests {
     }
 }
 
-/// A document engine in one opening of a directory.
+/// A document engine for one opening of a directory.
 private final class EngineLife {
     let store: StoreEngine
     let engine: DocumentEngine

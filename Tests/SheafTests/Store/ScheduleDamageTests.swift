@@ -4,8 +4,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Documents that are damaged between the commit that changes them and the moment in which somebody
-/// looks whom that concerns.
+/// Documents that are damaged between a commit and its dispatch to observers.
 struct ScheduleDamageTests {
     private let volume = SimulatedVolume(seed: 1)
     private let store: StoreEngine
@@ -32,7 +31,7 @@ struct ScheduleDamageTests {
             missedThrough: queries.documents.wantFeed())
     }
 
-    /// Overwrites a text with bytes that are none where it stands last; says in which file.
+    /// Overwrites the last occurrence of a text with invalid bytes; returns the file name.
     private func damage(_ text: String) throws -> String {
         let text = Array(text.utf8)
         let name = FileName.name(ofSegment: 1)
@@ -52,7 +51,7 @@ struct ScheduleDamageTests {
         "SELECT DISTINCT color FROM t",
     ]
 
-    @Test func `no row goes in silence because its document cannot be read`() throws {
+    @Test func `an observer of an unreadable document gets an error`() throws {
         for query in Self.watching {
             let test = try ScheduleDamageTests()
             try test.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1, 'color': 'red'})")
@@ -70,7 +69,7 @@ struct ScheduleDamageTests {
         }
     }
 
-    @Test func `who is found by what a document was is found though that is damaged`() throws {
+    @Test func `an affected observer is found even if the old document is damaged`() throws {
         try execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'color': 'needle'})")
         var schedule = ObserverSchedule(queries)
         let query: Query = "SELECT * FROM t WHERE color = 'needle'"

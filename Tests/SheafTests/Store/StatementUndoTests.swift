@@ -5,29 +5,29 @@ import SheafTestSupport
 import Synchronization
 import Testing
 
-/// Statements that fail in a transaction, against the same transaction without them.
+/// Transactions with failing statements, compared with the same transactions without them.
 struct StatementUndoTests {
-    /// What a transaction did: its statements, and how it ended.
+    /// The statements of a transaction, and whether it commits.
     private struct Script {
         var statements: [Query] = []
         var isKept = true
     }
 
-    /// What statements came to; nothing where they failed.
+    /// The results of statements, nil for those that failed.
     private typealias Outcomes = [String?]
 
-    @Test func `a statement that fails leaves nothing, not even in the bytes`() async throws {
+    @Test func `a failed statement leaves no trace in the files`() async throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("undone statements, seed \(seed)")
         var (failures, successes) = (0, 0)
-        // In one of the last lives a plan was another one, as a statement had failed before; in the other one a
-        // statement failed behind the eviction of what the same transaction had inserted.
+        // The last two seeds contain a failed statement that affects a later plan, and a failure
+        // after the eviction of a document inserted in the same transaction.
         for seed in (0..<40).map({ seed &+ $0 }) + [265_576_971, 800_839_717] {
             var random = SeededRandom(seed: seed, "scripts")
             let scripts = (0..<6).map { _ in script(&random) }
             let directories = [TemporaryDirectory(), TemporaryDirectory()]
             let all = try await run(scripts, at: directories[0].path)
-            // Once more, with what did not fail.
+            // The second run omits the statements that failed.
             let whole = zip(scripts, all).map { script, outcomes in
                 var script = script
                 script.statements = zip(script.statements, outcomes).compactMap {
@@ -42,15 +42,15 @@ struct StatementUndoTests {
                 successes += rest.count
             }
             let files = try directories.map { try bytes(in: $0.path) }
-            // Compared before: nobody wants to read the bytes.
+            // Compared outside of #expect, which would print all bytes.
             let isSame = files[0] == files[1]
             #expect(isSame, "seed \(seed)")
         }
-        print("\(failures) statements failed, \(successes) did not")
+        print("\(failures) statements failed, \(successes) succeeded")
         #expect(failures > 100 && successes > 100)
     }
 
-    /// Runs transactions on a new store whose clock stands still.
+    /// Runs transactions on a new store with a constant clock.
     private func run(_ scripts: [Script], at path: String) async throws -> [Outcomes] {
         var options = StoreOptions()
         let random = Mutex(SeededRandom(seed: 1, "store"))
@@ -59,7 +59,7 @@ struct StatementUndoTests {
             wallMilliseconds: { 1_780_000_000_000 },
             monotonicNanoseconds: Clock.system.monotonicNanoseconds)
         options.storage.isHousekeepingAutomatic = false
-        // It is written with the site.
+        // The identity is stored with the site.
         options.storage.identity = 1
         let store = try await Store.open(at: path, options: options)
         try await store.execute("CREATE INDEX byV ON t (v)")
@@ -114,7 +114,7 @@ struct StatementUndoTests {
             isKept: !random.chance(1, in: 5))
     }
 
-    /// A statement that has some chance to fail behind the first of its documents.
+    /// Returns a random statement, which may fail after its first document.
     private func statement(_ random: inout SeededRandom) -> Query {
         let ids = (0..<3).map { _ in random.below(9) }
         let value = random.below(5)

@@ -4,7 +4,7 @@ import SheafTestSupport
 import Testing
 
 struct StoreTests {
-    @Test func `what is written is read, with the commit that it shows`() async throws {
+    @Test func `a result has the written documents and their commit`() async throws {
         let store = try await Store.inMemory()
         let first = try await store.execute(
             "INSERT INTO cars DOCUMENTS (:car)",
@@ -21,7 +21,7 @@ struct StoreTests {
         await #expect(throws: StoreError.self) { try await store.execute("SELECT * FROM cars") }
     }
 
-    @Test func `a store is there again after it was closed`() async throws {
+    @Test func `a closed store can be opened again`() async throws {
         let directory = TemporaryDirectory()
         for round in 1...3 {
             let store = try await Store.open(at: directory.path)
@@ -33,33 +33,33 @@ struct StoreTests {
         }
     }
 
-    @Test func `a store that cannot be there is refused, and the error says where`() async throws {
+    @Test func `opening an invalid path fails with the path in the error`() async throws {
         let directory = TemporaryDirectory()
-        // The system would take the second one for the part before the zero byte.
+        // The system would truncate the second path at the zero byte.
         for path in ["", directory.path + "/a\0b"] {
             for options in [StoreOptions(), StoreOptions(isReadOnly: true)] {
                 let error = await #expect(throws: StoreError.self) {
                     try await Store.open(at: path, options: options)
                 }
-                #expect(error?.message.contains("a path is not empty") == true)
+                #expect(error?.message.contains("the path is empty") == true)
             }
         }
         await #expect(throws: StoreError.self) {
             try await Store.open(
                 at: directory.path + "/a", options: StoreOptions(isReadOnly: true))
         }
-        // Something else has the name of the file beside the lock.
+        // A directory has the name of the lock file.
         _ = try PosixVolume(path: directory.path + "/b/LOCK", creatingDirectory: true)
         do {
             _ = try await Store.open(at: directory.path + "/b")
-            Issue.record("It was opened.")
+            Issue.record("The store was opened.")
         } catch let error as StoreError {
             #expect(error.message.contains(directory.path + "/b"))
             #expect(error.message.contains("LOCK"))
         }
     }
 
-    @Test func `rows are kept decoded only while that is asked for`() async throws {
+    @Test func `a row stays decoded only while it is materialized`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'a': {'b': [1, 2]}})")
         let item = try await store.execute("SELECT * FROM cars").items[0]

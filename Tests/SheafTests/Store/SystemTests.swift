@@ -4,14 +4,14 @@ import SheafTestSupport
 import Synchronization
 import Testing
 
-/// What a store looks after by itself.
+/// Timeouts, logging, tombstone collection and read-only stores.
 struct SystemTests {
     private func value(_ result: QueryResult) throws -> String? {
         try result.items.first?["v"]?.json
     }
 
-    @Test func `a statement ends at its deadline, with a word about the parameter`() async throws {
-        // The clock of the store goes on by a second each time that somebody looks.
+    @Test func `a statement times out with an error that names the parameter`() async throws {
+        // Each reading advances the clock of the store by a second.
         let clock = SlowClock()
         var options = StoreOptions()
         options.storage.clock = Clock(
@@ -27,7 +27,7 @@ struct SystemTests {
         try await store.execute("ALTER SYSTEM SET dql_request_timeout_seconds = 3")
         do {
             try await store.execute("SELECT * FROM t WHERE n + 1 > 5000")
-            Issue.record("It took as long as it liked.")
+            Issue.record("The statement did not time out.")
         } catch let error as StoreError {
             #expect(error.reason == .timedOut)
             #expect(error.description.contains("dql_request_timeout_seconds"))
@@ -37,7 +37,7 @@ struct SystemTests {
         try await store.close()
     }
 
-    @Test func `a statement ends with its task`() async throws {
+    @Test func `a statement of a cancelled task is cancelled`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1})")
         let task = Task {
@@ -49,10 +49,10 @@ struct SystemTests {
         try await store.close()
     }
 
-    @Test func `people hear what matters, and no values`() async throws {
-        let heard = Heard()
+    @Test func `the log contains important events but no values`() async throws {
+        let handler = Heard()
         let log = StoreLog(from: .info) { level, message, metadata in
-            heard.hear((level, message, metadata))
+            handler.hear((level, message, metadata))
         }
         let clock = SlowClock()
         var options = StoreOptions(log: log)
@@ -66,7 +66,7 @@ struct SystemTests {
             ["long": String(repeating: "x", count: 1_000)])
         try await store.execute("SELECT * FROM t WHERE secret = 'hidden' AND n = 42")
         try await store.close()
-        let all = heard.all
+        let all = handler.all
         #expect(all.first?.1 == "the store is open")
         #expect(
             all.contains { $0.1.contains("document_size_soft_limit_bytes") && $0.2["id"] == "1" })
@@ -76,7 +76,7 @@ struct SystemTests {
         #expect(!all.contains { "\($0)".contains("hidden") })
     }
 
-    @Test func `long transactions are mentioned at a rising level`() {
+    @Test func `long transactions are logged at a rising level`() {
         var watch = TransactionWatch()
         let rhythm = TransactionWatch.Rhythm()
         let info = TransactionInfo(id: "7", hint: "slow", isReadOnly: false)
@@ -93,14 +93,14 @@ struct SystemTests {
             levels += said.map(\.level)
         }
         #expect(levels == [.debug, .info, .warning, .error, .error, .error, .error, .error])
-        // After a pause of the process one warning is enough.
+        // After a pause of the process, only one warning is due.
         #expect(watch.warnings(rhythm, at: 900_000_000_000).count == 1)
         #expect(watch.warnings(rhythm, at: 900_000_000_001).isEmpty)
         watch.end(info)
         #expect(watch.deadline(rhythm) == nil)
     }
 
-    @Test func `tombstones go when they are old enough, and nothing else does`() async throws {
+    @Test func `tombstone collection removes exactly the expired tombstones`() async throws {
         let wall = WallClock()
         var options = StoreOptions()
         options.storage.clock = Clock(
@@ -108,7 +108,7 @@ struct SystemTests {
             monotonicNanoseconds: Clock.system.monotonicNanoseconds)
         let store = try await Store.inMemory(options: options)
         let day: UInt64 = 86_400_000
-        // Nobody else looks through them meanwhile.
+        // The automatic collection must not interfere.
         try await store.execute("ALTER SYSTEM SET tombstone_ttl_enabled = false")
         for number in 0..<50 {
             try await store.execute("INSERT INTO t DOCUMENTS ({'_id': \(number)})")
@@ -129,7 +129,7 @@ struct SystemTests {
         try await store.close()
     }
 
-    @Test func `several read a store that nobody writes`() async throws {
+    @Test func `several readers can open a store that has no writer`() async throws {
         let directory = TemporaryDirectory()
         let store = try await Store.open(at: directory.path)
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'v': 5})")
@@ -148,7 +148,7 @@ struct SystemTests {
             for write: Query in ["DELETE FROM t", "CREATE INDEX w ON t (w)", "DROP INDEX v ON t"] {
                 do {
                     try await reader.execute(write)
-                    Issue.record("It wrote.")
+                    Issue.record("The reader accepted a write.")
                 } catch let error as StoreError {
                     #expect(error.reason == .readOnly)
                 }
@@ -165,7 +165,7 @@ struct SystemTests {
     }
 }
 
-/// A clock that goes on each time that somebody looks.
+/// A clock that advances with each reading.
 private final class SlowClock: Sendable {
     private let nanoseconds = Mutex<UInt64>(0)
 
@@ -177,7 +177,7 @@ private final class SlowClock: Sendable {
     }
 }
 
-/// A clock on the wall that somebody sets.
+/// A wall clock that the test sets.
 private final class WallClock: Sendable {
     private let milliseconds = Mutex<UInt64>(1_700_000_000_000)
 
@@ -188,7 +188,7 @@ private final class WallClock: Sendable {
     }
 }
 
-/// What a store has told people.
+/// The messages that a store logged.
 private final class Heard: Sendable {
     typealias Message = (StoreLog.Level, String, StoreLog.Metadata)
 

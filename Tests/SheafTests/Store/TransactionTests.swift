@@ -11,7 +11,7 @@ struct TransactionTests {
         }
     }
 
-    @Test func `results of a transaction know the commit once there is one`() async throws {
+    @Test func `results of a transaction get their commit id with the commit`() async throws {
         let store = try await Store.inMemory()
         var kept: QueryResult?
         let end = try await store.transaction(hint: "two") { transaction in
@@ -29,7 +29,7 @@ struct TransactionTests {
         try await store.close()
     }
 
-    @Test func `what is rolled back leaves nothing`() async throws {
+    @Test func `a rolled-back transaction changes nothing`() async throws {
         let store = try await Store.inMemory()
         var kept: QueryResult?
         let end = try await store.transaction { transaction in
@@ -69,7 +69,7 @@ struct TransactionTests {
         try await store.close()
     }
 
-    @Test func `what a block returns ends the transaction, whoever hands it on`() async throws {
+    @Test func `a completion returned through a wrapper ends the transaction`() async throws {
         func handingOn<Result>(
             _ store: Store, _ body: (Transaction) async throws -> Result
         ) async throws -> Result {
@@ -95,8 +95,7 @@ struct TransactionTests {
         try await store.close()
     }
 
-    @Test func `a statement that fails has done nothing, and the transaction goes on`() async throws
-    {
+    @Test func `a failed statement changes nothing and the transaction continues`() async throws {
         let store = try await Store.inMemory()
         let count = try await store.transaction { transaction -> Int in
             try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1})")
@@ -114,7 +113,7 @@ struct TransactionTests {
         try await store.close()
     }
 
-    @Test func `a read-only transaction sees one state, and changes nothing`() async throws {
+    @Test func `a read-only transaction sees one snapshot and refuses writes`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
         try await store.transaction(hint: "look", isReadOnly: true) { transaction in
@@ -167,7 +166,7 @@ struct TransactionTests {
         try await store.close()
     }
 
-    @Test func `closing waits for transactions, and refuses what comes later`() async throws {
+    @Test func `closing waits for transactions and refuses later calls`() async throws {
         let store = try await Store.inMemory()
         let (started, starting) = AsyncStream<Void>.makeStream()
         let (closing, close) = AsyncStream<Void>.makeStream()
@@ -187,7 +186,7 @@ struct TransactionTests {
         try await closed
     }
 
-    @Test func `a transaction that memory should not hold is refused, and goes on without that`()
+    @Test func `a statement beyond the transaction length is refused and the rest continues`()
         async throws
     {
         var options = StoreOptions()
@@ -206,7 +205,7 @@ struct TransactionTests {
                 }
                 counts.append(try await transaction.execute("SELECT * FROM t").items.count)
             }
-            // What was refused takes no room.
+            // Refused statements do not count toward the length.
             try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 9, 'text': 'short'})")
             return counts
         }

@@ -2,7 +2,7 @@ import Sheaf
 import SheafStorage
 import Testing
 
-/// How long a writer waits for one transaction.
+/// The time limit for waiting on one transaction.
 struct WaitLimitTests {
     @Test(.timeLimit(.minutes(10)))
     func `a nested write from a detached task fails and names both`() async throws {
@@ -39,14 +39,14 @@ struct WaitLimitTests {
         TransactionInfo(id: "\(id)", hint: nil, isReadOnly: false)
     }
 
-    @Test func `a long queue of short transactions makes nobody wait for too long`() {
+    @Test func `a long queue of short transactions times out no waiter`() {
         var gate = WriteGate()
         _ = gate.enter()
         _ = gate.hold(info(0), at: 0)
         for number in 1...100 as ClosedRange<UInt64> {
             _ = gate.wait(WriteGate.Waiter(number: number, since: 0) { _ in })
         }
-        // Each transaction takes 9 of the 10 that the limit is.
+        // Each transaction takes 9, which is below the limit of 10.
         for number in 1...100 as ClosedRange<UInt64> {
             #expect(gate.deadline(limit: 10) == (number - 1) * 9 + 10)
             let overdue = gate.takeOverdue(limit: 10, at: number * 9)
@@ -57,13 +57,13 @@ struct WaitLimitTests {
         #expect(gate.deadline(limit: 10) == nil)
     }
 
-    @Test func `those who wait for one transaction for too long go, and others stay`() {
+    @Test func `waiters time out after waiting too long for one transaction`() {
         var gate = WriteGate()
         _ = gate.enter()
         _ = gate.hold(info(1), at: 100)
         _ = gate.wait(WriteGate.Waiter(number: 2, since: 100) { _ in })
         _ = gate.wait(WriteGate.Waiter(number: 3, since: 105) { _ in })
-        // Without a limit: what peers have sent waits for as long as it takes.
+        // Transactions with received documents wait without a limit.
         _ = gate.wait(WriteGate.Waiter(number: 4) { _ in })
         #expect(gate.deadline(limit: 10) == 110)
         let early = gate.takeOverdue(limit: 10, at: 109)
@@ -78,7 +78,7 @@ struct WaitLimitTests {
         #expect(next?.number == 4)
     }
 
-    @Test func `a statement that takes long ends nobody's waiting`() {
+    @Test func `a long statement times out no waiter`() {
         var gate = WriteGate()
         _ = gate.enter()
         _ = gate.wait(WriteGate.Waiter(number: 2, since: 0) { _ in })
@@ -87,7 +87,7 @@ struct WaitLimitTests {
         #expect(overdue == nil)
     }
 
-    @Test func `a store that has no room to be opened says how to make some`() {
+    @Test func `the error for opening a store on a full disk has advice`() {
         let error = StoreError(
             .full(VolumeError(.write, "1.log", .noSpace)), openingAt: "/data/cars")
         #expect(error.reason == .full && error.message.contains("/data/cars"))

@@ -3,21 +3,21 @@ import SheafTestSupport
 import Synchronization
 import Testing
 
-/// The gate against the dullest model: a queue of all who came and have not gone.
+/// The write gate, compared with a model that is a plain queue.
 struct WriteGateTests {
-    /// Who is in, and who waits in the order in which they came.
+    /// The writer in the gate, and the waiting writers in order of arrival.
     private struct Model {
         var inside: UInt64?
         var waiting: [UInt64] = []
 
-        /// Lets the first one in; returns him.
+        /// Admits the first waiting writer; returns its number.
         mutating func admit() -> UInt64? {
             inside = waiting.isEmpty ? nil : waiting.removeFirst()
             return inside
         }
     }
 
-    @Test func `who came first is let in first, whoever comes, goes and gives up`() {
+    @Test func `waiting writers are admitted in order, also with cancellations`() {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("gate, seed \(seed)")
         for life in 0..<300 {
@@ -35,42 +35,42 @@ struct WriteGateTests {
         for step in 0..<steps {
             switch random.below(isClosing ? 12 : 10) {
             case 0..<5:
-                let person = next
+                let writer = next
                 next += 1
                 let mayEnter = !isClosing && model.inside == nil
                 if gate.enter() {
                     #expect(mayEnter)
-                    model.inside = person
+                    model.inside = writer
                     continue
                 }
                 #expect(!mayEnter)
                 let givesUp = random.chance(1, in: 8)
-                if givesUp { #expect(gate.cancel(person) == nil) }
-                let outcome = gate.wait(WriteGate.Waiter(number: person) { _ in })
+                if givesUp { #expect(gate.cancel(writer) == nil) }
+                let outcome = gate.wait(WriteGate.Waiter(number: writer) { _ in })
                 #expect(outcome == (givesUp ? .cancelled : isClosing ? .closed : nil))
                 if outcome == nil {
-                    model.waiting.append(person)
+                    model.waiting.append(writer)
                 } else {
-                    gate.forget(person)
+                    gate.forget(writer)
                 }
             case 5..<8:
                 guard model.inside != nil else { continue }
                 #expect(gate.leave()?.number == model.admit())
             case 8:
                 guard !model.waiting.isEmpty else { continue }
-                let person = model.waiting.remove(at: random.below(model.waiting.count))
-                #expect(gate.cancel(person)?.number == person)
-                gate.forget(person)
+                let writer = model.waiting.remove(at: random.below(model.waiting.count))
+                #expect(gate.cancel(writer)?.number == writer)
+                gate.forget(writer)
             case 9 where step > steps / 2 && !isClosing:
                 isClosing = true
                 let isIdle = gate.close { idleCalls.withLock { $0 += 1 } }
                 #expect(isIdle == (model.inside == nil))
                 if isIdle { idleCalls.withLock { $0 += 1 } }
             case 9:
-                // Somebody who was let in gives up too late, and that is forgotten.
-                guard let person = model.inside else { continue }
-                #expect(gate.cancel(person) == nil)
-                gate.forget(person)
+                // A cancellation after admission has no effect.
+                guard let writer = model.inside else { continue }
+                #expect(gate.cancel(writer) == nil)
+                gate.forget(writer)
             default: break
             }
             gate.takeIdleWaiter()?()

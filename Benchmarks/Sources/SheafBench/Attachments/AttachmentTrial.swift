@@ -2,7 +2,7 @@ import BenchHarness
 import Glibc
 import Sheaf
 
-/// A large file that becomes an attachment or is read as one, or what the system does with it by itself.
+/// Adding or reading a large attachment, or the same work with plain system calls.
 final class AttachmentTrial: Trial {
     enum Work {
         case add, copy, read, readFile
@@ -26,10 +26,10 @@ final class AttachmentTrial: Trial {
 
     private var path: String { "\(directory)/file" }
 
-    /// Writes a file that was not there before.
+    /// Writes a file with new content.
     private func write(_ number: UInt8) throws {
         let file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o644)
-        guard file >= 0 else { throw Self.failure("make") }
+        guard file >= 0 else { throw Self.failure("create") }
         defer { close(file) }
         let piece = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 7) &+ number }
         for _ in 0..<length / piece.count {
@@ -55,7 +55,7 @@ final class AttachmentTrial: Trial {
 
     private func copy() throws {
         let file = open("\(path).copy", O_WRONLY | O_CREAT | O_TRUNC, 0o644)
-        guard file >= 0 else { throw Self.failure("make") }
+        guard file >= 0 else { throw Self.failure("create") }
         defer { close(file) }
         try pass { bytes in
             guard Glibc.write(file, bytes.baseAddress, bytes.count) == bytes.count else {

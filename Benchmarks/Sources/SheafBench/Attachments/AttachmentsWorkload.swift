@@ -1,11 +1,11 @@
 import BenchHarness
 internal import SheafBytes
 
-/// Files beside documents, and what it costs to tell them apart.
+/// Attachments, and finding out which documents refer to them.
 enum AttachmentsWorkload {
     static var workload: Workload {
         Workload(
-            "attachments", "files beside documents",
+            "attachments", "attachments of documents",
             cases: [
                 Case(
                     "sha256", "bytes in memory, hashed on one core", unit: "MB/s", .higher,
@@ -14,25 +14,25 @@ enum AttachmentsWorkload {
                         System("xxh3") { HashTrial($0) { XXH3.hash64($0) } },
                     ]),
                 Case(
-                    "add", "a file becomes an attachment, durably", unit: "MB/s", .higher,
+                    "add", "add a file as an attachment, durably", unit: "MB/s", .higher,
                     systems: [
                         System("sheaf") { try await AttachmentTrial($0, .add) },
                         System("limit") { try await AttachmentTrial($0, .copy) },
                     ]),
                 Case(
-                    "read", "an attachment, chunk by chunk", unit: "MB/s", .higher,
+                    "read", "read an attachment chunk by chunk", unit: "MB/s", .higher,
                     systems: [
                         System("sheaf") { try await AttachmentTrial($0, .read) },
                         System("limit") { try await AttachmentTrial($0, .readFile) },
                     ]),
                 Case(
-                    "look", "documents, asked for what they name", unit: "M/s", .higher,
+                    "look", "scan documents for references to attachments", unit: "M/s", .higher,
                     systems: [System("sheaf") { try await LookTrial($0) }]),
             ])
     }
 }
 
-/// Hashes the same bytes again and again.
+/// Repeated hashing of the same bytes.
 final class HashTrial: Trial {
     private let bytes: [UInt8]
     private let hash: (UnsafeRawBufferPointer) -> UInt64

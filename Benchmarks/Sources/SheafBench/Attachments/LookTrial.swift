@@ -1,7 +1,7 @@
 import BenchHarness
 import Sheaf
 
-/// Asks all documents of a store which attachments they name; none names any.
+/// A scan of all documents of a store for references to attachments; there are none.
 final class LookTrial: Trial {
     private let cars: SheafCars
     private let count: Int

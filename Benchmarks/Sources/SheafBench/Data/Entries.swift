@@ -1,20 +1,20 @@
-/// An endless list of keys and payloads that its seed fixes.
+/// An endless list of keys and payloads, determined by a seed.
 struct Entries: Sendable {
-    /// How long every payload is.
+    /// The length of every payload.
     static let payloadSize = 250
 
-    /// How keys follow one another.
+    /// The order of keys.
     enum Order {
         case random, rising
     }
 
     private let order: Order
     private let seed: UInt64
-    /// Keys come from this many, in random turns; none means that no key comes twice.
+    /// The number of distinct keys, repeated in random order; nil if all keys are distinct.
     private let distinct: UInt64?
     private let draw: UInt64
 
-    /// Entries without end, no key of which comes twice.
+    /// Creates endless entries with distinct keys.
     init(_ order: Order, seed: UInt64 = 1) {
         self.order = order
         self.seed = seed
@@ -29,12 +29,12 @@ struct Entries: Sendable {
         self.draw = draw
     }
 
-    /// The first `count` keys of these entries, again and again in random turns.
+    /// Returns endless entries with the first `count` keys, repeated in random order.
     func drawn(from count: Int, draw: UInt64) -> Entries {
         Entries(self, distinct: UInt64(count), draw: draw)
     }
 
-    /// The key at `index`.
+    /// Returns the key at `index`.
     @inline(__always)
     func key(_ index: UInt64) -> Key {
         var number = index
@@ -43,11 +43,11 @@ struct Entries: Sendable {
         let second = Self.mix(random)
         let third = Self.mix(second)
         let first = order == .random ? random : number
-        // The first byte is neither 0 nor 255: the engine has such keys for itself.
+        // The first byte is neither 0 nor 255, which the engine reserves.
         return Key(first & ~(1 << 57) | 1 << 56, second, third)
     }
 
-    /// The payload at `index`: random bytes, which no system can compress.
+    /// Returns the payload at `index`: incompressible random bytes.
     @inline(__always)
     func payload(_ index: UInt64) -> UnsafeRawBufferPointer {
         let start = Int((index ^ draw) &* 31 % UInt64(Self.poolSize))
@@ -56,7 +56,7 @@ struct Entries: Sendable {
 
     private static let poolSize = 1 << 16
 
-    /// Payloads overlap in it: making fresh bytes would cost more than storing them.
+    /// A pool in which payloads overlap; generating fresh bytes would cost more than storing them.
     nonisolated(unsafe) private static let pool: UnsafeRawBufferPointer = {
         let count = poolSize + payloadSize
         let pool = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 16)
@@ -66,7 +66,7 @@ struct Entries: Sendable {
         return UnsafeRawBufferPointer(pool)
     }()
 
-    /// Spreads 64 bits; no two inputs have one output.
+    /// Mixes 64 bits; the function is a bijection.
     @inline(__always)
     static func mix(_ value: UInt64) -> UInt64 {
         var mixed = value &+ 0x9E37_79B9_7F4A_7C15

@@ -1,16 +1,16 @@
-/// A key of 24 bytes, held in place.
+/// A key of 24 bytes, stored inline.
 struct Key {
     static let size = 24
 
-    /// In memory order.
+    /// The words in memory order.
     private var words: (UInt64, UInt64, UInt64)
 
-    /// A key whose bytes are those of three words, the most significant first.
+    /// Creates a key from three words, most significant first.
     init(_ first: UInt64, _ second: UInt64, _ third: UInt64) {
         words = (first.bigEndian, second.bigEndian, third.bigEndian)
     }
 
-    /// Lends the bytes.
+    /// Calls `body` with the bytes of the key.
     @inline(__always)
     func withBytes<Result, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result

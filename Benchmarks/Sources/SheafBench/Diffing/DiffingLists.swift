@@ -1,7 +1,7 @@
-/// An item of a list, told by hashes.
+/// A list item, represented by hashes.
 ///
-/// Two are equal if they are the same item, whatever it says: so a difference of two lists
-/// is one of ids, and changes of content are looked for among what is in both.
+/// Items are equal if their IDs are, so list differences ignore content; changes are found
+/// afterwards.
 struct DiffingItem: Hashable {
     var version: UInt64
     let id: UInt64
@@ -14,12 +14,12 @@ struct DiffingItem: Hashable {
     }
 }
 
-/// Two lists, of which the second is the first with some changes.
+/// Two lists, the second derived from the first.
 struct DiffingLists {
     let old: [DiffingItem]
     let new: [DiffingItem]
 
-    /// Of `count` items one in a hundred is deleted, inserted, changed or moved, as many each.
+    /// Creates lists where `count / 400` items each are deleted, inserted, changed and moved.
     static func mixed(count: Int) -> DiffingLists {
         var numbers = Numbers()
         let old = (0..<count).map { _ in numbers.item() }
@@ -34,7 +34,7 @@ struct DiffingLists {
         return DiffingLists(old: old, new: new)
     }
 
-    /// Of `count` items every second one, on average, has changed.
+    /// Creates lists where about half of `count` items have changed.
     static func changed(count: Int) -> DiffingLists {
         var numbers = Numbers()
         let old = (0..<count).map { _ in numbers.item() }
@@ -44,7 +44,7 @@ struct DiffingLists {
     }
 }
 
-/// Numbers that are the same in each run, and of which none comes twice.
+/// A deterministic sequence of distinct numbers.
 private struct Numbers {
     private var state: UInt64 = 0
 

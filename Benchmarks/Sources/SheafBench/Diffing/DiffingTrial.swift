@@ -1,18 +1,18 @@
 import BenchHarness
 import Sheaf
 
-/// Compares two lists forth and back, again and again.
+/// A repeated comparison of two lists, alternating the direction.
 final class DiffingTrial: Trial {
     private let repetitions: Int
     private let compare: (_ isForth: Bool) -> Int
 
-    /// `compare` returns something that depends on all that it found.
+    /// Creates a trial; `compare` returns a value that depends on all differences.
     init(_ stage: Stage, repetitions: Int, _ compare: @escaping (_ isForth: Bool) -> Int) {
         self.repetitions = stage.scale.pick(repetitions, quick: max(repetitions / 5, 1))
         self.compare = compare
     }
 
-    /// Milliseconds of one comparison.
+    /// Returns milliseconds per comparison.
     func run(round: Int) throws -> Sample {
         let start = now()
         for _ in 0..<repetitions {
@@ -26,7 +26,7 @@ final class DiffingTrial: Trial {
 }
 
 extension DiffingTrial {
-    /// A differ, which knows the list of before by hashes, and asks for those of what is new.
+    /// Measures Sheaf's differ, which keeps hashes of the previous list.
     static func sheaf(_ stage: Stage, _ lists: DiffingLists) -> DiffingTrial {
         var state = DiffState()
         let versions = (old: lists.old.map(\.version), new: lists.new.map(\.version))
@@ -41,7 +41,7 @@ extension DiffingTrial {
         }
     }
 
-    /// The difference of the standard library by ids, its moves, and what has changed in both lists.
+    /// Measures the standard library's difference by ID with inferred moves, plus content changes.
     static func stdlib(_ stage: Stage, _ lists: DiffingLists) -> DiffingTrial {
         func diff(_ old: [DiffingItem], _ new: [DiffingItem]) -> Int {
             let difference = new.difference(from: old).inferringMoves()

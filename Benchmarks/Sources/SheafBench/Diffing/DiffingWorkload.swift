@@ -1,6 +1,6 @@
 import BenchHarness
 
-/// What has become of a list of items, told by hashes of their ids and contents.
+/// Differences of two lists of items, represented by hashes of IDs and contents.
 enum DiffingWorkload {
     static var workload: Workload {
         Workload(

@@ -1,10 +1,10 @@
 import BenchHarness
 
-/// How many bytes something takes, on average; every round finds the same.
+/// The average size of an encoded car; every round returns the same value.
 final class ByteCountTrial: Trial {
     private let average: Double
 
-    /// `count` tells the bytes of the car with an index.
+    /// Creates a trial, where `count` returns the bytes of the car with an index.
     init(_ count: (UInt64) throws -> Int) rethrows {
         var sum = 0
         for index in 0..<UInt64(CarTrial.count) { sum += try count(index) }

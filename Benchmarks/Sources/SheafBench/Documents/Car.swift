@@ -1,6 +1,6 @@
-/// A car as an application has it.
+/// A car as a `Decodable` type of an application.
 struct Car: Decodable {
-    /// Whom it belongs to.
+    /// The owner of a car.
     struct Owner: Decodable {
         let name: String
         let city: String

@@ -1,11 +1,11 @@
 import SheafDocument
 
-/// Encoded cars one behind the other in memory, as an engine has documents.
+/// Encoded cars, stored consecutively in memory.
 struct CarLot {
     private var bytes: [UInt8] = []
     private var ends: [Int] = [0]
 
-    /// The first `count` cars.
+    /// Encodes the first `count` cars.
     init(count: Int) throws {
         bytes.reserveCapacity(count * 192)
         for index in 0..<UInt64(count) {
@@ -14,10 +14,10 @@ struct CarLot {
         }
     }
 
-    /// How many cars there are.
+    /// The number of cars.
     var count: Int { ends.count - 1 }
 
-    /// Of how many of them a test is true.
+    /// Returns the number of cars for which `test` is true.
     func count(where test: FieldFilter) throws -> Int {
         var found = 0
         try bytes.withUnsafeBytes { bytes in
@@ -30,7 +30,7 @@ struct CarLot {
         return found
     }
 
-    /// The sum of all words, for which all bytes must come from memory.
+    /// Returns the sum of all words, which reads every byte from memory.
     func sum() -> UInt64 {
         bytes.withUnsafeBytes { bytes in
             var sum: UInt64 = 0

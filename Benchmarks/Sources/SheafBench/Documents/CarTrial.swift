@@ -1,21 +1,21 @@
 import BenchHarness
 import SheafDocument
 
-/// Does one thing with each of some cars, again and again.
+/// A repeated operation on each of 2,000 cars.
 final class CarTrial: Trial {
     private let repetitions: Int
     private let work: (Int) throws -> Int
 
-    /// How many cars are different.
+    /// The number of distinct cars.
     static let count = 2_000
 
-    /// `work` takes the index of a car, and returns something that depends on all that it did.
+    /// Creates a trial whose `work` returns a value that depends on its result for a car.
     init(_ stage: Stage, repetitions: Int, _ work: @escaping (Int) throws -> Int) {
         self.repetitions = stage.scale.pick(repetitions, quick: max(repetitions / 5, 1))
         self.work = work
     }
 
-    /// Cars in a second.
+    /// Returns the number of cars per second.
     func run(round: Int) throws -> Sample {
         let start = now()
         for _ in 0..<repetitions {

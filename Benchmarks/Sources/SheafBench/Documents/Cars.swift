@@ -1,8 +1,8 @@
 import SheafDocument
 
-/// An endless list of cars for sale: as JSON of ten fields and about 250 bytes, and as documents.
+/// An endless list of cars for sale, as JSON of ten fields and about 250 bytes, and as documents.
 enum Cars {
-    /// The numbers of all names in the texts.
+    /// The name dictionary of the texts.
     static let names: NameTable = {
         let all = [
             "make", "model", "year", "color", "mileage", "price", "sold", "owner", "name", "city",
@@ -12,28 +12,28 @@ enum Cars {
         return table
     }()
 
-    /// Two stores that write.
+    /// Two sites that write documents.
     static let site = Site(rawValue: 0x9E37_79B9_7F4A_7C15)
     static let otherSite = Site(rawValue: 0xBF58_476D_1CE4_E5B9)
 
     private static let start: UInt64 = 1_700_000_000_000
 
-    /// When a car was inserted.
+    /// Returns the stamp of a car's insertion.
     static func insertion(_ index: UInt64) -> Stamp {
         Stamp(HybridTime(milliseconds: start + index), site)
     }
 
-    /// When somebody edits a car later.
+    /// Returns the stamp of a later edit.
     static func edit(_ index: UInt64, by site: Site) -> Stamp {
         Stamp(HybridTime(milliseconds: start + 86_400_000 + index), site)
     }
 
-    /// The id of a car.
+    /// Returns the ID of a car.
     static func id(_ index: UInt64) -> String {
         "car-" + String(Entries.mix(index &+ 1), radix: 16)
     }
 
-    /// A car as JSON, without its id.
+    /// Returns a car as JSON, without its ID.
     static func text(_ index: UInt64) -> String {
         var random = Entries.mix(index)
         func draw(_ count: Int) -> Int {
@@ -51,7 +51,7 @@ enum Cars {
             """
     }
 
-    /// The state of a document that was inserted.
+    /// Returns the encoded state of an inserted document.
     static func document(_ text: [UInt8], _ index: UInt64) throws -> [UInt8] {
         guard case .object(let car) = try Value(jsonBytes: text) else {
             preconditionFailure("A car is an object.")

@@ -1,7 +1,7 @@
 import BenchHarness
 import SheafDocument
 
-/// Documents of ten fields and about 250 bytes of JSON, in memory and on one core.
+/// Documents of ten fields and about 250 bytes of JSON, in memory on one core.
 enum DocumentsWorkload {
     static var workload: Workload {
         Workload(
@@ -9,20 +9,20 @@ enum DocumentsWorkload {
             cases: [
                 predicate,
                 rate(
-                    "json-decode", "JSON into documents", SheafDocuments.decodingJSON,
+                    "json-decode", "JSON to documents", SheafDocuments.decodingJSON,
                     FoundationDocuments.decodingJSON),
                 rate(
-                    "json-encode", "documents into JSON", SheafDocuments.encodingJSON,
+                    "json-encode", "documents to JSON", SheafDocuments.encodingJSON,
                     FoundationDocuments.encodingJSON),
                 rate(
-                    "codable", "documents into a type", SheafDocuments.decodingType,
+                    "codable", "documents to a Decodable type", SheafDocuments.decodingType,
                     FoundationDocuments.decodingType),
                 rate("join", "a delta of one field into a document", SheafDocuments.joining),
-                rate("edit", "one field set: the delta and its join", SheafDocuments.editing),
-                byteCount("bytes-document", "a document with its stamps", countsKeys: false),
+                rate("edit", "set one field: create the delta and join it", SheafDocuments.editing),
+                byteCount("bytes-document", "a document, stamps included", countsKeys: false),
                 byteCount("bytes-document-key", "the same with its key", countsKeys: true),
                 Case(
-                    "big-map-edit-bytes", "what one field of a map of 1,000 writes to the log",
+                    "big-map-edit-bytes", "log bytes for setting one field in a map of 1,000",
                     unit: "bytes", .lower, systems: [System("sheaf") { try MapEditTrial($0) }]),
             ])
     }

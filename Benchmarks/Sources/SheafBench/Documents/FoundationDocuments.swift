@@ -1,13 +1,13 @@
 import BenchHarness
 import Foundation
 
-/// What Foundation does with the same JSON.
+/// Foundation's conversions of the same JSON.
 enum FoundationDocuments {
     private static var texts: [Data] {
         (0..<UInt64(CarTrial.count)).map { Data(Cars.text($0).utf8) }
     }
 
-    /// JSON into dictionaries.
+    /// Measures decoding JSON to dictionaries.
     static func decodingJSON(_ stage: Stage) -> CarTrial {
         let texts = texts
         return CarTrial(stage, repetitions: 10) { index in
@@ -16,7 +16,7 @@ enum FoundationDocuments {
         }
     }
 
-    /// Dictionaries into JSON.
+    /// Measures encoding dictionaries to JSON.
     static func encodingJSON(_ stage: Stage) throws -> CarTrial {
         let objects = try texts.map { try JSONSerialization.jsonObject(with: $0) }
         return CarTrial(stage, repetitions: 5) { index in
@@ -24,7 +24,7 @@ enum FoundationDocuments {
         }
     }
 
-    /// JSON into a type.
+    /// Measures decoding JSON to a `Decodable` type.
     static func decodingType(_ stage: Stage) -> CarTrial {
         let texts = texts
         let decoder = JSONDecoder()

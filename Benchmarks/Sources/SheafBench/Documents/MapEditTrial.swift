@@ -3,7 +3,7 @@ import Sheaf
 import SheafDocument
 import SheafStorage
 
-/// Sets fields of a document that is one large map, each in a commit of its own.
+/// Single-field edits of one large map, one commit for each.
 final class MapEditTrial: Trial {
     private let store: StoreEngine
     private let engine: DocumentEngine
@@ -26,7 +26,8 @@ final class MapEditTrial: Trial {
         }
         try store.flush()
         let after = store.snapshot().end
-        // A commit that began a segment is not counted: its header is not the edit's.
+        // Commits that start a new segment are excluded, because its header is not part of the
+        // edit.
         return before.segment == after.segment ? after.offset - before.offset : 0
     }
 

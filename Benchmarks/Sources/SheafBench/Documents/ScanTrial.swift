@@ -1,18 +1,18 @@
 import BenchHarness
 import SheafDocument
 
-/// Asks all of a million documents the same, on one core.
+/// The evaluation of one predicate on a million documents, on one core.
 final class ScanTrial: Trial {
     private let lot: CarLot
     private let scansWords: Bool
 
-    /// Encodes the documents; `scansWords` does not look at what they say.
+    /// Encodes the documents; with `scansWords`, a round only reads their bytes.
     init(_ stage: Stage, scansWords: Bool) throws {
         lot = try CarLot(count: stage.scale.pick(1_000_000, quick: 200_000))
         self.scansWords = scansWords
     }
 
-    /// Millions of documents in a second.
+    /// Returns millions of documents per second.
     func run(round: Int) throws -> Sample {
         let repetitions = 5
         let start = now()

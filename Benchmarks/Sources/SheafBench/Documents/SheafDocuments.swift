@@ -1,7 +1,7 @@
 import BenchHarness
 import SheafDocument
 
-/// What Sheaf does with documents, each as a trial.
+/// Sheaf's operations on documents.
 enum SheafDocuments {
     private static var texts: [[UInt8]] {
         (0..<UInt64(CarTrial.count)).map { Array(Cars.text($0).utf8) }
@@ -11,7 +11,7 @@ enum SheafDocuments {
         try texts.enumerated().map { try Cars.document($0.element, UInt64($0.offset)) }
     }
 
-    /// JSON into the bytes of a document.
+    /// Measures decoding JSON to document bytes.
     static func decodingJSON(_ stage: Stage) -> CarTrial {
         let texts = texts
         return CarTrial(stage, repetitions: 100) { index in
@@ -19,7 +19,7 @@ enum SheafDocuments {
         }
     }
 
-    /// The bytes of a document into JSON.
+    /// Measures encoding document bytes to JSON.
     static func encodingJSON(_ stage: Stage) throws -> CarTrial {
         let documents = try documents()
         return CarTrial(stage, repetitions: 100) { index in
@@ -31,7 +31,7 @@ enum SheafDocuments {
         }
     }
 
-    /// The bytes of a document into a type.
+    /// Measures decoding document bytes to a `Decodable` type.
     static func decodingType(_ stage: Stage) throws -> CarTrial {
         let documents = try documents()
         return CarTrial(stage, repetitions: 50) { index in
@@ -42,7 +42,7 @@ enum SheafDocuments {
         }
     }
 
-    /// A delta of another store into a document.
+    /// Measures joining a document and a delta of another site.
     static func joining(_ stage: Stage) throws -> CarTrial {
         let documents = try documents()
         let deltas = try documents.enumerated().map { index, document in
@@ -53,7 +53,7 @@ enum SheafDocuments {
         }
     }
 
-    /// A delta, and that into the document.
+    /// Measures creating a delta and joining it.
     static func editing(_ stage: Stage) throws -> CarTrial {
         let documents = try documents()
         return CarTrial(stage, repetitions: 100) { index in
@@ -63,7 +63,7 @@ enum SheafDocuments {
         }
     }
 
-    /// The bytes of a state as it was inserted, with those of its key if they count.
+    /// Measures the size of an inserted state, optionally including its key.
     static func bytes(countsKeys: Bool) throws -> ByteCountTrial {
         try ByteCountTrial { index in
             let document = try Cars.document(Array(Cars.text(index).utf8), index).count

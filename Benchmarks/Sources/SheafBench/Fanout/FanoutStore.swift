@@ -2,12 +2,12 @@ import BenchHarness
 import Sheaf
 import Synchronization
 
-/// A store in memory with some documents, and observers of it.
+/// An in-memory store with documents and observers.
 ///
-/// In memory a commit costs little, so that what is measured is how its observers come to hear of it.
+/// In-memory commits are cheap, so the measured time is that of notifying observers.
 final class FanoutStore: Sendable {
     private let store: Sheaf.Store
-    /// How many callbacks are still to come, and who waits for the last of them.
+    /// The number of outstanding callbacks, and the continuation to resume after the last.
     private let round = Mutex(Round())
 
     private struct Round: Sendable {
@@ -32,7 +32,7 @@ final class FanoutStore: Sendable {
         }
     }
 
-    /// Begins to observe, and waits for the first results.
+    /// Registers observers and waits for their initial results.
     func observe(_ queries: [(Query, QueryArguments)]) async throws {
         expect(queries.count)
         for (query, arguments) in queries {
@@ -44,8 +44,7 @@ final class FanoutStore: Sendable {
         _ = await end()
     }
 
-    /// Writes to one document, and waits until so many observers have heard of it; returns the
-    /// nanoseconds from the call to the last of them.
+    /// Updates one document; returns the nanoseconds until the last of `count` callbacks.
     func change(_ id: Int, to mileage: Int, heardBy count: Int) async throws -> UInt64 {
         expect(count)
         let start = now()
@@ -74,7 +73,7 @@ final class FanoutStore: Sendable {
         waiter?.resume(returning: now())
     }
 
-    /// When the last callback came.
+    /// Waits for the last callback and returns its time.
     private func end() async -> UInt64 {
         await withUnsafeContinuation { (waiter: UnsafeContinuation<UInt64, Never>) in
             let end = round.withLock { round -> UInt64? in

@@ -1,11 +1,11 @@
 import BenchHarness
 import Sheaf
 
-/// One change after the other, of which some observers hear.
+/// Consecutive changes, each of which notifies some observers.
 final class FanoutTrial: Trial {
     private let store: FanoutStore
     private let changes: Int
-    /// The documents that are changed in turn.
+    /// The number of documents changed in turn.
     private let documents: Int
     private let concerned: Int
     private var mileage = 0
@@ -17,7 +17,7 @@ final class FanoutTrial: Trial {
         self.concerned = concerned
     }
 
-    /// Observers of one document each, all of other ones.
+    /// Creates a trial with observers of one document each, all different.
     static func points(_ stage: Stage, observers: Int) async throws -> FanoutTrial {
         let store = try await FanoutStore(documents: max(observers, 10_000))
         try await store.observe(
@@ -26,7 +26,7 @@ final class FanoutTrial: Trial {
             store, changes: stage.scale.pick(4_000, quick: 400), documents: 1, concerned: 1)
     }
 
-    /// An observer of a thousand documents in their order.
+    /// Creates a trial with one observer of 1,000 ordered documents.
     static func range(_ stage: Stage) async throws -> FanoutTrial {
         let store = try await FanoutStore(documents: 10_000)
         try await store.observe([
@@ -36,7 +36,7 @@ final class FanoutTrial: Trial {
             store, changes: stage.scale.pick(4_000, quick: 400), documents: 1_000, concerned: 1)
     }
 
-    /// Microseconds from the call that writes to the callback, in the middle.
+    /// Returns the median microseconds from a write to the callback.
     func run(round: Int) async throws -> Sample {
         var latencies: [UInt64] = []
         for _ in 0..<changes {
@@ -50,13 +50,13 @@ final class FanoutTrial: Trial {
 
     func finish() {}
 
-    /// In microseconds.
+    /// Returns the median in microseconds.
     static func median(_ nanoseconds: [UInt64]) -> Double {
         Double(nanoseconds.sorted()[nanoseconds.count / 2]) / 1_000
     }
 }
 
-/// Changes that concern one observer, beside changes that concern very many.
+/// The cost per observer of changes that notify 1,000 observers, compared with one.
 final class FanoutAllTrial: Trial {
     private static let observers = 1_000
     private let (one, many): (FanoutStore, FanoutStore)
@@ -71,7 +71,7 @@ final class FanoutAllTrial: Trial {
             (0..<Self.observers).map { _ in ("SELECT * FROM cars WHERE _id = :id", ["id": 7]) })
     }
 
-    /// Microseconds that each observer but the first adds.
+    /// Returns the microseconds added by each observer after the first.
     func run(round: Int) async throws -> Sample {
         var (alone, together): ([UInt64], [UInt64]) = ([], [])
         for _ in 0..<changes {
@@ -86,11 +86,11 @@ final class FanoutAllTrial: Trial {
     func finish() {}
 }
 
-/// What observers take of the memory.
+/// The memory used by observers.
 final class FanoutBytesTrial: Trial {
     private static let observers = 10_000
 
-    /// Bytes an observer.
+    /// Returns the bytes per observer.
     func run(round: Int) async throws -> Sample {
         let store = try await FanoutStore(documents: 10_000)
         try await store.observe([("SELECT * FROM cars WHERE _id = :id", ["id": 0])])

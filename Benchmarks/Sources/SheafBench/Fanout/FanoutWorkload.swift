@@ -1,21 +1,21 @@
 import BenchHarness
 
-/// Observers of queries, and how long after a commit they hear of it.
+/// The latency from a commit to the callbacks of observers.
 enum FanoutWorkload {
     static var workload: Workload {
         Workload(
-            "fanout", "observers of a store in memory",
+            "fanout", "observers of an in-memory store",
             cases: [
                 points(1), points(1_000), points(10_000), points(100_000),
                 Case(
-                    "fanout-all-1000", "what each of 1,000 adds that a commit concerns", unit: "µs",
+                    "fanout-all-1000", "cost per observer with 1,000 notified", unit: "µs",
                     .lower, systems: [System("sheaf") { try await FanoutAllTrial($0) }]),
                 Case(
-                    "fanout-range", "from a call that changes a row of 1,000 to their observer",
+                    "fanout-range", "from a write to an observer of 1,000 ordered rows",
                     unit: "µs", .lower, hasLatencies: true,
                     systems: [System("sheaf") { try await FanoutTrial.range($0) }]),
                 Case(
-                    "fanout-bytes", "the memory of an observer of one document", unit: "bytes",
+                    "fanout-bytes", "memory per observer of one document", unit: "bytes",
                     .lower, systems: [System("sheaf") { _ in FanoutBytesTrial() }]),
             ])
     }
@@ -23,7 +23,7 @@ enum FanoutWorkload {
     private static func points(_ count: Int) -> Case {
         Case(
             "fanout-\(count)",
-            "from a call that writes to the one of \(count) observers that it concerns",
+            "from a write to the one of \(count) observers that matches",
             unit: "µs", .lower, hasLatencies: true,
             systems: [System("sheaf") { try await FanoutTrial.points($0, observers: count) }])
     }

@@ -1,7 +1,7 @@
 import BenchHarness
 import Glibc
 
-/// Opens a store, reads one payload, and closes it again; the closing is not measured.
+/// Opening a store and reading one payload; closing it is not measured.
 final class OpenTrial: Trial {
     private let peer: Peer
     private let directory: String
@@ -9,7 +9,7 @@ final class OpenTrial: Trial {
     private let entries = Entries(.random)
     private let count: Int
 
-    /// Makes the store, with its entries in the log alone where an opening is to replay them.
+    /// Fills the store; with `replays`, its entries are only in the log.
     init(_ peer: Peer, _ stage: Stage, replays: Bool) async throws {
         self.peer = peer
         directory = stage.disk.path
@@ -23,7 +23,7 @@ final class OpenTrial: Trial {
     }
 
     func run(round: Int) async throws -> Sample {
-        // SQLite's index of its log would outlive the process, but not the machine.
+        // SQLite's WAL index would survive the process, but not a reboot.
         unlink("\(directory)/store.sqlite-shm")
         let key = entries.key(UInt64(round * 7_919 % count))
         let start = now()

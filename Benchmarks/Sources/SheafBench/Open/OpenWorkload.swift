@@ -1,13 +1,13 @@
 import BenchHarness
 
-/// From the call that opens a store to the first payload in hand.
+/// The time from opening a store to the first payload.
 enum OpenWorkload {
     static var workload: Workload {
         Workload(
             "open", "opening a store of a million entries and reading one; the files are warm",
             cases: [
                 Case(
-                    "open-checkpoint", "closed in order before", unit: "ms", .lower,
+                    "open-checkpoint", "after a clean close", unit: "ms", .lower,
                     systems: Peers.engineAndAll.map { peer in
                         System(peer.name) { try await OpenTrial(peer, $0, replays: false) }
                     }),

@@ -1,7 +1,8 @@
 import BenchHarness
 
-/// Statements over 100,000 cars, their rows consumed: against SQLite with JSON in one column and
-/// indexes over expressions, and against SQLite with a column for each field.
+/// Statements over 100,000 cars, with all rows consumed.
+///
+/// SQLite runs them with JSON texts and expression indexes, and with one column per field.
 enum QueryWorkload {
     static var workload: Workload {
         Workload(
@@ -20,23 +21,23 @@ enum QueryWorkload {
                     ])
             } + [
                 Case(
-                    "parse-plan", "a statement that was not seen before, up to its plan",
+                    "parse-plan", "parsing and planning a new statement",
                     unit: "µs", .lower,
                     systems: [System("sheaf") { try ParsePlanTrial($0) }])
             ])
     }
 }
 
-/// A statement in the languages of all systems.
+/// A statement for each of the systems.
 struct QueryCase: Sendable {
     let name: String
     let summary: String
-    /// Documents looked at, or statements, in a second.
+    /// The unit: scanned documents, or statements, per second.
     let unit: String
     let sheaf: String
     let json: String
     let columns: String
-    /// What one run counts for.
+    /// The number of units per run.
     let weight: Int
 
     init(
@@ -65,7 +66,7 @@ struct QueryCase: Sendable {
                 SELECT id, description FROM cars WHERE color = 'blue' AND price > 45500
                 """),
         QueryCase(
-            "index-scan-1000", "about 1,000 documents by an index", unit: "documents/s",
+            "index-scan-1000", "about 1,000 documents through an index", unit: "documents/s",
             weight: 1_000,
             sheaf: "SELECT * FROM cars WHERE year = 1999 AND mileage BETWEEN 0 AND 70000",
             json: """
@@ -83,7 +84,7 @@ struct QueryCase: Sendable {
                 """,
             columns: "SELECT COUNT(*) FROM cars WHERE mileage >= 100000"),
         QueryCase(
-            "order-limit-20", "the first 20 in the order of an index",
+            "order-limit-20", "the first 20 in index order",
             sheaf: "SELECT * FROM cars ORDER BY mileage LIMIT 20",
             json: "SELECT id, doc FROM cars ORDER BY json_extract(doc, '$.mileage') LIMIT 20",
             columns: "SELECT id, description FROM cars ORDER BY mileage LIMIT 20"),
@@ -97,7 +98,7 @@ struct QueryCase: Sendable {
                 """,
             columns: "SELECT make, SUM(price) FROM cars GROUP BY make"),
         QueryCase(
-            "join", "10,000 orders, each with its car", unit: "rows/s",
+            "join", "10,000 orders, each joined with its car", unit: "rows/s",
             weight: QueryCars.orderCount,
             sheaf: "SELECT o.amount, c.make FROM orders AS o JOIN cars AS c ON c._id = o.car",
             json: """
@@ -106,7 +107,7 @@ struct QueryCase: Sendable {
                 """,
             columns: "SELECT o.amount, c.make FROM orders o JOIN cars c ON c.id = o.car"),
         QueryCase(
-            "top-20", "the first 20 by a field without an index", unit: "documents/s",
+            "top-20", "the first 20 ordered by a field without an index", unit: "documents/s",
             weight: QueryCars.count,
             sheaf: "SELECT * FROM cars ORDER BY price LIMIT 20",
             json: "SELECT id, doc FROM cars ORDER BY json_extract(doc, '$.price') LIMIT 20",
@@ -114,12 +115,12 @@ struct QueryCase: Sendable {
     ]
 }
 
-/// The documents of the workload.
+/// The documents of the query workload.
 enum QueryCars {
     static let count = 100_000
     static let orderCount = 10_000
 
-    /// The car of an order.
+    /// Returns the ID of an order's car.
     static func car(ofOrder index: UInt64) -> String {
         Cars.id(Entries.mix(index &+ 77) % UInt64(count))
     }
@@ -129,14 +130,14 @@ enum QueryCars {
     }
 }
 
-/// Something that runs the statement of a case.
+/// A database that runs the statement of a case.
 protocol QuerySystem: AnyObject {
-    /// Runs the statement and looks at each row; returns how many there were.
+    /// Runs the statement and reads each row; returns the number of rows.
     func run(_ query: QueryCase) throws -> Int
     func close()
 }
 
-/// Runs one statement again and again.
+/// The repeated execution of one statement.
 final class QueryTrial: Trial {
     private let system: any QuerySystem
     private let query: QueryCase
@@ -149,7 +150,7 @@ final class QueryTrial: Trial {
         system = try make(stage)
         rowCount = try system.run(query)
         guard rowCount > 0 else {
-            throw StoreFailure(description: "\(query.name) finds no rows")
+            throw StoreFailure(description: "\(query.name) returned no rows")
         }
     }
 
@@ -158,7 +159,7 @@ final class QueryTrial: Trial {
         var runs = 0
         while BenchHarness.seconds(since: start) < seconds {
             guard try system.run(query) == rowCount else {
-                throw StoreFailure(description: "\(query.name) finds other rows")
+                throw StoreFailure(description: "\(query.name) returned a different number of rows")
             }
             runs += 1
         }

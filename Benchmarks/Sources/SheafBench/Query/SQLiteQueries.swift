@@ -2,7 +2,7 @@ import BenchHarness
 import CSQLite
 import SheafDocument
 
-/// SQLite with the cars in its tables, read from memory-mapped pages.
+/// SQLite tables with the cars, read from memory-mapped pages.
 final class SQLiteQueries: QuerySystem {
     private let connection: SQLiteConnection
     private let hasColumns: Bool
@@ -77,14 +77,14 @@ final class SQLiteQueries: QuerySystem {
     private func insert(_ statement: OpaquePointer, _ values: [Value?]) throws {
         let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         for (index, value) in values.enumerated() {
-            let place = Int32(index + 1)
+            let parameter = Int32(index + 1)
             switch value {
             case .string(let text)?:
-                sqlite3_bind_text(statement, place, text, Int32(text.utf8.count), transient)
-            case .integer(let number)?: sqlite3_bind_int64(statement, place, number)
-            case .float(let number)?: sqlite3_bind_double(statement, place, number)
-            case .bool(let flag)?: sqlite3_bind_int(statement, place, flag ? 1 : 0)
-            default: sqlite3_bind_null(statement, place)
+                sqlite3_bind_text(statement, parameter, text, Int32(text.utf8.count), transient)
+            case .integer(let number)?: sqlite3_bind_int64(statement, parameter, number)
+            case .float(let number)?: sqlite3_bind_double(statement, parameter, number)
+            case .bool(let flag)?: sqlite3_bind_int(statement, parameter, flag ? 1 : 0)
+            default: sqlite3_bind_null(statement, parameter)
             }
         }
         guard sqlite3_step(statement) == SQLITE_DONE else { throw connection.failure("insert") }

@@ -4,7 +4,7 @@ import SheafDocument
 import SheafQuery
 import SheafStorage
 
-/// A store with the cars in it.
+/// A store with the cars and orders.
 final class SheafQueries: QuerySystem {
     private let store: StoreEngine
     let queries: QueryEngine
@@ -82,7 +82,7 @@ final class SheafQueries: QuerySystem {
     }
 }
 
-/// Parses and plans statements that differ each time.
+/// Parsing and planning of distinct statements.
 final class ParsePlanTrial: Trial {
     private let queries: SheafQueries
     private let seconds: Double
@@ -92,7 +92,7 @@ final class ParsePlanTrial: Trial {
         seconds = stage.scale.roundSeconds
     }
 
-    /// Microseconds for each.
+    /// Returns microseconds per statement.
     func run(round: Int) throws -> Sample {
         let start = now()
         var count = 0
@@ -113,7 +113,7 @@ final class ParsePlanTrial: Trial {
 }
 
 extension SheafQueries {
-    /// Parses a statement anew, and makes its plan.
+    /// Parses and plans a statement.
     func plan(_ text: String) throws {
         try queries.prepare(try Parser.parse(text))
     }

@@ -4,10 +4,11 @@ import Sheaf
 import SheafDocument
 import SheafMesh
 
-/// Connects a peer that has one in a thousand of many documents with one that has them all, after a start: neither
-/// has a cursor, so the two compare.
+/// A connection of a peer with one in a thousand documents to a peer with all of them.
+///
+/// The peer was started without cursors, so the two reconcile.
 final class ConnectionTrial: Trial {
-    /// True of one car in a thousand.
+    /// A condition that matches one car in a thousand.
     static let condition = "mileage < 200"
 
     static func documents(_ stage: Stage) -> Int { stage.scale.pick(1_000_000, quick: 100_000) }
@@ -18,7 +19,7 @@ final class ConnectionTrial: Trial {
     private let server: Sheaf.Peer
     private let deviceKey: PeerKey
 
-    /// Fills the store of a server, on which the device may read and write what matches the condition, or everything.
+    /// Fills a server; a limited device may read and write only documents that match the condition.
     init(_ stage: Stage, isLimited: Bool) async throws {
         rights =
             isLimited
@@ -59,7 +60,7 @@ final class ConnectionTrial: Trial {
                 store: Sheaf.StoreOptions(durability: .relaxed(milliseconds: 100))))
     }
 
-    /// Milliseconds from the connection until the device has acknowledged a document that was written before it.
+    /// Returns the milliseconds from the connection until the device acknowledges an earlier write.
     func run(round: Int) async throws -> Sample {
         let device = try await Self.open("\(path)/device.sheaf", deviceKey) {
             RightsTransport(network.transport(for: deviceKey), own: rights)
@@ -82,7 +83,7 @@ final class ConnectionTrial: Trial {
     func finish() async throws { try await server.close() }
 }
 
-/// Scans a table of SQLite for what a `ConnectionTrial` compares.
+/// A scan of an SQLite table with the condition of a `ConnectionTrial`.
 final class ConditionScanTrial: Trial {
     private let connection: SQLiteConnection
     private let statement: OpaquePointer
@@ -103,7 +104,7 @@ final class ConditionScanTrial: Trial {
             "SELECT id FROM cars WHERE json_extract(doc, '$.mileage') < 200")
     }
 
-    /// Milliseconds for all of the table.
+    /// Returns the milliseconds for a scan of the table.
     func run(round: Int) throws -> Sample {
         let start = now()
         var checksum: UInt64 = 0

@@ -1,15 +1,14 @@
 import BenchHarness
 import CSQLite
 
-/// What SQLite has for two databases to become the same: a session that records changes, the changeset that
-/// it makes of them, and the call that applies it elsewhere.
+/// SQLite's session extension: recording changes, creating a changeset, and applying it elsewhere.
 final class SQLiteSessionTrial: Trial {
     private let directory: String
     private let source: SQLiteConnection
     private let session: OpaquePointer
     private let count: Int
 
-    /// Fills a table of texts while a session records it.
+    /// Fills a table while a session records the changes.
     init(_ stage: Stage) throws {
         directory = stage.disk.path
         count = ShippingTrial.documents(stage)
@@ -31,7 +30,7 @@ final class SQLiteSessionTrial: Trial {
         return connection
     }
 
-    /// Documents a second: the changeset is made, and applied to an empty database in one transaction.
+    /// Returns documents per second for creating the changeset and applying it in one transaction.
     func run(round: Int) async throws -> Sample {
         let other = try Self.database("\(directory)/other-\(round).sqlite")
         defer { other.close() }

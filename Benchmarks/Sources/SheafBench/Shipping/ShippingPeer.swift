@@ -5,9 +5,9 @@ import SheafDocument
 import SheafNetwork
 import Synchronization
 
-/// A peer in a process of its own: it does what lines on its input say, and answers each with a line.
+/// A peer process that executes commands from standard input and writes one response line each.
 final class ShippingPeer: Sendable {
-    /// The argument that makes the program one.
+    /// The argument that runs the program as such a peer.
     static let argument = "--shipping-peer"
     static let database = "the database of the benchmark"
 
@@ -15,7 +15,7 @@ final class ShippingPeer: Sendable {
     private let transport: TCPTransport
     private let heard = Mutex<[String]>([])
 
-    /// Opens a store in a directory, and listens.
+    /// Opens a store in a directory and a transport that listens.
     private init(_ directory: String) async throws {
         let pair = try PeerKeyPair.generate()
         var network = NetworkConfiguration(
@@ -30,7 +30,7 @@ final class ShippingPeer: Sendable {
                 databaseID: Self.database, key: key, transports: [transport]))
     }
 
-    /// Answers lines until there are no more.
+    /// Executes commands until the end of the input.
     static func run(_ directory: String) async throws {
         let this = try await ShippingPeer(directory)
         let address = Mutex("")
@@ -56,7 +56,7 @@ final class ShippingPeer: Sendable {
     }
 
     private func perform(_ command: String, _ words: [String]) async throws -> String {
-        func number(_ place: Int) -> Int { Int(words[place]) ?? 0 }
+        func number(_ index: Int) -> Int { Int(words[index]) ?? 0 }
         switch command {
         case "load":
             try await load(number(0)..<number(1))
@@ -111,11 +111,11 @@ final class ShippingPeer: Sendable {
         case "links":
             return "\(peer.presence.connectedPeers.count)"
         case "checksum": return "\(try peer.sync.checksum(of: "SELECT * FROM cars"))"
-        default: return "! nobody knows \(command)"
+        default: return "! unknown command \(command)"
         }
     }
 
-    /// Inserts cars in commits of a thousand.
+    /// Inserts cars in commits of 1,000.
     private func load(_ numbers: Range<Int>) async throws {
         for first in stride(from: numbers.lowerBound, to: numbers.upperBound, by: 1_000) {
             let cars = try PreparedCars(first..<min(first + 1_000, numbers.upperBound))
@@ -128,7 +128,7 @@ final class ShippingPeer: Sendable {
         }
     }
 
-    /// Changes one field of cars, all in one transaction.
+    /// Changes one field of each car, all in one transaction.
     private func update(_ numbers: Range<Int>, to mileage: Int) async throws {
         try await peer.store.transaction { transaction in
             for number in numbers {
@@ -142,8 +142,7 @@ final class ShippingPeer: Sendable {
         }
     }
 
-    /// Connects with a peer that has very many documents; returns the nanoseconds until the last of them is
-    /// told to an observer.
+    /// Connects to a peer with many documents; returns the nanoseconds until the last is observed.
     private func fetch(from address: String) async throws -> UInt64 {
         try peer.sync.registerSubscription("SELECT * FROM cars")
         let (stream, end) = AsyncStream.makeStream(of: UInt64.self)

@@ -1,24 +1,24 @@
 import BenchHarness
 import Foundation
 
-/// The other end of a `ShippingPeer`.
+/// The controlling end of a `ShippingPeer`.
 final class ShippingProcess {
     private let directory: String
     private var process = Process()
     private var input = Pipe()
     private var output = Pipe()
     private var buffer = Data()
-    /// Where it listens, and by what others know it.
+    /// The address the peer listens on, and its key.
     private(set) var address = ""
     private(set) var key = ""
 
-    /// Starts one with a store of its own.
+    /// Starts a peer with a new store.
     init(_ stage: Stage, _ name: String) throws {
         directory = "\(stage.disk.path)/\(name).sheaf"
         try start()
     }
 
-    /// Ends it, and starts another one on the same store.
+    /// Restarts the peer on the same store.
     func startAgain() throws {
         end()
         (process, input, output) = (Process(), Pipe(), Pipe())
@@ -35,19 +35,19 @@ final class ShippingProcess {
         (address, key) = (words[0], words[1])
     }
 
-    /// Has something done, and waits for the answer.
+    /// Sends a command and returns the response.
     @discardableResult
     func ask(_ line: String) throws -> String {
         tell(line)
         return try hear()
     }
 
-    /// Has something done; the answer is to be read later.
+    /// Sends a command without waiting for the response.
     func tell(_ line: String) {
         input.fileHandleForWriting.write(Data((line + "\n").utf8))
     }
 
-    /// The next answer.
+    /// Reads the next response.
     func hear() throws -> String {
         while true {
             if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
@@ -58,26 +58,26 @@ final class ShippingProcess {
             }
             let more = output.fileHandleForReading.availableData
             guard !more.isEmpty else {
-                throw StoreFailure(description: "a peer has ended before its time")
+                throw StoreFailure(description: "a peer has ended prematurely")
             }
             buffer.append(more)
         }
     }
 
-    /// The numbers of an answer.
+    /// Sends a command and returns the numbers in the response.
     func numbers(_ line: String) throws -> [UInt64] {
         try ask(line).split(separator: " ").compactMap { UInt64($0) }
     }
 
-    /// Waits until two peers have all of each other.
+    /// Waits until both peers have each other's documents.
     func meet(_ other: ShippingProcess, _ word: String = "met") throws {
         try ask("meet \(other.key) \(word)")
     }
 
-    /// How many bytes it has sent and received.
+    /// Returns the sum of bytes sent and received.
     func traffic() throws -> UInt64 { try numbers("traffic").reduce(0, +) }
 
-    /// Has it close its store, and end.
+    /// Ends the peer, which closes its store first.
     func end() {
         try? input.fileHandleForWriting.close()
         process.waitUntilExit()

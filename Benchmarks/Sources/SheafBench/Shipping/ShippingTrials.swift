@@ -1,6 +1,6 @@
 import BenchHarness
 
-/// Several peers in processes of their own, and what one of them has at first.
+/// A measurement of one case with peers in separate processes.
 final class ShippingTrial: Trial {
     private let peers: [ShippingProcess]
     private let work: (Int) async throws -> Sample
@@ -26,9 +26,9 @@ final class ShippingTrial: Trial {
         return peer
     }
 
-    // MARK: First syncs
+    // MARK: Initial sync
 
-    /// Documents a second, from the call that connects to an observer of the last one.
+    /// Measures documents per second, from connecting until an observer reports the last one.
     static func firstSync(_ stage: Stage) throws -> ShippingTrial {
         let source = try loaded(stage)
         let count = documents(stage)
@@ -40,7 +40,7 @@ final class ShippingTrial: Trial {
         }
     }
 
-    /// Bytes in both directions for each document, the handshake of TLS with them.
+    /// Measures bytes per document in both directions, TLS handshake included.
     static func firstSyncBytes(_ stage: Stage) throws -> ShippingTrial {
         let source = try loaded(stage)
         let count = documents(stage)
@@ -54,7 +54,7 @@ final class ShippingTrial: Trial {
 
     // MARK: Changes
 
-    /// Two peers that have the same, and are connected.
+    /// Starts two connected peers with the same documents.
     private static func pair(_ stage: Stage) throws -> (ShippingProcess, ShippingProcess) {
         let source = try loaded(stage)
         let other = try ShippingProcess(stage, "other")
@@ -63,7 +63,7 @@ final class ShippingTrial: Trial {
         return (source, other)
     }
 
-    /// Bytes in both directions for each document of which one field was changed, a thousand in a commit.
+    /// Measures bytes per document with one changed field, in commits of 1,000.
     static func updateBytes(_ stage: Stage) throws -> ShippingTrial {
         let (source, other) = try pair(stage)
         let count = stage.scale.pick(20, quick: 5)
@@ -78,7 +78,7 @@ final class ShippingTrial: Trial {
         }
     }
 
-    /// Microseconds from the call that writes here to the observer there, in the middle.
+    /// Measures median microseconds from a write on one peer to an observer on the other.
     static func liveLatency(_ stage: Stage) throws -> ShippingTrial {
         let (source, other) = try pair(stage)
         try other.ask("watch")
@@ -93,7 +93,7 @@ final class ShippingTrial: Trial {
         }
     }
 
-    /// Nanoseconds from a write to the observer of another peer.
+    /// Returns the nanoseconds from a write to the observer of another peer.
     private static func latency(
         _ number: Int, from source: ShippingProcess, to other: ShippingProcess
     ) async throws -> UInt64 {
@@ -107,7 +107,7 @@ final class ShippingTrial: Trial {
         }
     }
 
-    /// What each peer in a chain of five adds to the first two, in microseconds.
+    /// Measures the microseconds that each relay in a chain of five adds.
     static func chainHop(_ stage: Stage) throws -> ShippingTrial {
         let peers = try (0..<5).map { try ShippingProcess(stage, "link-\($0)") }
         for peer in peers { try peer.ask("subscribe") }
@@ -127,7 +127,7 @@ final class ShippingTrial: Trial {
                 let start = try peers[0].numbers("write \(number)")[0]
                 let first = try await heard(number, by: peers[1])
                 let last = try await heard(number, by: peers[4])
-                // Whoever is first may be late to say so.
+                // The first peer may report its event late.
                 let reference = max(first, start)
                 hops.append(last > reference ? (last - reference) / 3 : 0)
             }
@@ -145,9 +145,9 @@ final class ShippingTrial: Trial {
         }
     }
 
-    // MARK: Meeting again
+    // MARK: Reconnecting
 
-    /// Bytes in both directions until two peers know that they have the same, one of which was opened anew.
+    /// Measures bytes in both directions until a restarted peer and its neighbor have reconciled.
     static func resubscribeBytes(_ stage: Stage) throws -> ShippingTrial {
         let (source, other) = try pair(stage)
         return ShippingTrial([source, other]) { _ in
@@ -156,13 +156,12 @@ final class ShippingTrial: Trial {
         }
     }
 
-    /// Bytes in both directions where a thousand documents have changed meanwhile, by the bytes of these as
-    /// JSON.
+    /// Measures bytes to reconcile 1,000 changed documents, as a multiple of their JSON size.
     static func differenceBytes(_ stage: Stage) throws -> ShippingTrial {
         let (source, other) = try pair(stage)
         let total = documents(stage)
         return ShippingTrial([source, other]) { round in
-            // Ids are random, so they lie all over the collection.
+            // IDs are random, so these documents are spread over the collection.
             let first = round * 1_000 % total
             let own = (first..<first + 1_000).reduce(0) {
                 $0 + Cars.text(UInt64($1)).utf8.count
@@ -174,7 +173,7 @@ final class ShippingTrial: Trial {
         }
     }
 
-    /// Parts two peers, opens one of them anew, and lets them meet again.
+    /// Disconnects two peers, restarts one of them, and reconnects them.
     private static func meetAnew(
         _ source: ShippingProcess, _ other: ShippingProcess, _ between: () throws -> Void
     ) async throws {
@@ -193,7 +192,7 @@ final class ShippingTrial: Trial {
 
     // MARK: Meshes
 
-    /// How many documents come to a peer in a full mesh of eight, by how many there are.
+    /// Measures documents received per new document in a full mesh of eight.
     static func redundancy(_ stage: Stage) async throws -> ShippingTrial {
         let peers = try (0..<8).map { try ShippingProcess(stage, "peer-\($0)") }
         for peer in peers { try peer.ask("subscribe") }

@@ -1,37 +1,37 @@
 import BenchHarness
 
-/// Documents from peer to peer: each a process of its own, over TLS on the loopback device.
+/// Replication between processes, over TLS on the loopback device.
 enum ShippingWorkload {
     static var workload: Workload {
         Workload(
             "shipping", "100,000 documents of about 250 bytes, from process to process over TLS",
             cases: [
                 Case(
-                    "first-sync", "until an observer on an empty peer sees the last document",
+                    "first-sync", "until an observer on an empty peer reports the last document",
                     unit: "documents/s", .higher,
                     systems: [
                         sheaf(ShippingTrial.firstSync),
                         System("sqlite-session") { try SQLiteSessionTrial($0) },
                     ]),
                 Case(
-                    "first-sync-bytes", "on the wire, both ways, with the handshake",
+                    "first-sync-bytes", "on the wire, both directions, handshake included",
                     unit: "bytes/document", .lower, systems: [sheaf(ShippingTrial.firstSyncBytes)]),
                 Case(
-                    "update-bytes", "of one field, in commits of 1,000 documents",
+                    "update-bytes", "one changed field, in commits of 1,000 documents",
                     unit: "bytes/document", .lower, systems: [sheaf(ShippingTrial.updateBytes)]),
                 Case(
-                    "live-latency", "from the call that writes to the observer on another peer",
+                    "live-latency", "from a write to the observer on another peer",
                     unit: "µs", .lower, hasLatencies: true,
                     systems: [sheaf(ShippingTrial.liveLatency), flush]),
                 Case(
-                    "resubscribe-bytes", "where nothing has changed, with the handshake",
+                    "resubscribe-bytes", "reconnecting without changes, handshake included",
                     unit: "bytes", .lower, systems: [sheaf(ShippingTrial.resubscribeBytes)]),
                 Case(
-                    "difference-bytes", "where 1,000 documents differ, by their own bytes",
+                    "difference-bytes", "reconnecting with 1,000 changes, relative to their size",
                     unit: "times", .lower, systems: [sheaf(ShippingTrial.differenceBytes)]),
                 Case(
                     "limited-connection",
-                    "a started peer that may read one in a thousand of 1,000,000 documents, in one process",
+                    "a restarted peer that may read one in a thousand of 1,000,000 documents",
                     unit: "ms", .lower,
                     systems: [
                         System("sheaf") { try await ConnectionTrial($0, isLimited: true) },
@@ -40,11 +40,11 @@ enum ShippingWorkload {
                     ]),
                 Case(
                     "mesh-redundancy",
-                    "documents that come, by those that are new, in a full mesh of 8",
+                    "documents received per new document, in a full mesh of 8",
                     unit: "times", .lower,
                     systems: [System("sheaf") { try await ShippingTrial.redundancy($0) }]),
                 Case(
-                    "chain-hop", "what each relay in a chain of 5 adds", unit: "µs", .lower,
+                    "chain-hop", "latency added by each relay in a chain of 5", unit: "µs", .lower,
                     hasLatencies: true, systems: [sheaf(ShippingTrial.chainHop), flush]),
             ])
     }
@@ -55,13 +55,13 @@ enum ShippingWorkload {
         System("sheaf") { try prepare($0) }
     }
 
-    /// What the disk takes for one write that survives.
+    /// The latency of one durable write to the disk.
     private static var flush: System {
         System("fdatasync") { try FlushTrial($0) }
     }
 }
 
-/// Single flushes, and how long they take in the middle.
+/// Single flushes and their median latency.
 private final class FlushTrial: Trial {
     private let limit: LimitTrial
 

@@ -1,16 +1,16 @@
 import BenchHarness
 
-/// What the writers of one round did until its deadline.
+/// The commits of a round until its deadline.
 struct CommitTally: Sendable {
     private let seconds: Double
     private let deadline: UInt64
     private var count = 0
     private var latencies: [UInt64]
 
-    /// A round that starts now.
+    /// Starts a round.
     init(seconds: Double) {
         self.seconds = seconds
-        // Fresh memory is slow to touch: that must not be part of a latency.
+        // The array is touched in advance, because page faults must not count as latency.
         latencies = [UInt64](repeating: 0, count: Self.expected)
         latencies.removeAll(keepingCapacity: true)
         deadline = now() + UInt64(seconds * 1e9)
@@ -18,7 +18,7 @@ struct CommitTally: Sendable {
 
     private static let expected = 1 << 16
 
-    /// Commits one after the other until the deadline, `commit` is given the number of each.
+    /// Repeats `commit` with increasing numbers until the deadline.
     mutating func repeatCommits(_ commit: (UInt64) throws -> Void) rethrows {
         var number: UInt64 = 0
         var begin = now()
@@ -29,7 +29,7 @@ struct CommitTally: Sendable {
         }
     }
 
-    /// Commits one after the other until the deadline, `commit` is given the number of each.
+    /// Repeats `commit` with increasing numbers until the deadline.
     mutating func repeatCommits(_ commit: (UInt64) async throws -> Void) async rethrows {
         var number: UInt64 = 0
         var begin = now()
@@ -40,20 +40,20 @@ struct CommitTally: Sendable {
         }
     }
 
-    /// Adds what another writer of the same round did.
+    /// Adds the commits of another writer in the same round.
     mutating func add(_ other: CommitTally) {
         count += other.count
         latencies += other.latencies
     }
 
-    /// Commits a second, and how long each took.
+    /// Commits per second, and the latency of each commit.
     ///
-    /// Who is still waiting at the deadline counts with its latency, and not in the rate.
+    /// A commit that ends after the deadline counts with its latency, but not in the rate.
     var sample: Sample {
         Sample(Double(count) / seconds, latencies: latencies)
     }
 
-    /// The time now, which is when the next commit begins.
+    /// Records a commit and returns the current time, when the next one begins.
     @inline(__always)
     private mutating func note(from begin: UInt64) -> UInt64 {
         let end = now()

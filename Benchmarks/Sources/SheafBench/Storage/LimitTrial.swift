@@ -1,7 +1,7 @@
 import BenchHarness
 import Glibc
 
-/// What the disk itself allows: a bare loop of write and flush into blocks written before.
+/// The limit set by the disk: a loop of writes and flushes into preallocated blocks.
 final class LimitTrial: Trial {
     private static let fileSize = 64 << 20
     private let descriptor: Int32
@@ -10,7 +10,7 @@ final class LimitTrial: Trial {
     private let seconds: Double
     private var offset = 0
 
-    /// Writes `size` bytes before each flush, which count for `unitsPerSync` units of work.
+    /// Writes `size` bytes before each flush, counted as `unitsPerSync` units of work.
     init(_ stage: Stage, size: Int, unitsPerSync: Int) throws {
         bytes = [UInt8](repeating: 0xA5, count: size)
         self.unitsPerSync = unitsPerSync
@@ -36,7 +36,7 @@ final class LimitTrial: Trial {
             offset += bytes.count
         }
         let sample = tally.sample
-        // Latencies belong to cases of single commits.
+        // Latencies are reported only for single commits.
         return Sample(
             sample.value * Double(unitsPerSync),
             latencies: unitsPerSync == 1 ? sample.latencies : [])

@@ -1,15 +1,15 @@
 import BenchHarness
 
-/// One writer that fills an empty store with durable commits of many entries.
+/// One writer that fills an empty store in durable commits of 1,000 entries.
 final class LoadTrial: Trial {
-    /// Entries in one commit.
+    /// The number of entries per commit.
     static let batch = 1_000
     private let peer: Peer
     private let folder: Folder
     private let entries: Entries
     private let count: Int
 
-    /// Prepares nothing: every round starts with an empty directory.
+    /// Stores the parameters; every round starts with an empty directory.
     init(_ peer: Peer, _ stage: Stage, _ entries: Entries) {
         self.peer = peer
         self.entries = entries

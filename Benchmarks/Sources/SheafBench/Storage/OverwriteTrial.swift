@@ -1,8 +1,8 @@
 import BenchHarness
 
-/// One writer that replaces random entries, so that the store must sweep old versions away.
+/// One writer that replaces random entries, so that old versions must be compacted.
 final class OverwriteTrial: Trial {
-    /// Entries in one commit: single ones would be too slow to ever fill a log.
+    /// Entries per commit; commits of single entries would be too slow to fill a log.
     private static let batch: UInt64 = 100
     private let store: any Store
     private let session: any StoreSession
@@ -10,11 +10,11 @@ final class OverwriteTrial: Trial {
     private let count: Int
     private let seconds: Double
 
-    /// Fills a store with the entries that the rounds replace.
+    /// Fills a store with the entries that each round overwrites.
     init(_ peer: Peer, _ stage: Stage) async throws {
         entries = Entries(.random)
         count = stage.scale.pick(100_000, quick: 20_000)
-        // Sweeping comes in waves: a round that is not in a hurry sees several.
+        // Compaction runs at intervals, and a longer round contains several runs.
         seconds = stage.scale.roundSeconds * (stage.scale.isQuick ? 1 : 2)
         let loading = try peer.open(stage.disk.path, .bulk)
         try await loading.load(entries, count: count)

@@ -1,6 +1,6 @@
 import BenchHarness
 
-/// One reader that gets payloads of random keys, all in one snapshot.
+/// One reader that gets payloads of random keys from one snapshot.
 final class ReadTrial: Trial {
     private let store: any Store
     private let session: any StoreSession
@@ -8,7 +8,7 @@ final class ReadTrial: Trial {
     private let count: Int
     private let gets: Int
 
-    /// Fills a store and brings it into its best form for reading.
+    /// Fills a store and prepares it for reading.
     init(_ peer: Peer, _ stage: Stage) async throws {
         entries = Entries(.random)
         count = stage.scale.pick(1_000_000, quick: 100_000)
@@ -20,7 +20,7 @@ final class ReadTrial: Trial {
         store = try peer.open(stage.disk.path, StoreOptions())
         session = try store.session()
         try session.beginReading()
-        // Every payload is read once, so that every cache holds what it can.
+        // Reads every payload once to warm all caches.
         var sum: UInt64 = 0
         for index in 0..<UInt64(count) { sum &+= try session.read(entries.key(index)) }
         sink(sum)

@@ -1,9 +1,9 @@
 import BenchHarness
 
-/// How large the directory of a store gets while its entries are replaced again and again.
+/// The maximum directory size of a store whose entries are replaced repeatedly.
 final class SpaceTrial: Trial {
     private static let batch: UInt64 = 100
-    /// How often the directory is measured, in commits.
+    /// The number of commits between measurements of the directory.
     private static let interval: UInt64 = 50
     private let store: any Store
     private let session: any StoreSession
@@ -11,7 +11,7 @@ final class SpaceTrial: Trial {
     private let count: Int
     private let times: Int
     private let directory: Folder
-    /// The most that the directory took, as a multiple of the live keys and payloads.
+    /// The largest directory size, as a multiple of the live keys and payloads.
     private var worst: Double?
 
     /// Fills a store with the entries that are replaced.
@@ -27,7 +27,7 @@ final class SpaceTrial: Trial {
         session = try store.session()
     }
 
-    /// The work is done once, and is the same in each round.
+    /// Does the work in the first round; later rounds return the same value.
     func run(round: Int) async throws -> Sample {
         if let worst { return Sample(worst) }
         let drawn = entries.drawn(from: count, draw: 1)

@@ -1,6 +1,6 @@
 import BenchHarness
 
-/// Opaque entries: durable commits, loads, reads, and commits while old versions are swept away.
+/// Opaque entries: durable commits, loads, reads, and commits during compaction.
 enum StorageWorkload {
     static var workload: Workload {
         Workload(
@@ -22,7 +22,7 @@ enum StorageWorkload {
             systems.append(System("limit") { try LimitTrial($0, size: 320, unitsPerSync: 1) })
         }
         return Case(
-            "durable-\(writers)", "one entry a commit, \(writers) writing at once",
+            "durable-\(writers)", "one entry per commit, \(writers) concurrent writers",
             unit: "commits/s", .higher, hasLatencies: true, systems: systems)
     }
 

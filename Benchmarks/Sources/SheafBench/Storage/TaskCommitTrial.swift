@@ -1,6 +1,6 @@
 import BenchHarness
 
-/// Writers in tasks that each commit one new entry after the other.
+/// Writer tasks that each commit one new entry after the other.
 final class TaskCommitTrial: Trial {
     private let store: any Store
     private let writers: Int

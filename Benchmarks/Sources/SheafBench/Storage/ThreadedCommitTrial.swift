@@ -1,7 +1,7 @@
 import BenchHarness
 import Synchronization
 
-/// Writers on threads of their own that each commit one new entry after the other.
+/// Writer threads that each commit one new entry after the other.
 final class ThreadedCommitTrial: Trial {
     private let store: any Store
     private let writers: Int
@@ -22,7 +22,8 @@ final class ThreadedCommitTrial: Trial {
         Threads.run(writers) { writer in
             do {
                 let session = Result { try Self.blockingSession(of: store) }
-                // Also who has no session comes to the line, or the others would wait for ever.
+                // A thread that failed to open its session still reaches the barrier, or the others
+                // would block.
                 line.wait()
                 let first = UInt64(round) << 40 | UInt64(writer) << 32
                 let tally = try Self.write(session.get(), from: first, seconds: seconds)
@@ -43,7 +44,7 @@ final class ThreadedCommitTrial: Trial {
 
     private static func blockingSession(of store: any Store) throws -> any BlockingSession {
         guard let session = try store.session() as? any BlockingSession else {
-            throw StoreFailure(description: "threads need a store whose commits block")
+            throw StoreFailure(description: "threads require a store with blocking commits")
         }
         return session
     }

@@ -1,15 +1,15 @@
 import CLMDB
 
-/// An open environment and its one table.
+/// An open LMDB environment with one table.
 final class LMDBEnvironment: Sendable {
     nonisolated(unsafe) private let handle: OpaquePointer
     /// The table of all entries.
     let table: MDB_dbi
 
-    /// Address space, not memory: more than any case writes.
+    /// Reserved address space, more than any case writes.
     private static let mapSize = 16 << 30
 
-    /// Opens the environment in a directory, or makes it there.
+    /// Opens the environment in a directory, creating it if necessary.
     init(_ directory: String, flags: Int32) throws {
         var opened: OpaquePointer?
         mdb_env_create(&opened)
@@ -28,7 +28,7 @@ final class LMDBEnvironment: Sendable {
             mdb_txn_commit(transaction) == MDB_SUCCESS
         else {
             mdb_env_close(opened)
-            throw StoreFailure(description: "LMDB cannot open its table")
+            throw StoreFailure(description: "LMDB cannot open the table")
         }
         self.table = table
     }
@@ -59,7 +59,7 @@ final class LMDBEnvironment: Sendable {
         guard status == MDB_SUCCESS else { throw Self.failure(attempt, status) }
     }
 
-    /// How many bytes of the file were ever used.
+    /// Returns the number of file bytes ever used.
     func byteCount() throws -> Int {
         var info = MDB_envinfo()
         var status = MDB_stat()
@@ -68,7 +68,7 @@ final class LMDBEnvironment: Sendable {
         return (info.me_last_pgno + 1) * Int(status.ms_psize)
     }
 
-    /// Writes to the disk what was not.
+    /// Flushes all writes to the disk.
     func synchronize() throws {
         try check("sync", mdb_env_sync(handle, 1))
     }
@@ -84,7 +84,7 @@ final class LMDBEnvironment: Sendable {
 }
 
 extension MDB_val {
-    /// Points at bytes that must outlive the call.
+    /// References bytes that must outlive the call.
     @inline(__always)
     init(borrowing bytes: UnsafeRawBufferPointer) {
         self.init(

@@ -1,6 +1,6 @@
 import CLMDB
 
-/// LMDB with its defaults: two flushes a commit, one writer at a time.
+/// LMDB with its defaults: two flushes per commit, one writer at a time.
 final class LMDBStore: Store {
     static let peer = Peer(name: "lmdb") { directory, options in
         try LMDBStore(directory, options)
@@ -51,7 +51,7 @@ private final class LMDBSession: BlockingSession {
     }
 
     func read(_ key: Key) throws -> UInt64 {
-        // A read outside a snapshot has a transaction of its own.
+        // A read outside a snapshot opens its own transaction.
         let transaction = try reader ?? environment.begin(isReadOnly: true)
         defer { if reader == nil { mdb_txn_abort(transaction) } }
         return try key.withBytes { key throws in

@@ -1,7 +1,7 @@
 #if HAS_LEVELDB
     import CLevelDB
 
-    /// LevelDB with its defaults, and for reads a cache that holds all and a Bloom filter.
+    /// LevelDB with its defaults, plus a block cache larger than the data and a Bloom filter.
     final class LevelDBStore: Store {
         static let peer = Peer(name: "leveldb") { directory, options in
             try LevelDBStore(directory, options)
@@ -26,7 +26,7 @@
             filter = leveldb_filterpolicy_create_bloom(Self.bloomBits)
             leveldb_options_set_filter_policy(settings, filter)
             let opened = try leveldb("open") { leveldb_open(settings, directory, $0) }
-            guard let opened else { throw StoreFailure(description: "LevelDB did not open") }
+            guard let opened else { throw StoreFailure(description: "LevelDB opened no database") }
             handle = opened
         }
 
@@ -94,7 +94,7 @@
         }
     }
 
-    /// Calls LevelDB, and throws what it leaves in the place for messages.
+    /// Calls LevelDB and throws its error message, if any.
     @inline(__always)
     private func leveldb<Result>(
         _ attempt: String,

@@ -1,9 +1,9 @@
-/// The systems of this machine.
+/// The database systems built into this program.
 enum Peers {
-    /// The engine and its peers, for work that a task or a thread can do.
+    /// Sheaf and all peers.
     static var engineAndAll: [Peer] { [SheafStore.peer] + all }
 
-    /// All that store entries durably.
+    /// All systems that store entries durably.
     static var all: [Peer] {
         var peers = [SQLiteStore.peer, LMDBStore.peer, RocksDBStore.peer]
         #if HAS_LEVELDB
@@ -12,7 +12,7 @@ enum Peers {
         return peers
     }
 
-    /// The engine and those that sweep old versions away in the background.
+    /// Sheaf and the peers that compact in the background.
     static var sweeping: [Peer] {
         var peers = [SheafStore.peer, RocksDBStore.peer]
         #if HAS_LEVELDB
@@ -21,6 +21,6 @@ enum Peers {
         return peers
     }
 
-    /// Those that can leave entries in a log, and must replay it when they open.
+    /// The peers that can keep entries in a log and replay it when opening.
     static let withLog = [SQLiteStore.peer, RocksDBStore.peer]
 }

@@ -1,6 +1,6 @@
 import CRocksDB
 
-/// RocksDB with its defaults, and for reads a cache that holds all and a Bloom filter.
+/// RocksDB with its defaults, plus a block cache larger than the data and a Bloom filter.
 final class RocksDBStore: Store {
     static let peer = Peer(name: "rocksdb") { directory, options in
         try RocksDBStore(directory, options)
@@ -35,7 +35,7 @@ final class RocksDBStore: Store {
         guard options.staysInLog else {
             return try rocksdb(directory) { rocksdb_open(settings, directory, $0) }
         }
-        // One memory table takes it all, and is not written out when the log has been read.
+        // One memory table holds the replayed log and is not flushed after recovery.
         let patient = rocksdb_options_create()
         defer { rocksdb_options_destroy(patient) }
         try rocksdbCheck("options") {
@@ -110,7 +110,7 @@ private final class RocksDBSession: BlockingSession {
     }
 }
 
-/// Calls RocksDB, and throws what it leaves in the place for messages.
+/// Calls RocksDB and throws its error message, if any.
 @inline(__always)
 private func rocksdbCheck<Result>(
     _ attempt: String,
@@ -123,7 +123,7 @@ private func rocksdbCheck<Result>(
     throw StoreFailure(description: "RocksDB, \(attempt): \(String(cString: message))")
 }
 
-/// The same for calls that return something; nothing means that there is no such key.
+/// Calls RocksDB for a pointer; nil means that the key is missing.
 @inline(__always)
 private func rocksdb(
     _ attempt: String,

@@ -1,13 +1,13 @@
 import CSQLite
 import Glibc
 
-/// SQLite as an application would set it up for the same promises: WAL, and a sync each commit.
+/// SQLite configured for the same durability: WAL, and a sync on each commit.
 final class SQLiteStore: Store {
     static let peer = Peer(name: "sqlite") { directory, options in
         try SQLiteStore(path: "\(directory)/store.sqlite", options)
     }
 
-    // One transaction: a random load in small ones would take most of the run.
+    // A random load in small transactions would take most of the run.
     let bulkSize = Int.max
     private let path: String
     private let options: StoreOptions
@@ -33,11 +33,11 @@ final class SQLiteStore: Store {
         try connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     }
 
-    // The last connection to close writes the log back; a store that is only opened has none.
+    // The last connection to close checkpoints the WAL.
     func close() {}
 }
 
-/// Prepared statements on a connection of their own.
+/// A connection with prepared statements.
 private final class SQLiteSession: BlockingSession {
     private let connection: SQLiteConnection
     private let put: OpaquePointer
@@ -70,7 +70,7 @@ private final class SQLiteSession: BlockingSession {
     }
 
     func beginReading() throws {
-        // Reads come from the mapped file: the best that SQLite offers.
+        // Reads use the mapped file, the fastest way SQLite offers.
         try connection.execute("PRAGMA mmap_size=1073741824")
         try connection.execute("BEGIN")
     }
@@ -97,7 +97,7 @@ private final class SQLiteSession: BlockingSession {
 final class SQLiteConnection {
     private let handle: OpaquePointer
 
-    /// Opens a database with the pragmas that every connection here has.
+    /// Opens a database and sets the pragmas common to all cases.
     init(_ path: String, _ options: StoreOptions) throws {
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
@@ -109,17 +109,17 @@ final class SQLiteConnection {
         handle = opened
         sqlite3_busy_timeout(handle, 60_000)
         try execute("PRAGMA synchronous=\(options.isDurable ? "FULL" : "OFF")")
-        // A bulk load that fits in the cache writes every page once.
+        // In a bulk load that fits in the cache, every page is written once.
         if !options.isDurable { try execute("PRAGMA cache_size=-1048576") }
         if options.staysInLog {
             try execute("PRAGMA wal_autocheckpoint=0")
             guard sheaf_bench_sqlite_keep_log(handle) == SQLITE_OK else {
-                throw failure("keep the log of")
+                throw failure("disable checkpoints")
             }
         }
     }
 
-    /// Runs statements whose rows do not matter.
+    /// Executes statements and ignores their rows.
     func execute(_ sql: String) throws {
         guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw failure(sql) }
     }
@@ -132,18 +132,18 @@ final class SQLiteConnection {
         return statement
     }
 
-    /// Runs a statement with some texts.
+    /// Executes a statement with texts as parameters.
     func bind(_ statement: OpaquePointer, _ texts: [String]) throws {
         defer { sqlite3_reset(statement) }
-        for (place, text) in texts.enumerated() {
+        for (index, text) in texts.enumerated() {
             // The text is copied.
             let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-            sqlite3_bind_text(statement, Int32(place + 1), text, -1, copies)
+            sqlite3_bind_text(statement, Int32(index + 1), text, -1, copies)
         }
         guard sqlite3_step(statement) == SQLITE_DONE else { throw failure("run a statement") }
     }
 
-    /// Records what is done to a table.
+    /// Starts a session that records changes to a table.
     func session(on table: String) throws -> OpaquePointer {
         var session: OpaquePointer?
         guard sqlite3session_create(handle, "main", &session) == SQLITE_OK, let session,
@@ -152,19 +152,19 @@ final class SQLiteConnection {
         return session
     }
 
-    /// Does what a changeset says.
+    /// Applies a changeset.
     func apply(_ changeset: UnsafeMutableRawPointer?, _ length: Int32) throws {
         let status = sqlite3changeset_apply(
             handle, length, changeset, nil, { _, _, _ in SQLITE_CHANGESET_ABORT }, nil)
         guard status == SQLITE_OK else { throw failure("apply a changeset") }
     }
 
-    /// What SQLite says about the call that failed last.
+    /// Returns an error with the message of the last failed call.
     func failure(_ attempt: String) -> StoreFailure {
         StoreFailure(description: "SQLite, \(attempt): \(String(cString: sqlite3_errmsg(handle)))")
     }
 
-    /// Closes the connection; its statements must be gone.
+    /// Closes the connection; its statements must have been finalized.
     func close() {
         sqlite3_close_v2(handle)
     }

@@ -1,12 +1,12 @@
 internal import SheafStorage
 
-/// The engine's own store.
+/// The log store of the engine.
 final class SheafStore: Store {
     static let peer = Peer(name: "sheaf") { directory, options in
         try SheafStore(directory, options)
     }
 
-    /// The engine without compaction: what its commits cost when nothing goes on beside them.
+    /// The engine without compaction, which shows the cost of commits alone.
     static let uncompactedPeer = Peer(name: "sheaf-uncompacted") { directory, options in
         try SheafStore(directory, options, compacts: false)
     }
@@ -19,9 +19,9 @@ final class SheafStore: Store {
     ) throws {
         var settings = LogStoreOptions()
         if !options.isDurable { settings.durability = .relaxed(milliseconds: 100) }
-        // No log is ever long enough to make a checkpoint worth it.
+        // Prevents checkpoints, so that opening replays the log.
         if options.staysInLog { settings.checkpointLength = .max }
-        // No directory is ever large enough to make compaction worth it.
+        // Prevents compaction.
         if !compacts { settings.freeGarbage = .max / 2 }
         store = try LogStore.open(at: directory, options: settings)
     }

@@ -1,36 +1,36 @@
 /// A database of opaque keys and payloads, open in one directory.
 protocol Store: AnyObject, Sendable {
-    /// How many entries one transaction of a bulk load best has.
+    /// The preferred number of entries per transaction in a bulk load.
     var bulkSize: Int { get }
 
-    /// A way in for one writer or reader.
+    /// Opens a session for one writer or reader.
     func session() throws -> any StoreSession
 
-    /// Brings the files into the form that reads like best, where there is such a form.
+    /// Compacts the files for reading, where the system supports it.
     func settle() throws
 
     /// Closes the files.
     func close() throws
 }
 
-/// One writer's or reader's way into a store; it stays on one thread.
+/// A session of one writer or reader, used from one thread.
 protocol StoreSession: AnyObject {
-    /// Puts the entries of `indices` in one transaction, durable when the call returns.
+    /// Puts the entries of `indices` in one transaction, durable on return.
     func commit(_ entries: Entries, _ indices: Range<UInt64>) async throws
 
-    /// Takes the snapshot that reads will see, for as long as the session lives.
+    /// Takes the snapshot that later reads of the session use.
     func beginReading() throws
 
-    /// Reads the payload of a key that is there; returns something that depends on its bytes.
+    /// Reads the payload of an existing key; returns a value that depends on its bytes.
     func read(_ key: Key) throws -> UInt64
 
-    /// Lets go of the store.
+    /// Releases the store.
     func close()
 }
 
 /// A session whose commits block the thread.
 protocol BlockingSession: StoreSession {
-    /// Puts the entries of `indices` in one transaction, durable when the call returns.
+    /// Puts the entries of `indices` in one transaction, durable on return.
     func commitBlocking(_ entries: Entries, _ indices: Range<UInt64>) throws
 }
 
@@ -40,34 +40,34 @@ extension BlockingSession {
     }
 }
 
-/// How a store is opened.
+/// The options for opening a store.
 struct StoreOptions: Sendable {
-    /// Whether a commit returns only when it survives a power cut.
+    /// Whether a commit is durable when it returns.
     var isDurable = true
-    /// Whether what is written stays in the log, for an opening that has to replay it.
+    /// Whether writes stay in the log, so that opening replays it.
     var staysInLog = false
 
-    /// For data that is laid down before the measurement.
+    /// The options for loading data before a measurement.
     static let bulk = StoreOptions(isDurable: false)
 }
 
-/// A store that refused.
+/// An error of a benchmarked store.
 struct StoreFailure: Error, CustomStringConvertible {
     let description: String
 
-    /// The key of a read that must succeed was not there.
-    static let missingKey = StoreFailure(description: "a key that was put is not there")
+    /// The error for a read of an existing key that finds nothing.
+    static let missingKey = StoreFailure(description: "an inserted key is missing")
 }
 
-/// A kind of store.
+/// A database system for opaque entries.
 struct Peer: Sendable {
     let name: String
-    /// Opens the store in a directory, or makes it where there is none.
+    /// The function that opens the store in a directory, creating it if necessary.
     let open: @Sendable (_ directory: String, _ options: StoreOptions) throws -> any Store
 }
 
 extension Store {
-    /// Lays down the first `count` entries.
+    /// Inserts the first `count` entries.
     func load(_ entries: Entries, count: Int) async throws {
         let session = try session()
         defer { session.close() }

@@ -1,13 +1,13 @@
 import BenchHarness
 import Synchronization
 
-/// Callers that each insert one car after the other, durably.
+/// Concurrent callers that each insert one car after the other, durably.
 final class CarDurableTrial: Trial {
     private let peer: CarPeer
     private let store: any CarStore
     private let callers: Int
     private let seconds: Double
-    /// More than a caller can insert in a round.
+    /// The number of cars prepared per caller, more than it can insert in a round.
     private let share: Int
 
     init(_ peer: CarPeer, _ stage: Stage, callers: Int) async throws {
@@ -45,7 +45,7 @@ final class CarDurableTrial: Trial {
 
     private func runOnThreads(_ cars: PreparedCars) async throws -> [CommitTally] {
         guard let store = store as? SQLiteCars else {
-            throw StoreFailure(description: "threads need a database whose calls block")
+            throw StoreFailure(description: "threads require a database with blocking calls")
         }
         let results = Mutex<[Result<CommitTally, any Error>]>([])
         let line = StartLine(callers)
@@ -54,7 +54,8 @@ final class CarDurableTrial: Trial {
             let places = caller * share..<(caller + 1) * share
             let result = Result {
                 let session = Result { try store.blockingSession() }
-                // Also who has no session comes to the line, or the others would wait for ever.
+                // A thread that failed to open its session still reaches the barrier, or the others
+                // would block.
                 line.wait()
                 return try Self.write(session.get(), cars, places, seconds: seconds)
             }
@@ -94,7 +95,7 @@ final class CarDurableTrial: Trial {
 
     private static func check(_ number: UInt64, _ places: Range<Int>) throws {
         guard number < UInt64(places.count) else {
-            throw StoreFailure(description: "a round has too few cars for a caller this fast")
+            throw StoreFailure(description: "too few cars were prepared for a round")
         }
     }
 }

@@ -1,7 +1,7 @@
 import BenchHarness
 import Sheaf
 
-/// What the public asynchronous call of a read costs above the synchronous call within.
+/// The cost of the public asynchronous read call beyond the synchronous call inside it.
 final class CarOverheadTrial: Trial {
     enum Part {
         case difference, call, core
@@ -19,12 +19,12 @@ final class CarOverheadTrial: Trial {
         gets = stage.scale.pick(400_000, quick: 100_000)
         let store = try await SheafCars.peer.filled(stage.disk.path, cars)
         guard let store = store as? SheafCars else {
-            throw StoreFailure(description: "only the engine has a core")
+            throw StoreFailure(description: "the trial requires SheafCars")
         }
         self.store = store
     }
 
-    /// Nanoseconds for each; both take turns, so that a slow moment slows both.
+    /// Returns nanoseconds per get; both calls alternate, so that disturbances affect both.
     func run(round: Int) async throws -> Sample {
         let places = cars.draws(gets, round: round)
         let session = store.session()
@@ -49,7 +49,7 @@ final class CarOverheadTrial: Trial {
         return Sample(total / Double(gets) * 1e9)
     }
 
-    // Inlined, it has crashed the compiler, and so has what is below.
+    // Inlining this function or the next crashes the compiler.
     @inline(never)
     private func timeCalls(
         _ session: any CarSession, _ places: ArraySlice<Int>

@@ -1,18 +1,18 @@
-/// A database of cars, as a program uses it: statement by statement.
+/// A database of cars, used through single statements.
 protocol CarStore: AnyObject, Sendable {
-    /// A way in for one caller.
+    /// Opens a session for one caller.
     func session() throws -> any CarSession
 
     /// Closes the files.
     func close() async throws
 }
 
-/// One caller's way in.
+/// The connection of one caller to a database.
 protocol CarSession: AnyObject {
-    /// Looks at cars, one statement each; returns something that depends on what they are.
+    /// Reads cars, one statement each; returns a value that depends on them.
     func get(_ cars: PreparedCars, _ places: ArraySlice<Int>) async throws -> UInt64
 
-    /// Inserts one car, durably.
+    /// Inserts one car durably.
     func insert(_ cars: PreparedCars, _ place: Int) async throws
 
     /// Inserts cars in one transaction, one statement each.
@@ -27,20 +27,20 @@ protocol CarSession: AnyObject {
     func close()
 }
 
-/// A kind of database of cars.
+/// A database system that stores cars.
 struct CarPeer: Sendable {
     let name: String
-    /// Whether each caller of it has to have a thread, since its calls block.
+    /// Whether calls block, so that each caller needs a thread.
     let blocks: Bool
-    /// Opens the database in a directory, or makes it where there is none.
+    /// The function that opens the database in a directory, creating it if necessary.
     let open:
         @Sendable (_ directory: String, _ isDurable: Bool, _ hasIndex: Bool) async throws ->
             any CarStore
 
-    /// Cars in one transaction.
+    /// The number of cars per transaction.
     static let count = 1_000
 
-    /// Lays cars down as fast as it goes, and opens the database for what is measured.
+    /// Inserts cars without durability, then reopens the database for measurements.
     func filled(
         _ directory: String, _ cars: PreparedCars, hasIndex: Bool = false
     ) async throws -> any CarStore {

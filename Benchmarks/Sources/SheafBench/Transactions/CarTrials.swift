@@ -1,6 +1,6 @@
 import BenchHarness
 
-/// Gets cars by their ids, one statement each.
+/// Gets of cars by ID, one statement each.
 final class CarGetTrial: Trial {
     private let store: any CarStore
     private let session: any CarSession
@@ -30,7 +30,7 @@ final class CarGetTrial: Trial {
     }
 }
 
-/// Fills an empty database in durable transactions of many cars.
+/// A load of an empty database in durable transactions of 1,000 cars.
 final class CarLoadTrial: Trial {
     private let peer: CarPeer
     private let folder: Folder
@@ -60,7 +60,7 @@ final class CarLoadTrial: Trial {
     func finish() {}
 }
 
-/// Changes an indexed field, or deletes, in durable transactions of many cars.
+/// Updates of an indexed field, or deletions, in durable transactions of 1,000 cars.
 final class CarChangeTrial: Trial {
     enum Change {
         case update, delete
@@ -75,7 +75,7 @@ final class CarChangeTrial: Trial {
     init(_ peer: CarPeer, _ stage: Stage, _ change: Change) async throws {
         self.change = change
         cars = try PreparedCars(0..<PreparedCars.count)
-        // What one round deletes is not there for the next one.
+        // Each round deletes different cars.
         perRound =
             change == .delete
             ? cars.count / (stage.scale.rounds + 1) / CarPeer.count * CarPeer.count

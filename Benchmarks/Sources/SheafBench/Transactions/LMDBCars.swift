@@ -1,6 +1,6 @@
 import CLMDB
 
-/// Cars as JSON texts in LMDB; each read has a transaction of its own, renewed as its manual advises.
+/// Cars as JSON texts in LMDB; each read renews a transaction, as LMDB's manual advises.
 final class LMDBCars: CarStore {
     static let peer = CarPeer(name: "lmdb", blocks: true) { directory, isDurable, _ in
         try LMDBCars(directory, isDurable: isDurable)
@@ -68,7 +68,7 @@ private final class LMDBCarSession: CarSession {
     }
 
     func update(_ cars: PreparedCars, _ places: ArraySlice<Int>, mileage: Int) async throws {
-        throw StoreFailure(description: "LMDB has no documents that could be updated")
+        throw StoreFailure(description: "LMDB does not support updating a field")
     }
 
     func delete(_ cars: PreparedCars, _ places: Range<Int>) async throws {

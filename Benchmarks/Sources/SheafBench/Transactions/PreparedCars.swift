@@ -1,17 +1,17 @@
 import BenchHarness
 import SheafDocument
 
-/// Cars as each system wants them, made before anything is timed; ids are random.
+/// Cars with random IDs, prepared in the form each system needs before timing starts.
 struct PreparedCars: Sendable {
-    /// For Sheaf, with their ids.
+    /// Values for Sheaf, with their IDs.
     let values: [Value]
-    /// For those that store texts.
+    /// JSON texts for the other systems.
     let texts: [String]
     let ids: [String]
 
     static let count = 100_000
 
-    /// The cars of a range of numbers.
+    /// Prepares the cars of a range of numbers.
     init(_ numbers: Range<Int>) throws {
         var (values, texts, ids) = ([Value](), [String](), [String]())
         for number in numbers {
@@ -28,7 +28,7 @@ struct PreparedCars: Sendable {
 
     var count: Int { ids.count }
 
-    /// Places in random turns.
+    /// Returns `count` random indexes into the cars.
     func draws(_ count: Int, round: Int) -> [Int] {
         (0..<count).map { draw in
             Int(Entries.mix(UInt64(draw) ^ UInt64(round) << 40) % UInt64(ids.count))

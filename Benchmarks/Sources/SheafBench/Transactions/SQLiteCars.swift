@@ -1,6 +1,6 @@
 import CSQLite
 
-/// Cars as JSON texts in SQLite: WAL, a sync each commit, prepared statements, mapped pages.
+/// Cars as JSON texts in SQLite: WAL, one sync per commit, prepared statements, mapped pages.
 final class SQLiteCars: CarStore {
     static let peer = CarPeer(name: "sqlite", blocks: true) { directory, isDurable, hasIndex in
         try SQLiteCars("\(directory)/cars.sqlite", isDurable: isDurable, hasIndex: hasIndex)
@@ -24,10 +24,10 @@ final class SQLiteCars: CarStore {
 
     func session() throws -> any CarSession { try blockingSession() }
 
-    /// A way in whose calls block the thread.
+    /// Opens a session whose calls block the thread.
     func blockingSession() throws -> SQLiteCarSession { try SQLiteCarSession(path, options) }
 
-    // The last connection to close writes the log back.
+    // The last connection to close checkpoints the WAL.
     func close() {}
 }
 
@@ -67,7 +67,7 @@ final class SQLiteCarSession: CarSession {
         try insertBlocking(cars, place)
     }
 
-    /// Inserts one car, durably where there is no transaction.
+    /// Inserts one car, durably unless a transaction is open.
     func insertBlocking(_ cars: PreparedCars, _ place: Int) throws {
         try withText(cars.ids[place]) { id in
             try withText(cars.texts[place]) { text in
@@ -107,7 +107,7 @@ final class SQLiteCarSession: CarSession {
         try connection.execute("COMMIT")
     }
 
-    /// Runs a statement that changes something; another connection may be at it.
+    /// Runs a writing statement, retrying while another connection holds the lock.
     private func run(_ statement: OpaquePointer) throws {
         var status = sqlite3_step(statement)
         sqlite3_reset(statement)
@@ -118,14 +118,14 @@ final class SQLiteCarSession: CarSession {
         guard status == SQLITE_DONE else { throw connection.failure("write") }
     }
 
-    /// Lends the bytes of a text, which is bound without a copy.
+    /// Passes the bytes of a text, which are bound without a copy.
     private func withText<Result>(
         _ text: String, _ body: (UnsafeBufferPointer<CChar>) throws -> Result
     ) throws -> Result {
         let result = try text.utf8.withContiguousStorageIfAvailable { bytes in
             try bytes.withMemoryRebound(to: CChar.self, body)
         }
-        guard let result else { throw StoreFailure(description: "a text is in pieces") }
+        guard let result else { throw StoreFailure(description: "the text is not contiguous") }
         return result
     }
 

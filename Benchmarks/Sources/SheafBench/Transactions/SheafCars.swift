@@ -1,7 +1,7 @@
 import Sheaf
 import SheafDocument
 
-/// Cars in a store, through its public calls.
+/// Cars in a Sheaf store, through its public API.
 final class SheafCars: CarStore {
     static let peer = CarPeer(name: "sheaf", blocks: false) { directory, isDurable, hasIndex in
         try await SheafCars(directory, isDurable: isDurable, hasIndex: hasIndex)
@@ -34,7 +34,7 @@ enum SheafCarQueries {
         QueryArguments(["id": .string(cars.ids[place])])
     }
 
-    /// Reads a field in its place, as one does who shows a row.
+    /// Reads one field of a row, as an application that displays it would.
     static func look(_ result: QueryResult) throws -> UInt64 {
         guard result.items.count == 1, case .integer(let year)? = try result.items[0]["year"] else {
             throw StoreFailure.missingKey

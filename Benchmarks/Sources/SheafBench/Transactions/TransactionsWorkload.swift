@@ -1,17 +1,17 @@
 import BenchHarness
 
-/// Documents through the calls that programs make: single statements, and transactions of many.
+/// Documents through the public API: single statements and large transactions.
 enum TransactionsWorkload {
     static var workload: Workload {
         Workload(
-            "transactions", "100,000 documents of about 250 bytes, through the public calls",
+            "transactions", "100,000 documents of about 250 bytes, through the public API",
             cases: [get, load, update, delete]
                 + [durable(callers: 1), durable(callers: 8), durable(callers: 64), overhead])
     }
 
     private static var get: Case {
         Case(
-            "api-get", "a document by its _id, each get a statement of its own", unit: "gets/s",
+            "api-get", "a document by its _id, one statement per get", unit: "gets/s",
             .higher,
             systems: [SheafCars.peer, SQLiteCars.peer, LMDBCars.peer].map { peer in
                 System(peer.name) { try await CarGetTrial(peer, $0) }
@@ -41,7 +41,7 @@ enum TransactionsWorkload {
 
     private static func durable(callers: Int) -> Case {
         Case(
-            "api-durable-\(callers)", "one insert a commit, \(callers) calling at once",
+            "api-durable-\(callers)", "one insert per commit, \(callers) concurrent callers",
             unit: "commits/s", .higher, hasLatencies: true,
             systems: both { peer, stage in
                 try await CarDurableTrial(peer, stage, callers: callers)
@@ -50,7 +50,7 @@ enum TransactionsWorkload {
 
     private static var overhead: Case {
         Case(
-            "api-read-overhead", "the public call of a read above the synchronous one within",
+            "api-read-overhead", "the public read call beyond the synchronous one inside it",
             unit: "ns", .lower,
             systems: [
                 System("sheaf") { try await CarOverheadTrial($0, .difference) },

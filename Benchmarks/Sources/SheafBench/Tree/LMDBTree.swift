@@ -1,6 +1,7 @@
 import CLMDB
 
-/// LMDB as a tree in memory: its file is in memory, mapped for writing, and never synced.
+/// LMDB as an in-memory tree: the file is on a memory file system, mapped for writing, and not
+/// synced.
 final class LMDBTree: OrderedTree {
     static let peer = TreePeer(name: "lmdb") { try LMDBTree($0) }
 
@@ -84,7 +85,7 @@ final class LMDBTree: OrderedTree {
     }
 
     func takeSnapshots(_ count: Int) throws -> UInt64 {
-        // A reset transaction that is renewed is the cheapest snapshot that LMDB has.
+        // Renewing a reset transaction is the cheapest snapshot in LMDB.
         let transaction = try environment.begin(isReadOnly: true)
         defer { mdb_txn_abort(transaction) }
         var sum: UInt64 = 0
@@ -124,13 +125,13 @@ final class LMDBTree: OrderedTree {
 }
 
 extension MDB_val {
-    /// The value of a tree's entry.
+    /// The value of a tree entry.
     @inline(__always)
     fileprivate var number: UInt64 {
         mv_data?.loadUnaligned(as: UInt64.self) ?? 0
     }
 
-    /// The end of a tree's key.
+    /// The last byte of a tree key.
     @inline(__always)
     fileprivate var lastByte: UInt64 {
         UInt64(mv_data?.load(fromByteOffset: Key.size - 1, as: UInt8.self) ?? 0)

@@ -1,7 +1,7 @@
 internal import SheafBytes
 internal import SheafStorage
 
-/// The engine's own tree.
+/// The B-tree of the engine.
 final class SheafTree: OrderedTree {
     static let peer = TreePeer(name: "sheaf") { _ in SheafTree() }
 
@@ -9,7 +9,7 @@ final class SheafTree: OrderedTree {
     private var snapshot: BTreeSnapshot?
 
     func insert(_ entries: Entries, count: Int) {
-        // One access for the loop: the check of exclusivity is no work of the tree.
+        // Passing the tree `inout` checks exclusive access once instead of per insertion.
         Self.insert(entries, count: count, into: &tree)
     }
 
@@ -75,7 +75,7 @@ final class SheafTree: OrderedTree {
 
     private func reading() throws -> BTreeSnapshot {
         guard let snapshot else {
-            throw StoreFailure(description: "a tree is read after it was published")
+            throw StoreFailure(description: "the tree must be published before it is read")
         }
         return snapshot
     }

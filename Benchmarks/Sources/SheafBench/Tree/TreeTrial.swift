@@ -1,8 +1,8 @@
 import BenchHarness
 
-/// Asks a tree of a million entries one kind of question.
+/// A measurement of one operation on a tree of a million entries.
 final class TreeTrial: Trial {
-    /// The kinds of question.
+    /// The measured operation.
     enum Question {
         case get, insert, range, countHalf, bytesPerEntry, snapshot
     }
@@ -14,12 +14,12 @@ final class TreeTrial: Trial {
     private let count: Int
     private let tree: (any OrderedTree)?
 
-    /// Entries in one range.
+    /// The number of entries in one range scan.
     private static let rangeLength = 100
-    /// No key of random bits is more likely below it than not.
+    /// The median of uniformly random keys.
     private static let middle = Key(1 << 63, 0, 0)
 
-    /// Fills a tree, unless the question is how long that takes.
+    /// Fills a tree, except for `.insert`, which fills one in each round.
     init(_ peer: TreePeer, _ stage: Stage, _ question: Question) throws {
         self.question = question
         self.peer = peer
@@ -64,7 +64,7 @@ final class TreeTrial: Trial {
         tree?.close()
     }
 
-    /// Nanoseconds for each of `count` repetitions.
+    /// Returns the nanoseconds per repetition.
     private func time(_ count: Int, _ work: (Int) throws -> Void) rethrows -> Sample {
         let start = now()
         try work(count)

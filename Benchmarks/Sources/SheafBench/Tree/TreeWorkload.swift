@@ -1,17 +1,17 @@
 import BenchHarness
 
-/// The ordered index: a million random 24-byte keys with values of 8 bytes, in memory.
+/// The ordered index: a million random 24-byte keys with 8-byte values, in memory.
 enum TreeWorkload {
     static var workload: Workload {
         Workload(
             "tree", "a million random 24-byte keys with 8-byte values, in memory",
             cases: [
                 test("tree-get", "find a key", .get),
-                test("tree-insert", "put a new key, in one change of all", .insert),
-                test("tree-range-100", "walk over 100 entries from a key", .range),
+                test("tree-insert", "insert a new key, all in one change", .insert),
+                test("tree-range-100", "scan 100 entries from a key", .range),
                 test("tree-count-half", "count one half of the keys", .countHalf),
                 test(
-                    "tree-bytes-entry", "memory taken, shared among the entries", .bytesPerEntry,
+                    "tree-bytes-entry", "allocated memory per entry", .bytesPerEntry,
                     unit: "bytes"),
                 test("tree-snapshot", "take a snapshot and drop it", .snapshot),
             ])

@@ -1,6 +1,6 @@
 import SheafSyncModel
 
-/// What libFuzzer calls with each input; it keeps what reaches code that was not reached before.
+/// Runs the presence probe on an input of libFuzzer.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = UnsafeRawBufferPointer(start: start, count: count)

@@ -1,8 +1,8 @@
 import SheafQuery
 
-/// What libFuzzer calls with each input; it keeps what reaches code that was not reached before.
+/// Parses an input of libFuzzer.
 ///
-/// A statement that can be read is written and read again, and must stay what it is.
+/// The description of a parsed statement must parse to the same description.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let text = String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
@@ -10,13 +10,13 @@ public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         let written = try Parser.parse(text).description
         do throws(QueryError) {
             let again = try Parser.parse(written).description
-            if again != written { fatalError("\(written)\nis read as\n\(again)") }
+            if again != written { fatalError("\(written)\nis parsed as\n\(again)") }
         } catch {
-            // What is written may be longer than what was read: names in it get backticks.
-            if error.reason != .limit { fatalError("\(written)\nis not read: \(error)") }
+            // The description may exceed the length limit because it adds backticks to names.
+            if error.reason != .limit { fatalError("\(written)\nfails to parse: \(error)") }
         }
     } catch {
-        if error.description.isEmpty { fatalError("an error says nothing") }
+        if error.description.isEmpty { fatalError("an error has no text") }
     }
     return 0
 }
