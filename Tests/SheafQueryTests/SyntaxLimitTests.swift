@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `expressions nest up to 128 deep`() {
-        let words = "deeper in one another than the limit of 128"
+        let words = "nested deeper than the limit of 128"
         for (start, middle, end) in [
             ("(", "a", ")"), ("NOT ", "a", ""), ("- ", "a", ""), ("[", "", "]"), ("[", "a", "]"),
             ("{a:", "1", "}"), ("f(", "1", ")"),

@@ -138,8 +138,8 @@ import Testing
         #expect(
             problem(QueryArguments(encoding: [1, 2]))
                 == "the arguments must be encoded as an object, not as an array")
-        #expect(problem(QueryArguments(encoding: 5))?.hasSuffix("not a number") == true)
-        #expect(problem(QueryArguments(encoding: nil as Filter?))?.hasSuffix("not null") == true)
+        #expect(problem(QueryArguments(encoding: 5))?.hasSuffix("not as a number") == true)
+        #expect(problem(QueryArguments(encoding: nil as Filter?))?.hasSuffix("not as null") == true)
         #expect(
             problem(QueryArguments(encoding: ["a": ["b": UInt.max]]))
                 == "the arguments cannot be encoded: at a.b, 18446744073709551615 does not "

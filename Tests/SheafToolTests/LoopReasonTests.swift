@@ -144,7 +144,9 @@ struct LoopReasonTests {
         ]).lines
         #expect(explanation.contains { $0.hasPrefix(documents) }, "\(explanation)")
         #expect(
-            explanation.contains { $0.hasPrefix("stamped: ") && $0.contains("ahead of the clock") },
+            explanation.contains {
+                $0.hasPrefix("stamped: ") && $0.contains("ahead of the local clock")
+            },
             "\(explanation)")
         try await device.peer.close()
         #expect(try server.stop() == 0)

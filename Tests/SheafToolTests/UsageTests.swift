@@ -84,7 +84,9 @@ import Testing
         for (words, name) in cases {
             let run = try ToolRun(words)
             #expect(run.status == 64 && run.output.isEmpty)
-            #expect(run.errors.hasPrefix("sheaf: \(name) is empty: sheaf \(words[0]) "), "\(words)")
+            #expect(
+                run.errors.hasPrefix("sheaf: \(name) is empty; usage: sheaf \(words[0]) "),
+                "\(words)")
         }
     }
 

@@ -14,10 +14,10 @@ struct Backoff {
     ///
     /// The jitter keeps peers from retrying at the same time.
     mutating func milliseconds(drawing random: UInt64) -> Int {
-        let longest = next
+        let maximum = next
         next = min(next * 2, longest)
-        let half = longest / 2
-        return half + Int(truncatingIfNeeded: random % UInt64(longest - half + 1))
+        let half = maximum / 2
+        return half + Int(truncatingIfNeeded: random % UInt64(maximum - half + 1))
     }
 
     /// Resets the delay after a success.

@@ -1,6 +1,7 @@
 import SheafBytes
 
 /// The body of a record in a base file, which holds operations of many commits.
+///
 /// The bytes are in `format-spec/log.md`, table 6.
 ///
 ///     entry:  0          8        16       20       24
