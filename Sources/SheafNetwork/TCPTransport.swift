@@ -108,10 +108,10 @@ public final class TCPTransport: PeerTransport {
     }
 
     /// The open connections, and the addresses that the transport tries to connect to.
-    public var links: [NetworkLink] {
+    public var connections: [NetworkConnection] {
         state.withLock { state in
             guard case .running(let share, _) = state.phase else { return [] }
-            return share.board.links(at: clock.monotonicNanoseconds())
+            return share.board.connections(at: clock.monotonicNanoseconds())
         }
     }
 
@@ -120,7 +120,7 @@ public final class TCPTransport: PeerTransport {
         state.withLock { post(.look, $0) }
     }
 
-    private func post(_ letter: Mailbox.Letter, _ state: State) {
+    private func post(_ letter: Mailbox.Message, _ state: State) {
         guard case .running(let share, _) = state.phase else { return }
         share.mailbox.post(letter)
     }

@@ -78,7 +78,7 @@ struct Arguments {
         else {
             throw .usage(
                 "unknown option '\(String(parts[0]).shortened)'"
-                    + Suggestion.text(for: name, among: options.map(\.name), prefix: "--"))
+                    + OptionSuggestion.text(for: name, among: options.map(\.name), prefix: "--"))
         }
         guard let placeholder = option.value else {
             guard parts.count == 1 else { throw .usage("option --\(name) takes no value") }
@@ -93,7 +93,7 @@ struct Arguments {
 }
 
 /// Suggestions for mistyped words.
-enum Suggestion {
+enum OptionSuggestion {
     /// Returns `; did you mean '...'?`, or an empty text if no word is similar.
     static func text(for word: String, among words: [String], prefix: String = "") -> String {
         let limit = max(1, word.utf8.count / 3)

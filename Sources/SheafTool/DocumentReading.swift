@@ -45,9 +45,9 @@ final class DocumentReading {
     }
 
     private let reader: LogReader
-    private lazy var directory: Directory? = {
+    private lazy var directory: Catalog? = {
         guard let snapshot = try? reader.snapshot() else { return nil }
-        return try? Directory(snapshot)
+        return try? Catalog(snapshot)
     }()
 
     init(_ reader: LogReader) {
@@ -128,7 +128,7 @@ final class DocumentReading {
                 }
             }
         }
-        if payload.isWhole { removed.append(Self.text([])) }
+        if payload.isComplete { removed.append(Self.text([])) }
         meaning.changed = Self.unique(changed)
         meaning.removed = Self.unique(removed)
     }
@@ -156,11 +156,11 @@ final class DocumentReading {
     }
 
     private func suggestion(_ collection: String) -> String {
-        Suggestion.text(for: collection, among: directory?.collections ?? [])
+        OptionSuggestion.text(for: collection, among: directory?.collections ?? [])
     }
 
     /// Returns the current catalog of the store.
-    func namesAndCollections() throws(ToolError) -> Directory {
+    func namesAndCollections() throws(ToolError) -> Catalog {
         guard let directory else {
             throw .failed("cannot read the catalog of the store; run 'sheaf verify' for the reason")
         }

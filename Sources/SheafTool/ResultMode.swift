@@ -13,7 +13,7 @@ enum ResultMode: String, CaseIterable {
         guard let mode = Self(rawValue: name) else {
             let names = Self.allCases.map(\.rawValue)
             throw .usage(
-                "unknown mode '\(name.shortened)'" + Suggestion.text(for: name, among: names)
+                "unknown mode '\(name.shortened)'" + OptionSuggestion.text(for: name, among: names)
                     + "; the modes are \(names.joined(separator: ", "))")
         }
         self = mode

@@ -117,9 +117,9 @@ enum SalvageCommand {
             losses.append("parts of " + Quantity.count(report.incompleteCommitCount, "commit"))
         }
         if report.hasLostFoldedOperations { losses.append("folded operations") }
-        if report.lostExtensionCount > 0 {
+        if report.lostDeltaCount > 0 {
             losses.append(
-                "the base of \(Quantity.count(report.lostExtensionCount, "delta record"))")
+                "the base of \(Quantity.count(report.lostDeltaCount, "delta record"))")
         }
         if report.lostKeyCount > 0 { losses.append(Quantity.count(report.lostKeyCount, "key")) }
         if report.outdatedKeyCount > 0 {
@@ -168,7 +168,7 @@ enum SalvageCommand {
         line.add("lostCommits", report.lostCommitCount)
         line.add("incompleteCommits", report.incompleteCommitCount)
         line.add("lostFoldedOperations", report.hasLostFoldedOperations)
-        line.add("lostExtensions", report.lostExtensionCount)
+        line.add("lostExtensions", report.lostDeltaCount)
         line.add("otherStoreFiles", report.otherStoreFiles)
         line.add("witness", report.witness)
         line.add("lostKeys", hasWitness ? UInt64(report.lostKeyCount) : nil)

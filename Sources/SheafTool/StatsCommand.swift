@@ -46,7 +46,7 @@ enum StatsCommand {
     ///
     /// The result is empty if the store has no documents or cannot be decoded.
     private static func indexes(_ snapshot: LogSnapshot) -> [String] {
-        guard let directory = try? Directory(snapshot) else { return [] }
+        guard let directory = try? Catalog(snapshot) else { return [] }
         return directory.indexes.values.joined().compactMap { definition in
             let number = Int(definition.collection)
             guard directory.collections.indices.contains(number) else { return nil }
@@ -72,7 +72,7 @@ enum StatsCommand {
         row("last commit", moment(statistics.lastCommit, statistics.lastCommitAt))
         row(
             "complete from",
-            statistics.firstWholeCommit.map { moment($0, statistics.firstWholeCommitAt) }
+            statistics.firstCompleteCommit.map { moment($0, statistics.firstCompleteCommitAt) }
                 ?? "no commit")
         row(
             "history",
@@ -125,8 +125,8 @@ enum StatsCommand {
         line.add("liveShare", raw: String(statistics.liveShare))
         line.add("lastCommit", statistics.lastCommit)
         line.add("lastCommitTime", at: statistics.lastCommitAt)
-        line.add("firstWholeCommit", statistics.firstWholeCommit)
-        line.add("firstWholeCommitTime", at: statistics.firstWholeCommitAt)
+        line.add("firstWholeCommit", statistics.firstCompleteCommit)
+        line.add("firstWholeCommitTime", at: statistics.firstCompleteCommitAt)
         line.add("foldedThrough", statistics.foldedThrough)
         line.add("replayedBytes", statistics.replayedBytes)
         line.add("tornTail", statistics.tornTail?.description)

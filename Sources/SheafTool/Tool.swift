@@ -98,7 +98,7 @@ enum Tool {
         let kind = name.utf8.first == UInt8(ascii: "-") ? "option" : "command"
         let names = kind == "option" ? ["--help", "--version"] : Command.all.map(\.name) + ["help"]
         throw .usage(
-            "unknown \(kind) '\(name.shortened)'" + Suggestion.text(for: name, among: names)
+            "unknown \(kind) '\(name.shortened)'" + OptionSuggestion.text(for: name, among: names)
                 + "; see 'sheaf --help'")
     }
 

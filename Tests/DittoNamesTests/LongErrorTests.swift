@@ -133,7 +133,7 @@ struct LongErrorTests {
     }
 
     private final class Host: PeerTransportHost {
-        func connected(_ connection: any PeerConnection) -> (any PeerLink)? { nil }
+        func connected(_ connection: any PeerConnection) -> (any PeerConnectionHandler)? { nil }
         func report(_ event: PeerTransportEvent) {}
     }
 }

@@ -123,7 +123,7 @@ enum FalseFrames {
         let hasCursor = random.chance(1, in: 2)
         return Subscribe(
             generation: generation(&random), queries, at: number(&random),
-            from: hasCursor ? cursor : nil, whole: hasCursor ? addresses(&random) : [])
+            from: hasCursor ? cursor : nil, complete: hasCursor ? addresses(&random) : [])
     }
 
     private static func addresses(_ random: inout SeededRandom) -> [DocumentAddress] {

@@ -4,7 +4,7 @@ import SheafSync
 /// A reader that describes frames as text; it decodes them as their receiver does.
 struct FrameDescriber {
     private var frames = FrameReader(limit: SyncLimits.frameLength)
-    private var segments = SegmentReader()
+    private var segments = ShippedSegmentReader()
     private var pieces: [UInt8] = []
     private var names = NameTable()
 
@@ -15,7 +15,7 @@ struct FrameDescriber {
         var found: [String] = []
         while let frame = try? frames.next() {
             if frame.type == .close {
-                let farewell = try? frame.body.withUnsafeBytes { try Farewell(decoding: $0) }
+                let farewell = try? frame.body.withUnsafeBytes { try CloseMessage(decoding: $0) }
                 found.append("close: \(farewell.map { "\($0.code), \($0.text)" } ?? "")")
                 continue
             }
@@ -33,7 +33,7 @@ struct FrameDescriber {
         let raw = try pieces.withUnsafeBytes { try segments.raw(of: $0) }
         pieces = []
         let known = names.count
-        let commits = try raw.withUnsafeBytes { try SpokenNames.commits(in: $0, &names) }
+        let commits = try raw.withUnsafeBytes { try WireNameDictionary.commits(in: $0, &names) }
         let newNames = (known..<names.count).compactMap { names.name($0) }
         let documents = commits.map { commit in
             let documents = commit.documents.map { document in

@@ -81,7 +81,7 @@ struct HiddenDataAttacker {
         session.subscribe(
             Subscribe(
                 generation: 1, queries, at: plan.commit, from: cursor,
-                whole: plan.hasCursor ? plan.ids : []))
+                complete: plan.hasCursor ? plan.ids : []))
         try exchange()
         try lie()
         try server.advance(milliseconds: 1_500)

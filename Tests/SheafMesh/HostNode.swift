@@ -2,7 +2,7 @@ package import Sheaf
 
 /// A peer without a thread, whose connections a test delivers message by message.
 package protocol HostNode {
-    var host: SyncHost { get }
+    var host: Replicator { get }
     var key: [UInt8] { get }
 }
 

@@ -15,9 +15,9 @@ import SheafTestSupport
 package final class HostProbe {
     private let store: StoreEngine
     private let queries: QueryEngine
-    private let host: SyncHost
+    private let host: Replicator
     private var frames = FrameWriter()
-    private var segments = SegmentWriter()
+    private var segments = ShippedSegmentWriter()
     private var scanner: MarkScanner
     private var jobs: [WriteJob] = []
     private let writesLate: Bool
@@ -59,12 +59,12 @@ package final class HostProbe {
                 "ALTER SYSTEM SET dql_restrict_subscriptions = false", [:], .refusing)
         }
         let attachments = AttachmentStore(in: MemoryVolume())
-        var lengths = SyncHost.Lengths()
+        var lengths = Replicator.Lengths()
         (lengths.part, lengths.inMemory) = (300, 1_000)
         if kind & 16 != 0 { lengths.evaluated = 100 }
-        host = SyncHost(
+        host = Replicator(
             queries,
-            SyncHost.Identity(
+            Replicator.Identity(
                 database: MeshPeer.database, peerKey: Array(repeating: 1, count: 32)),
             attachments: attachments, lengths: lengths, random: { source.next() })
         let hasRights = kind & 1 != 0
@@ -163,7 +163,7 @@ package final class HostProbe {
         }
     }
 
-    private func take(_ effect: SyncHost.Effect) throws {
+    private func take(_ effect: Replicator.Effect) throws {
         switch effect {
         case .send(_, let bytes):
             if let mark = try scanner.read(bytes) {

@@ -25,8 +25,8 @@ struct Mangler {
     private var random: SeededRandom
     private var frames = FrameReader(limit: SyncLimits.frameLength)
     private var writer = FrameWriter()
-    private var own = SegmentReader()
-    private var segments = SegmentWriter()
+    private var own = ShippedSegmentReader()
+    private var segments = ShippedSegmentWriter()
     private var pieces: [UInt8] = []
     /// The frame that is sent after the next one.
     private var heldBack: Frame?
@@ -133,10 +133,12 @@ struct Mangler {
     private mutating func falsified(_ raw: [UInt8]) -> [UInt8] {
         var names = NameTable()
         guard random.chance(4, in: 5),
-            let commits = try? raw.withUnsafeBytes({ try SpokenNames.commits(in: $0, &names) })
+            let commits = try? raw.withUnsafeBytes({
+                try WireNameDictionary.commits(in: $0, &names)
+            })
         else { return mutated(raw) }
         var (head, writer) = (ByteWriter(), CommitWriter())
-        SpokenNames.write(
+        WireNameDictionary.write(
             (0..<names.count).map { Array((names.name($0) ?? "").utf8) }, into: &head)
         for commit in commits { FalseCommits.falsified(commit, &random).write(into: &writer) }
         return head.bytes + writer.bytes

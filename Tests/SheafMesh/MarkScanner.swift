@@ -15,7 +15,7 @@ struct MarkScanner {
     /// The greatest commit in the scanned segments.
     private(set) var lastCommit: UInt64 = 0
     private var frames = FrameReader(limit: SyncLimits.frameLength)
-    private var segments = SegmentReader()
+    private var segments = ShippedSegmentReader()
     private var pieces: [UInt8] = []
     private var names = NameTable()
 
@@ -45,7 +45,7 @@ struct MarkScanner {
         guard isWhole else { return nil }
         let raw = try pieces.withUnsafeBytes { try segments.raw(of: $0) }
         pieces = []
-        let commits = try raw.withUnsafeBytes { try SpokenNames.commits(in: $0, &names) }
+        let commits = try raw.withUnsafeBytes { try WireNameDictionary.commits(in: $0, &names) }
         lastCommit = max(lastCommit, commits.map(\.commit).max() ?? 0)
         guard hearsItself else { return mark(in: raw) }
         // A tombstone may have a mark in its id, if the receiver named the document, and none in

@@ -14,7 +14,7 @@ final class MeshPeer {
     private(set) var volume: SimulatedVolume
     private(set) var store: StoreEngine
     private(set) var queries: QueryEngine
-    private(set) var host: SyncHost
+    private(set) var host: Replicator
     /// Number of times that the store was reopened; events of an earlier life are ignored.
     private(set) var life = 0
     var subscriptions: [String] = []
@@ -33,7 +33,7 @@ final class MeshPeer {
     /// The published metadata, as JSON.
     var metadata = Array("{}".utf8)
     private let source: SeededSource
-    private let lengths: SyncHost.Lengths
+    private let lengths: Replicator.Lengths
     /// The rights of the peer at all others; nil: unlimited.
     let rights: PeerRights?
     /// Whether the frames of the peer are mangled.
@@ -50,7 +50,7 @@ final class MeshPeer {
     static let database = Hello.DatabaseID(low: 1, high: 2)
 
     init(
-        _ number: Int, seed: UInt64, _ member: MeshPlan.Member, _ lengths: SyncHost.Lengths
+        _ number: Int, seed: UInt64, _ member: MeshPlan.Member, _ lengths: Replicator.Lengths
     ) throws {
         self.lengths = lengths
         self.number = number
@@ -82,10 +82,10 @@ final class MeshPeer {
 
     private static func makeHost(
         _ queries: QueryEngine, _ key: [UInt8], _ attachments: AttachmentStore,
-        _ lengths: SyncHost.Lengths, _ source: SeededSource
-    ) -> SyncHost {
-        SyncHost(
-            queries, SyncHost.Identity(database: database, peerKey: key),
+        _ lengths: Replicator.Lengths, _ source: SeededSource
+    ) -> Replicator {
+        Replicator(
+            queries, Replicator.Identity(database: database, peerKey: key),
             attachments: attachments, lengths: lengths, random: { source.next() })
     }
 

@@ -71,8 +71,8 @@ struct MeshPlan {
     var keepsGroups: Bool { !cutsSteps && wanted == SyncLimits.wantedDocuments }
 
     /// Limits so low that most batches have several parts, and are spilled to disk.
-    var lengths: SyncHost.Lengths {
-        var lengths = SyncHost.Lengths()
+    var lengths: Replicator.Lengths {
+        var lengths = Replicator.Lengths()
         lengths.part = 300
         lengths.inMemory = 1_000
         lengths.wanted = wanted

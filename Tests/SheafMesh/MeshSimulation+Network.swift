@@ -67,7 +67,7 @@ extension MeshSimulation {
             case .fetched(let id, .failed(let error)):
                 throw Violation(
                     description: "peer \(peer.number) cannot fetch \(id): \(error)")
-            case .fetched(let id, .whole): peer.wantedFiles.remove(id)
+            case .fetched(let id, .complete): peer.wantedFiles.remove(id)
             case .fetched, .statusChanged, .presenceChanged, .ended, .keyContested, .clockWarning,
                 .refusalsChanged:
                 continue
@@ -77,7 +77,7 @@ extension MeshSimulation {
     }
 
     /// Checks that a peer closes a connection for an error only if one was injected.
-    private func check(_ farewell: Farewell, of peer: MeshPeer, on wire: MeshWire) throws {
+    private func check(_ farewell: CloseMessage, of peer: MeshPeer, on wire: MeshWire) throws {
         report.farewells["\(farewell.code)", default: 0] += 1
         let isAmongHonest = wire.mangler == nil
         guard !peer.isStranger else { return }
@@ -93,12 +93,12 @@ extension MeshSimulation {
             case .failed: !isAmongHonest && !farewell.text.contains("store")
             }
         // A peer closes with the reason that it received from the other side.
-        guard isRight || wire.farewell == farewell else {
+        guard isRight || wire.closeMessage == farewell else {
             throw Violation(
                 description: "peer \(peer.number) ends the connection with \(wire.ends): "
                     + "\(farewell.code), \(farewell.text)")
         }
-        wire.farewell = farewell
+        wire.closeMessage = farewell
     }
 
     /// Schedules a tick if the replicator has unfinished work.

@@ -17,7 +17,7 @@ final class MeshWire {
     /// Whether bytes were corrupted in transit.
     var isSpoiled = false
     /// The reason for which one side closed the connection.
-    var farewell: Farewell?
+    var closeMessage: CloseMessage?
     /// The scanners of the bytes to each end, if that has limited rights.
     var scanners: [MarkScanner?] = [nil, nil]
     /// The mangler of the second end's bytes, if that is malicious.

@@ -31,7 +31,7 @@ package final class RightsTransport: PeerTransport {
             (self.rights, self.own) = (rights, own)
         }
 
-        func connected(_ connection: any PeerConnection) -> (any PeerLink)? {
+        func connected(_ connection: any PeerConnection) -> (any PeerConnectionHandler)? {
             real.withLock { $0 }?.connected(Connection(connection, rights, own))
         }
 

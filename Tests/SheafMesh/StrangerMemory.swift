@@ -19,11 +19,11 @@ package enum StrangerMemory {
     package static func run(_ flood: Flood, in volume: any Volume, frames: Int) throws -> String? {
         let scene = try FloodScene(flood, volume)
         var number = 0
-        while number < frames, scene.farewell == nil {
+        while number < frames, scene.closeMessage == nil {
             try scene.say(number)
             number += 1
         }
-        return scene.farewell?.text
+        return scene.closeMessage?.text
     }
 }
 
@@ -31,15 +31,15 @@ package enum StrangerMemory {
 private final class FloodScene {
     private let flood: StrangerMemory.Flood
     private let queries: QueryEngine
-    private let host: SyncHost
+    private let host: Replicator
     private var frames = FrameWriter()
     /// The frame sent repeatedly; building it each time would count as memory of the peer.
     private var segment: [UInt8] = []
     private var reader = FrameReader(limit: SyncLimits.frameLength)
     private var questions: [RangeQuestion] = []
     private var now: UInt64 = 1_000_000_000
-    private(set) var farewell: Farewell?
-    private var teller: RangeTeller
+    private(set) var closeMessage: CloseMessage?
+    private var teller: RangeResponder
 
     init(_ flood: StrangerMemory.Flood, _ volume: any Volume) throws {
         self.flood = flood
@@ -48,9 +48,9 @@ private final class FloodScene {
         let store = try StoreEngine(opening: volume, options: options)
         queries = try QueryEngine(opening: store)
         var count: UInt64 = 0
-        host = SyncHost(
+        host = Replicator(
             queries,
-            SyncHost.Identity(
+            Replicator.Identity(
                 database: MeshPeer.database, peerKey: Array(repeating: 1, count: 32)),
             attachments: AttachmentStore(in: MemoryVolume())
         ) {
@@ -61,7 +61,7 @@ private final class FloodScene {
             segment = try Self.segment(flood)
         }
         let versionCount = flood == .ranges ? 1_000_000 : 0
-        teller = RangeTeller(
+        teller = RangeResponder(
             VersionList(
                 sorted: (0..<versionCount).map { index in
                     DocumentVersion(id: Self.address(index).bytes, version: 7)
@@ -135,7 +135,7 @@ private final class FloodScene {
             }
         }
         writer.end(isContinued: flood != .longSteps)
-        var segments = SegmentWriter()
+        var segments = ShippedSegmentWriter()
         return [1, 0] + segments.bytes(of: [0] + writer.bytes)
     }
 
@@ -161,7 +161,7 @@ private final class FloodScene {
             for effect in effects {
                 switch effect {
                 case .send(_, let bytes): try note(bytes)
-                case .close(_, let farewell): self.farewell = farewell
+                case .close(_, let farewell): self.closeMessage = farewell
                 case .write, .fetched, .statusChanged, .presenceChanged, .ended, .keyContested,
                     .refusalsChanged,
                     .clockWarning:

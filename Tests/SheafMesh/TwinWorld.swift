@@ -15,7 +15,7 @@ final class TwinWorld {
         let store: StoreEngine
         let queries: QueryEngine
         let attachments = AttachmentStore(in: MemoryVolume())
-        package let host: SyncHost
+        package let host: Replicator
 
         init(_ number: Int, mostTold: Int) throws {
             key = Array(repeating: UInt8(number + 1), count: 32)
@@ -29,11 +29,11 @@ final class TwinWorld {
             store = try StoreEngine(
                 opening: SimulatedVolume(seed: UInt64(number)), options: options)
             queries = try QueryEngine(opening: store, mostTold: mostTold)
-            var lengths = SyncHost.Lengths()
+            var lengths = Replicator.Lengths()
             lengths.part = 300
             let drawn = SeededSource(seed: UInt64(number) + 100)
-            host = SyncHost(
-                queries, SyncHost.Identity(database: MeshPeer.database, peerKey: key),
+            host = Replicator(
+                queries, Replicator.Identity(database: MeshPeer.database, peerKey: key),
                 attachments: attachments, lengths: lengths, random: { drawn.next() })
             try execute("ALTER SYSTEM SET dql_restrict_subscriptions = false")
         }

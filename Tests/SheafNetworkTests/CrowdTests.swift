@@ -32,10 +32,10 @@ struct CrowdTests {
 
     /// Connects a peer and sends bytes through the connection.
     private func expectService() throws {
-        let count = server.host.state.withLock { $0.links.count }
+        let count = server.host.state.withLock { $0.connections.count }
         let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
-        let there = try #require(server.host.link(count))
-        let here = try #require(client.host.link())
+        let there = try #require(server.host.connection(count))
+        let here = try #require(client.host.connection())
         here.connection.send([1, 2, 3])
         let isThere = there.wait { $0.received == [1, 2, 3] }
         #expect(isThere)

@@ -18,7 +18,7 @@ struct HostileListenerTests {
 
     private func isGivenUp(_ rule: NetworkRule) -> Bool {
         client.host.wait { $0.unreachable.contains { $0.reason.hasPrefix(rule.rawValue + ": ") } }
-            && client.host.state.withLock { $0.links.isEmpty }
+            && client.host.state.withLock { $0.connections.isEmpty }
     }
 
     /// Accepts a connection, completes TLS, and reads the client's greeting.
@@ -34,7 +34,7 @@ struct HostileListenerTests {
             $0.unreachable.contains { $0.reason.hasPrefix("tls") }
         }
         #expect(isReported)
-        #expect(client.host.state.withLock { $0.links.isEmpty })
+        #expect(client.host.state.withLock { $0.connections.isEmpty })
     }
 
     @Test func `an end of the stream before the handshake fails the attempt immediately`() throws {
@@ -77,7 +77,7 @@ struct HostileListenerTests {
     @Test func `a truncated greeting is refused`() throws {
         let (liar, _) = try liar()
         liar.send(Array(try liar.words(Peers.configuration()).dropLast()))
-        _ = liar.session.sayFarewell()
+        _ = liar.session.sayCloseMessage()
         #expect(isGivenUp(.cut))
     }
 
@@ -85,7 +85,7 @@ struct HostileListenerTests {
     {
         let (liar, _) = try liar()
         liar.send(try liar.words(Peers.configuration()) + [1, 2, 3])
-        let link = try #require(client.host.link())
+        let link = try #require(client.host.connection())
         #expect(link.connection.remote.key == liar.keyPair.publicKey)
         let came = link.wait { $0.received == [1, 2, 3] }
         #expect(came)

@@ -21,9 +21,9 @@ struct HostileTests {
 
     /// Whether an honest peer can still connect and send bytes.
     private func isUnharmed() throws -> Bool {
-        let count = server.host.state.withLock { $0.links.count }
+        let count = server.host.state.withLock { $0.connections.count }
         let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
-        guard let there = server.host.link(count), let here = client.host.link() else {
+        guard let there = server.host.connection(count), let here = client.host.connection() else {
             return false
         }
         here.connection.send([1, 2, 3])
@@ -41,7 +41,7 @@ struct HostileTests {
         #expect(stranger.isThrownOut())
         let isReported = server.host.wait { !$0.refusals.isEmpty }
         #expect(isReported)
-        #expect(server.host.state.withLock { $0.links.isEmpty })
+        #expect(server.host.state.withLock { $0.connections.isEmpty })
         #expect(try isUnharmed())
     }
 
@@ -57,7 +57,7 @@ struct HostileTests {
             stranger.endSending()
             #expect(stranger.isThrownOut())
         }
-        #expect(server.host.state.withLock { $0.links.isEmpty })
+        #expect(server.host.state.withLock { $0.connections.isEmpty })
         #expect(try isUnharmed())
     }
 
@@ -159,7 +159,7 @@ struct HostileTests {
     @Test func `a client that offers no application protocol is refused`() throws {
         let (isDone, _) = try shake { _ in }
         #expect(!isDone)
-        #expect(server.host.state.withLock { $0.links.isEmpty })
+        #expect(server.host.state.withLock { $0.connections.isEmpty })
     }
 
     @Test func `a malformed greeting is refused`() throws {
@@ -167,7 +167,7 @@ struct HostileTests {
         liar.send(Array(repeating: 65, count: Greeting.Layout.size))
         let answer = liar.read(Greeting.Layout.size)
         #expect(try Greeting(decoding: answer).refusal == .greeting)
-        #expect(liar.ending() == .farewell)
+        #expect(liar.ending() == .closeMessage)
         #expect(isRefused(.greeting))
     }
 
@@ -189,9 +189,9 @@ struct HostileTests {
         let answer = try Greeting(decoding: liar.read(Greeting.Layout.size))
         #expect(answer.refusal == .database)
         #expect(answer.databaseProof == Greeting.noProof)
-        #expect(liar.ending() == .farewell)
+        #expect(liar.ending() == .closeMessage)
         #expect(isRefused(.database))
-        #expect(server.host.state.withLock { $0.links.isEmpty })
+        #expect(server.host.state.withLock { $0.connections.isEmpty })
     }
 
     @Test func `a greeting replayed on another connection is refused`() throws {
@@ -210,7 +210,7 @@ struct HostileTests {
             #expect(liar.stranger.isThrownOut())
         }
         #expect(isRefused(.cut))
-        #expect(server.host.state.withLock { $0.links.isEmpty })
+        #expect(server.host.state.withLock { $0.connections.isEmpty })
     }
 
     @Test func `a client that sends its greeting too slowly times out`() throws {
@@ -238,7 +238,7 @@ struct HostileTests {
         let liar = try Liar(server.host.address)
         liar.send(try liar.words(Peers.configuration()))
         #expect(liar.read(Greeting.Layout.size).count == Greeting.Layout.size)
-        let link = try #require(server.host.link())
+        let link = try #require(server.host.connection())
         liar.stranger.endSending()
         let isOver = link.wait { $0.closed == 1 }
         #expect(isOver)
@@ -248,7 +248,7 @@ struct HostileTests {
     @Test func `unencrypted bytes end a connection`() throws {
         let liar = try Liar(server.host.address)
         liar.send(try liar.words(Peers.configuration()))
-        let link = try #require(server.host.link())
+        let link = try #require(server.host.connection())
         liar.stranger.send([23, 3, 3, 0, 32] + Array(repeating: 1, count: 32))
         let isOver = link.wait { $0.closed == 1 }
         #expect(isOver)
@@ -260,7 +260,7 @@ struct HostileTests {
     @Test func `a record above the maximum length ends a connection`() throws {
         let liar = try Liar(server.host.address)
         liar.send(try liar.words(Peers.configuration()))
-        let link = try #require(server.host.link())
+        let link = try #require(server.host.connection())
         liar.stranger.send([23, 3, 3, 0xFF, 0xFF] + Array(repeating: 1, count: 20_000))
         let isOver = link.wait { $0.closed == 1 }
         #expect(isOver)
@@ -270,7 +270,7 @@ struct HostileTests {
     @Test func `a peer that reads nothing is dropped when its send queue is full`() throws {
         let liar = try Liar(server.host.address, receiveBuffer: 4_096)
         liar.send(try liar.words(Peers.configuration()))
-        let link = try #require(server.host.link())
+        let link = try #require(server.host.connection())
         let piece = [UInt8](repeating: 7, count: 1 << 20)
         for _ in 0..<64 where link.state.withLock({ $0.closed == 0 }) {
             link.connection.send(piece)
@@ -286,7 +286,7 @@ struct HostileTests {
     @Test func `a peer that reads nothing cannot keep a closed connection open`() throws {
         let liar = try Liar(server.host.address, receiveBuffer: 4_096)
         liar.send(try liar.words(Peers.configuration()))
-        let link = try #require(server.host.link())
+        let link = try #require(server.host.connection())
         link.connection.send(Array(repeating: 7, count: 8 << 20))
         link.connection.close(because: "test is done")
         let isWaiting = link.connection.queuedLength > 0

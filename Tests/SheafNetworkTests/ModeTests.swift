@@ -26,12 +26,12 @@ struct ModeTests {
                 && client.host.wait {
                     $0.unreachable.contains { $0.reason.hasPrefix(here.rawValue + ": ") }
                 }
-                && server.host.state.withLock { $0.links.isEmpty }
-                && client.host.state.withLock { $0.links.isEmpty }
+                && server.host.state.withLock { $0.connections.isEmpty }
+                && client.host.state.withLock { $0.connections.isEmpty }
         }
 
         func isConnected() -> Bool {
-            server.host.link() != nil && client.host.link() != nil
+            server.host.connection() != nil && client.host.connection() != nil
         }
     }
 
@@ -68,7 +68,7 @@ struct ModeTests {
         try peer.transport.add(peer.host.address)
         let isRefused = peer.host.wait { $0.unreachable.contains { $0.reason.hasPrefix("self: ") } }
         #expect(isRefused)
-        #expect(peer.host.state.withLock { $0.links.isEmpty })
+        #expect(peer.host.state.withLock { $0.connections.isEmpty })
     }
 
     private func configuration(
@@ -92,11 +92,11 @@ struct ModeTests {
         let meeting = try Meeting(
             configuration(authority, always), configuration(authority, always, rights: rights))
         #expect(meeting.isConnected())
-        #expect(meeting.server.host.link()?.connection.remote.rights == rights)
-        #expect(meeting.client.host.link()?.connection.remote.rights == nil)
+        #expect(meeting.server.host.connection()?.connection.remote.rights == rights)
+        #expect(meeting.client.host.connection()?.connection.remote.rights == nil)
         // Each peer sees the rights of its own grant as well.
-        #expect(meeting.client.host.link()?.connection.ownRights == rights)
-        #expect(meeting.server.host.link()?.connection.ownRights == nil)
+        #expect(meeting.client.host.connection()?.connection.ownRights == rights)
+        #expect(meeting.server.host.connection()?.connection.ownRights == nil)
     }
 
     @Test func `a grant of another authority is refused`() throws {
@@ -136,8 +136,8 @@ struct ModeTests {
         let meeting = try Meeting(
             configuration(authority, 0..<UInt64.max),
             configuration(authority, 0..<Peers.now + 60_000), clock: clock.clock)
-        let there = try #require(meeting.server.host.link())
-        let here = try #require(meeting.client.host.link())
+        let there = try #require(meeting.server.host.connection())
+        let here = try #require(meeting.client.host.connection())
         here.connection.send([1])
         let came = there.wait { $0.received == [1] }
         #expect(came)
@@ -171,8 +171,8 @@ struct ModeTests {
             $0.unreachable.contains { $0.reason.contains("its host refused") }
         }
         #expect(isReported)
-        #expect(client.host.state.withLock { $0.links.isEmpty })
+        #expect(client.host.state.withLock { $0.connections.isEmpty })
         server.host.state.withLock { $0.takes = true }
-        #expect(client.host.link() != nil)
+        #expect(client.host.connection() != nil)
     }
 }

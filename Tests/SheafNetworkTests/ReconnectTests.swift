@@ -36,7 +36,7 @@ struct ReconnectTests {
         let first = try RunningPeer(configuration, listens: true)
         let address = first.host.address
         let client = try RunningPeer(Peers.configuration(), peers: [address])
-        let link = try #require(client.host.link())
+        let link = try #require(client.host.connection())
         first.transport.stop()
         let isOver = link.wait { $0.closed == 1 }
         #expect(isOver)
@@ -45,9 +45,9 @@ struct ReconnectTests {
         #expect(client.host.state.withLock { $0.reached.isEmpty })
         configuration.listening = [address]
         let second = try RunningPeer(configuration)
-        let again = try #require(client.host.link(1))
+        let again = try #require(client.host.connection(1))
         again.connection.send([5])
-        let there = try #require(second.host.link())
+        let there = try #require(second.host.connection())
         let came = there.wait { $0.received == [5] }
         #expect(came)
         #expect(client.host.state.withLock { $0.reached } == [address])
@@ -62,8 +62,8 @@ struct ReconnectTests {
         server.host.state.withLock { $0.lagNanoseconds = 1_000_000 }
         let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
         for round in 0..<3 {
-            let here = try #require(client.host.link(round))
-            let there = try #require(server.host.link(round))
+            let here = try #require(client.host.connection(round))
+            let there = try #require(server.host.connection(round))
             let length = 3 << 20
             here.connection.send([UInt8](repeating: UInt8(round), count: length))
             here.connection.close(because: "test is done")
@@ -72,7 +72,7 @@ struct ReconnectTests {
             #expect(there.state.withLock { $0.received.count } == length)
             #expect(there.state.withLock { $0.reason }?.hasPrefix("closed: the peer") == true)
         }
-        #expect(client.host.link(3) != nil)
+        #expect(client.host.connection(3) != nil)
     }
 
     @Test func `a removed address is not dialed again`() throws {
@@ -80,22 +80,22 @@ struct ReconnectTests {
         let client = try RunningPeer(Peers.configuration())
         try client.transport.add(server.host.address)
         try client.transport.add(server.host.address)
-        let link = try #require(client.host.link())
+        let link = try #require(client.host.connection())
         link.connection.send([1, 2])
         try client.transport.remove(server.host.address)
         let isOver = link.wait { $0.closed == 1 }
         #expect(isOver)
         #expect(link.state.withLock { $0.reason }?.hasPrefix("closed: this") == true)
         // Bytes sent before the removal have arrived.
-        let there = try #require(server.host.link())
+        let there = try #require(server.host.connection())
         let isOverThere = there.wait { $0.closed == 1 }
         #expect(isOverThere)
         #expect(there.state.withLock { $0.received } == [1, 2])
         let end = deadline()
-        while !client.transport.links.isEmpty, Clock.system.monotonicNanoseconds() < end {}
-        #expect(client.transport.links.isEmpty)
+        while !client.transport.connections.isEmpty, Clock.system.monotonicNanoseconds() < end {}
+        #expect(client.transport.connections.isEmpty)
         try client.transport.add(server.host.address)
-        #expect(client.host.link(1) != nil)
+        #expect(client.host.connection(1) != nil)
     }
 
     @Test func `two peers that dial each other keep the same connection`()
@@ -110,8 +110,8 @@ struct ReconnectTests {
             let isSettled = settled(first, second)
             #expect(isSettled)
             // Bytes sent on one end's connection arrive on the other's, so it is the same one.
-            let here = first.host.state.withLock { $0.links.last }
-            let there = second.host.state.withLock { $0.links.last }
+            let here = first.host.state.withLock { $0.connections.last }
+            let there = second.host.state.withLock { $0.connections.last }
             here?.connection.send([1])
             let came = there?.wait { $0.received == [1] }
             #expect(came == true)
@@ -122,7 +122,7 @@ struct ReconnectTests {
     private func settled(_ first: RunningPeer, _ second: RunningPeer) -> Bool {
         let end = deadline()
         while Clock.system.monotonicNanoseconds() < end {
-            let links = [first, second].map(\.transport.links)
+            let links = [first, second].map(\.transport.connections)
             let open = links.map { $0.filter(Self.isConnected) }
             let quiet = links.joined().allSatisfy { link in
                 switch link.state {
@@ -142,7 +142,7 @@ struct ReconnectTests {
         return false
     }
 
-    private static func isConnected(_ link: NetworkLink) -> Bool {
+    private static func isConnected(_ link: NetworkConnection) -> Bool {
         if case .connected = link.state { return true }
         return false
     }
@@ -159,21 +159,23 @@ struct ReconnectTests {
         let client = try RunningPeer(
             Peers.configuration(), peers: addresses, random: { random.withLock { $0.next() } })
         let end = deadline()
-        var states: [NetworkLink.State] = []
+        var states: [NetworkConnection.State] = []
         var isSettled = false
         while !isSettled, Clock.system.monotonicNanoseconds() < end {
-            states = client.transport.links.map(\.state)
+            states = client.transport.connections.map(\.state)
             isSettled =
                 states.contains(.elsewhere(key: server.key))
-                && client.transport.links.contains(where: Self.isConnected)
+                && client.transport.connections.contains(where: Self.isConnected)
             _ = client.host.state.wait(
                 until: Clock.system.monotonicNanoseconds() + 1_000_000, while: { _ in true })
         }
         #expect(isSettled, "\(states)")
         // After a close, one of the two addresses is dialed again.
-        let count = client.host.state.withLock { $0.links.count }
-        client.host.state.withLock { $0.links }.forEach { $0.connection.close(because: "a test") }
-        #expect(client.host.link(count) != nil)
+        let count = client.host.state.withLock { $0.connections.count }
+        client.host.state.withLock { $0.connections }.forEach {
+            $0.connection.close(because: "a test")
+        }
+        #expect(client.host.connection(count) != nil)
     }
 
     @Test func `a second process with the same key replaces the connection of the first`() throws {
@@ -181,12 +183,12 @@ struct ReconnectTests {
         let server = try RunningPeer(Peers.configuration(), listens: true)
         let first = try RunningPeer(
             Peers.configuration(keyPair: keyPair), peers: [server.host.address])
-        let link = try #require(first.host.link())
+        let link = try #require(first.host.connection())
         let second = try Liar(server.host.address, keyPair: keyPair)
         second.send(try second.words(Peers.configuration()))
         let isOver = link.wait { $0.closed == 1 }
         #expect(isOver)
-        let replaced = try #require(server.host.link(0))
+        let replaced = try #require(server.host.connection(0))
         let isClosed = replaced.wait { $0.closed == 1 }
         #expect(isClosed)
         #expect(replaced.state.withLock { $0.reason }?.hasPrefix("duplicate: ") == true)
@@ -198,15 +200,15 @@ struct ReconnectTests {
         let client = try RunningPeer(
             Peers.configuration(), peers: [server.host.address, "127.0.0.1:1"],
             clock: clock.clock)
-        #expect(client.host.link() != nil)
+        #expect(client.host.connection() != nil)
         let isTried = client.host.wait { !$0.unreachable.isEmpty }
         #expect(isTried)
         let end = deadline()
-        var links: [NetworkLink] = []
+        var links: [NetworkConnection] = []
         while links.count != 2 || links.contains(where: { $0.state == .connecting }),
             Clock.system.monotonicNanoseconds() < end
         {
-            links = client.transport.links
+            links = client.transport.connections
         }
         let connected = try #require(links.first { $0.address == server.host.address })
         #expect(connected.isOutgoing)

@@ -91,7 +91,7 @@ final class Stranger {
 /// A TLS client or server with a peer's key that can send any bytes after the handshake.
 final class Liar {
     enum Ending: Equatable {
-        case farewell
+        case closeMessage
         case failure(NetworkRule)
         case silence
     }
@@ -134,7 +134,7 @@ final class Liar {
     func words(_ configuration: NetworkConfiguration) throws -> [UInt8] {
         var configuration = configuration
         configuration.keyPair = keyPair
-        return Introduction(
+        return Handshake(
             try Credentials(configuration), role: role, remoteKey: try session.remoteKey(),
             exporter: try session.exporter()
         ).words
@@ -176,7 +176,7 @@ final class Liar {
             case .done(let count): return (Array(bytes.prefix(count)), .silence)
             case .wantsToRead: guard stranger.waitFor(POLLIN) else { return (nil, .silence) }
             case .wantsToWrite: guard stranger.waitFor(POLLOUT) else { return (nil, .silence) }
-            case .ended: return (nil, .farewell)
+            case .ended: return (nil, .closeMessage)
             case .failed(let error): return (nil, .failure(error.rule))
             }
         }

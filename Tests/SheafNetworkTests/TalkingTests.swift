@@ -9,8 +9,8 @@ struct TalkingTests {
     @Test func `two peers connect, exchange bytes and close`() throws {
         let server = try RunningPeer(Peers.configuration(), listens: true)
         let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
-        let here = try #require(client.host.link())
-        let there = try #require(server.host.link())
+        let here = try #require(client.host.connection())
+        let there = try #require(server.host.connection())
         #expect(here.connection.remote.key == server.key)
         #expect(there.connection.remote.key == client.key)
         #expect(here.connection.remote.rights == nil)

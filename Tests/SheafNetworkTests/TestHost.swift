@@ -9,7 +9,7 @@ final class TestHost: PeerTransportHost {
         /// Addresses whose connection attempts have ended.
         var reached: [String] = []
         var unreachable: [(address: String, reason: String, milliseconds: Int)] = []
-        var links: [TestLink] = []
+        var connections: [TestLink] = []
         var takes = true
         /// How long each connection takes to process received bytes.
         var lagNanoseconds: UInt64 = 0
@@ -17,12 +17,12 @@ final class TestHost: PeerTransportHost {
 
     let state = Monitor(State())
 
-    func connected(_ connection: any PeerConnection) -> (any PeerLink)? {
+    func connected(_ connection: any PeerConnection) -> (any PeerConnectionHandler)? {
         defer { state.broadcast() }
         return state.withLock { state in
             guard state.takes else { return nil }
             let link = TestLink(connection, lagNanoseconds: state.lagNanoseconds)
-            state.links.append(link)
+            state.connections.append(link)
             return link
         }
     }
@@ -53,9 +53,9 @@ final class TestHost: PeerTransportHost {
     }
 
     /// Waits for the connection with this number.
-    func link(_ number: Int = 0) -> TestLink? {
-        guard wait(until: { $0.links.count > number }) else { return nil }
-        return state.withLock { $0.links[number] }
+    func connection(_ number: Int = 0) -> TestLink? {
+        guard wait(until: { $0.connections.count > number }) else { return nil }
+        return state.withLock { $0.connections[number] }
     }
 
     /// The reasons of all refused connections.
@@ -65,7 +65,7 @@ final class TestHost: PeerTransportHost {
 }
 
 /// A connection handler that records everything.
-final class TestLink: PeerLink {
+final class TestLink: PeerConnectionHandler {
     struct State: Sendable {
         var received: [UInt8] = []
         var drained = 0

@@ -11,8 +11,8 @@ struct TransferTests {
         print("transfer, seed \(seed)")
         let server = try RunningPeer(Peers.configuration(), listens: true)
         let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
-        let here = try #require(client.host.link())
-        let there = try #require(server.host.link())
+        let here = try #require(client.host.connection())
+        let there = try #require(server.host.connection())
         var random = SeededRandom(seed: seed, "transfer")
         var (sentHere, sentThere): ([UInt8], [UInt8]) = ([], [])
         while sentHere.count + sentThere.count < 8 << 20 {
@@ -47,8 +47,8 @@ struct TransferTests {
         for round in 0..<40 {
             let server = try RunningPeer(Peers.configuration(), listens: true)
             let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
-            let here = try #require(client.host.link())
-            let there = try #require(server.host.link())
+            let here = try #require(client.host.connection())
+            let there = try #require(server.host.connection())
             let bytes = [UInt8](repeating: UInt8(round), count: 1 << 20)
             there.connection.send(bytes)
             here.connection.send(bytes)
@@ -67,8 +67,8 @@ struct TransferTests {
     @Test func `pieces sent by many threads concurrently are not interleaved`() async throws {
         let server = try RunningPeer(Peers.configuration(), listens: true)
         let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
-        let here = try #require(client.host.link())
-        let there = try #require(server.host.link())
+        let here = try #require(client.host.connection())
+        let there = try #require(server.host.connection())
         let connection = here.connection
         await withTaskGroup { group in
             for task in UInt8(0)..<8 {
@@ -94,8 +94,8 @@ struct TransferTests {
     @Test func `a stopped transport closes its connections and ignores later calls`() throws {
         let server = try RunningPeer(Peers.configuration(), listens: true)
         let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
-        let here = try #require(client.host.link())
-        let there = try #require(server.host.link())
+        let here = try #require(client.host.connection())
+        let there = try #require(server.host.connection())
         server.transport.stop()
         // `closed` was called before `stop` returned.
         #expect(there.state.withLock { $0.closed } == 1)
@@ -106,6 +106,6 @@ struct TransferTests {
         let isOver = here.wait { $0.closed == 1 }
         #expect(isOver)
         #expect(here.state.withLock { $0.reason }?.hasPrefix("closed: the peer") == true)
-        #expect(server.transport.links.isEmpty)
+        #expect(server.transport.connections.isEmpty)
     }
 }

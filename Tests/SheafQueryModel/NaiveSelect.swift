@@ -102,7 +102,7 @@ package struct NaiveSelect {
     }
 
     private mutating func joined(
-        _ rows: [Joined], _ join: SheafQuery.Join, _ number: Int
+        _ rows: [Joined], _ join: SheafQuery.JoinClause, _ number: Int
     ) throws(QueryError) -> [Joined] {
         var found: [Joined] = []
         var matched: Set<Value> = []

@@ -21,7 +21,7 @@ final class ObservedQueries {
     private let life: QueryLife
     private var schedule: ObserverSchedule
     private var watchers: [UInt64: Watcher] = [:]
-    private var newcomers: [Newcomer] = []
+    private var newcomers: [NewObserver] = []
     private var lastNumber: UInt64 = 0
     /// The documents at the last quiet point, and whether the schedule ran since.
     private var shown: [String: [Value: Object]] = [:]
@@ -51,7 +51,7 @@ final class ObservedQueries {
         let observer = Observer(unattended: query, number: lastNumber)
         let missed = life.queries.documents.wantFeed()
         newcomers.append(
-            Newcomer(observer, statement, ArgumentValues(arguments), missedThrough: missed))
+            NewObserver(observer, statement, ArgumentValues(arguments), missedThrough: missed))
         watchers[lastNumber] = Watcher(
             observer: observer, text: text, statement: statement, arguments: arguments,
             began: missed)

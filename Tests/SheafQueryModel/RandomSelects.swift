@@ -155,7 +155,7 @@ struct RandomSelects {
                     .and([condition, expressions.condition(1)]), at: RandomExpressions.nowhere)
             }
             select.joins.append(
-                Join(expressions.pick([.inner, .left, .right]), source, on: condition))
+                JoinClause(expressions.pick([.inner, .left, .right]), source, on: condition))
         }
     }
 

@@ -104,7 +104,7 @@ struct RandomPattern {
         case 0...2: return .scalar(scalar())
         case 3: return dialect == .regularExpression && !dotIsAll ? .anyButNewline : .any
         case 4: return set()
-        case 5: return place()
+        case 5: return position()
         case 6, 7:
             return .choice((0..<1 + random.below(3)).map { _ in node(depth: depth - 1) })
         case 8, 9: return repetition(depth: depth)
@@ -121,7 +121,7 @@ struct RandomPattern {
         return .set(ranges, isNegated: random.chance(1, in: 3))
     }
 
-    private mutating func place() -> PatternModel {
+    private mutating func position() -> PatternModel {
         guard dialect == .regularExpression else { return .repetition(.any, 0, nil) }
         switch random.below(4) {
         case 0: return areLines ? .lineStart : .textStart

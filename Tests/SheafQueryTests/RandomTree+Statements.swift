@@ -58,7 +58,7 @@ extension RandomTree {
             columns: list(1...3) { $0.column() }, source: source(hasAlias: true, uses: true))
         select.isDistinct = coin()
         select.joins = list(0...2) {
-            Join(
+            JoinClause(
                 $0.pick([.inner, .left, .right]), $0.source(hasAlias: true, uses: true, ids: false),
                 on: $0.expression(1))
         }

@@ -102,7 +102,7 @@ extension CrashSimulation {
         }
     }
 
-    private func position(_ pointer: Place?) -> String {
+    private func position(_ pointer: RecordPointer?) -> String {
         pointer.map { "\($0.position)" } ?? "none"
     }
 

@@ -56,7 +56,7 @@ struct BTreeModel {
     }
 
     /// Returns the indices of the keys in `range`.
-    func places(in range: KeyRange) -> Range<Int> {
+    func pointers(in range: KeyRange) -> Range<Int> {
         let start = rank(of: range.lower)
         let end = range.upper.map { rank(of: $0) } ?? keys.count
         return start..<max(start, end)

@@ -20,7 +20,7 @@ import Testing
                 let snapshot = tree.snapshot()
                 for _ in 0..<60 {
                     let range = randomRange(kind, model, &random)
-                    let indices = model.places(in: range)
+                    let indices = model.pointers(in: range)
                     let forward = snapshot.entries(in: range)
                     let backward = snapshot.entries(in: range, reversed: true)
                     #expect(forward.keys == Array(model.keys[indices]), "seed \(seed), \(kind)")

@@ -26,11 +26,11 @@ import Testing
     @Test func `the last commit number has no successor`() throws {
         var sequence = CommitSequence(after: .max)
         #expect(throws: FormatError.self) {
-            try sequence.accept(record(.whole, commit: 0), startsSegment: true)
+            try sequence.accept(record(.complete, commit: 0), startsSegment: true)
         }
         #expect(sequence.last == .max)
         sequence = CommitSequence(after: .max - 1)
-        #expect(try sequence.accept(record(.whole, commit: .max), startsSegment: true))
+        #expect(try sequence.accept(record(.complete, commit: .max), startsSegment: true))
         #expect(sequence.last == .max)
     }
 

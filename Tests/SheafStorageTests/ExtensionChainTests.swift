@@ -185,7 +185,7 @@ import Testing
         let target = SimulatedVolume()
         let report = try Salvager.salvage(SimulatedVolume(files: damaged), into: target)
         #expect(!report.isComplete)
-        #expect(report.lostExtensionCount == 2)
+        #expect(report.lostDeltaCount == 2)
         let saved = try StoreEngine(opening: target)
         #expect(try payloads("a", in: saved.snapshot()) == ["1"])
         #expect(try payloads("b", in: saved.snapshot()) == ["1"])

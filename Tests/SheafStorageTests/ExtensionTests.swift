@@ -84,7 +84,7 @@ import Testing
         try commit(.put("a", "1"), .extend("a", "2"))
         let snapshot = engine.snapshot()
         let pointer = try #require(Array("a".utf8).span.withUnsafeBytes { snapshot.place(of: $0) })
-        #expect(pointer.isExtension)
+        #expect(pointer.isDelta)
         #expect(throws: StorageError.extended(at: pointer.position)) {
             try Array("a".utf8).span.withUnsafeBytes { _ = try snapshot.payload(of: $0) }
         }

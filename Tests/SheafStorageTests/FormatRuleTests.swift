@@ -24,7 +24,7 @@ import Testing
             for _ in 0..<2 {
                 let again = try StoreEngine(opening: volume)
                 #expect(again.snapshot().count == (isPut ? 1 : 0))
-                let removed = FormatVectorFiles.places(again.snapshot(), removed: true)
+                let removed = FormatVectorFiles.pointers(again.snapshot(), removed: true)
                 #expect(removed.map(\.0) == (isPut ? [] : [longest]))
                 try again.writeCheckpoint()
                 try again.close()
@@ -82,7 +82,7 @@ import Testing
         let engine = try FormatVectorFiles.open(files)
         #expect(engine.recovery.usedCheckpoint == FormatVectorStore.checkpoint)
         #expect(engine.snapshot().commit == 8)
-        let removed = FormatVectorFiles.places(engine.snapshot(), removed: true)
+        let removed = FormatVectorFiles.pointers(engine.snapshot(), removed: true)
         #expect(removed.map(\.0) == [Array("car:4".utf8)])
     }
 

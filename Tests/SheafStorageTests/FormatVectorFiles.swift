@@ -44,7 +44,7 @@ struct FormatVectorFiles {
     /// Returns the live keys of a snapshot, each with its payloads, oldest first.
     static func contents(_ snapshot: LogSnapshot) throws -> [String: [[UInt8]]] {
         var contents: [String: [[UInt8]]] = [:]
-        for (key, head) in places(snapshot, removed: false) {
+        for (key, head) in pointers(snapshot, removed: false) {
             let operations = try key.withUnsafeBytes { try snapshot.operations(of: $0, at: head) }
             contents[String(decoding: key, as: UTF8.self)] = operations.reversed().map {
                 Array($0.operation.payload)
@@ -54,8 +54,8 @@ struct FormatVectorFiles {
     }
 
     /// Returns the live or the removed keys of a snapshot, with their record pointers.
-    static func places(_ snapshot: LogSnapshot, removed: Bool) -> [([UInt8], Place)] {
-        var pointers: [([UInt8], Place)] = []
+    static func pointers(_ snapshot: LogSnapshot, removed: Bool) -> [([UInt8], RecordPointer)] {
+        var pointers: [([UInt8], RecordPointer)] = []
         snapshot.tree.forEach { key, value in
             let isRemoved = key.first == 0
             if isRemoved == removed {
@@ -65,9 +65,9 @@ struct FormatVectorFiles {
                 pointers.append(
                     (
                         Array(key.dropFirst(isRemoved ? 1 : 0)),
-                        Place(
+                        RecordPointer(
                             position: LogPosition(rawValue: position), length: length & 0x7FFF_FFFF,
-                            isExtension: length >> 31 == 1)
+                            isDelta: length >> 31 == 1)
                     ))
             }
             return true
@@ -104,7 +104,7 @@ struct FormatVectorFiles {
         _ snapshot: LogSnapshot, after commit: CommitID
     ) throws -> [String: [[UInt8]]] {
         var contents: [String: [[UInt8]]] = [:]
-        let all = places(snapshot, removed: false) + places(snapshot, removed: true)
+        let all = pointers(snapshot, removed: false) + pointers(snapshot, removed: true)
         for (key, pointer) in all {
             let (entries, _) = try chain(snapshot, from: pointer.position)
             let older = entries.drop { $0.commit > commit }

@@ -90,7 +90,7 @@ import Testing
             let engine = try StoreEngine(opening: volume, options: options)
             var batch = WriteBatch()
             for removed in [false, true] {
-                for (key, head) in FormatVectorFiles.places(engine.snapshot(), removed: removed) {
+                for (key, head) in FormatVectorFiles.pointers(engine.snapshot(), removed: removed) {
                     _ = try? key.withUnsafeBytes {
                         try engine.snapshot().operation(of: $0, at: head)
                     }

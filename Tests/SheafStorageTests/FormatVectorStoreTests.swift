@@ -56,8 +56,8 @@ import Testing
 
     @Test func `every chain of operations matches the documented one`() throws {
         let snapshot = try FormatVectorFiles.open(files).snapshot()
-        let live = FormatVectorFiles.places(snapshot, removed: false)
-        let removed = FormatVectorFiles.places(snapshot, removed: true)
+        let live = FormatVectorFiles.pointers(snapshot, removed: false)
+        let removed = FormatVectorFiles.pointers(snapshot, removed: true)
         #expect(removed.map(\.0) == [Array("car:4".utf8)])
         for (key, pointer) in live + removed {
             let name = "chain-\(String(decoding: key, as: UTF8.self))"

@@ -72,7 +72,7 @@ import Testing
         #expect(statistics.keyCount == content.payloads.count)
         #expect(statistics.lastCommit == content.lastCommit)
         #expect(statistics.liveBytes > 0 && statistics.liveBytes < statistics.logBytes)
-        #expect(statistics.firstWholeCommit == 7)
+        #expect(statistics.firstCompleteCommit == 7)
         #expect(statistics.foldedThrough == 6)
         #expect(statistics.usedCheckpoint == "00000000000000000012.checkpoint")
     }

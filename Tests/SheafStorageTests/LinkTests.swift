@@ -32,10 +32,10 @@ import Testing
         try engine.flush()
     }
 
-    private func places(_ snapshot: LogSnapshot) -> [String: Place] {
-        var found: [String: Place] = [:]
-        snapshot.tree.forEach(in: LinkChanges.all) { key, value in
-            found[String(decoding: key.dropFirst(), as: UTF8.self)] = Place(value)
+    private func pointers(_ snapshot: LogSnapshot) -> [String: RecordPointer] {
+        var found: [String: RecordPointer] = [:]
+        snapshot.tree.forEach(in: IndexChanges.all) { key, value in
+            found[String(decoding: key.dropFirst(), as: UTF8.self)] = RecordPointer(value)
             return true
         }
         return found
@@ -43,7 +43,7 @@ import Testing
 
     /// Returns the target of each index entry: its key and its payloads, newest first.
     private func contents(_ snapshot: LogSnapshot) throws -> [String: String] {
-        try places(snapshot).mapValues { pointer in
+        try pointers(snapshot).mapValues { pointer in
             let operations = try snapshot.operations(at: pointer)
             let key =
                 operations.first?.operation.key ?? UnsafeRawBufferPointer(start: nil, count: 0)
@@ -98,7 +98,7 @@ import Testing
             batch.links.unlink(KeyRange.prefix(Self.link("")))
             try batch.put(Array("c".utf8), [])
         }
-        #expect(places(engine.snapshot()).isEmpty)
+        #expect(pointers(engine.snapshot()).isEmpty)
         // A range that starts before all index entries removes no key.
         try commit { batch in
             batch.links.unlink(KeyRange.all)
@@ -115,16 +115,16 @@ import Testing
         try commit { try $0.put([1], []) }
         let snapshot = engine.snapshot()
         #expect(snapshot.commit == 4 && snapshot.linked.commit == 2)
-        var changes = LinkChanges()
+        var changes = IndexChanges()
         let pointer = try #require([1 as UInt8].withUnsafeBytes { snapshot.place(of: $0) })
         try changes.link(Self.link("x"), to: pointer)
-        #expect(engine.mendLinks(of: snapshot, changes))
+        #expect(engine.repairLinks(of: snapshot, changes))
         #expect(engine.snapshot().linked.commit == 4)
-        #expect(places(engine.snapshot()).count == 1 && places(snapshot).isEmpty)
+        #expect(pointers(engine.snapshot()).count == 1 && pointers(snapshot).isEmpty)
         var batch = WriteBatch()
         try batch.put([1], [])
         _ = try engine.append(batch)
-        #expect(!engine.mendLinks(of: engine.snapshot(), changes))
+        #expect(!engine.repairLinks(of: engine.snapshot(), changes))
     }
 
     @Test func `checkpoints store index entries and the index progress`() throws {
@@ -137,20 +137,20 @@ import Testing
             try batch.put([1], [])
             try batch.link(Self.link("x"))
         }
-        try reopened { #expect($0.linked == .none && places($0).isEmpty) }
+        try reopened { #expect($0.linked == .none && pointers($0).isEmpty) }
         try engine.writeCheckpoint()
-        try reopened { #expect($0.linked.commit == 1 && places($0).count == 1) }
+        try reopened { #expect($0.linked.commit == 1 && pointers($0).count == 1) }
         try commit { batch in
             try batch.put([1], [])
             try batch.link(Self.link("y"))
         }
         try reopened { snapshot in
             #expect(snapshot.linked.commit == 1 && snapshot.commit == 2)
-            #expect(places(snapshot).keys.sorted() == ["x"])
+            #expect(pointers(snapshot).keys.sorted() == ["x"])
         }
         try commit(keepingLinks: false) { try $0.put([1], []) }
         try engine.writeCheckpoint()
-        try reopened { #expect($0.linked == .none && places($0).count == 2) }
+        try reopened { #expect($0.linked == .none && pointers($0).count == 2) }
         let verified = try Verifier.verify(volume.processDeath(seed: 2))
         #expect(verified.findings.allSatisfy { $0.severity == .note }, "\(verified.findings)")
         #expect(verified.keyCount == 1 && verified.usableCheckpointCount == 2)

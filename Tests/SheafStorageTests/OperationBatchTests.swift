@@ -42,30 +42,30 @@ import Testing
     }
 
     /// Returns the number of pointers found before the first mismatch.
-    private func find(_ pointers: [Place], in log: LogSnapshot) -> Int {
+    private func find(_ pointers: [RecordPointer], in log: LogSnapshot) -> Int {
         pointers.span.withUnsafeBufferPointer { batch.find($0, in: log) }
     }
 
-    private func place(_ number: Int, in log: LogSnapshot) throws -> Place {
+    private func pointer(_ number: Int, in log: LogSnapshot) throws -> RecordPointer {
         try #require(Self.key(number).span.withUnsafeBytes { log.place(of: $0) })
     }
 
     /// Returns the pointers of all puts in log order, and those of the delta records.
-    private func places(_ log: LogSnapshot) -> (puts: [Place], deltas: [Place]) {
-        var all: [Place] = []
+    private func pointers(_ log: LogSnapshot) -> (puts: [RecordPointer], deltas: [RecordPointer]) {
+        var all: [RecordPointer] = []
         log.tree.forEach(in: log.keys) { _, value in
-            if let pointer = Place(value) { all.append(pointer) }
+            if let pointer = RecordPointer(value) { all.append(pointer) }
             return true
         }
         all.sort { $0.position < $1.position }
-        return (all.filter { !$0.isExtension }, all.filter(\.isExtension))
+        return (all.filter { !$0.isDelta }, all.filter(\.isDelta))
     }
 
     @Test(arguments: [false, true])
     func `puts are found with their keys and payloads`(_ isCompacted: Bool) throws {
         if isCompacted { try compact() }
         let log = engine.snapshot()
-        let puts = places(log).puts
+        let puts = pointers(log).puts
         #expect(puts.count == 36)
         // The first lookup verifies the records, the second one does not.
         for _ in 0..<2 {
@@ -85,14 +85,14 @@ import Testing
     ) throws {
         if isCompacted { try compact() }
         let log = engine.snapshot()
-        let (puts, deltas) = places(log)
+        let (puts, deltas) = pointers(log)
         #expect(deltas.count == 3)
         _ = find(puts, in: log)
         for pointer in deltas {
             #expect(find([puts[0], puts[1], pointer, puts[2]], in: log) == 2)
             #expect(find([pointer, puts[0]], in: log) == 0)
             // As if the tree entry had lost its delta flag.
-            let put = Place(position: pointer.position, length: pointer.length)
+            let put = RecordPointer(position: pointer.position, length: pointer.length)
             #expect(find([puts[0], put, puts[1]], in: log) == 1)
         }
     }
@@ -105,20 +105,22 @@ import Testing
             Self.key(5).span.withUnsafeBytes { engine.snapshot().removal(of: $0) })
         if isCompacted { try compact() }
         let log = engine.snapshot()
-        let puts = places(log).puts
+        let puts = pointers(log).puts
         _ = find(puts, in: log)
         if !isCompacted { #expect(find([puts[0], removal], in: log) == 1) }
         for put in puts.dropFirst() {
             let (segment, offset) = (put.position.segment, put.position.offset)
             let wrong = [
-                Place(position: put.position, length: put.length - 1),
-                Place(position: put.position, length: put.length + 1),
-                Place(position: put.position, length: 0),
-                Place(position: put.position, length: 1 << 30),
-                Place(
+                RecordPointer(position: put.position, length: put.length - 1),
+                RecordPointer(position: put.position, length: put.length + 1),
+                RecordPointer(position: put.position, length: 0),
+                RecordPointer(position: put.position, length: 1 << 30),
+                RecordPointer(
                     position: LogPosition(segment: segment, offset: offset + 1), length: put.length),
-                Place(position: LogPosition(segment: segment, offset: 1 << 20), length: put.length),
-                Place(position: LogPosition(segment: 9_999, offset: offset), length: put.length),
+                RecordPointer(
+                    position: LogPosition(segment: segment, offset: 1 << 20), length: put.length),
+                RecordPointer(
+                    position: LogPosition(segment: 9_999, offset: offset), length: put.length),
             ]
             for pointer in wrong {
                 #expect(find([puts[0], pointer, put], in: log) == 1, "\(pointer) for \(put)")

@@ -14,7 +14,7 @@ extension SyncProbe {
     }
 
     private static func readMesh(_ bytes: UnsafeRawBufferPointer) throws -> String? {
-        var map = MeshMap(key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
+        var map = LinkStateDatabase(key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
         var reader = ByteReader(bytes)
         var now: UInt64 = 0
         for _ in 0..<mostEvents where reader.remaining >= 2 {

@@ -85,7 +85,7 @@ private struct SessionHost {
             if request.cursor != nil, request.generation % 2 == 0 { session.restart() }
         case .listMatches:
             do throws(WireError) { try session.tell(Self.list) } catch {
-                session.end(Farewell(.protocolBroken, "\(error)"))
+                session.end(CloseMessage(.protocolBroken, "\(error)"))
             }
         case .wanted(let documents):
             tell(documents, &session)

@@ -14,7 +14,7 @@ package enum SyncProbe {
             switch FrameType(rawValue: first) {
             case nil: return try readFrames(rest, pieces: Int(first))
             case .hello: return try readHello(rest)
-            case .close: return try readFarewell(rest)
+            case .close: return try readCloseMessage(rest)
             case .segment: return try readSegments(rest)
             case .ask: return try readQuestion(rest)
             case .answer: return try readAnswers(rest)
@@ -25,7 +25,7 @@ package enum SyncProbe {
             case .site: return rewritten(rest, NewSite.bytes(try NewSite.decode(rest)))
             case .pauses: return rewritten(rest, try SitePauses(decoding: rest).bytes)
             case .refused: return rewritten(rest, try RefusedNotice(decoding: rest).bytes)
-            case .setAside: return rewritten(rest, try SetAsideNotice(decoding: rest).bytes)
+            case .setAside: return rewritten(rest, try QuarantineNotice(decoding: rest).bytes)
             case .announce: return rewritten(rest, try Announce(decoding: rest).bytes)
             case .seek: return rewritten(rest, try Seek(decoding: rest).bytes)
             case .offer: return rewritten(rest, try Offer(decoding: rest).bytes)
@@ -77,15 +77,17 @@ package enum SyncProbe {
         return bytes.elementsEqual(said.bytes) ? nil : "a hello changes when re-encoded"
     }
 
-    private static func readFarewell(_ bytes: UnsafeRawBufferPointer) throws -> String? {
-        let said = try Farewell(decoding: bytes)
+    private static func readCloseMessage(_ bytes: UnsafeRawBufferPointer) throws -> String? {
+        let said = try CloseMessage(decoding: bytes)
         return bytes.elementsEqual(said.bytes) ? nil : "a close message changes when re-encoded"
     }
 
     /// Decodes length-prefixed segments and the commits in them.
     private static func readSegments(_ bytes: UnsafeRawBufferPointer) throws -> String? {
         var reader = ByteReader(bytes)
-        var (segments, writer, again) = (SegmentReader(), SegmentWriter(), SegmentReader())
+        var (segments, writer, again) = (
+            ShippedSegmentReader(), ShippedSegmentWriter(), ShippedSegmentReader()
+        )
         var room = 1 << 20
         var names = NameTable()
         while reader.remaining > 0 {
@@ -95,21 +97,21 @@ package enum SyncProbe {
             if expanded != raw { return "a segment changes when re-encoded" }
             room -= raw.count
             if room < 0 { return nil }
-            _ = try raw.withUnsafeBytes { try SpokenNames.commits(in: $0, &names) }
+            _ = try raw.withUnsafeBytes { try WireNameDictionary.commits(in: $0, &names) }
         }
         return nil
     }
 
     private static func readCommits(_ bytes: UnsafeRawBufferPointer) throws -> String? {
         var names = NameTable()
-        let commits = try SpokenNames.commits(in: bytes, &names)
+        let commits = try WireNameDictionary.commits(in: bytes, &names)
         var (head, writer) = (ByteWriter(), CommitWriter())
-        SpokenNames.write(
+        WireNameDictionary.write(
             (0..<names.count).map { Array((names.name($0) ?? "").utf8) }, into: &head)
         for commit in commits { commit.write(into: &writer) }
         var others = NameTable()
         let again = try (head.bytes + writer.bytes).withUnsafeBytes {
-            try SpokenNames.commits(in: $0, &others)
+            try WireNameDictionary.commits(in: $0, &others)
         }
         guard names == others else { return "names change when re-encoded" }
         return again == commits ? nil : "commits change when re-encoded"
@@ -118,7 +120,7 @@ package enum SyncProbe {
     private static func readQuestion(_ bytes: UnsafeRawBufferPointer) throws -> String? {
         let question = try RangeQuestion(decoding: bytes)
         guard bytes.elementsEqual(question.bytes) else { return "a request re-encodes differently" }
-        var teller = RangeTeller(list)
+        var teller = RangeResponder(list)
         _ = try teller.answer(RangeQuestion([]))
         _ = try teller.answer(RangeQuestion([0]))
         _ = try teller.answer(question)
@@ -128,7 +130,7 @@ package enum SyncProbe {
     /// Passes length-prefixed range responses to a requester.
     private static func readAnswers(_ bytes: UnsafeRawBufferPointer) throws -> String? {
         var reader = ByteReader(bytes)
-        var asker = RangeAsker(list)
+        var asker = RangeRequester(list)
         while reader.remaining > 0 {
             let answer = try RangeAnswer(decoding: try reader.readLengthPrefixed(limit: 1 << 16))
             let again = try answer.bytes.withUnsafeBytes { try RangeAnswer(decoding: $0) }

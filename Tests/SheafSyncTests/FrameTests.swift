@@ -76,7 +76,7 @@ struct FrameTests {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("segments, seed \(seed)")
         var random = SeededRandom(seed: seed, "segments")
-        var (writer, reader) = (SegmentWriter(), SegmentReader())
+        var (writer, reader) = (ShippedSegmentWriter(), ShippedSegmentReader())
         var (raws, sent) = (0, 0)
         for number in 0..<400 {
             let length = random.chance(1, in: 20) ? random.below(200_000) : random.below(400)
@@ -91,7 +91,7 @@ struct FrameTests {
     }
 
     @Test func `a segment with an excessive announced length is refused without allocation`() {
-        var reader = SegmentReader()
+        var reader = ShippedSegmentReader()
         let bytes: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 1, 2, 3]
         #expect(throws: (any Error).self) { try bytes.withUnsafeBytes { try reader.raw(of: $0) } }
     }

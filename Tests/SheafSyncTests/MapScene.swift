@@ -26,7 +26,7 @@ struct MapScene {
     }
 
     var random: SeededRandom
-    var maps: [MeshMap] = []
+    var maps: [LinkStateDatabase] = []
     private(set) var now: UInt64 = 0
     private var wires: [UInt64: Wire] = [:]
     private var letters: [Letter] = []
@@ -48,7 +48,7 @@ struct MapScene {
 
     private mutating func add(_ index: Int, opening: UInt64) {
         maps.append(
-            MeshMap(
+            LinkStateDatabase(
                 Self.key(index), PeerRecord.Portrait(name: "peer \(index)"), opening: opening,
                 salt: random.next()))
     }
@@ -59,7 +59,7 @@ struct MapScene {
             cut(wire)
             forget(wire, at: index)
         }
-        maps[index] = MeshMap(
+        maps[index] = LinkStateDatabase(
             Self.key(index), PeerRecord.Portrait(name: "peer \(index) anew"), opening: opening,
             salt: random.next())
     }

@@ -7,7 +7,7 @@ struct ReconciliationTests {
     private struct Pair {
         var own: [DocumentVersion] = []
         var other: [DocumentVersion] = []
-        var difference = RangeAsker.Difference()
+        var difference = RangeRequester.Difference()
         /// The number of documents that differ.
         var changed = 0
     }
@@ -52,9 +52,9 @@ struct ReconciliationTests {
     /// Reconciles through encoded messages; returns the difference, bytes sent and request count.
     private func reconcile(
         _ pair: Pair
-    ) throws -> (difference: RangeAsker.Difference, bytes: Int, questions: Int) {
-        var teller = RangeTeller(VersionList(sorted: pair.other))
-        var asker = RangeAsker(VersionList(sorted: pair.own))
+    ) throws -> (difference: RangeRequester.Difference, bytes: Int, questions: Int) {
+        var teller = RangeResponder(VersionList(sorted: pair.other))
+        var asker = RangeRequester(VersionList(sorted: pair.own))
         var (question, bytes, questions) = (asker.firstQuestion, 0, 0)
         while true {
             let asked = question.bytes

@@ -41,7 +41,7 @@ struct SyncVectorTests {
 
     @Test func `segments are expanded with the preceding segments as dictionary`() throws {
         try vectors.forEach("segments") { name, bytes in
-            var segments = SegmentReader()
+            var segments = ShippedSegmentReader()
             var number = 0
             try bytes.withUnsafeBytes { bytes in
                 var reader = ByteReader(bytes)
@@ -61,8 +61,8 @@ struct SyncVectorTests {
         func hello(_ bytes: [UInt8]) throws -> Hello {
             try bytes.withUnsafeBytes { try Hello(decoding: $0) }
         }
-        func farewell(_ bytes: [UInt8]) throws -> Farewell {
-            try bytes.withUnsafeBytes { try Farewell(decoding: $0) }
+        func farewell(_ bytes: [UInt8]) throws -> CloseMessage {
+            try bytes.withUnsafeBytes { try CloseMessage(decoding: $0) }
         }
         let bytes = try vectors.bytes("hello.hello")
         let said = try hello(bytes)
@@ -169,7 +169,7 @@ struct SyncVectorTests {
 
     @Test func `shipped commits match the vectors, and malformed ones are refused`() throws {
         func read(_ bytes: [UInt8], _ names: inout NameTable) throws -> [ShippedCommit] {
-            try bytes.withUnsafeBytes { try SpokenNames.commits(in: $0, &names) }
+            try bytes.withUnsafeBytes { try WireNameDictionary.commits(in: $0, &names) }
         }
         let expected = [
             ShippedCommit(
@@ -204,7 +204,7 @@ struct SyncVectorTests {
         var writer = CommitWriter()
         for commit in expected { commit.write(into: &writer) }
         var head = ByteWriter()
-        SpokenNames.write(["color", "größe"].map { Array($0.utf8) }, into: &head)
+        WireNameDictionary.write(["color", "größe"].map { Array($0.utf8) }, into: &head)
         #expect(head.bytes + writer.bytes == bytes)
         try vectors.forEach("refusedCommits") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try read(bytes, &names) }
@@ -234,7 +234,7 @@ struct SyncVectorTests {
             let cursor =
                 vectors.has("\(name).cursor") ? try vectors.number("\(name).cursor") : nil
             #expect(said.end?.cursor?.commit == cursor)
-            #expect(said.end?.whole.count ?? 0 == (cursor == nil ? 0 : 3))
+            #expect(said.end?.complete.count ?? 0 == (cursor == nil ? 0 : 3))
         }
         try vectors.forEach("want") { name, bytes in
             let said = try want(bytes)
@@ -286,8 +286,8 @@ struct SyncVectorTests {
     }
 
     @Test func `quarantine notices match the vectors, and malformed ones are refused`() throws {
-        func notice(_ bytes: [UInt8]) throws -> SetAsideNotice {
-            try bytes.withUnsafeBytes { try SetAsideNotice(decoding: $0) }
+        func notice(_ bytes: [UInt8]) throws -> QuarantineNotice {
+            try bytes.withUnsafeBytes { try QuarantineNotice(decoding: $0) }
         }
         let bytes = try vectors.bytes("set-aside.setAside")
         let said = try notice(bytes)
@@ -325,7 +325,7 @@ struct SyncVectorTests {
                     documents.append(DocumentVersion(id: id, version: try reader.readUInt64()))
                 }
             }
-            var teller = RangeTeller(VersionList(sorted: documents))
+            var teller = RangeResponder(VersionList(sorted: documents))
             guard case .children(let children) = try teller.answer(RangeQuestion([])).parts.first
             else {
                 Issue.record("the first response has no child")

@@ -29,14 +29,14 @@ import Testing
     @Test func `the unproven tokens of a document match the vectors`() throws {
         let bytes = try vectors.bytes("unproven.commits")
         var names = NameTable()
-        let commits = try bytes.withUnsafeBytes { try SpokenNames.commits(in: $0, &names) }
+        let commits = try bytes.withUnsafeBytes { try WireNameDictionary.commits(in: $0, &names) }
         let unproven = [UInt8(0), 7].map { [UInt8](repeating: $0, count: 32) }
         #expect(commits.count == 1)
         #expect(commits.first?.documents.map(\.unproven) == [unproven, []])
         var writer = CommitWriter()
         for commit in commits { commit.write(into: &writer) }
         var head = ByteWriter()
-        SpokenNames.write([], into: &head)
+        WireNameDictionary.write([], into: &head)
         #expect(head.bytes + writer.bytes == bytes)
     }
 

@@ -25,7 +25,7 @@ struct WantedPartSessionTests {
     }
 
     private var peer = GreetedSession()
-    private var segments = SegmentWriter()
+    private var segments = ShippedSegmentWriter()
 
     /// Delivers a batch without documents from the peer.
     private mutating func step(isCut: Bool, endsPart: Bool) -> [SyncSession.Effect] {
@@ -85,7 +85,7 @@ struct WantedPartSessionTests {
         _ = peer.session.takeEffects()
         peer.session.compare(with: Self.list(1...10), most: 4)
         _ = peer.session.takeEffects()
-        var teller = RangeTeller(VersionList())
+        var teller = RangeResponder(VersionList())
         let answer = try teller.answer(RangeQuestion([]))
         _ = peer.said(.answer, Self.varint(1) + answer.bytes)
         let documents = try teller.answer(RangeQuestion([0]))

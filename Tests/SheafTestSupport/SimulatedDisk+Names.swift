@@ -4,7 +4,7 @@ extension SimulatedDisk {
     /// Opens or creates a file and returns its inode index.
     mutating func open(_ name: String, _ access: FileAccess) throws(VolumeError) -> Int {
         guard access == .create else {
-            try beginWhole(.open, name)
+            try beginComplete(.open, name)
             guard let inode = directory.inode(name) else {
                 throw VolumeError(.open, name, .noSuchFile)
             }

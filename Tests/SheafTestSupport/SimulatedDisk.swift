@@ -75,7 +75,7 @@ struct SimulatedDisk: Sendable {
 
     /// Returns the identity of a file as from `fstat`; each write changes it.
     mutating func identity(of name: String) throws(VolumeError) -> UInt64 {
-        try beginWhole(.open, name)
+        try beginComplete(.open, name)
         guard let inode = directory.inode(name) else {
             throw VolumeError(.open, name, .noSuchFile)
         }
@@ -147,7 +147,7 @@ struct SimulatedDisk: Sendable {
     }
 
     /// Begins an atomic read-only call: it succeeds or throws.
-    mutating func beginWhole(
+    mutating func beginComplete(
         _ operation: VolumeError.Operation, _ name: String
     ) throws(VolumeError) {
         switch try begin(operation, name) {

@@ -23,7 +23,7 @@ final class SimulatedFile: VolumeFile {
 
     func size() throws(VolumeError) -> Int {
         try onOpenFile(.size) { disk throws(VolumeError) in
-            try disk.beginWhole(.size, name)
+            try disk.beginComplete(.size, name)
             return disk.inodes[inode].current.size
         }
     }
@@ -56,7 +56,7 @@ final class SimulatedFile: VolumeFile {
 
     func map(length: Int, _ mode: MappingMode) throws(VolumeError) -> FileMapping {
         let bytes = try onOpenFile(.map) { disk throws(VolumeError) in
-            try disk.beginWhole(.map, name)
+            try disk.beginComplete(.map, name)
             switch mode {
             case .shared:
                 return disk.inodes[inode].mappedBytes(length: length)

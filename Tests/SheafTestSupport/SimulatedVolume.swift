@@ -61,7 +61,7 @@ package final class SimulatedVolume: Volume {
 
     package func names() throws(VolumeError) -> [String] {
         try withDisk { disk throws(VolumeError) in
-            try disk.beginWhole(.list, "simulation")
+            try disk.beginComplete(.list, "simulation")
             return disk.directory.entries.map(\.name)
         }
     }
@@ -93,7 +93,7 @@ package final class SimulatedVolume: Volume {
 
     package func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome {
         let holder = try withDisk { disk throws(VolumeError) -> Int32?? in
-            try disk.beginWhole(.lock, "LOCK")
+            try disk.beginComplete(.lock, "LOCK")
             return disk.takeLock(kind)
         }
         if let holder { return .held(by: holder) }

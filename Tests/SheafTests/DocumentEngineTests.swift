@@ -167,11 +167,11 @@ import Testing
         try store.flush()
         let names = engine.snapshot().names
         #expect((0..<names.count).map { names.name($0) } == ["color"])
-        let again = DocumentSnapshot(store.snapshot(), try Directory(store.snapshot()))
+        let again = DocumentSnapshot(store.snapshot(), try Catalog(store.snapshot()))
         #expect(again.names.count <= 1)
         try commit(insert(9, ["color": 7, "x": 1]))
         #expect(try value(9) == ["color": 7, "x": 1])
-        #expect(try Directory(store.snapshot()).names.name(0) == "color")
+        #expect(try Catalog(store.snapshot()).names.name(0) == "color")
     }
 
     @Test func `a known state changes nothing after its names got numbers`() throws {

@@ -199,10 +199,10 @@ final class IndexLife {
     private func check(_ snapshot: DocumentSnapshot, _ comment: Comment) throws {
         #expect(snapshot.log.linked.commit == snapshot.log.commit, comment)
         // The catalog of the engine may be newer than the snapshot.
-        let own = DocumentSnapshot(snapshot.log, try Directory(snapshot.log))
+        let own = DocumentSnapshot(snapshot.log, try Catalog(snapshot.log))
         let verifier = try IndexVerifier.verify(own)
         #expect(verifier.findings == [], comment)
-        #expect(snapshot.count(in: LinkChanges.all) == verifier.rightCount, comment)
+        #expect(snapshot.count(in: IndexChanges.all) == verifier.rightCount, comment)
         for collection in Self.collections {
             let documents = try existing(collection, in: snapshot)
             try checkTombstones(collection, documents, in: snapshot, comment)
@@ -268,7 +268,7 @@ final class IndexLife {
             #expect(object.map { Value.object($0).json } == Value.object(expected).json, comment)
             entries[entry.region, default: 0] += 1
             forward.append(entry.id)
-            guard entry.region == .whole else { return true }
+            guard entry.region == .complete else { return true }
             let values = index.fields.map { field in
                 Self.value(field.path, expected, entry.id)
             }

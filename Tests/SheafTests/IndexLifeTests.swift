@@ -26,7 +26,7 @@ import Testing
         }
         for life in lives {
             try life.check("seed \(seed), at the end")
-            #expect(life.entries[.whole] ?? 0 > 100, "seed \(seed)")
+            #expect(life.entries[.complete] ?? 0 > 100, "seed \(seed)")
             #expect(life.tombstoneCount > 100, "seed \(seed)")
         }
     }

@@ -194,7 +194,7 @@ import Testing
             StoreKey.document(collection: 0, id: SortKey.identity(of: 2)).bytes.withUnsafeBytes {
                 life.store.snapshot().place(of: $0)
             })
-        func damage(_ change: (inout LinkChanges) throws -> Void) throws -> [String] {
+        func damage(_ change: (inout IndexChanges) throws -> Void) throws -> [String] {
             var batch = WriteBatch()
             try change(&batch.links)
             batch.keepsLinks = true

@@ -34,10 +34,10 @@ import Testing
             #expect(made == bytes, "\(name)")
             let entry = try bytes.withUnsafeBytes { try IndexEntry($0, of: definition) }
             #expect(entry.id == id, "\(name)")
-            let isWhole = entry.region == .whole
+            let isWhole = entry.region == .complete
             #expect(entry.values.map { $0?.json } == (isWhole ? values.map { $0?.json } : []))
             regions.insert(entry.region)
-            #expect(definition.entries.contains(bytes) && LinkChanges.all.contains(bytes))
+            #expect(definition.entries.contains(bytes) && IndexChanges.all.contains(bytes))
             #expect(definition.incompleteEntries.contains(bytes) == !isWhole, "\(name)")
             for length in 0..<9 {
                 #expect(throws: Malformed.self, "\(name)") {
@@ -64,7 +64,7 @@ import Testing
             try life.store.flush()
             let snapshot = life.engine.snapshot()
             var found: [[UInt8]] = []
-            try snapshot.forEachEntry(in: LinkChanges.all) { entry, pointer in
+            try snapshot.forEachEntry(in: IndexChanges.all) { entry, pointer in
                 found.append(Array(entry))
                 let key = try #require(try snapshot.key(collection: "named", id: id))
                 #expect(key.withUnsafeBytes { snapshot.log.place(of: $0) } == pointer, "\(name)")
@@ -89,7 +89,7 @@ import Testing
                 bytes[bit / 8] ^= 1 << UInt8(bit % 8)
                 guard
                     let entry = try? bytes.withUnsafeBytes({ try IndexEntry($0, of: definition) }),
-                    entry.region == .whole, let id = try? DocumentID.key(of: entry.id)
+                    entry.region == .complete, let id = try? DocumentID.key(of: entry.id)
                 else { continue }
                 #expect(IndexEntry.key(of: definition, entry.values, id: id) == bytes, "\(name)")
             }

@@ -81,7 +81,7 @@ import Testing
         let log = store.snapshot()
         var count = 0
         log.tree.forEach(in: log.keys) { _, value in
-            if Place(value)?.isExtension == true { count += 1 }
+            if RecordPointer(value)?.isDelta == true { count += 1 }
             return true
         }
         return count

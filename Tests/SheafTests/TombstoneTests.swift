@@ -105,7 +105,7 @@ import Testing
         let living = TombstoneTests.links.lower + SortKey.identity(of: 1)
         let key = StoreKey.document(collection: 0, id: SortKey.identity(of: 1)).bytes
         let pointer = try #require(key.withUnsafeBytes { snapshot.log.place(of: $0) })
-        func damage(_ change: (inout LinkChanges) throws -> Void) throws -> [String] {
+        func damage(_ change: (inout IndexChanges) throws -> Void) throws -> [String] {
             var batch = WriteBatch()
             try change(&batch.links)
             batch.keepsLinks = true

@@ -12,7 +12,7 @@ final class CountingHost: PeerTransportHost {
 
     let state = Monitor(State())
 
-    func connected(_ connection: any PeerConnection) -> (any PeerLink)? {
+    func connected(_ connection: any PeerConnection) -> (any PeerConnectionHandler)? {
         state.withLock { $0.connections.append(connection) }
         state.broadcast()
         return CountingLink(host: self)
@@ -38,7 +38,7 @@ final class CountingHost: PeerTransportHost {
 }
 
 /// A connection handler that reports to a counting host.
-final class CountingLink: PeerLink {
+final class CountingLink: PeerConnectionHandler {
     private let host: CountingHost
 
     init(host: CountingHost) {

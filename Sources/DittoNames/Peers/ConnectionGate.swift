@@ -31,7 +31,7 @@ final class ConnectionGate: PeerTransportHost {
         self.requests = requests
     }
 
-    func connected(_ connection: any PeerConnection) -> (any PeerLink)? {
+    func connected(_ connection: any PeerConnection) -> (any PeerConnectionHandler)? {
         guard let handler = requests.handler else { return host?.connected(connection) }
         let link = GatedLink(connection, host)
         Task { link.decide(refusal: await Self.refusal(by: handler, of: connection)) }
@@ -74,11 +74,11 @@ final class ConnectionGate: PeerTransportHost {
 }
 
 /// A connection that awaits the decision of the handler.
-private final class GatedLink: PeerLink {
+private final class GatedLink: PeerConnectionHandler {
     private struct State: Sendable {
         var pieces: [[UInt8]] = []
         var length = 0
-        var link: (any PeerLink)?
+        var link: (any PeerConnectionHandler)?
         /// Whether a thread is passing bytes on; other threads queue theirs, which keeps the order.
         var isTelling = false
         var isOver = false
@@ -126,7 +126,7 @@ private final class GatedLink: PeerLink {
     }
 
     func received(_ bytes: UnsafeRawBufferPointer) {
-        let (link, isTooMuch): ((any PeerLink)?, Bool) = state.withLock { state in
+        let (link, isTooMuch): ((any PeerConnectionHandler)?, Bool) = state.withLock { state in
             guard !state.isOver else { return (nil, false) }
             state.pieces.append(Array(bytes))
             state.length += bytes.count
@@ -152,7 +152,7 @@ private final class GatedLink: PeerLink {
     }
 
     func closed(_ reason: String) {
-        let link: (any PeerLink)? = state.withLock { state in
+        let link: (any PeerConnectionHandler)? = state.withLock { state in
             state.end = reason
             guard let link = state.link, !state.isTelling else { return nil }
             state.isTelling = true
@@ -161,7 +161,7 @@ private final class GatedLink: PeerLink {
         if let link { tell(link) }
     }
 
-    private func tell(_ link: any PeerLink) {
+    private func tell(_ link: any PeerConnectionHandler) {
         while true {
             let (pieces, end): ([[UInt8]], String?) = state.withLock { state in
                 defer { state.pieces = [] }

@@ -16,18 +16,18 @@ package final class AttachmentFile: Sendable {
     package var chunkCount: Int { list.count }
 
     /// Returns the file name of a complete attachment; `name(ofPartial:)` is for a partial one.
-    static func name(ofWhole id: AttachmentID) -> String { "\(id).whole" }
+    static func name(ofComplete id: AttachmentID) -> String { "\(id).whole" }
     static func name(ofPart id: AttachmentID) -> String { "\(id).part" }
 
     /// Opens a file, and checks that its header matches the id.
     static func open(
-        _ id: AttachmentID, isWhole: Bool, in volume: any Volume, for access: FileAccess = .read
+        _ id: AttachmentID, isComplete: Bool, in volume: any Volume, for access: FileAccess = .read
     ) throws(AttachmentError) -> AttachmentFile {
-        let name = isWhole ? name(ofWhole: id) : name(ofPart: id)
+        let name = isComplete ? name(ofComplete: id) : name(ofPart: id)
         let file = try onVolume { () throws(VolumeError) in try volume.open(name, access) }
         do throws(AttachmentError) {
             let path = "\(FileName.attachmentsName)/\(name)"
-            let head = try head(of: id, isWhole: isWhole, in: file, at: path)
+            let head = try head(of: id, isComplete: isComplete, in: file, at: path)
             return AttachmentFile(head, file, path)
         } catch {
             file.close()
@@ -50,7 +50,7 @@ package final class AttachmentFile: Sendable {
     func close() { file.close() }
 
     private static func head(
-        of id: AttachmentID, isWhole: Bool, in file: any VolumeFile, at path: String
+        of id: AttachmentID, isComplete: Bool, in file: any VolumeFile, at path: String
     ) throws(AttachmentError) -> AttachmentHead {
         let size = try onVolume { () throws(VolumeError) in try file.size() }
         let first = try bytes(0..<min(size, AttachmentHead.Layout.list), of: file)
@@ -71,7 +71,7 @@ package final class AttachmentFile: Sendable {
         let bytes = try bytes(0..<headLength, of: file)
         return try onHead(of: path) { () throws(Malformed) in
             try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
-                try AttachmentHead(decoding: bytes, of: id, isWhole: isWhole)
+                try AttachmentHead(decoding: bytes, of: id, isComplete: isComplete)
             }
         }
     }

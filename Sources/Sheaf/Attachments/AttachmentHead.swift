@@ -70,7 +70,7 @@ package struct AttachmentHead: Equatable, Sendable {
     ///
     /// A damaged mark is no error and counts as 0, because the mark changes in place.
     package init(
-        decoding bytes: UnsafeRawBufferPointer, of id: AttachmentID, isWhole: Bool
+        decoding bytes: UnsafeRawBufferPointer, of id: AttachmentID, isComplete: Bool
     ) throws(Malformed) {
         let length = try Self.fileLength(bytes, of: id)
         guard bytes.count >= Self.length(ofFile: length) else { throw .truncated(at: 0) }
@@ -81,7 +81,7 @@ package struct AttachmentHead: Equatable, Sendable {
         }
         let start = Self.hereOffset(list)
         guard let here = ChunkSet(count: count, bytes: bytes[start..<start + (count + 7) / 8]),
-            !isWhole || here.isFull
+            !isComplete || here.isFull
         else { throw .invalid("an invalid set of chunks", at: start) }
         self.init(id: id, list: list, here: here)
         unnamedSince = Self.time(ofMark: Array(bytes[Layout.mark..<Layout.otherReserved]))

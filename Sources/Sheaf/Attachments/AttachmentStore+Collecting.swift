@@ -129,7 +129,7 @@ extension AttachmentStore {
         _ body: (any VolumeFile) throws(VolumeError) -> Result
     ) throws(AttachmentError) -> Result {
         let name =
-            if case .whole = kind { AttachmentFile.name(ofWhole: id) } else {
+            if case .complete = kind { AttachmentFile.name(ofComplete: id) } else {
                 AttachmentFile.name(ofPart: id)
             }
         guard let volume = try known().volume else { throw .missing(id) }

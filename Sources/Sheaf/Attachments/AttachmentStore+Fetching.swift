@@ -5,7 +5,7 @@ import Synchronization
 extension AttachmentStore {
     /// The local state of a requested file.
     package enum FetchState: Sendable {
-        case whole
+        case complete
         /// The chunk hashes of the file are known, and some chunks may be stored.
         case incoming(IncomingAttachment)
         /// Only the id is known: the chunk hashes must be received first.
@@ -17,13 +17,13 @@ extension AttachmentStore {
         guard let entry = try entry(id) else { return .unknown }
         try want(id)
         switch entry.kind {
-        case .whole: return .whole
+        case .complete: return .complete
         case .part:
             guard let incoming = try incoming(id) else { return .unknown }
             guard incoming.missingChunks(limit: 1).isEmpty else { return .incoming(incoming) }
             // The file has no chunks, or the process ended between the last chunk and the rename.
             try incoming.settle()
-            return .whole
+            return .complete
         }
     }
 
@@ -98,7 +98,7 @@ extension AttachmentStore {
             if let opened { return opened }
             let file: AttachmentFile
             do throws(AttachmentError) {
-                file = try AttachmentFile.open(id, isWhole: false, in: volume, for: .write)
+                file = try AttachmentFile.open(id, isComplete: false, in: volume, for: .write)
             } catch .damaged {
                 // A damaged partial file is discarded, because it can be fetched again.
                 forget(id) { _ in true }
@@ -174,7 +174,7 @@ extension AttachmentStore {
             // From here on the file cannot be opened; open files stay readable.
             guard let entry = forget(id, if: isRight) else { return nil }
             let name =
-                if case .whole = entry.kind { AttachmentFile.name(ofWhole: id) } else {
+                if case .complete = entry.kind { AttachmentFile.name(ofComplete: id) } else {
                     AttachmentFile.name(ofPart: id)
                 }
             do throws(VolumeError) {
@@ -189,7 +189,7 @@ extension AttachmentStore {
             }
             return entry
         }
-        if case .part(let incoming?)? = entry?.kind { incoming.end(isWhole: false) }
+        if case .part(let incoming?)? = entry?.kind { incoming.end(isComplete: false) }
         return entry != nil
     }
 }

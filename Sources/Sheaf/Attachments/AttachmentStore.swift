@@ -20,7 +20,7 @@ package final class AttachmentStore: Sendable {
 
     /// Whether a file is complete.
     enum Kind: Sendable {
-        case whole
+        case complete
         /// Some chunks are stored; nil until the file is opened.
         case part(IncomingAttachment?)
     }
@@ -71,10 +71,10 @@ package final class AttachmentStore: Sendable {
             var entries: [AttachmentID: Entry] = [:]
             for name in try onVolume({ () throws(VolumeError) in try volume?.names() ?? [] }) {
                 switch AttachmentName(name) {
-                case .whole(let id):
+                case .complete(let id):
                     // A crash left the partial file after the complete one had been added.
                     if entries[id] != nil { discard(AttachmentFile.name(ofPart: id), in: volume) }
-                    entries[id] = Entry(kind: .whole)
+                    entries[id] = Entry(kind: .complete)
                 case .part(let id):
                     if entries[id] == nil {
                         entries[id] = Entry(kind: .part(nil))
@@ -114,7 +114,7 @@ package final class AttachmentStore: Sendable {
 
     /// Whether the complete file is stored.
     package func has(_ id: AttachmentID) throws(AttachmentError) -> Bool {
-        guard case .whole? = try entry(id)?.kind else { return false }
+        guard case .complete? = try entry(id)?.kind else { return false }
         return true
     }
 
@@ -128,11 +128,11 @@ package final class AttachmentStore: Sendable {
 
     /// Opens a complete file; returns nil if it is missing or partial.
     package func file(_ id: AttachmentID) throws(AttachmentError) -> AttachmentFile? {
-        guard case .whole? = try entry(id)?.kind, let volume = try known().volume else {
+        guard case .complete? = try entry(id)?.kind, let volume = try known().volume else {
             return nil
         }
         do throws(AttachmentError) {
-            return try AttachmentFile.open(id, isWhole: true, in: volume)
+            return try AttachmentFile.open(id, isComplete: true, in: volume)
         } catch .volume(let error) where error.code == .noSuchFile {
             return nil
         }
@@ -215,11 +215,11 @@ package final class AttachmentStore: Sendable {
         let volume = try writableVolume()
         let before = try changingNames { () throws(AttachmentError) -> Entry? in
             let before = try known().entries[id]
-            let finalName = AttachmentFile.name(ofWhole: id)
+            let finalName = AttachmentFile.name(ofComplete: id)
             // An existing file is replaced, because it may be damaged.
             try onVolume { () throws(VolumeError) in try volume.rename(name, to: finalName) }
             do throws(VolumeError) { try volume.synchronizeNames() } catch {
-                if case .whole? = before?.kind { throw .volume(error) }
+                if case .complete? = before?.kind { throw .volume(error) }
                 // A name that may not be durable is undone; the file can be completed again.
                 try? volume.rename(finalName, to: name)
                 throw .volume(error)
@@ -229,20 +229,20 @@ package final class AttachmentStore: Sendable {
             }
             noteFile()
             state.withLock { state in
-                state.entries[id] = Entry(kind: .whole, unnamedSince: 0, length: length)
+                state.entries[id] = Entry(kind: .complete, unnamedSince: 0, length: length)
                 state.usedLength += length - reserved - (before?.length ?? 0)
             }
             return before
         }
         if case .part(let incoming?)? = before?.kind, name != AttachmentFile.name(ofPart: id) {
-            incoming.end(isWhole: true)
+            incoming.end(isComplete: true)
         }
     }
 }
 
 /// The kind of a file in the directory, derived from its name.
 enum AttachmentName {
-    case whole(AttachmentID)
+    case complete(AttachmentID)
     case part(AttachmentID)
     case temporary
     /// A file that Sheaf did not create and leaves alone.
@@ -254,7 +254,7 @@ enum AttachmentName {
             return
         }
         switch name[dot...] {
-        case ".whole": self = AttachmentID(String(name[..<dot])).map(Self.whole) ?? .foreign
+        case ".whole": self = AttachmentID(String(name[..<dot])).map(Self.complete) ?? .foreign
         case ".part": self = AttachmentID(String(name[..<dot])).map(Self.part) ?? .foreign
         default: self = FileName(name) == .temporary ? .temporary : .foreign
         }

@@ -29,7 +29,7 @@ extension DocumentSnapshot {
     ) throws(EngineError) {
         let keys = StoreKey.documents
         try log.tree.forEach(in: keys) { (key, value) throws(EngineError) in
-            guard let pointer = Place(value),
+            guard let pointer = RecordPointer(value),
                 try mayNameAttachments(at: pointer, key, inPlainObjects)
             else { return true }
             let key = Array(key)
@@ -41,9 +41,9 @@ extension DocumentSnapshot {
 
     /// Whether any operation of a document has tokens; the operations are not joined for that.
     private func mayNameAttachments(
-        at pointer: Place, _ key: UnsafeRawBufferPointer, _ inPlainObjects: Bool
+        at pointer: RecordPointer, _ key: UnsafeRawBufferPointer, _ inPlainObjects: Bool
     ) throws(EngineError) -> Bool {
-        if !pointer.isExtension {
+        if !pointer.isDelta {
             let operation = try onStorage { () throws(StorageError) in
                 try log.operation(of: key, at: pointer)
             }

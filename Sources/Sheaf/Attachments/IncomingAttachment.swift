@@ -14,7 +14,7 @@ package final class IncomingAttachment: Sendable {
     }
 
     private enum Phase: Sendable {
-        case open, whole, gone
+        case open, complete, gone
     }
 
     /// The outcome of adding a chunk.
@@ -23,7 +23,7 @@ package final class IncomingAttachment: Sendable {
         /// The chunk was stored before.
         case known
         /// The chunk was the last one: the file is complete and durable.
-        case whole
+        case complete
     }
 
     let file: AttachmentFile
@@ -83,7 +83,7 @@ package final class IncomingAttachment: Sendable {
         return try state.withLock { state throws(AttachmentError) in
             switch state.phase {
             case .open: break
-            case .whole: return .whole
+            case .complete: return .complete
             case .gone: throw .missing(id)
             }
             if state.here.contains(chunk) { return .known }
@@ -91,7 +91,7 @@ package final class IncomingAttachment: Sendable {
             state.here.insert(chunk)
             state.unsynced.append(chunk)
             guard state.here.isFull || state.unsynced.count >= batch else { return .taken }
-            return try settle(&state) ? .whole : .taken
+            return try settle(&state) ? .complete : .taken
         }
     }
 
@@ -101,15 +101,15 @@ package final class IncomingAttachment: Sendable {
         try state.withLock { state throws(AttachmentError) in
             switch state.phase {
             case .open: try settle(&state)
-            case .whole: true
+            case .complete: true
             case .gone: throw .missing(id)
             }
         }
     }
 
     /// Refuses further chunks, because the file is complete or was abandoned.
-    func end(isWhole: Bool) {
-        state.withLock { $0.phase = isWhole ? .whole : .gone }
+    func end(isComplete: Bool) {
+        state.withLock { $0.phase = isComplete ? .complete : .gone }
     }
 
     private func settle(_ state: inout State) throws(AttachmentError) -> Bool {
@@ -125,7 +125,7 @@ package final class IncomingAttachment: Sendable {
             try file.synchronize()
             try complete()
             state.unsynced = []
-            state.phase = .whole
+            state.phase = .complete
             return true
         } catch {
             // The disk may have lost these chunks, so they must be received again.

@@ -19,7 +19,7 @@ struct ChainRules {
     }
 
     init(
-        of key: UnsafeRawBufferPointer, _ directory: Directory, foldedThrough: CommitID
+        of key: UnsafeRawBufferPointer, _ directory: Catalog, foldedThrough: CommitID
     ) throws(Malformed) {
         guard let stored = StoreKey(key) else {
             throw .invalid("an unknown key", at: 0)

@@ -3,7 +3,7 @@ import SheafDocument
 import SheafStorage
 
 /// The result of one round of tombstone collection.
-struct ReapingReport: Equatable, Sendable {
+struct TombstoneCollectionReport: Equatable, Sendable {
     /// Number of removed tombstones.
     var count = 0
     /// Whether the limit was reached, so that more tombstones may have expired.
@@ -17,19 +17,21 @@ extension DocumentEngine {
     var hasTombstones: Bool {
         let snapshot = snapshot()
         return snapshot.directory.collections.indices.contains {
-            snapshot.log.tree.count(in: TombstoneLink.range(of: UInt16($0))) > 0
+            snapshot.log.tree.count(in: TombstoneEntry.range(of: UInt16($0))) > 0
         }
     }
 
     /// Removes up to `limit` tombstones of documents deleted before a time, in one commit.
     ///
     /// A peer that has not received the deletion by then brings the document back.
-    func reap(
+    func collectTombstones(
         before milliseconds: UInt64, limit: Int,
         append: (WriteBatch) throws(StorageError) -> CommitID
-    ) throws(EngineError) -> ReapingReport {
+    ) throws(EngineError) -> TombstoneCollectionReport {
         let found = try tombstones(before: milliseconds, limit: limit)
-        guard !found.changes.isEmpty else { return ReapingReport(isPartial: found.isPartial) }
+        guard !found.changes.isEmpty else {
+            return TombstoneCollectionReport(isPartial: found.isPartial)
+        }
         // A document may have been written again since the scan, so its existence is checked.
         do throws(WriteError) {
             let (commit, count) = try write(from: nil, append: append) {
@@ -44,7 +46,7 @@ extension DocumentEngine {
                 }
                 return count
             }
-            return ReapingReport(
+            return TombstoneCollectionReport(
                 count: count, isPartial: found.isPartial, commit: count > 0 ? commit : nil)
         } catch {
             switch error {
@@ -60,7 +62,7 @@ extension DocumentEngine {
         let snapshot = snapshot()
         var changes: [DocumentChange] = []
         for (number, name) in snapshot.directory.collections.enumerated() {
-            let entries = TombstoneLink.range(of: UInt16(number))
+            let entries = TombstoneEntry.range(of: UInt16(number))
             let cursor = snapshot.log.tree.cursor()
             guard entries.lower.span.withUnsafeBytes({ cursor.seek($0) }) else { continue }
             repeat {

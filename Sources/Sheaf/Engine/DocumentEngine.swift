@@ -11,7 +11,7 @@ package final class DocumentEngine: Sendable {
     let store: StoreEngine
     let state: Mutex<WriterState>
     /// The catalog for readers, separate from `state` so that readers never wait for a writer.
-    private let directory: Mutex<Directory>
+    private let directory: Mutex<Catalog>
     /// The change feed of observers.
     let feed = CommitFeed()
     /// The change feed of peers.
@@ -24,8 +24,8 @@ package final class DocumentEngine: Sendable {
 
     /// The state shared by writers.
     struct WriterState: Sendable {
-        var directory: Directory
-        var registry: NameRegistry
+        var directory: Catalog
+        var registry: NameDictionary
         var clock: HybridClock
         /// Whether the current site is in the log.
         var isSiteWritten: Bool
@@ -67,10 +67,10 @@ package final class DocumentEngine: Sendable {
         defer { if !isComplete { store.endInterpretation() } }
         self.store = store
         let snapshot = store.snapshot()
-        let directory = try Directory(snapshot)
+        let directory = try Catalog(snapshot)
         self.directory = Mutex(directory)
         // A failed index repair is not fatal: queries then run without indexes.
-        linkFailure = Self.mendLinks(of: store, directory)
+        linkFailure = Self.repairLinks(of: store, directory)
         let known = try Self.site(of: snapshot)
         // A copy of a store must not reuse the site, which belongs to the original files.
         let mark = try StoreMark(of: store, known)
@@ -85,7 +85,7 @@ package final class DocumentEngine: Sendable {
             latest: Self.skipping(seen, store.options))
         state = Mutex(
             WriterState(
-                directory: directory, registry: NameRegistry(directory), clock: clock,
+                directory: directory, registry: NameDictionary(directory), clock: clock,
                 isSiteWritten: site != nil && !mark.isDue, loggedSite: known?.site,
                 formerSites: try Self.formerSites(of: snapshot), mark: mark,
                 ownWrites: site == nil
@@ -102,9 +102,9 @@ package final class DocumentEngine: Sendable {
         store.endInterpretation()
     }
 
-    private static func mendLinks(of store: StoreEngine, _ directory: Directory) -> EngineError? {
+    private static func repairLinks(of store: StoreEngine, _ directory: Catalog) -> EngineError? {
         do throws(EngineError) {
-            try LinkMender.mend(store, directory)
+            try IndexRepair.repair(store, directory)
             return nil
         } catch {
             return error
@@ -112,7 +112,7 @@ package final class DocumentEngine: Sendable {
     }
 
     /// Publishes a catalog to readers.
-    func publish(_ directory: Directory) {
+    func publish(_ directory: Catalog) {
         self.directory.withLock { $0 = directory }
     }
 
@@ -177,7 +177,7 @@ package final class DocumentEngine: Sendable {
     }
 
     /// The newest catalog, including names that the log does not have yet.
-    var newestDirectory: Directory { directory.withLock { $0 } }
+    var newestDirectory: Catalog { directory.withLock { $0 } }
 
     /// Assigns numbers to names while there are free ones; returns the resulting table.
     ///

@@ -6,11 +6,11 @@ package import SheafStorage
 package struct DocumentSnapshot: Sendable {
     package let log: LogSnapshot
     /// A catalog with at least the names used by documents of this snapshot.
-    package let directory: Directory
+    package let directory: Catalog
     /// Documents that replace those of the log, by key, in the view of one peer (`ShadowTable`).
     var shadows: [[UInt8]: StoredDocument] = [:]
 
-    package init(_ log: LogSnapshot, _ directory: Directory) {
+    package init(_ log: LogSnapshot, _ directory: Catalog) {
         self.log = log
         self.directory = directory
     }
@@ -114,7 +114,7 @@ package struct DocumentSnapshot: Sendable {
             for logged in touched {
                 let payload = try DocumentPayload(logged.operation.payload)
                 if let delta = payload.delta { deltas.append(delta) }
-                if payload.isWhole { isComplete = true }
+                if payload.isComplete { isComplete = true }
             }
             return try document.read { bytes throws(Malformed) in
                 let document = try EncodedDocument(bytes)

@@ -17,7 +17,7 @@ extension DocumentTransaction {
     /// later times, of values replaced since; they do not advance the clock if they are too far
     /// ahead.
     func timeSeen(
-        in document: PiledDocument, _ key: DocumentKey
+        in document: BufferedDocument, _ key: DocumentKey
     ) throws(EngineError) -> TimeSeen {
         try onDocument(key.bytes) { () throws(Malformed) in
             let document = try EncodedDocument(document.bytes)

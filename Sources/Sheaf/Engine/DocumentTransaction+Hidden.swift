@@ -37,7 +37,7 @@ extension DocumentTransaction {
     ///
     /// No response to the peer may depend on such a document.
     func isHidden(
-        _ document: PiledDocument, at position: Int, _ rule: WriteRule
+        _ document: BufferedDocument, at position: Int, _ rule: WriteRule
     ) throws(EngineError) -> Bool {
         let key = working[position].key.bytes
         guard let original = working[position].original, !original.isRemnant else { return false }
@@ -56,7 +56,7 @@ extension DocumentTransaction {
     /// response reveals nothing else. If the peer may also write the stored document, the write is
     /// joined with it; otherwise, or if the result exceeds a limit, the write is dropped.
     mutating func receiveHidden(
-        _ document: PiledDocument, _ key: DocumentKey, _ rule: WriteRule, at position: Int,
+        _ document: BufferedDocument, _ key: DocumentKey, _ rule: WriteRule, at position: Int,
         _ seen: TimeSeen
     ) throws(EngineError) -> Reception {
         let (alone, result) = try receiveAlone(document, key, rule, at: position, seen)
@@ -80,7 +80,7 @@ extension DocumentTransaction {
     /// Returns nil and leaves the document unchanged if that is not permitted or exceeds a limit.
     /// `peerState` is the document as the peer knows it after the write.
     private mutating func joinHidden(
-        _ document: PiledDocument, _ peerState: [UInt8], _ key: DocumentKey, _ rule: WriteRule,
+        _ document: BufferedDocument, _ peerState: [UInt8], _ key: DocumentKey, _ rule: WriteRule,
         at position: Int, _ seen: TimeSeen
     ) throws(EngineError) -> Reception? {
         let (untouched, tokens) = (working[position], tokens)
@@ -121,7 +121,7 @@ extension DocumentTransaction {
     /// Returns the outcome and, if it was accepted, the write and the resulting document. The
     /// stored document is not changed.
     private mutating func receiveAlone(
-        _ document: PiledDocument, _ key: DocumentKey, _ rule: WriteRule, at position: Int,
+        _ document: BufferedDocument, _ key: DocumentKey, _ rule: WriteRule, at position: Int,
         _ seen: TimeSeen
     ) throws(EngineError) -> (Reception, (write: HiddenWrite, peerState: [UInt8])?) {
         let (hidden, tokens) = (working[position], tokens)
@@ -148,7 +148,7 @@ extension DocumentTransaction {
     ///
     /// If the peer may not read the result, the outcome is that of a hidden document.
     func hidden(
-        _ reception: Reception, _ document: PiledDocument, at position: Int, _ rule: WriteRule
+        _ reception: Reception, _ document: BufferedDocument, at position: Int, _ rule: WriteRule
     ) throws(EngineError) -> Reception {
         var (isKnown, isNew) = (false, false)
         switch reception {
@@ -165,7 +165,7 @@ extension DocumentTransaction {
 
     /// Whether a peer may not read the result of a write, or may not learn of the deletion.
     private func isHiddenResult(
-        at position: Int, _ document: PiledDocument, _ rule: WriteRule
+        at position: Int, _ document: BufferedDocument, _ rule: WriteRule
     ) throws(EngineError) -> Bool {
         guard let state = working[position].state else { return false }
         let key = working[position].key.bytes
@@ -201,10 +201,12 @@ extension DocumentTransaction {
     }
 }
 
-extension PiledDocument {
+extension BufferedDocument {
     /// Returns the document with a complete state instead of a delta.
-    fileprivate func replaced(by bytes: UnsafeRawBufferPointer, _ state: [UInt8]) -> PiledDocument {
-        PiledDocument(
+    fileprivate func replaced(by bytes: UnsafeRawBufferPointer, _ state: [UInt8])
+        -> BufferedDocument
+    {
+        BufferedDocument(
             collection: collection, beginsCollection: beginsCollection, id: id,
             marks: marks.subtracting(.isPartial).union([.maySpellNames, .hasTokens]), bytes: bytes,
             contents: state[...], unproven: unproven)

@@ -31,7 +31,7 @@ extension DocumentTransaction {
     /// A batch has each document once, so earlier changes of the transaction are to other
     /// documents.
     mutating func receive(
-        _ document: PiledDocument, _ key: DocumentKey, _ rule: WriteRule?
+        _ document: BufferedDocument, _ key: DocumentKey, _ rule: WriteRule?
     ) throws(EngineError) -> Reception {
         // With a rule, the result of the join must be checked.
         if rule == nil, try receiveFresh(document, key) { return .taken(isNew: true) }
@@ -52,7 +52,7 @@ extension DocumentTransaction {
 
     /// Receives a document at its position in the transaction, which may be hidden from the peer.
     mutating func receive(
-        _ document: PiledDocument, _ key: DocumentKey, _ rule: SubscriptionMatcher?,
+        _ document: BufferedDocument, _ key: DocumentKey, _ rule: SubscriptionMatcher?,
         at position: Int, _ seen: TimeSeen, isHidden: Bool = false
     ) throws(EngineError) -> Reception {
         let before = working[position].state == nil ? nil : try vector(at: position)
@@ -205,7 +205,7 @@ extension DocumentTransaction {
     /// A peer also reports a deletion when this side names the document, without knowing its state
     /// here. So the document is kept, and nothing is sent in response.
     private func isForbiddenDeletion(
-        _ document: PiledDocument, of position: Int, _ rule: SubscriptionMatcher
+        _ document: BufferedDocument, of position: Int, _ rule: SubscriptionMatcher
     ) throws(EngineError) -> Bool {
         guard !document.marks.contains(.isPartial), let original = working[position].original,
             !original.isTombstone, !original.isRemnant

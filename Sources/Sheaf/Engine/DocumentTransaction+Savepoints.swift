@@ -15,7 +15,7 @@ struct Savepoint: Sendable {
     private(set) var writer: Writer?
 
     struct Writer: Sendable {
-        let directory: Directory
+        let directory: Catalog
         let clock: HybridClock
         let stamp: Stamp?
         let hasChangedSite: Bool

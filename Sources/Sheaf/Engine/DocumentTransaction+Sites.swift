@@ -41,7 +41,7 @@ extension DocumentTransaction {
     /// `time` is that of the store's own site in the document. Later additions to a counter would
     /// not include the forgotten ones, so they need another site.
     mutating func noteOwnForgotten(
-        in document: PiledDocument, _ time: HybridTime
+        in document: BufferedDocument, _ time: HybridTime
     ) throws(EngineError) {
         guard time > .initial else { return }
         let sites = ownForgottenSites()
@@ -57,7 +57,7 @@ extension DocumentTransaction {
 
     /// Records a write that its peer lost and that later writes of the peer would cover.
     mutating func notePauses(
-        of document: PiledDocument, before: VersionVector
+        of document: BufferedDocument, before: VersionVector
     ) throws(EngineError) {
         guard let (site, pauses) = peerPauses else { return }
         let known = before.time(of: site)
@@ -99,7 +99,7 @@ extension DocumentTransaction {
     /// This applies if the stored document would cover them, or has them under that site. A delta
     /// with such writes throws `gap`: the complete document is needed.
     mutating func assigningForgotten(
-        in document: PiledDocument, before: VersionVector, receiving vector: VersionVector
+        in document: BufferedDocument, before: VersionVector, receiving vector: VersionVector
     ) throws(EngineError) -> [UInt8]? {
         let names = directory.names
         var moved: [UInt8]?

@@ -15,7 +15,7 @@ package struct DocumentTransaction: Sendable {
     /// The state to which the current statement can be rolled back.
     var savepoint = Savepoint()
     let now: UInt64
-    var directory: Directory
+    var directory: Catalog
     var clock: HybridClock
     /// Whether a peer knows writes of this store that are later than all it knows of.
     var metOwnFuture = false
@@ -74,7 +74,7 @@ package struct DocumentTransaction: Sendable {
     private(set) var spellings: [[UInt8]] = []
 
     init(
-        _ snapshot: LogSnapshot, _ directory: Directory, _ clock: HybridClock, now: UInt64,
+        _ snapshot: LogSnapshot, _ directory: Catalog, _ clock: HybridClock, now: UInt64,
         _ pending: PendingDocuments, maximumChangedLength: Int = .max
     ) {
         self.maximumChangedLength = maximumChangedLength
@@ -217,14 +217,14 @@ package struct DocumentTransaction: Sendable {
             let stamp = try nextStamp(for: position)
             let state = try translating { () throws(EditError) in
                 try Insertion.document(
-                    object, without: IndexKeyMaker.idName, at: stamp, directory.names)
+                    object, without: IndexKeyBuilder.idName, at: stamp, directory.names)
             }
             try noteWritten(state.bytes, at: position)
             try working[position].take(state, directory.names)
             return true
         }
         var object = object
-        object[IndexKeyMaker.idName] = nil
+        object[IndexKeyBuilder.idName] = nil
         let merging = Edit.set(path: [], to: .object(object))
         guard try working[position].exists() else { return try edit(position, [merging]) }
         switch conflict {
@@ -304,7 +304,7 @@ package struct DocumentTransaction: Sendable {
 
     /// Builds the batch of the commit.
     mutating func batch(
-        from origin: CommitOrigin?, writing site: SiteWriting?, _ registry: NameRegistry
+        from origin: CommitOrigin?, writing site: SiteWriting?, _ registry: NameDictionary
     ) throws(EngineError) -> WriteBatch {
         var batch = WriteBatch()
         // After an opening, the clock continues from the time of the last record.
@@ -320,7 +320,7 @@ package struct DocumentTransaction: Sendable {
             }
         }
         batch.keepsLinks = true
-        var entries = DocumentLinks(directory.indexes, directory.names)
+        var entries = DocumentIndexEntries(directory.indexes, directory.names)
         stored.reserveCapacity(working.count)
         // Documents are accessed by index: a copy of each would retain a dozen references.
         for position in working.indices where working[position].isChanged {

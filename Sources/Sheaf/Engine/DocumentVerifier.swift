@@ -25,8 +25,8 @@ package struct DocumentVerifier {
         let site = StoreKey.site.bytes.span.withUnsafeBytes { snapshot.place(of: $0) }
         guard site != nil else { return nil }
         var verifier = DocumentVerifier(snapshot: snapshot)
-        let directory: Directory
-        do throws(EngineError) { directory = try Directory(snapshot) } catch {
+        let directory: Catalog
+        do throws(EngineError) { directory = try Catalog(snapshot) } catch {
             guard case .damaged(let key, let reason) = error else { throw error }
             let pointer = key.span.withUnsafeBytes { snapshot.place(of: $0) }
             verifier.findings.append(
@@ -49,7 +49,7 @@ package struct DocumentVerifier {
     }
 
     private mutating func check(
-        _ key: UnsafeRawBufferPointer, _ directory: Directory
+        _ key: UnsafeRawBufferPointer, _ directory: Catalog
     ) throws(EngineError) {
         let snapshot = snapshot
         let newest = snapshot.place(of: key)?.position ?? .none

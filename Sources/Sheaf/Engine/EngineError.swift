@@ -65,7 +65,7 @@ extension EngineError: CustomStringConvertible {
             name.isEmpty
                 ? "the name of a collection is empty"
                 : "the name of a collection has \(name.utf8.count) bytes; it can have "
-                    + "\(Directory.maximumCollectionNameLength)"
+                    + "\(Catalog.maximumCollectionNameLength)"
         }
     }
 }

@@ -82,7 +82,7 @@ extension DocumentTransaction {
     ///
     /// Returns false if the document must be joined.
     mutating func receiveFresh(
-        _ document: PiledDocument, _ key: DocumentKey
+        _ document: BufferedDocument, _ key: DocumentKey
     ) throws(EngineError) -> Bool {
         guard document.marks.isDisjoint(with: [.isPartial, .maySpellNames, .hasUnproven]),
             fresh.isBehind(key),
@@ -105,7 +105,7 @@ extension DocumentTransaction {
 
     /// Writes the new documents and their index entries to a batch.
     mutating func writeFresh(
-        into batch: inout WriteBatch, _ entries: inout DocumentLinks
+        into batch: inout WriteBatch, _ entries: inout DocumentIndexEntries
     ) throws(EngineError) {
         guard !fresh.isEmpty else { return }
         batch.reserve(batch.byteCount + fresh.length + fresh.count * 64)

@@ -132,7 +132,7 @@ extension DocumentTransaction {
 
     /// Records which tokens of a received document are unproven, as listed by its sender.
     mutating func noteSource(
-        of document: PiledDocument, at position: Int
+        of document: BufferedDocument, at position: Int
     ) throws(EngineError) {
         if let bringer = unproven.bringer {
             return working[position].noteTokens { $0.bringer = bringer }

@@ -288,7 +288,7 @@ struct WorkingDocument: Sendable {
         }
         let payload =
             !isPartial
-            ? DocumentPayload.encode(whole: based)
+            ? DocumentPayload.encode(complete: based)
             : isTold
                 ? DocumentPayload.encode(state: based)
                 : DocumentPayload.encode(state: based, delta: touched)

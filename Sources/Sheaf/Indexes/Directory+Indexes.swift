@@ -4,7 +4,7 @@ import SheafQuery
 import SheafStorage
 
 /// The indexes of all collections.
-extension Directory {
+extension Catalog {
     /// Reads the index definitions of a snapshot.
     mutating func readIndexes(of snapshot: LogSnapshot) throws(EngineError) {
         try snapshot.tree.forEach(in: StoreKey.indexes) { (key, value) throws(EngineError) in

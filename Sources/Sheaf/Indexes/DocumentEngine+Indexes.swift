@@ -31,13 +31,13 @@ extension DocumentEngine {
             // The record pointers of documents are known once all commits are durable.
             try onStorage { () throws(StorageError) in try flush() }
             guard newestCommit(state) == store.snapshot().commit,
-                try LinkMender.mend(store, state.directory)
+                try IndexRepair.repair(store, state.directory)
             else { throw .storage(store.failure ?? .closed) }
             let snapshot = DocumentSnapshot(store.snapshot(), directory)
-            var entries = DocumentLinks(
+            var entries = DocumentIndexEntries(
                 [definition.collection: [definition]], directory.names, linksTombstones: false,
                 until: stop)
-            var changes = LinkChanges()
+            var changes = IndexChanges()
             try entries.linkAll(in: snapshot, &changes)
             changes.sort()
             try state.mark.make(in: store)
@@ -60,7 +60,7 @@ extension DocumentEngine {
                 guard ifExists else { throw .noIndex(collection: collection, name: name) }
                 return IndexReceipt(commit: newestCommit(state), isChanged: false)
             }
-            var changes = LinkChanges()
+            var changes = IndexChanges()
             changes.unlink(definition.entries)
             // The index is removed first: no reader may use it with a snapshot that lacks its
             // entries.
@@ -88,8 +88,8 @@ extension DocumentEngine {
 extension DocumentEngine.WriterState {
     /// Returns a batch with a definition or its removal, and all that the log lacks of the catalog.
     fileprivate func batch(
-        _ definition: IndexDefinition, _ payload: [UInt8]?, _ directory: Directory,
-        _ entries: LinkChanges
+        _ definition: IndexDefinition, _ payload: [UInt8]?, _ directory: Catalog,
+        _ entries: IndexChanges
     ) throws(EngineError) -> WriteBatch {
         var batch = WriteBatch()
         batch.links = entries
@@ -109,7 +109,7 @@ extension DocumentEngine.WriterState {
 
     /// Records that such a batch has become a commit.
     fileprivate mutating func noteWritten(
-        _ directory: Directory, by commit: CommitID, in store: StoreEngine
+        _ directory: Catalog, by commit: CommitID, in store: StoreEngine
     ) {
         self.directory = directory
         noteSiteWritten()

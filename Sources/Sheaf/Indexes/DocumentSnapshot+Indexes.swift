@@ -44,10 +44,10 @@ extension DocumentSnapshot {
     /// The key is valid only during the call.
     package func forEachEntry<Failure: Error>(
         in range: KeyRange, reversed: Bool = false,
-        _ body: (_ key: UnsafeRawBufferPointer, _ pointer: Place) throws(Failure) -> Bool
+        _ body: (_ key: UnsafeRawBufferPointer, _ pointer: RecordPointer) throws(Failure) -> Bool
     ) throws(Failure) {
         try log.tree.forEach(in: range, reversed: reversed) { (key, value) throws(Failure) in
-            guard let pointer = Place(value) else { return true }
+            guard let pointer = RecordPointer(value) else { return true }
             return try body(key, pointer)
         }
     }
@@ -56,9 +56,9 @@ extension DocumentSnapshot {
     ///
     /// The key is valid as long as the snapshot.
     package func document(
-        at pointer: Place
+        at pointer: RecordPointer
     ) throws(EngineError) -> (key: UnsafeRawBufferPointer, document: StoredDocument) {
-        if !pointer.isExtension {
+        if !pointer.isDelta {
             let found = try onStorage { () throws(StorageError) in try log.operation(at: pointer) }
             do throws(Malformed) {
                 return (found.operation.key, try StoredDocument(found, in: log))

@@ -40,7 +40,7 @@ package struct IndexDefinition: Sendable {
         self.since = since
         description = IndexDescription(
             name: name, fields: fields,
-            keyPrefix: IndexEntry.prefix(of: collection, number, .whole), irregularKeys: nil)
+            keyPrefix: IndexEntry.prefix(of: collection, number, .complete), irregularKeys: nil)
         incompleteEntries = IndexEntry.incompleteRange(collection: collection, number: number)
     }
 

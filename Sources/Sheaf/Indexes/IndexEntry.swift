@@ -13,7 +13,7 @@ package struct IndexEntry: Sendable {
     /// How much of a document an entry contains.
     package enum Region: UInt8, CaseIterable, Sendable {
         /// All values and the id; their order is exact.
-        case whole = 0
+        case complete = 0
         /// The first bytes of the values, and the id; a range scan may find too many documents.
         case cut = 1
         /// The id alone.
@@ -35,7 +35,7 @@ package struct IndexEntry: Sendable {
     package static func key(
         of definition: IndexDefinition, _ values: [Value?], id: [UInt8]
     ) -> [UInt8] {
-        var writer = SortKeyWriter(behind: prefix(of: definition, .whole))
+        var writer = SortKeyWriter(behind: prefix(of: definition, .complete))
         for (value, field) in zip(values, definition.fields) {
             writer.append(value, descending: field.isDescending)
         }
@@ -93,7 +93,7 @@ package struct IndexEntry: Sendable {
 
     private static func prefix(collection: UInt16, number: UInt16) -> [UInt8] {
         [
-            LinkChanges.firstByte, UInt8(collection >> 8), UInt8(collection & 0xFF),
+            IndexChanges.firstByte, UInt8(collection >> 8), UInt8(collection & 0xFF),
             UInt8(number >> 8), UInt8(number & 0xFF),
         ]
     }
@@ -122,7 +122,7 @@ extension IndexDefinition {
         let cut = IndexEntry.cutLength
         switch region {
         case .bare: return all
-        case .whole:
+        case .complete:
             return KeyRange(from: prefix + lower, to: upper.map { prefix + $0 } ?? all.upper)
         case .cut:
             guard let upper else {

@@ -13,7 +13,7 @@ package struct IndexEntryReader {
     package init(_ definition: IndexDefinition) {
         isDescending = definition.isDescending + [false]
         header =
-            UInt32(LinkChanges.firstByte) << 24 | UInt32(definition.collection) << 8
+            UInt32(IndexChanges.firstByte) << 24 | UInt32(definition.collection) << 8
             | UInt32(definition.number >> 8)
         number = UInt8(definition.number & 0xFF)
     }
@@ -23,7 +23,7 @@ package struct IndexEntryReader {
         let (region, start) = try readHeader(key)
         let rest = UnsafeRawBufferPointer(rebasing: key[start...])
         switch region {
-        case .whole:
+        case .complete:
             var found = try SortKeyReader.read(rest, descending: isDescending)
             guard let id = found.removeLast() else { throw .invalid("a missing id", at: start) }
             return IndexEntry(region: region, values: found, id: id)

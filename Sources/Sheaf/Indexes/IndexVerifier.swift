@@ -8,11 +8,11 @@ import SheafStorage
 /// It includes tombstone index entries. If the entries are current up to an older commit only, it
 /// is limited to documents and indexes that are unchanged since.
 package struct IndexVerifier {
-    private struct Link {
+    private struct Entry {
         let key: [UInt8]
-        let place: Place
+        let place: RecordPointer
 
-        var isTombstone: Bool { TombstoneLink.isTombstone(key) }
+        var isTombstone: Bool { TombstoneEntry.isTombstone(key) }
     }
 
     package private(set) var findings: [DocumentVerifier.Finding] = []
@@ -35,7 +35,7 @@ package struct IndexVerifier {
         self.snapshot = snapshot
     }
 
-    private func isUnchanged(_ pointer: Place?) -> Bool {
+    private func isUnchanged(_ pointer: RecordPointer?) -> Bool {
         pointer.map { $0.position < snapshot.log.linked.end } ?? false
     }
 
@@ -47,16 +47,16 @@ package struct IndexVerifier {
     }
 
     /// Returns the index entries that must exist, sorted by key.
-    private func expected() throws(EngineError) -> [Link] {
+    private func expected() throws(EngineError) -> [Entry] {
         var entries = try expectedTombstones()
         for definition in indexes {
             let range = StoreKey.documents(of: definition.collection)
             try snapshot.log.tree.forEach(in: range) { (key, value) throws(EngineError) in
                 let key = Array(key)
-                guard let pointer = Place(value), isUnchanged(pointer),
+                guard let pointer = RecordPointer(value), isUnchanged(pointer),
                     let entry = try link(to: key, in: definition)
                 else { return true }
-                entries.append(Link(key: entry, place: pointer))
+                entries.append(Entry(key: entry, place: pointer))
                 return true
             }
         }
@@ -64,11 +64,11 @@ package struct IndexVerifier {
     }
 
     /// Returns the tombstone index entries that must exist.
-    private func expectedTombstones() throws(EngineError) -> [Link] {
-        var entries: [Link] = []
+    private func expectedTombstones() throws(EngineError) -> [Entry] {
+        var entries: [Entry] = []
         try snapshot.log.tree.forEach(in: StoreKey.documents) { (key, value) throws(EngineError) in
             let key = Array(key)
-            guard let pointer = Place(value), isUnchanged(pointer),
+            guard let pointer = RecordPointer(value), isUnchanged(pointer),
                 let document = try snapshot.document(key)
             else { return true }
             let isTombstone = try onDocument(key) { () throws(Malformed) in
@@ -77,7 +77,7 @@ package struct IndexVerifier {
                 }
             }
             if isTombstone {
-                entries.append(Link(key: TombstoneLink.key(toDocument: key), place: pointer))
+                entries.append(Entry(key: TombstoneEntry.key(toDocument: key), place: pointer))
             }
             return true
         }
@@ -99,7 +99,7 @@ package struct IndexVerifier {
             }
             guard let object else { return nil }
             var fields = Array(object.map { ($0.name, $0.value) }.filter { $0.0 != "_id" })
-            fields.append((IndexKeyMaker.idName, try DocumentID.id(of: id)))
+            fields.append((IndexKeyBuilder.idName, try DocumentID.id(of: id)))
             let complete = Value.object(Object(fields))
             let values = definition.fields.map { complete.value(at: $0.path) }
             return IndexEntry.key(of: definition, values, id: id)
@@ -107,12 +107,12 @@ package struct IndexVerifier {
     }
 
     /// Returns the existing index entries in order, except those of documents changed since.
-    private func found() -> [Link] {
-        var entries: [Link] = []
+    private func found() -> [Entry] {
+        var entries: [Entry] = []
         let isComplete = snapshot.log.linked.commit == snapshot.log.commit
         let known = indexes
-        snapshot.forEachEntry(in: LinkChanges.all) { key, pointer in
-            let entry = Link(key: Array(key), place: pointer)
+        snapshot.forEachEntry(in: IndexChanges.all) { key, pointer in
+            let entry = Entry(key: Array(key), place: pointer)
             if isComplete || isCurrent(entry, known) { entries.append(entry) }
             return true
         }
@@ -120,16 +120,16 @@ package struct IndexVerifier {
     }
 
     /// Whether an entry belongs to an existing index and points to a current operation.
-    private func isCurrent(_ entry: Link, _ known: [IndexDefinition]) -> Bool {
+    private func isCurrent(_ entry: Entry, _ known: [IndexDefinition]) -> Bool {
         guard
-            TombstoneLink.isTombstone(entry.key)
+            TombstoneEntry.isTombstone(entry.key)
                 || known.contains(where: { $0.entries.contains(entry.key) }),
             let found = try? snapshot.log.operation(at: entry.place)
         else { return false }
         return snapshot.log.place(of: found.operation.key) == entry.place
     }
 
-    private mutating func compare(_ expected: [Link], _ found: [Link]) {
+    private mutating func compare(_ expected: [Entry], _ found: [Entry]) {
         var (left, right) = (expected[...], found[...])
         while findings.count < Self.maximumFindings {
             switch (left.first, right.first) {
@@ -161,7 +161,7 @@ package struct IndexVerifier {
         }
     }
 
-    private mutating func note(_ pointer: Place, _ reason: String) {
+    private mutating func note(_ pointer: RecordPointer, _ reason: String) {
         findings.append(
             DocumentVerifier.Finding(position: pointer.position, reason: reason))
     }

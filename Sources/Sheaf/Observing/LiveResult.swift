@@ -11,7 +11,7 @@ final class LiveResult {
     let arguments: ArgumentValues
     private(set) var watch: Watch
     /// The incremental view, if the result can be updated from document changes.
-    private var rows: LiveRows?
+    private var rows: IncrementalView?
     /// The fingerprint of the rows last delivered, if there is no view to compare with.
     private var fingerprint: ResultFingerprint?
     /// Whether the rows have changed since the last delivery.
@@ -38,7 +38,7 @@ final class LiveResult {
     private static let mostTables = 4
 
     /// Creates the result of a new observer; `run` must be untimed, since its watch is retained.
-    init(_ newcomer: Newcomer, _ run: QueryRun) {
+    init(_ newcomer: NewObserver, _ run: QueryRun) {
         observer = newcomer.observer
         statement = newcomer.statement
         arguments = newcomer.arguments
@@ -53,7 +53,7 @@ final class LiveResult {
     }
 
     /// The view definition, if the statement reads documents of one collection independently.
-    var watched: WatchedSelect? {
+    var watched: IncrementalViewDefinition? {
         if case .select(let watched, _) = watch { watched } else { nil }
     }
 
@@ -175,19 +175,19 @@ final class LiveResult {
     }
 
     /// Returns the incremental view, if the statement supports one and has not too many rows.
-    private func liveRows(_ run: QueryRun) throws(QueryError) -> LiveRows? {
+    private func liveRows(_ run: QueryRun) throws(QueryError) -> IncrementalView? {
         guard let watched, watched.isIncremental else { return nil }
         guard runsUntilRows == 0 else {
             runsUntilRows -= 1
             return nil
         }
-        let live = try LiveRows(watched, run)
+        let live = try IncrementalView(watched, run)
         if live == nil { runsUntilRows = Self.runsWithoutRows }
         return live
     }
 
     private func result(
-        _ rows: LiveRows, _ reader: SnapshotReader, edits: [RowEdit]? = nil
+        _ rows: IncrementalView, _ reader: SnapshotReader, edits: [RowEdit]? = nil
     ) -> QueryResult {
         fingerprint = nil
         isChanged = false

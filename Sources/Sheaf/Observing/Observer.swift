@@ -12,7 +12,7 @@ public final class Observer: Sendable {
     private let state: Mutex<State>
     private let callback: Callback
     /// The dispatcher, which removes cancelled observers and schedules callbacks.
-    private let hub: WeakHub
+    private let dispatcher: WeakDispatcher
 
     /// The way in which results are delivered.
     enum Callback: Sendable {
@@ -24,8 +24,8 @@ public final class Observer: Sendable {
     }
 
     /// A weak reference, so that an observer does not keep its store alive.
-    struct WeakHub: Sendable {
-        weak let hub: ObserverHub?
+    struct WeakDispatcher: Sendable {
+        weak let dispatcher: ObserverDispatcher?
     }
 
     typealias Outcome = Result<QueryResult, StoreError>
@@ -55,14 +55,14 @@ public final class Observer: Sendable {
 
     /// Creates an observer without a callback, for schedules that are driven by hand.
     package convenience init(unattended query: Query, number: UInt64) {
-        self.init(query, number: number, .sequence, hub: nil)
+        self.init(query, number: number, .sequence, dispatcher: nil)
     }
 
-    init(_ query: Query, number: UInt64, _ callback: Callback, hub: ObserverHub?) {
+    init(_ query: Query, number: UInt64, _ callback: Callback, dispatcher: ObserverDispatcher?) {
         self.query = query
         self.number = number
         self.callback = callback
-        self.hub = WeakHub(hub: hub)
+        self.dispatcher = WeakDispatcher(dispatcher: dispatcher)
         state = Mutex(State())
     }
 
@@ -74,7 +74,7 @@ public final class Observer: Sendable {
     /// It does not wait: a callback that is already running continues. Further calls do nothing.
     public func cancel() {
         guard end() else { return }
-        hub.hub?.remove(self)
+        dispatcher.dispatcher?.remove(self)
     }
 
     /// Ends the delivery; returns false if it had already ended.
@@ -133,7 +133,7 @@ public final class Observer: Sendable {
             case (.sequence, .success): break
             }
         } catch {
-            hub.hub?.note(error, of: self)
+            dispatcher.dispatcher?.note(error, of: self)
             // A callback that throws may not have signaled.
             state.withLock { $0.hasToSignal = false }
         }
@@ -150,7 +150,7 @@ public final class Observer: Sendable {
             state.hasToSignal = false
             return state.schedule()
         }
-        if isToBeCalled { hub.hub?.deliver(self) }
+        if isToBeCalled { dispatcher.dispatcher?.deliver(self) }
     }
 
     /// The error of a loop that requests a result while another loop waits for one.

@@ -58,7 +58,7 @@ struct ObserverIndex {
 
     /// Calls `body` with the list of a select; removes lists left empty, lest they accumulate.
     private static func forEachPlace(
-        of watched: WatchedSelect, in watchers: inout Watchers,
+        of watched: IncrementalViewDefinition, in watchers: inout Watchers,
         _ body: (inout [LiveResult]) -> Void
     ) {
         switch watched.handle {

@@ -4,7 +4,7 @@ package import SheafQuery
 package import SheafStorage
 
 /// An observer that has not received its first result.
-package struct Newcomer: Sendable {
+package struct NewObserver: Sendable {
     package let observer: Observer
     let statement: Statement
     let arguments: ArgumentValues
@@ -71,7 +71,7 @@ package struct ObserverSchedule {
     // MARK: Events
 
     /// Applies all durable changes, then adds newcomers; returns the new results.
-    package mutating func look(adding newcomers: [Newcomer] = []) -> [Delivery] {
+    package mutating func look(adding newcomers: [NewObserver] = []) -> [Delivery] {
         let old = parameters
         parameters = queries.parameters
         let reader = queries.reader(parameters)
@@ -84,7 +84,7 @@ package struct ObserverSchedule {
     }
 
     /// Adds observers, and returns their first results.
-    private mutating func add(_ newcomers: [Newcomer], _ reader: SnapshotReader) -> [Delivery] {
+    private mutating func add(_ newcomers: [NewObserver], _ reader: SnapshotReader) -> [Delivery] {
         var new: [LiveResult] = []
         for newcomer in newcomers where !newcomer.observer.isCancelled {
             let run = queries.run(

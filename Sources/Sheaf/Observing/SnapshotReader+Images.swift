@@ -37,7 +37,7 @@ extension SnapshotReader {
                     rebasing: key.dropFirst(StoreKey.documentPrefixLength))
                 try before.read { (bytes) throws(Malformed) in
                     let document = try EncodedDocument(bytes).existingFields().map {
-                        ScannedDocument($0, id: id, place: 0, isLasting: false)
+                        ScannedDocument($0, id: id, position: 0, isLasting: false)
                     }
                     try body(DocumentImages(before: document, after: after, names))
                 }

@@ -30,13 +30,13 @@ public final class AttachmentFetch: AsyncSequence, Sendable {
     private let events: AsyncStream<Event>
     private let continuation: AsyncStream<Event>.Continuation
     private let onEvent: (@Sendable (Event) -> Void)?
-    private weak let board: FetchBoard?
+    private weak let board: FetchRegistry?
 
     /// Maximum number of buffered events; older ones are dropped.
     private static let mostWaiting = 64
 
     init(
-        _ token: AttachmentToken, _ board: FetchBoard,
+        _ token: AttachmentToken, _ board: FetchRegistry,
         _ onEvent: (@Sendable (Event) -> Void)?
     ) {
         self.token = token

@@ -2,7 +2,7 @@ import SheafDocument
 import SheafSync
 
 /// The documents that one side of a connection has quarantined: stamped too far ahead of its clock.
-package struct SetAsideSummary: Sendable, Equatable {
+package struct QuarantineSummary: Sendable, Equatable {
     package let count: UInt64
     /// Distance between the latest stamp and the clock at the time of the report.
     package let aheadMilliseconds: UInt64
@@ -13,9 +13,9 @@ package struct ClockReport: Sendable, Equatable {
     /// The clock of the peer minus the local clock on connection, not corrected for latency.
     package internal(set) var offsetMilliseconds: Int64?
     /// Documents of the peer that are quarantined locally.
-    package internal(set) var setAside: SetAsideSummary?
+    package internal(set) var setAside: QuarantineSummary?
     /// Documents sent from here that the peer has quarantined.
-    package internal(set) var setAsideThere: SetAsideSummary?
+    package internal(set) var setAsideThere: QuarantineSummary?
 
     /// Smallest offset that causes a warning, in milliseconds.
     package static let remarkableOffset: Int64 = 60_000
@@ -66,7 +66,7 @@ package struct ClockReport: Sendable, Equatable {
 
     /// The report as an object in a row of a system collection.
     var object: Value {
-        func count(_ summary: SetAsideSummary?) -> Value {
+        func count(_ summary: QuarantineSummary?) -> Value {
             .integer(Int64(clamping: summary?.count ?? 0))
         }
         return .object([

@@ -12,7 +12,7 @@ struct DeletionRule {
     let readable: SubscriptionMatcher
     /// The part of the read rule that `_id` alone decides.
     let readableByID: SubscriptionMatcher
-    var brought: BroughtDocuments
+    var received: ReceivedDocuments
 
     /// Maximum number of former states of a deleted document that are checked.
     private static let mostStatesRead = 32
@@ -22,7 +22,7 @@ struct DeletionRule {
         _ key: [UInt8], _ address: DocumentAddress, _ snapshot: DocumentSnapshot
     ) throws(EngineError) -> Bool {
         if try isReadableByID(key, address, snapshot.names) { return true }
-        if brought.contains(address) { return true }
+        if received.contains(address) { return true }
         var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
         for _ in 0..<Self.mostStatesRead {
             guard let logged = try onStorage({ () throws(StorageError) in try history.next() }),

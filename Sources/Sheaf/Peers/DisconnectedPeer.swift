@@ -10,7 +10,7 @@ public struct DisconnectedPeer: Sendable, Hashable {
     public let sinceMilliseconds: Int64
 }
 
-extension SyncHost {
+extension Replicator {
     /// Returns the known peers without a connection, and unreachable addresses of unknown peers.
     ///
     /// If an attempt to reach a peer failed after its connection ended, the reason is that of the

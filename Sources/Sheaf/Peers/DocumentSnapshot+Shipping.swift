@@ -102,7 +102,7 @@ extension DocumentSnapshot {
     ) throws(EngineError) {
         guard let number = directory.number(ofCollection: collection) else { return }
         let range = StoreKey.documents(of: number).intersection(KeyRange(from: first))
-        try log.forEachPlaces(in: range, .ascending) {
+        try log.forEachPointers(in: range, .ascending) {
             (pointers) throws(EngineError) in
             for pointer in pointers {
                 let operations = try onStorage { () throws(StorageError) in
@@ -146,7 +146,7 @@ extension DocumentSnapshot {
     }
 
     /// Returns a document in full, with the field-name numbers of the store.
-    func whole(
+    func complete(
         _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress
     ) -> ShippedDocument {
         ShippedDocument(
@@ -164,14 +164,14 @@ extension DocumentSnapshot {
     ///
     /// Returns the document in full if requested, or if the changes are unknown.
     func changes(
-        of key: [UInt8], _ address: DocumentAddress, since commit: CommitID, isWhole: Bool
+        of key: [UInt8], _ address: DocumentAddress, since commit: CommitID, isComplete: Bool
     ) throws(EngineError) -> ShippedDocument? {
         guard let document = try document(key) else { return nil }
-        if isWhole { return whole(document, key, address) }
+        if isComplete { return complete(document, key, address) }
         switch try changes(of: key, since: commit) {
         case .nothing, .removed: return nil
         case .delta(let bytes): return delta(bytes, key, address)
-        case .state: return whole(document, key, address)
+        case .state: return complete(document, key, address)
         }
     }
 
@@ -238,7 +238,7 @@ extension DocumentSnapshot {
             let payload = try DocumentPayload(logged.operation.payload)
             if let delta = payload.delta { return Array(delta.bytes) }
             let base = try payload.baseVector()
-            guard !payload.isWhole, !base.entries.isEmpty else { return nil }
+            guard !payload.isComplete, !base.entries.isEmpty else { return nil }
             return try after.read { (bytes) throws(Malformed) in
                 try Changes.extract(
                     from: try EncodedDocument(bytes), since: base, touched: [], names)
@@ -248,10 +248,10 @@ extension DocumentSnapshot {
 
     /// Returns the fields that one commit touched, or the document in full if requested.
     func shipped(
-        _ written: Written, _ key: [UInt8], _ address: DocumentAddress, isWhole: Bool
+        _ written: Written, _ key: [UInt8], _ address: DocumentAddress, isComplete: Bool
     ) throws(EngineError) -> ShippedDocument {
-        guard !isWhole, let touched = written.touched else {
-            return whole(written.document, key, address)
+        guard !isComplete, let touched = written.touched else {
+            return complete(written.document, key, address)
         }
         return delta(touched, key, address)
     }

@@ -10,13 +10,13 @@ struct LimitedPeer {
     /// Documents sent by the peer in an older state and not yet acknowledged in the newer one.
     private(set) var corrections: Set<DocumentAddress> = []
     /// Documents received from the peer and written.
-    var brought = BroughtDocuments()
+    var received = ReceivedDocuments()
     /// Documents that the peer sent in an older state before its subscription was accepted.
     ///
     /// The read rule is evaluated on them later.
     private(set) var unjudged: Set<DocumentAddress> = []
     /// Attachments received from the peer and kept for other peers.
-    var attachments = BroughtAttachments()
+    var attachments = ReceivedAttachments()
     /// Writes of the peer to documents that it may not read.
     var shadows = ShadowTable()
 
@@ -51,7 +51,7 @@ struct LimitedPeer {
 }
 
 /// The sending state of a connection whose peer has limited rights.
-struct LimitedTelling {
+struct LimitedSender {
     /// An unacknowledged batch.
     struct Step {
         let number: UInt64
@@ -81,7 +81,7 @@ struct LimitedTelling {
         var keys: [[UInt8]]
         var next = 0
         var found: [[UInt8]] = []
-        var outgoing: SyncHost.Outgoing
+        var outgoing: Replicator.Outgoing
     }
 
     /// Documents changed since the last batch.

@@ -117,11 +117,11 @@ private final class MemoryTransport: PeerTransport {
 /// A connection between two peers of one process.
 private final class MemoryWire: Sendable {
     private struct End: Sendable {
-        var link: (any PeerLink)?
+        var link: (any PeerConnectionHandler)?
         /// Messages to be delivered.
         var early: [[UInt8]] = []
         /// Whether a thread is delivering or `begin` is running; other threads only append.
-        var isTelling = true
+        var isSender = true
     }
 
     private struct State: Sendable {
@@ -156,21 +156,21 @@ private final class MemoryWire: Sendable {
     }
 
     func send(_ bytes: [UInt8], to end: Int) {
-        let link: (any PeerLink)? = state.withLock { state in
+        let link: (any PeerConnectionHandler)? = state.withLock { state in
             guard state.isOpen else { return nil }
             state.ends[end].early.append(bytes)
-            guard !state.ends[end].isTelling else { return nil }
-            state.ends[end].isTelling = true
+            guard !state.ends[end].isSender else { return nil }
+            state.ends[end].isSender = true
             return state.ends[end].link
         }
         if let link { deliver(to: end, link) }
     }
 
-    private func deliver(to end: Int, _ link: any PeerLink) {
+    private func deliver(to end: Int, _ link: any PeerConnectionHandler) {
         while true {
             let messages = state.withLock { state in
                 defer { state.ends[end].early = [] }
-                if state.ends[end].early.isEmpty { state.ends[end].isTelling = false }
+                if state.ends[end].early.isEmpty { state.ends[end].isSender = false }
                 return state.ends[end].early
             }
             guard !messages.isEmpty else { return }
@@ -182,7 +182,7 @@ private final class MemoryWire: Sendable {
 
     /// Ends the connection, with one reason for each end.
     func cut(_ reasons: [String]) {
-        let links: [(any PeerLink)?] = state.withLock { state in
+        let links: [(any PeerConnectionHandler)?] = state.withLock { state in
             guard state.isOpen else { return [] }
             state.isOpen = false
             defer { state.ends = [End(), End()] }

@@ -19,26 +19,26 @@ public final class Peer: Sendable {
     public let sync: PeerSync
     /// The reachable peers and the connections between them.
     public let presence: Presence
-    let fetches: FetchBoard
+    let fetches: FetchRegistry
     private let loop: PeerLoop
-    private let links: PeerLinks
+    private let links: PeerConnections
 
     private init(_ store: Store, _ configuration: PeerConfiguration) throws {
         self.store = store
         let board = store.queries.board
-        fetches = FetchBoard(store.attachments)
-        let identity = SyncHost.Identity(
+        fetches = FetchRegistry(store.attachments)
+        let identity = Replicator.Identity(
             database: PeerConfiguration.databaseHash(of: configuration.databaseID),
             peerKey: configuration.key.bytes, isServer: configuration.isServer,
             name: configuration.deviceName)
-        let presences = PresenceBoard(identity)
-        var lengths = SyncHost.Lengths()
-        lengths.broughtAttachments = max(0, configuration.attachmentQuota)
+        let presences = PresenceRegistry(identity)
+        var lengths = Replicator.Lengths()
+        lengths.receivedAttachments = max(0, configuration.attachmentQuota)
         let unreachable = UnreachableAddresses(store.queries)
         loop = PeerLoop(store, board, fetches, presences, unreachable, lengths)
         fetches.connect { [weak loop] event in loop?.post(event) }
         presence = Presence(configuration, board, presences, loop, unreachable)
-        links = PeerLinks(loop, presence)
+        links = PeerConnections(loop, presence)
         sync = PeerSync(store, loop, board, configuration.transports, links, unreachable)
         try loop.start(identity)
     }
@@ -103,7 +103,7 @@ public final class Peer: Sendable {
 }
 
 /// The host of the transports: it passes connections and bytes to the replication thread.
-final class PeerLinks: PeerTransportHost {
+final class PeerConnections: PeerTransportHost {
     private let loop: PeerLoop
     private let presence: Presence
     private let count = Atomic<UInt64>(0)
@@ -113,7 +113,7 @@ final class PeerLinks: PeerTransportHost {
         self.presence = presence
     }
 
-    func connected(_ connection: any PeerConnection) -> (any PeerLink)? {
+    func connected(_ connection: any PeerConnection) -> (any PeerConnectionHandler)? {
         guard presence.allows(connection.remote) else {
             let key = PeerKey(unchecked: connection.remote.key)
             refuse(connection, because: "the application does not allow \(key) to connect")
@@ -121,7 +121,7 @@ final class PeerLinks: PeerTransportHost {
         }
         let number = count.add(1, ordering: .relaxed).newValue
         loop.post(.connected(number, connection))
-        return Link(number: number, loop: loop)
+        return Connection(number: number, loop: loop)
     }
 
     var metadata: Object { presence.metadata }
@@ -134,11 +134,11 @@ final class PeerLinks: PeerTransportHost {
         report(.refused(address: connection.remote.address, reason: reason))
         loop.post(.denied(connection.remote, reason))
         // The reason is not sent: it may name other peers.
-        connection.send(Farewell(.refused, "refused by the application").firstFrame)
+        connection.send(CloseMessage(.refused, "refused by the application").firstFrame)
         connection.close(because: reason)
     }
 
-    private final class Link: PeerLink {
+    private final class Connection: PeerConnectionHandler {
         let number: UInt64
         let loop: PeerLoop
 

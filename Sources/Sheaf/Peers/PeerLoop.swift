@@ -27,7 +27,7 @@ final class PeerLoop: Sendable {
         /// The name or the metadata that this peer publishes has changed.
         case presented(name: String, metadata: [UInt8])
         /// A closure to call with the replicator, or with nil after the peer has stopped.
-        case asked(@Sendable (SyncHost?) -> Void)
+        case asked(@Sendable (Replicator?) -> Void)
     }
 
     private struct Inbox: Sendable {
@@ -53,20 +53,21 @@ final class PeerLoop: Sendable {
 
     private let inbox = Monitor(Inbox())
     private let store: Store
-    private let board: SyncBoard
-    private let fetches: FetchBoard
-    private let presence: PresenceBoard
+    private let board: ReplicationRegistry
+    private let fetches: FetchRegistry
+    private let presence: PresenceRegistry
     private let unreachable: UnreachableAddresses
     private let thread = Mutex<Thread?>(nil)
-    private let lengths: SyncHost.Lengths
+    private let lengths: Replicator.Lengths
     private let evaluationStop = EvaluationStop()
     private let jobs = Atomic<UInt64>(0)
     /// Maximum number of documents in a job that runs on the previous writer's thread.
     private static let mostServed = 64
 
     init(
-        _ store: Store, _ board: SyncBoard, _ fetches: FetchBoard, _ presence: PresenceBoard,
-        _ unreachable: UnreachableAddresses, _ lengths: SyncHost.Lengths
+        _ store: Store, _ board: ReplicationRegistry, _ fetches: FetchRegistry,
+        _ presence: PresenceRegistry,
+        _ unreachable: UnreachableAddresses, _ lengths: Replicator.Lengths
     ) {
         self.lengths = lengths
         self.unreachable = unreachable
@@ -76,7 +77,7 @@ final class PeerLoop: Sendable {
         self.board = board
     }
 
-    func start(_ identity: SyncHost.Identity) throws(StoreError) {
+    func start(_ identity: Replicator.Identity) throws(StoreError) {
         do throws(ThreadRefused) {
             let thread = try Thread(name: "sheaf-peer") { [self] in run(identity) }
             self.thread.withLock { $0 = thread }
@@ -133,8 +134,8 @@ final class PeerLoop: Sendable {
 
     // MARK: The thread
 
-    private func run(_ identity: SyncHost.Identity) {
-        let host = SyncHost(
+    private func run(_ identity: Replicator.Identity) {
+        let host = Replicator(
             store.queries, identity, attachments: store.attachments, lengths: lengths,
             evaluationStop: evaluationStop, random: { OperatingSystem.randomInteger() })
         var connections: [UInt64: any PeerConnection] = [:]
@@ -165,7 +166,7 @@ final class PeerLoop: Sendable {
     }
 
     private func take(
-        _ event: Event, _ host: SyncHost, _ connections: inout [UInt64: any PeerConnection],
+        _ event: Event, _ host: Replicator, _ connections: inout [UInt64: any PeerConnection],
         at now: UInt64
     ) {
         switch event {
@@ -202,7 +203,7 @@ final class PeerLoop: Sendable {
     }
 
     private func perform(
-        _ host: SyncHost, _ connections: inout [UInt64: any PeerConnection]
+        _ host: Replicator, _ connections: inout [UInt64: any PeerConnection]
     ) {
         var (hasNews, hasNewPresence) = (false, false)
         var refusals: [[UInt8]: PeerRefusals] = [:]
@@ -239,7 +240,7 @@ final class PeerLoop: Sendable {
         if !refused.isEmpty { note(refused) }
     }
 
-    private func update(_ presence: PresenceBoard, of host: SyncHost) {
+    private func update(_ presence: PresenceRegistry, of host: Replicator) {
         presence.update(
             host.reachablePeers,
             disconnected: host.disconnectedPeers(unreachable: unreachable.all))

@@ -23,7 +23,7 @@ extension PeerSync {
 
     /// Runs a request on the replication thread and blocks until it returns.
     func ask<Answer: Sendable>(
-        _ question: @escaping @Sendable (SyncHost) -> Answer
+        _ question: @escaping @Sendable (Replicator) -> Answer
     ) throws -> Answer {
         let answer = Monitor<Answer??>(nil)
         loop.post(

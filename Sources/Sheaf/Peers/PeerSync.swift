@@ -13,15 +13,16 @@ public final class PeerSync: Sendable {
 
     let store: Store
     let loop: PeerLoop
-    let board: SyncBoard
+    let board: ReplicationRegistry
     private let transports: [any PeerTransport]
-    private let links: PeerLinks
+    private let links: PeerConnections
     private let unreachable: UnreachableAddresses
     private let state = Mutex(State())
 
     init(
-        _ store: Store, _ loop: PeerLoop, _ board: SyncBoard, _ transports: [any PeerTransport],
-        _ links: PeerLinks, _ unreachable: UnreachableAddresses
+        _ store: Store, _ loop: PeerLoop, _ board: ReplicationRegistry,
+        _ transports: [any PeerTransport],
+        _ links: PeerConnections, _ unreachable: UnreachableAddresses
     ) {
         self.unreachable = unreachable
         self.store = store

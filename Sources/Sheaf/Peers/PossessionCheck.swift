@@ -56,7 +56,7 @@ struct PossessionCheck {
         case .listing:
             let chunks = ChunkList.count(ofLength: length ?? 0)
             (kind, count) = (
-                .hashes, (chunks + SyncHost.hashesPerPart - 1) / SyncHost.hashesPerPart
+                .hashes, (chunks + Replicator.hashesPerPart - 1) / Replicator.hashesPerPart
             )
         case .receiving(let list, _): (kind, count) = (.chunk, list.count)
         }

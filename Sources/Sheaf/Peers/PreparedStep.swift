@@ -7,7 +7,7 @@ import SheafSync
 /// Its documents have the field-name numbers of this store.
 struct PreparedStep: Sendable {
     let generation: UInt64
-    let documents: DocumentPile
+    let documents: SpillBuffer
     /// The commit of the peer whose state this store has once the batch is applied.
     let commit: UInt64
     /// The stamp of the original write; nil if the batch contains several writes.
@@ -24,12 +24,12 @@ struct PreparedStep: Sendable {
     let length: Int
 }
 
-extension SyncHost {
+extension Replicator {
     /// Validates the received documents and translates their field names.
     ///
     /// Doing so before the transaction keeps the writer lock short.
     func prepare(
-        _ step: ShippedStep, on link: Link, onto pile: inout DocumentPile
+        _ step: ShippedStep, on link: Connection, onto pile: inout SpillBuffer
     ) throws(EngineError) {
         link.heard.update(from: step.names, to: queries.documents.newestDirectory.names)
         for commit in step.commits {
@@ -44,7 +44,7 @@ extension SyncHost {
     }
 
     private func prepare(
-        _ shipped: ShippedDocument, on link: Link, onto pile: inout DocumentPile
+        _ shipped: ShippedDocument, on link: Connection, onto pile: inout SpillBuffer
     ) throws(Malformed) {
         // Two encodings of one id would be two documents on one side and one document on the other.
         guard try DocumentID.isKey(shipped.id) else {
@@ -63,7 +63,7 @@ extension SyncHost {
         guard let bytes = outcome.bytes else {
             throw .invalid("a field name without a number", at: 0)
         }
-        var marks: DocumentPile.Marks = shipped.form == .delta ? .isPartial : []
+        var marks: SpillBuffer.Marks = shipped.form == .delta ? .isPartial : []
         if case .patched = outcome {} else { marks.insert(.maySpellNames) }
         let names = link.heard.target
         try bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
@@ -80,7 +80,7 @@ extension SyncHost {
     /// A name with a number at the sender is frequent there, so it gets a number here. A peer with
     /// limited rights cannot cause this before its document is accepted.
     private func translated(
-        _ document: EncodedDocument, on link: Link
+        _ document: EncodedDocument, on link: Connection
     ) throws(Malformed) -> NameTranslation.Outcome {
         guard link.writable == nil else { return try link.heard.translate(document) }
         let outcome = try link.heard.translateAll(document)

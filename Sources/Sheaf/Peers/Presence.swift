@@ -31,8 +31,8 @@ public final class Presence: Sendable {
     public let key: PeerKey
     /// The readable name of this peer's device.
     public var deviceName: String { state.withLock(\.name) }
-    private let board: SyncBoard
-    private let presences: PresenceBoard
+    private let board: ReplicationRegistry
+    private let presences: PresenceRegistry
     private let loop: PeerLoop
     private let unreachable: UnreachableAddresses
     private let state: Mutex<State>
@@ -41,7 +41,8 @@ public final class Presence: Sendable {
     public static let metadataLimit = PresenceLimits.metadataLength
 
     init(
-        _ configuration: PeerConfiguration, _ board: SyncBoard, _ presences: PresenceBoard,
+        _ configuration: PeerConfiguration, _ board: ReplicationRegistry,
+        _ presences: PresenceRegistry,
         _ loop: PeerLoop, _ unreachable: UnreachableAddresses
     ) {
         self.unreachable = unreachable

@@ -19,9 +19,9 @@ public final class PresenceObserver: Sendable {
     private let state = Mutex(State())
     /// The callback; nil if an asynchronous sequence consumes the graphs.
     private let onChange: (@Sendable (PresenceGraph) -> Void)?
-    private weak let board: PresenceBoard?
+    private weak let board: PresenceRegistry?
 
-    init(_ board: PresenceBoard, _ onChange: (@Sendable (PresenceGraph) -> Void)?) {
+    init(_ board: PresenceRegistry, _ onChange: (@Sendable (PresenceGraph) -> Void)?) {
         self.board = board
         self.onChange = onChange
     }

@@ -10,7 +10,7 @@ import SheafSync
 package final class SubscriptionMatcher {
     private final class Term {
         let query: SubscriptionQuery
-        var watched: WatchedSelect?
+        var watched: IncrementalViewDefinition?
         /// Cost of evaluation on 64 bytes of a document, derived from the length of the query.
         let weight: Int
 
@@ -145,7 +145,7 @@ package final class SubscriptionMatcher {
         guard let fields else { return false }
         // A query that matches all documents covers all others of its collection.
         if terms.count == 1, terms[0].query.takesAll { return true }
-        let scanned = ScannedDocument(fields, id: id, place: 0, isLasting: false)
+        let scanned = ScannedDocument(fields, id: id, position: 0, isLasting: false)
         var next = 0
         switch resumption?[document] {
         case .done(let matches)?: return matches
@@ -195,7 +195,7 @@ package final class SubscriptionMatcher {
     /// Returns the compiled query; compiles it again if the name dictionary has grown.
     private func watched(
         _ term: Term, _ nameCount: Int, _ transaction: DocumentTransaction?
-    ) throws(QueryError) -> WatchedSelect? {
+    ) throws(QueryError) -> IncrementalViewDefinition? {
         if let watched = term.watched, watched.nameCount >= nameCount { return watched }
         let run = queries.subscriptionRun(
             term.query.statement, term.query.arguments, in: transaction, meter)
@@ -252,7 +252,7 @@ package final class SubscriptionMatcher {
     ) throws(EngineError) -> Ranking.Row? {
         try read(document, key) { (encoded, id) throws(QueryError) in
             guard let fields = try Self.fields(of: encoded) else { return nil }
-            let scanned = ScannedDocument(fields, id: id, place: 0, isLasting: false)
+            let scanned = ScannedDocument(fields, id: id, position: 0, isLasting: false)
             guard meter?.isTurnOver != true else { throw Self.pause }
             try charge(terms[number], encoded)
             return try watched(terms[number], names.count, nil)?.rank(scanned)

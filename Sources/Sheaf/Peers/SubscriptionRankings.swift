@@ -54,7 +54,7 @@ struct SubscriptionRankings {
     }
 
     /// Returns the keys of the documents that entered a ranking in the recorded changes, in order.
-    func entered(_ directory: Directory) -> [[UInt8]] {
+    func entered(_ directory: Catalog) -> [[UInt8]] {
         var keys: Set<[UInt8]> = []
         for term in terms {
             guard let number = directory.number(ofCollection: term.query.collection) else {

@@ -14,7 +14,7 @@ public protocol PeerTransport: Sendable {
 /// The receiver of a transport's connections and events, implemented by the peer.
 public protocol PeerTransportHost: AnyObject, Sendable {
     /// Accepts an authenticated connection and returns its handler, or refuses it and returns nil.
-    func connected(_ connection: any PeerConnection) -> (any PeerLink)?
+    func connected(_ connection: any PeerConnection) -> (any PeerConnectionHandler)?
     /// The metadata that this peer presents to each connected peer.
     var metadata: Object { get }
     /// Reports a transport event, such as a refused connection or an unreachable address.
@@ -79,7 +79,7 @@ extension PeerConnectionKind: CustomStringConvertible {
 }
 
 /// The handler of one connection; called by one thread at a time, and must not block.
-public protocol PeerLink: AnyObject, Sendable {
+public protocol PeerConnectionHandler: AnyObject, Sendable {
     /// Handles received bytes, which are valid only during the call.
     func received(_ bytes: UnsafeRawBufferPointer)
     /// Handles that the send queue is empty again.

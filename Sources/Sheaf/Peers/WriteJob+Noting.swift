@@ -3,7 +3,7 @@ import SheafSync
 
 extension DocumentEngine.Reception {
     /// Records a formerly quarantined document that is written.
-    mutating func settle(_ document: PiledDocument, _ watched: WatchedDocuments) {
+    mutating func settle(_ document: BufferedDocument, _ watched: WatchedDocuments) {
         guard !watched.awaited.isEmpty, watched.awaited.contains(document.address) else {
             return
         }
@@ -11,17 +11,19 @@ extension DocumentEngine.Reception {
     }
 
     /// Records a document received from a peer with limited rights and not hidden from it.
-    mutating func bring(_ document: PiledDocument, _ exists: Bool, _ rule: WriteRule) {
+    mutating func bring(_ document: BufferedDocument, _ exists: Bool, _ rule: WriteRule) {
         let address = document.address
         if rule.shadows.documents[address] != nil { revealed.append(address) }
         guard exists else { return }
-        // `BroughtDocuments` keeps only the last documents, so older ones are dropped here.
-        if brought.count >= 2 * BroughtDocuments.most { brought.removeFirst(BroughtDocuments.most) }
-        brought.append(address)
+        // `ReceivedDocuments` keeps only the last documents, so older ones are dropped here.
+        if received.count >= 2 * ReceivedDocuments.most {
+            received.removeFirst(ReceivedDocuments.most)
+        }
+        received.append(address)
     }
 
     /// Records a disputed document if the peer has sent all writes that this store has.
-    mutating func cover(_ document: PiledDocument, _ watched: WatchedDocuments) {
+    mutating func cover(_ document: BufferedDocument, _ watched: WatchedDocuments) {
         guard !watched.disputed.isEmpty, watched.disputed.contains(document.address) else {
             return
         }
@@ -29,13 +31,13 @@ extension DocumentEngine.Reception {
     }
 
     /// Records a document that the peer may not write.
-    mutating func refuse(_ document: PiledDocument, _ reason: RefusedNotice.Reason) {
+    mutating func refuse(_ document: BufferedDocument, _ reason: RefusedNotice.Reason) {
         refused.append(WriteJob.Refused(address: document.address, reason: reason))
     }
 
     /// Records a write of a peer to a document that is hidden from it.
     mutating func hide(
-        _ document: PiledDocument, _ write: HiddenWrite, _ watched: WatchedDocuments
+        _ document: BufferedDocument, _ write: HiddenWrite, _ watched: WatchedDocuments
     ) {
         let address = document.address
         // `ShadowTable` keeps only the last documents, so older ones are dropped here.
@@ -69,8 +71,8 @@ extension WriteJob.Outcome {
         if let last = reception.dropped {
             dropped = ((dropped?.count ?? 0) + last.count, last.last)
         }
-        brought += reception.brought
-        for address in reception.brought { rule?.deletions.brought.add(address) }
+        received += reception.received
+        for address in reception.received { rule?.deletions.received.add(address) }
     }
 }
 
@@ -91,7 +93,7 @@ package struct AheadDocuments: Sendable {
     var isEmpty: Bool { documents.isEmpty && omitted == nil }
 
     mutating func add(_ address: DocumentAddress, _ time: HybridTime) {
-        guard documents.count < SetAsideTable.most else { return omit(1, time) }
+        guard documents.count < QuarantineTable.most else { return omit(1, time) }
         documents.append((address, time))
     }
 

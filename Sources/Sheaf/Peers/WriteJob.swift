@@ -17,7 +17,7 @@ package struct WriteJob: Sendable {
     /// Earlier writes of the peer to documents that are hidden from it.
     var shadows = ShadowTable()
     /// Documents received from the peer and written before.
-    var brought = BroughtDocuments()
+    var received = ReceivedDocuments()
     /// Quarantined documents, which are recorded if they are written.
     var awaited: Set<DocumentAddress> = []
     /// The site to replace with a new one, to which writes after the time are moved.
@@ -62,7 +62,7 @@ package struct WriteJob: Sendable {
         /// The key of the peer if it has limited read rights.
         var limitedPeer: [UInt8]?
         /// The last documents received from that peer and written.
-        var brought: [DocumentAddress] = []
+        var received: [DocumentAddress] = []
         /// Documents to quarantine, with the times that are too far ahead of the local clock.
         fileprivate(set) var ahead = AheadDocuments()
         /// Formerly quarantined documents that were written.
@@ -212,7 +212,7 @@ package struct WriteJob: Sendable {
                 readable: readable,
                 readableByID: SubscriptionMatcher(
                     rule: readRule.filter(\.isDecidedByID), queries, stop: stop),
-                brought: brought),
+                received: received),
             shadows: shadows)
     }
 
@@ -259,7 +259,7 @@ extension DocumentEngine {
         var covered: [DocumentAddress] = []
         var hidden: [WriteJob.Hidden] = []
         var dropped: (count: Int, last: DocumentAddress)?
-        var brought: [DocumentAddress] = []
+        var received: [DocumentAddress] = []
         var revealed: [DocumentAddress] = []
         var ahead = AheadDocuments()
         var settled: [DocumentAddress] = []
@@ -344,7 +344,7 @@ extension DocumentEngine {
     }
 
     private static func receive(
-        _ documents: DocumentPile, _ rule: WriteRule?,
+        _ documents: SpillBuffer, _ rule: WriteRule?,
         _ watched: WatchedDocuments, until stop: EvaluationStop?,
         in transaction: inout DocumentTransaction,
         _ reception: inout Reception

@@ -11,12 +11,12 @@ enum DocumentSource: Sendable {
     /// Index entries missing from the checkpoint are created in memory.
     init(reading reader: LogReader) throws(EngineError) {
         let state = try onStorage { () throws(StorageError) in try reader.mendableSnapshot() }
-        let directory = try Directory(state.snapshot)
+        let directory = try Catalog(state.snapshot)
         // Without indexes, all undamaged documents can still be read.
         let log: LogSnapshot
         var failure: EngineError?
         do throws(EngineError) {
-            log = try LinkMender.mend(state, directory)
+            log = try IndexRepair.mend(state, directory)
         } catch {
             log = state.snapshot
             failure = error

@@ -9,7 +9,7 @@ import SheafStorage
 /// scanned sequentially first, which suffices for most statements. The matches are delivered in the
 /// order of the parts, so the rows do not depend on the timing of threads.
 struct ParallelScan {
-    private let pointers: UnsafeBufferPointer<Place>
+    private let pointers: UnsafeBufferPointer<RecordPointer>
     private let log: LogSnapshot
     let filter: FieldFilter
 
@@ -21,7 +21,8 @@ struct ParallelScan {
     static let length = 1 << 17
     private static let partLength = 2_048
 
-    init(_ pointers: UnsafeBufferPointer<Place>, _ log: LogSnapshot, _ filter: FieldFilter) {
+    init(_ pointers: UnsafeBufferPointer<RecordPointer>, _ log: LogSnapshot, _ filter: FieldFilter)
+    {
         self.pointers = pointers
         self.log = log
         self.filter = filter
@@ -49,15 +50,15 @@ struct ParallelScan {
 
 /// The matches in one part of a parallel scan.
 final class FoundDocuments {
-    private let pointers: UnsafeBufferPointer<Place>
+    private let pointers: UnsafeBufferPointer<RecordPointer>
     private var fields: [EncodedObject] = []
     private var stored: [StoredBytes] = []
     /// The number of documents filtered, excluding `others`.
     private(set) var lookedAt = 0
     /// Record pointers of documents to read one by one: damaged ones, and those with deltas.
-    private(set) var others: [Place] = []
+    private(set) var others: [RecordPointer] = []
 
-    init(_ pointers: UnsafeBufferPointer<Place>) {
+    init(_ pointers: UnsafeBufferPointer<RecordPointer>) {
         self.pointers = pointers
     }
 
@@ -79,7 +80,7 @@ final class FoundDocuments {
     }
 
     private func take(
-        _ found: UnsafeBufferPointer<StoredBytes>, _ pointers: UnsafeBufferPointer<Place>,
+        _ found: UnsafeBufferPointer<StoredBytes>, _ pointers: UnsafeBufferPointer<RecordPointer>,
         _ documents: DocumentBatch, _ filter: FieldFilter
     ) {
         guard (try? documents.open(found, where: filter)) != nil else {

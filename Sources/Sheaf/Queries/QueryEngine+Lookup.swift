@@ -34,7 +34,7 @@ extension QueryEngine {
 
     @inline(__always)
     private func lookUp(
-        _ lookup: Shortcut.Lookup, _ id: Value, _ statement: Statement,
+        _ lookup: FastPath.Lookup, _ id: Value, _ statement: Statement,
         on snapshot: DocumentSnapshot, commit: CommitCell?
     ) -> ResultStorage? {
         let parameters = parameters
@@ -65,7 +65,7 @@ extension QueryEngine {
 
     @inline(__always)
     private static func find(
-        _ lookup: Shortcut.Lookup, _ id: Value, in snapshot: DocumentSnapshot
+        _ lookup: FastPath.Lookup, _ id: Value, in snapshot: DocumentSnapshot
     ) -> Finding {
         let (log, directory) = (snapshot.log, snapshot.directory)
         let collection = lookup.number(among: directory.collections) {
@@ -75,7 +75,7 @@ extension QueryEngine {
             return .nothing
         }
         // Damage is reported by the regular run of the statement.
-        guard !pointer.isExtension, let operation = try? log.newestOperation(at: pointer),
+        guard !pointer.isDelta, let operation = try? log.newestOperation(at: pointer),
             let state = try? DocumentPayload.plainState(operation.payload),
             let fields = try? state.existingFields()
         else { return .unknown }
@@ -83,16 +83,16 @@ extension QueryEngine {
             rebasing: operation.key.dropFirst(StoreKey.documentPrefixLength))
         return .document(
             ResultItem(
-                content: .stored(fields: fields, id: key, place: pointer.position.rawValue)))
+                content: .stored(fields: fields, id: key, position: pointer.position.rawValue)))
     }
 
     @inline(__always)
     private static func place(
         of id: Value, in collection: UInt16, _ log: LogSnapshot
-    ) -> Place? {
+    ) -> RecordPointer? {
         if case .string(let text) = id {
             let found = withUnsafeTemporaryAllocation(byteCount: roomForKey, alignment: 1) {
-                room -> Place?? in
+                room -> RecordPointer?? in
                 StoreKey.write(documentOf: collection, id: text, to: room).map { length in
                     log.place(of: UnsafeRawBufferPointer(rebasing: room[..<length]))
                 }

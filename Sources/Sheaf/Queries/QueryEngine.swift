@@ -11,7 +11,7 @@ package final class QueryEngine: Sendable {
     let shared: Mutex<SharedParameters>
     let requests: RequestLog
     /// The replication state that system collections show.
-    let board = SyncBoard()
+    let board = ReplicationRegistry()
     let options: LogStoreOptions
     /// A number that is unique among the engines of the process.
     let number = QueryEngine.count.add(1, ordering: .relaxed).newValue

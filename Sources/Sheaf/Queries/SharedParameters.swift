@@ -9,7 +9,7 @@ final class SharedParameters: Sendable {
     private let areDirectivesOwn: Bool
 
     convenience init(
-        _ values: SystemParameters, _ requests: RequestLog, _ board: SyncBoard,
+        _ values: SystemParameters, _ requests: RequestLog, _ board: ReplicationRegistry,
         _ statements: SharedStatements, clock: Clock
     ) {
         self.init(

@@ -23,7 +23,8 @@ extension SnapshotReader {
         let batch = OperationBatch(capacity: DocumentBatch.capacity)
         let documents = DocumentBatch()
         let firstLength = order == .all ? 0 : ParallelScan.firstLength
-        try log.forEachPlaces(in: range, PlaceOrder(order)) { (pointers) throws(QueryError) in
+        try log.forEachPointers(in: range, RecordPointerOrder(order)) {
+            (pointers) throws(QueryError) in
             var start = 0
             while start < pointers.count {
                 try interruption?.check()
@@ -57,7 +58,7 @@ extension SnapshotReader {
 
     /// Passes documents at record pointers to `body`, with their indexes, until it returns false.
     func visit(
-        _ pointers: UnsafeBufferPointer<Place>,
+        _ pointers: UnsafeBufferPointer<RecordPointer>,
         _ body: (Int, ScannedDocument) throws(QueryError) -> Bool
     ) throws(QueryError) {
         func visit(_ index: Int) throws(QueryError) -> Bool {
@@ -100,7 +101,7 @@ extension SnapshotReader {
     /// `stored` holds the records at the first of `pointers`.
     @inline(__always)
     private func visit(
-        _ pointers: UnsafeBufferPointer<Place>, _ stored: UnsafeBufferPointer<StoredBytes>,
+        _ pointers: UnsafeBufferPointer<RecordPointer>, _ stored: UnsafeBufferPointer<StoredBytes>,
         _ documents: DocumentBatch, _ filter: FieldFilter?, _ tally: inout ScanTally,
         _ body: Visitor
     ) throws(QueryError) -> Bool {
@@ -146,7 +147,7 @@ extension SnapshotReader {
     /// Passes the document at a record pointer to `body`, unless a pending change replaces it.
     @inline(never)
     private func visit(
-        _ pointer: Place, _ filter: FieldFilter?, _ tally: inout ScanTally, _ body: Visitor
+        _ pointer: RecordPointer, _ filter: FieldFilter?, _ tally: inout ScanTally, _ body: Visitor
     ) throws(QueryError) -> Bool {
         tally.entries += 1
         let logged = try operation(at: pointer)
@@ -158,10 +159,10 @@ extension SnapshotReader {
     /// Passes the document of an operation to `body`.
     @inline(__always)
     func visit(
-        _ logged: SheafStorage.Operation, at pointer: Place, _ filter: FieldFilter?,
+        _ logged: SheafStorage.Operation, at pointer: RecordPointer, _ filter: FieldFilter?,
         _ body: Visitor
     ) throws(QueryError) -> Bool {
-        guard !pointer.isExtension else { return try visit(joinedAt: pointer, filter, body) }
+        guard !pointer.isDelta else { return try visit(joinedAt: pointer, filter, body) }
         let number = pointer.position.rawValue
         let fields = try onDocument(at: number) { () throws(Malformed) in
             try DocumentPayload(logged.payload).state?.existingFields()
@@ -171,7 +172,7 @@ extension SnapshotReader {
     }
 
     private func visit(
-        joinedAt pointer: Place, _ filter: FieldFilter?, _ body: Visitor
+        joinedAt pointer: RecordPointer, _ filter: FieldFilter?, _ body: Visitor
     ) throws(QueryError) -> Bool {
         let key: UnsafeRawBufferPointer
         let document: StoredDocument
@@ -276,14 +277,14 @@ extension SnapshotReader {
     }
 
     /// Returns the newest operation at a record pointer.
-    func operation(at pointer: Place) throws(QueryError) -> SheafStorage.Operation {
+    func operation(at pointer: RecordPointer) throws(QueryError) -> SheafStorage.Operation {
         do throws(StorageError) { return try snapshot.log.newestOperation(at: pointer) } catch {
             throw QueryError(EngineError.storage(error))
         }
     }
 }
 
-extension PlaceOrder {
+extension RecordPointerOrder {
     fileprivate init(_ order: ScanOrder) {
         switch order {
         case .ascending: self = .ascending

@@ -132,7 +132,7 @@ package final class SnapshotReader: QueryStore {
             }
             return
         }
-        var pointers: [Place] = []
+        var pointers: [RecordPointer] = []
         var numbers: [Int] = []
         pointers.reserveCapacity(keys.count)
         numbers.reserveCapacity(keys.count)

@@ -7,12 +7,13 @@ import SheafStorage
 final class SystemCollections: VirtualCollections {
     private let parameters: SystemParameters
     private let requests: RequestLog?
-    private let board: SyncBoard?
+    private let board: ReplicationRegistry?
     private let statements: SharedStatements?
     private let clock: Clock
 
     init(
-        _ parameters: SystemParameters, _ requests: RequestLog? = nil, _ board: SyncBoard? = nil,
+        _ parameters: SystemParameters, _ requests: RequestLog? = nil,
+        _ board: ReplicationRegistry? = nil,
         _ statements: SharedStatements? = nil, clock: Clock
     ) {
         self.statements = statements

@@ -77,7 +77,7 @@ package struct SystemParameters: Sendable {
     private(set) var reapingBatch = 1
     /// The time for which unreferenced attachments are retained.
     private(set) var attachmentGraceMilliseconds: UInt64 = 0
-    private(set) var transactionRhythm = TransactionWatch.Rhythm()
+    private(set) var transactionPolicy = TransactionWatch.Schedule()
     /// Maximum time that a writer waits for one transaction.
     private(set) var transactionWaitMilliseconds: UInt64 = 30_000
     /// The interval between results of an observed system collection.
@@ -110,7 +110,7 @@ package struct SystemParameters: Sendable {
         reapingBatch = integer("tombstone_reap_batch_size")
         attachmentGraceMilliseconds =
             UInt64(min(integer("attachment_grace_seconds"), 31_557_600_000)) * 1_000
-        transactionRhythm = TransactionWatch.Rhythm(
+        transactionPolicy = TransactionWatch.Schedule(
             firstMilliseconds: UInt64(integer("transaction_duration_before_logging_ms")),
             nextMilliseconds: UInt64(integer("transaction_trace_interval_ms")))
         // At most about a year, so that later products cannot overflow.

@@ -43,7 +43,7 @@ package final class ResultStorage: Sendable {
     }
 
     /// Creates the result of an incremental view.
-    init(_ rows: LiveRows, columns: [String]?, of reader: SnapshotReader, _ kept: Kept) {
+    init(_ rows: IncrementalView, columns: [String]?, of reader: SnapshotReader, _ kept: Kept) {
         let rows = rows.rows
         self.rows = rows.count == 1 ? .one(rows[0].item) : .any(rows.map(\.item))
         self.columns = columns

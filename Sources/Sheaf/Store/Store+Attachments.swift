@@ -3,7 +3,7 @@ import SheafStorage
 import Synchronization
 
 /// The schedule of attachment collection, and the references found by its last scan.
-final class CollectingClock: Sendable {
+final class CollectionClock: Sendable {
     private struct Look: Sendable {
         let commit: CommitID
         let wanted: Set<AttachmentID>
@@ -145,7 +145,7 @@ extension Store {
     }
 
     private static func collect(
-        _ attachments: AttachmentStore, _ queries: QueryEngine, _ collecting: CollectingClock
+        _ attachments: AttachmentStore, _ queries: QueryEngine, _ collecting: CollectionClock
     ) throws(StoreError) -> Int {
         let grace = queries.parameters.values.attachmentGraceMilliseconds
         let result: AttachmentStore.Collection

@@ -39,7 +39,7 @@ extension Store {
     private func finishBlocking(
         _ transaction: Transaction, _ body: (Transaction) throws -> TransactionCompletion
     ) throws -> CommitID? {
-        watchman.begin(transaction.info)
+        slowTransactionMonitor.begin(transaction.info)
         defer { leave(after: transaction) }
         do {
             let completion = try Transaction.$current.withValue(transaction) {
@@ -63,7 +63,7 @@ extension Store {
             answer.broadcast()
         }
         let known = gate.withLock { $0.wait(waiter) }
-        if known == nil { watchman.noteWaiter() }
+        if known == nil { slowTransactionMonitor.noteWaiter() }
         switch known ?? answer.wait(while: { $0 == nil }, then: { $0 }) {
         case .entered: return
         // `.cancelled` cannot occur: only tasks are cancelled.

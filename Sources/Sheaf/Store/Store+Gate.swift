@@ -91,7 +91,7 @@ extension Store {
                 if let outcome = gate.withLock({ $0.wait(waiter) }) {
                     continuation.resume(returning: .ended(outcome))
                 } else {
-                    watchman.noteWaiter()
+                    slowTransactionMonitor.noteWaiter()
                 }
             }
         } onCancel: {

@@ -43,12 +43,12 @@ extension Store {
     }
 
     /// All observers that are not cancelled, in order of creation.
-    public var observers: [Observer] { hub.all }
+    public var observers: [Observer] { dispatcher.all }
 
     private func observe(
         _ query: Query, _ arguments: QueryArguments, _ callback: Observer.Callback
     ) throws(StoreError) -> Observer {
         guard !isClosed.load(ordering: .acquiring) else { throw .closed }
-        return try hub.observe(query, arguments, callback)
+        return try dispatcher.observe(query, arguments, callback)
     }
 }

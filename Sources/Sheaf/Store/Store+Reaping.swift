@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// Only writes create tombstones, so only writes trigger their collection: a store that is only
 /// read needs no thread that waits for days.
-final class ReapingClock: Sendable {
+final class TombstoneCollectionClock: Sendable {
     private let next = Atomic<UInt64>(0)
     private static let dayMilliseconds: UInt64 = 86_400_000
 
@@ -23,7 +23,7 @@ final class ReapingClock: Sendable {
 
 extension Store {
     /// Collects attachments and tombstones in the background, if due.
-    func reapIfDue() {
+    func collectTombstonesIfDue() {
         collectIfDue()
         let parameters = queries.parameters.values
         guard parameters.reapsTombstones,
@@ -34,7 +34,7 @@ extension Store {
         else { return }
         Task { [weak self] in
             do {
-                try await self?.reap()
+                try await self?.collectTombstones()
             } catch {
                 self?.queries.log?.write(.warning, "tombstone collection failed: \(error)")
             }
@@ -46,13 +46,13 @@ extension Store {
     /// It also runs automatically after the first write and every `days_between_reaping`. A peer
     /// that has not received the deletion by then brings the document back.
     @discardableResult
-    public nonisolated(nonsending) func reapTombstones() async throws -> Int {
+    public nonisolated(nonsending) func collectTombstonesTombstones() async throws -> Int {
         try checkNesting { "tombstone collection" }
-        return try await reap()
+        return try await collectTombstones()
     }
 
     @discardableResult
-    private nonisolated(nonsending) func reap() async throws -> Int {
+    private nonisolated(nonsending) func collectTombstones() async throws -> Int {
         var total = 0
         while true {
             let parameters = queries.parameters.values
@@ -60,7 +60,8 @@ extension Store {
             let now = queries.options.clock.wallMilliseconds()
             guard now > age else { return total }
             try await enter("tombstone collection")
-            let report = try reapSome(before: now - age, limit: parameters.reapingBatch)
+            let report = try collectTombstonesSome(
+                before: now - age, limit: parameters.reapingBatch)
             if let commit = report.commit { try await reachDurability(of: commit) }
             total += report.count
             guard report.isPartial, report.count > 0 else { break }
@@ -72,11 +73,13 @@ extension Store {
         return total
     }
 
-    private func reapSome(before time: UInt64, limit: Int) throws(StoreError) -> ReapingReport {
+    private func collectTombstonesSome(before time: UInt64, limit: Int) throws(StoreError)
+        -> TombstoneCollectionReport
+    {
         defer { leave() }
         let log = try log
         do throws(EngineError) {
-            return try queries.documents.reap(before: time, limit: limit) {
+            return try queries.documents.collectTombstones(before: time, limit: limit) {
                 (batch) throws(StorageError) in try log.append(batch)
             }
         } catch {

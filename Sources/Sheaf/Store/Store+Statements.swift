@@ -27,7 +27,7 @@ extension Store {
                 return try read(statement, values)
             case .system:
                 // Changed parameters may change the meaning of observed statements.
-                defer { hub.ring() }
+                defer { dispatcher.ring() }
                 return try read(statement, values)
             case .writing:
                 return try await write(statement, values)
@@ -68,12 +68,12 @@ extension Store {
         if !statement.isBrief {
             try await enter("the statement \"\(statement.text.shortened)\"")
         } else if let served = try await enter(orServe: statement, values) {
-            reapIfDue()
+            collectTombstonesIfDue()
             return served
         }
         let outcome = try writeInTurn(statement, values)
         if let commit = outcome.commit { try await reachDurability(of: commit) }
-        reapIfDue()
+        collectTombstonesIfDue()
         return QueryResult(outcome, commit: .known(outcome.commit))
     }
 

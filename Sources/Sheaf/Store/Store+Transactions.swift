@@ -90,7 +90,7 @@ extension Store {
     ) async throws {
         try await reachDurability(of: commit)
         transaction.note(commit)
-        reapIfDue()
+        collectTombstonesIfDue()
     }
 
     /// Counts a read-only transaction, which closing waits for; throws if the store is closing.
@@ -111,7 +111,7 @@ extension Store {
             idle?()
             return
         }
-        watchman.end(transaction.info)
+        slowTransactionMonitor.end(transaction.info)
         leave()
     }
 
@@ -121,7 +121,7 @@ extension Store {
         _ body: nonisolated(nonsending) (Transaction) async throws -> Result,
         _ completion: (Result) -> TransactionCompletion?
     ) async throws -> (Result, CommitID?) {
-        watchman.begin(transaction.info)
+        slowTransactionMonitor.begin(transaction.info)
         defer { leave(after: transaction) }
         do {
             let result = try await Transaction.$current.withValue(transaction) {

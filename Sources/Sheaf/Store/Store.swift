@@ -17,13 +17,13 @@ public final class Store: Sendable {
     package let queries: QueryEngine
     private let backing: Backing
     /// The dispatcher of observers.
-    let hub: ObserverHub
+    let dispatcher: ObserverDispatcher
     /// The monitor of slow transactions and of the writers that wait for them.
-    let watchman: Watchman
-    let reaping = ReapingClock()
+    let slowTransactionMonitor: SlowTransactionMonitor
+    let reaping = TombstoneCollectionClock()
     /// The files that documents reference.
     package let attachments: AttachmentStore
-    let collecting = CollectingClock()
+    let collecting = CollectionClock()
     /// The queue of writers.
     let gate = WriteGateLock()
     /// The last number assigned to a waiting writer or a transaction.
@@ -59,11 +59,11 @@ public final class Store: Sendable {
                     isStrict: options.isStrict)
             }
             let queries = queries
-            hub = ObserverHub(queries)
-            watchman = Watchman(options.log, gate) {
+            dispatcher = ObserverDispatcher(queries)
+            slowTransactionMonitor = SlowTransactionMonitor(options.log, gate) {
                 let values = queries.parameters.values
-                return Watchman.Settings(
-                    rhythm: values.transactionRhythm,
+                return SlowTransactionMonitor.Settings(
+                    policy: values.transactionPolicy,
                     waitLimit: values.transactionWaitMilliseconds * 1_000_000)
             }
         } catch {
@@ -75,8 +75,8 @@ public final class Store: Sendable {
 
     deinit {
         attachments.close()
-        hub.stop()
-        watchman.stop()
+        dispatcher.stop()
+        slowTransactionMonitor.stop()
     }
 
     /// Opens the store in the directory at `path`; creates it if missing, unless opened read-only.
@@ -171,7 +171,9 @@ public final class Store: Sendable {
         guard await beginClosing() else { return }
         isClosed.store(true, ordering: .releasing)
         await waitUntilIdle()
-        let (backing, hub, watchman, queries) = (backing, hub, watchman, queries)
+        let (backing, hub, watchman, queries) = (
+            backing, dispatcher, slowTransactionMonitor, queries
+        )
         let attachments = attachments
         defer { endClosing() }
         try await Self.onThread("sheaf-close") { () throws(StoreError) in

@@ -91,8 +91,8 @@ final class Joiner {
     ) throws(Malformed) {
         if deletion == nil, try joinDeltaRoot(isPartial, into: &writer) { return }
         let contents = try joined(
-            try content(of: left.document.root, left, isWhole: !left.document.isPartial),
-            try content(of: right.document.root, right, isWhole: !right.document.isPartial),
+            try content(of: left.document.root, left, isComplete: !left.document.isPartial),
+            try content(of: right.document.root, right, isComplete: !right.document.isPartial),
             dropsSeeds: deletion != nil)
         guard contents.field.dots.allSatisfy({ $0.kind == .mark }) else {
             throw .invalid("a root that is not a map", at: left.document.rootStart)
@@ -124,8 +124,8 @@ final class Joiner {
         let mark = isLeftMarked ? left.source.root : right.source.root
         try writer.writeRoot(mark: mark, isPartial: isPartial) { (writer) throws(Malformed) in
             try joinFields(
-                MapContent(object: leftObject, isWhole: !leftObject.isPartial),
-                MapContent(object: rightObject, isWhole: !rightObject.isPartial),
+                MapContent(object: leftObject, isComplete: !leftObject.isPartial),
+                MapContent(object: rightObject, isComplete: !rightObject.isPartial),
                 dropsSeeds: false, depth: 1, into: &writer)
         }
         return true
@@ -148,7 +148,7 @@ final class Joiner {
         var rightFields = try FieldCursor(right.object, names)
         while let order = try leftFields.compare(rightFields) {
             // A field named by only one side is copied unless the other map is complete.
-            if order < 0, !right.isWhole, !dropsSeeds {
+            if order < 0, !right.isComplete, !dropsSeeds {
                 if copiesLeft, try leftFields.copyPlain(below: rightFields.number, into: &writer) {
                     continue
                 }
@@ -159,7 +159,7 @@ final class Joiner {
                 leftFields.advance()
                 continue
             }
-            if order > 0, !left.isWhole, !dropsSeeds {
+            if order > 0, !left.isComplete, !dropsSeeds {
                 if copiesRight, try rightFields.copyPlain(below: leftFields.number, into: &writer) {
                     continue
                 }
@@ -179,14 +179,15 @@ final class Joiner {
                 rightEntry = try rightFields.beginField(in: &writer)
             }
             let isThere = try joinEntries(
-                leftEntry, rightEntry, leftIsWhole: left.isWhole, rightIsWhole: right.isWhole,
+                leftEntry, rightEntry, leftIsComplete: left.isComplete,
+                rightIsComplete: right.isComplete,
                 dropsSeeds: dropsSeeds, depth: depth, into: &writer)
             if isThere { writer.endField() } else { writer.dropField() }
             if order <= 0 { leftFields.advance() }
             if order >= 0 { rightFields.advance() }
         }
         let count = writer.fieldCount(frame)
-        _ = writer.endObject(frame, isPartial: !left.isWhole && !right.isWhole)
+        _ = writer.endObject(frame, isPartial: !left.isComplete && !right.isComplete)
         return count
     }
 
@@ -195,8 +196,8 @@ final class Joiner {
     /// Joins two entries and writes the result; returns false if nothing remains.
     @inline(never)
     private func joinEntries(
-        _ leftEntry: EncodedEntry?, _ rightEntry: EncodedEntry?, leftIsWhole: Bool,
-        rightIsWhole: Bool, dropsSeeds: Bool, depth: Int, into writer: inout EntryWriter
+        _ leftEntry: EncodedEntry?, _ rightEntry: EncodedEntry?, leftIsComplete: Bool,
+        rightIsComplete: Bool, dropsSeeds: Bool, depth: Int, into writer: inout EntryWriter
     ) throws(Malformed) -> Bool {
         if !dropsSeeds, let leftEntry, let rightEntry,
             let isThere = try joinRegisters(leftEntry, rightEntry, depth, &writer)
@@ -204,7 +205,7 @@ final class Joiner {
             return isThere
         }
         return try joinParts(
-            leftEntry, rightEntry, leftIsWhole: leftIsWhole, rightIsWhole: rightIsWhole,
+            leftEntry, rightEntry, leftIsComplete: leftIsComplete, rightIsComplete: rightIsComplete,
             dropsSeeds: dropsSeeds, depth: depth, into: &writer)
     }
 
@@ -227,15 +228,15 @@ final class Joiner {
 
     @inline(never)
     private func joinParts(
-        _ leftEntry: EncodedEntry?, _ rightEntry: EncodedEntry?, leftIsWhole: Bool,
-        rightIsWhole: Bool, dropsSeeds: Bool, depth: Int, into writer: inout EntryWriter
+        _ leftEntry: EncodedEntry?, _ rightEntry: EncodedEntry?, leftIsComplete: Bool,
+        rightIsComplete: Bool, dropsSeeds: Bool, depth: Int, into writer: inout EntryWriter
     ) throws(Malformed) -> Bool {
         let contents = try joined(
-            try content(of: leftEntry, left, isWhole: leftIsWhole),
-            try content(of: rightEntry, right, isWhole: rightIsWhole), dropsSeeds: dropsSeeds)
+            try content(of: leftEntry, left, isComplete: leftIsComplete),
+            try content(of: rightEntry, right, isComplete: rightIsComplete), dropsSeeds: dropsSeeds)
         let dropsSeeds = dropsSeeds || contents.field.overrides.contains(.map)
         var field = contents.field
-        if leftIsWhole || rightIsWhole { field.named = [] }
+        if leftIsComplete || rightIsComplete { field.named = [] }
         return try field.write(into: &writer, names, depth: depth) { (writer) throws(Malformed) in
             try joinFields(
                 contents.left, contents.right, dropsSeeds: dropsSeeds, depth: depth + 1,

@@ -4,7 +4,7 @@ import SheafBytes
 struct MapContent {
     let object: EncodedObject?
     /// Whether absent names are deleted; otherwise the operand says nothing about them.
-    let isWhole: Bool
+    let isComplete: Bool
 }
 
 /// A field in one operand of a join.
@@ -31,10 +31,10 @@ struct FieldSide {
         let site: Site
     }
 
-    init(_ side: JoinSide, isWhole: Bool) {
-        named = isWhole ? .all : []
-        namesMarks = isWhole
-        map = MapContent(object: nil, isWhole: isWhole)
+    init(_ side: JoinSide, isComplete: Bool) {
+        named = isComplete ? .all : []
+        namesMarks = isComplete
+        map = MapContent(object: nil, isComplete: isComplete)
         header = side.header
     }
 
@@ -96,8 +96,8 @@ struct JoinedContents {
 
 extension EncodedEntry {
     /// Returns the content of this field in one operand.
-    func content(_ side: JoinSide, isWhole: Bool) throws(Malformed) -> FieldSide {
-        var field = FieldSide(side, isWhole: isWhole)
+    func content(_ side: JoinSide, isComplete: Bool) throws(Malformed) -> FieldSide {
+        var field = FieldSide(side, isComplete: isComplete)
         try forEachEntry { (entry) throws(Malformed) in
             let tag = try entry.tag()
             switch tag {
@@ -108,11 +108,11 @@ extension EncodedEntry {
                 field.named.formUnion(parts)
                 if parts.contains(.map) {
                     field.namesMarks = true
-                    field.map = MapContent(object: nil, isWhole: true)
+                    field.map = MapContent(object: nil, isComplete: true)
                 }
             case .map, .bareMap:
                 let object = try entry.object()
-                field.map = MapContent(object: object, isWhole: !object.isPartial)
+                field.map = MapContent(object: object, isComplete: !object.isPartial)
                 if !object.isPartial { field.named.insert(.map) }
                 if tag == .map || !object.isPartial { field.namesMarks = true }
             default: break
@@ -128,10 +128,10 @@ extension EncodedEntry {
 extension Joiner {
     /// Returns the content of a field in one operand; the field may be absent.
     func content(
-        of entry: EncodedEntry?, _ side: JoinSide, isWhole: Bool
+        of entry: EncodedEntry?, _ side: JoinSide, isComplete: Bool
     ) throws(Malformed) -> FieldSide {
-        guard let entry else { return FieldSide(side, isWhole: isWhole) }
-        return try entry.content(side, isWhole: isWhole)
+        guard let entry else { return FieldSide(side, isComplete: isComplete) }
+        return try entry.content(side, isComplete: isComplete)
     }
 
     /// Returns the dots that remain after joining two operands of a field.

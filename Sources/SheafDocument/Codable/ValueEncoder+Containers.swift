@@ -1,7 +1,7 @@
 /// Encodes the fields of an object.
 struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     private let encoding: Encoding
-    private var place: EncodingPlace { encoding.place }
+    private var place: EncodingNode { encoding.place }
 
     init(_ encoding: Encoding) {
         self.encoding = encoding
@@ -46,7 +46,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
 /// Encodes the elements of an array.
 struct UnkeyedEncoding: UnkeyedEncodingContainer {
     private let encoding: Encoding
-    private var place: EncodingPlace { encoding.place }
+    private var place: EncodingNode { encoding.place }
 
     init(_ encoding: Encoding) {
         self.encoding = encoding

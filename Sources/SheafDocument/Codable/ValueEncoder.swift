@@ -14,7 +14,7 @@ public struct ValueEncoder: Sendable {
     /// Encodes a type as a value; throws an `EncodingError` with the path in the type.
     public func encode<T: Encodable>(_ source: T) throws -> Value {
         if let value = Encoding.value(of: source) { return value }
-        let node = EncodingPlace()
+        let node = EncodingNode()
         var encoding = Encoding(node, nil)
         encoding.keepsNil = keepsNil
         try encoding.encode(source)
@@ -26,14 +26,14 @@ public struct ValueEncoder: Sendable {
 ///
 /// Containers may be filled in any order, so nodes are objects; values encoded in one step need
 /// none.
-final class EncodingPlace {
+final class EncodingNode {
     enum Kind {
         case nothing, value, array, object
     }
 
     enum Child {
         case value(Value)
-        case place(EncodingPlace)
+        case place(EncodingNode)
     }
 
     private(set) var kind = Kind.nothing
@@ -109,7 +109,7 @@ final class EncodingPlace {
 
 /// The encoder of one node.
 struct Encoding: Encoder {
-    let place: EncodingPlace
+    let place: EncodingNode
     let path: CodingPath?
     /// Number of enclosing arrays and objects.
     private let depth: Int
@@ -121,13 +121,13 @@ struct Encoding: Encoder {
     /// Limits recursion through wrapper types and optionals, which adds no arrays or objects.
     private static let maximumTypeCount = 3 * Value.maximumDepth
 
-    init(_ node: EncodingPlace, _ path: CodingPath?) {
+    init(_ node: EncodingNode, _ path: CodingPath?) {
         self.place = node
         self.path = path
         depth = 0
     }
 
-    private init(_ node: EncodingPlace, in outer: Encoding, _ path: CodingPath?) {
+    private init(_ node: EncodingNode, in outer: Encoding, _ path: CodingPath?) {
         self.place = node
         self.path = path
         depth = outer.depth + 1
@@ -138,14 +138,14 @@ struct Encoding: Encoder {
     ///
     /// Beyond the maximum depth it returns this encoder again and discards content, so that
     /// infinite recursion ends with an error.
-    func nested(_ add: (EncodingPlace) -> Void, _ path: @autoclosure () -> CodingPath) -> Encoding {
+    func nested(_ add: (EncodingNode) -> Void, _ path: @autoclosure () -> CodingPath) -> Encoding {
         guard depth < Value.maximumDepth else {
             place.refuse()
             return self
         }
         // The path of an element has its index, so it is computed before the child is added.
         let path = path()
-        let inner = EncodingPlace()
+        let inner = EncodingNode()
         add(inner)
         return Encoding(inner, in: self, path)
     }

@@ -30,7 +30,7 @@ package enum Changes {
         guard depth <= Value.maximumDepth else {
             throw .tooDeep(at: entry.start, limit: Value.maximumDepth)
         }
-        let field = try entry.content(side, isWhole: !isPartial)
+        let field = try entry.content(side, isComplete: !isPartial)
         func hasNew(_ kind: (Dot.Kind) -> Bool) -> Bool {
             field.dots.contains {
                 kind($0.kind) && $0.stamp != .initial && !base.covers($0.stamp)
@@ -83,7 +83,7 @@ private struct Extraction {
     }
 
     func write(_ touched: [JoinSide]) throws(Malformed) -> [UInt8] {
-        let field = try state.root.content(side, isWhole: true)
+        let field = try state.root.content(side, isComplete: true)
         return try DocumentWriter.write(
             vector: try side.header.vector(), base: base, deletion: try state.deletion(),
             isPartial: true,
@@ -92,7 +92,7 @@ private struct Extraction {
             let namesMarks = try areMarksTouched(
                 field,
                 touched.map { (side) throws(Malformed) in
-                    (try side.document.root.content(side, isWhole: false), side)
+                    (try side.document.root.content(side, isComplete: false), side)
                 })
             try writer.writeRoot(
                 marks: namesMarks ? field.dots : [], isPartial: true
@@ -140,7 +140,7 @@ private struct Extraction {
                     entry = found
                 } else if let found {
                     let side = touched[position - 1].1
-                    sides.append((try found.content(side, isWhole: false), side))
+                    sides.append((try found.content(side, isComplete: false), side))
                 }
                 cursors[position].advance()
             }
@@ -168,7 +168,7 @@ private struct Extraction {
         _ entry: EncodedEntry?, _ touched: [(FieldSide, JoinSide)], depth: Int,
         into writer: inout EntryWriter
     ) throws(Malformed) -> Bool {
-        let field = try entry?.content(side, isWhole: true) ?? FieldSide(side, isWhole: true)
+        let field = try entry?.content(side, isComplete: true) ?? FieldSide(side, isComplete: true)
         var contents = FieldContents()
         for part in Part.allCases where part != .map {
             let dots = field.dots.filter { $0.kind.part == part }

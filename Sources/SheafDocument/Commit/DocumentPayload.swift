@@ -8,7 +8,7 @@ package struct DocumentPayload {
         static let state: UInt8 = 1
         static let delta: UInt8 = 2
         static let both: UInt8 = 3
-        static let whole: UInt8 = 4
+        static let complete: UInt8 = 4
     }
 
     /// The first byte of a payload with only a state.
@@ -19,13 +19,13 @@ package struct DocumentPayload {
     /// The changed parts, if the base of the state does not identify them.
     package let delta: EncodedDocument?
     /// Whether all parts were written, including deleted ones.
-    package let isWhole: Bool
+    package let isComplete: Bool
 
     package init(_ bytes: UnsafeRawBufferPointer) throws(Malformed) {
         guard let kind = bytes.first else { throw .truncated(at: 0) }
         let rest = UnsafeRawBufferPointer(rebasing: bytes.dropFirst())
         switch kind {
-        case Kind.state, Kind.whole:
+        case Kind.state, Kind.complete:
             state = try EncodedDocument(rest)
             delta = nil
         case Kind.delta:
@@ -38,7 +38,7 @@ package struct DocumentPayload {
             delta = try EncodedDocument(try reader.readBytes(reader.remaining))
         default: throw .unexpected(kind, at: 0)
         }
-        isWhole = kind == Kind.whole
+        isComplete = kind == Kind.complete
         if let state, state.isPartial { throw .invalid("a partial state", at: 1) }
         if let delta, !delta.isPartial { throw .invalid("a complete delta", at: 1) }
     }
@@ -48,7 +48,9 @@ package struct DocumentPayload {
     package static func plainState(_ bytes: UnsafeRawBufferPointer) throws(Malformed)
         -> EncodedDocument?
     {
-        guard let kind = bytes.first, kind == Kind.state || kind == Kind.whole else { return nil }
+        guard let kind = bytes.first, kind == Kind.state || kind == Kind.complete else {
+            return nil
+        }
         let state = try EncodedDocument(UnsafeRawBufferPointer(rebasing: bytes.dropFirst()))
         return state.isPartial ? nil : state
     }
@@ -69,7 +71,7 @@ package struct DocumentPayload {
     package static func encode(state: [UInt8]) -> [UInt8] { [Kind.state] + state }
 
     /// Encodes a complete document of which all parts were written.
-    package static func encode(whole state: [UInt8]) -> [UInt8] { [Kind.whole] + state }
+    package static func encode(complete state: [UInt8]) -> [UInt8] { [Kind.complete] + state }
 
     /// Encodes a delta alone.
     package static func encode(delta: [UInt8]) -> [UInt8] { [Kind.delta] + delta }

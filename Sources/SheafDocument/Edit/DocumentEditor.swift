@@ -48,7 +48,7 @@ package struct DocumentEditor {
                     names: names)
             }
             root = try MapDraft(root: document?.root, source)
-            root.isWhole = document == nil
+            root.isComplete = document == nil
         } catch {
             throw .malformed(error)
         }

@@ -26,12 +26,12 @@ final class FieldDraft {
     /// Whether the map is new, or replaces the existing one.
     private var isMapNew = false
 
-    init(_ name: Name, _ existing: EncodedEntry?, _ source: DraftSource?, isWhole: Bool) {
+    init(_ name: Name, _ existing: EncodedEntry?, _ source: DraftSource?, isComplete: Bool) {
         self.name = name
         self.existing = existing
         self.source = source
-        if isWhole { named = [.register, .attachment, .counter, .olderCounter] }
-        isMapNew = isWhole
+        if isComplete { named = [.register, .attachment, .counter, .olderCounter] }
+        isMapNew = isComplete
     }
 
     /// Whether the delta has content for the field.
@@ -124,7 +124,7 @@ final class FieldDraft {
         else { return }
         if try map.holdsSeeds() { overrides.insert(.map) }
         let empty = MapDraft()
-        empty.isWhole = true
+        empty.isComplete = true
         self.map = empty
     }
 
@@ -134,7 +134,7 @@ final class FieldDraft {
         guard let existing, let source, !isMapNew else {
             guard creating else { return nil }
             let map = MapDraft()
-            map.isWhole = isMapNew
+            map.isComplete = isMapNew
             self.map = map
             return map
         }
@@ -174,7 +174,7 @@ final class FieldDraft {
         if let map, map.isTouched {
             contents.hasMap = true
             if map.namesMarks { contents.dots += map.marks }
-            if isPartial, map.isWhole { contents.named.insert(.map) }
+            if isPartial, map.isComplete { contents.named.insert(.map) }
         }
         return try contents.write(into: &writer, names, depth: depth) {
             (writer) throws(Malformed) in

@@ -11,7 +11,7 @@ struct DraftSource {
 /// The pending changes of a map.
 final class MapDraft {
     /// Whether the delta states the map completely, and not only its changed fields.
-    var isWhole = false
+    var isComplete = false
     /// Whether the delta states the marks of the map.
     private(set) var namesMarks = false
     private var ownMarks: [Dot] = []
@@ -45,21 +45,21 @@ final class MapDraft {
     }
 
     /// The current marks.
-    var marks: [Dot] { namesMarks ? ownMarks : isWhole ? [] : existingMarks }
+    var marks: [Dot] { namesMarks ? ownMarks : isComplete ? [] : existingMarks }
 
     /// Returns the draft of a field, which may not exist yet.
     func field(_ name: String) throws(Malformed) -> FieldDraft {
         let name = FieldDraft.Name(bytes: Array(name.utf8))
         if let position = positions[name] { return fields[position] }
         let entry = try existingEntry(name)
-        let field = FieldDraft(name, entry, source, isWhole: isWhole)
+        let field = FieldDraft(name, entry, source, isComplete: isComplete)
         positions[name] = fields.count
         fields.append(field)
         return field
     }
 
     private func existingEntry(_ name: FieldDraft.Name) throws(Malformed) -> EncodedEntry? {
-        guard !isWhole, let existing else { return nil }
+        guard !isComplete, let existing else { return nil }
         return try existing.find(name.fieldName(source))
     }
 
@@ -89,7 +89,7 @@ final class MapDraft {
     }
 
     /// Whether the delta has content for the map, or removes it.
-    var isTouched: Bool { isWhole || isChanged }
+    var isTouched: Bool { isComplete || isChanged }
 
     /// Whether the marks or a field were changed.
     var isChanged: Bool { namesMarks || fields.contains { $0.isTouched } }
@@ -98,7 +98,7 @@ final class MapDraft {
     func holdsDots() throws(Malformed) -> Bool {
         if !marks.isEmpty { return true }
         for field in fields where try field.holdsDots() { return true }
-        guard !isWhole, let existing, let source else { return false }
+        guard !isComplete, let existing, let source else { return false }
         for index in 0..<existing.count {
             let entry = try existing.entry(index)
             if try positions[name(index)] == nil, try entry.holdsDots(source) { return true }
@@ -110,7 +110,7 @@ final class MapDraft {
     func holdsSeeds() throws(Malformed) -> Bool {
         if marks.contains(where: { $0.stamp == .initial }) { return true }
         for field in fields where try field.holdsSeeds() { return true }
-        guard !isWhole, let existing, let source else { return false }
+        guard !isComplete, let existing, let source else { return false }
         for index in 0..<existing.count {
             let entry = try existing.entry(index)
             if try positions[name(index)] == nil, try entry.holdsSeeds(source) { return true }
@@ -145,20 +145,20 @@ final class MapDraft {
             } else {
                 writer.beginField(number: number)
             }
-            if try field.write(into: &writer, names, isPartial: !isWhole, depth: depth) {
+            if try field.write(into: &writer, names, isPartial: !isComplete, depth: depth) {
                 writer.endField()
             } else {
                 writer.dropField()
             }
         }
         let count = writer.fieldCount(frame)
-        _ = writer.endObject(frame, isPartial: !isWhole)
+        _ = writer.endObject(frame, isPartial: !isComplete)
         return count
     }
 
     /// Writes the root entry.
     func writeRoot(into writer: inout EntryWriter, _ names: NameTable) throws(Malformed) {
-        try writer.writeRoot(marks: namesMarks ? ownMarks : [], isPartial: !isWhole) {
+        try writer.writeRoot(marks: namesMarks ? ownMarks : [], isPartial: !isComplete) {
             (writer) throws(Malformed) in
             try writeFields(into: &writer, names, depth: 1)
         }

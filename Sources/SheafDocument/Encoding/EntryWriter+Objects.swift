@@ -3,12 +3,12 @@ import SheafBytes
 /// Encoding of objects: the contents, then the tables.
 extension EntryWriter {
     @inline(__always)
-    mutating func beginObject() -> Frame {
-        Frame(firstField: fields.count, start: count, referenceCount: referenceCount)
+    mutating func beginObject() -> Level {
+        Level(firstField: fields.count, start: count, referenceCount: referenceCount)
     }
 
     /// Returns the number of fields of the innermost object.
-    func fieldCount(_ frame: Frame) -> Int { fields.count - frame.firstField }
+    func fieldCount(_ frame: Level) -> Int { fields.count - frame.firstField }
 
     @inline(__always)
     mutating func beginField(number: UInt32) {
@@ -34,7 +34,7 @@ extension EntryWriter {
     }
 
     /// Ends an object; returns the offset of a field with a duplicate name, or nil.
-    mutating func endObject(_ frame: Frame, isPartial: Bool = false) -> Int? {
+    mutating func endObject(_ frame: Level, isPartial: Bool = false) -> Int? {
         let range = frame.firstField..<fields.count
         var duplicate: Int?
         if !isSorted(range) { duplicate = sort(range, frame) }
@@ -111,7 +111,7 @@ extension EntryWriter {
     }
 
     /// Sorts the fields and their content; returns the offset of a duplicate name, or nil.
-    private mutating func sort(_ range: Range<Int>, _ frame: Frame) -> Int? {
+    private mutating func sort(_ range: Range<Int>, _ frame: Level) -> Int? {
         if range.count <= Self.insertionLimit {
             sortByInsertion(range)
         } else {

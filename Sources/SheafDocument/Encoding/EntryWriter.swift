@@ -16,7 +16,7 @@ struct EntryWriter: ~Copyable {
     var nextNumber = 0
 
     /// An object that was begun and not ended.
-    struct Frame {
+    struct Level {
         let firstField: Int
         let start: Int
         let referenceCount: Int

@@ -1,7 +1,7 @@
 package import SheafBytes
 
 /// A reassignment of stamps of a document from one site to another.
-private struct SiteMove {
+private struct SiteSubstitution {
     let site: Site
     let time: HybridTime
     let other: Site
@@ -128,7 +128,7 @@ private struct ChangedDots {
     private func contents(
         of entry: EncodedEntry
     ) throws(Malformed) -> (FieldContents, EncodedObject?) {
-        let side = try entry.content(source, isWhole: true)
+        let side = try entry.content(source, isComplete: true)
         var field = FieldContents()
         field.dots = change(side.dots)
         field.hasMap = side.map.object != nil
@@ -186,7 +186,7 @@ extension EncodedDocument {
         }
         let hasOthers = try vector().entries.contains { $0.site != site && $0.time > time }
         return try moving(
-            SiteMove(
+            SiteSubstitution(
                 site: site, time: time, other: other, isReversed: hasCounted,
                 keepsTime: hasOthers),
             names)
@@ -201,11 +201,12 @@ extension EncodedDocument {
     ) throws(Malformed) -> [UInt8]? {
         guard try header().time(of: site) > time else { return nil }
         return try moving(
-            SiteMove(site: site, time: time, other: other, isReversed: false, keepsTime: true),
+            SiteSubstitution(
+                site: site, time: time, other: other, isReversed: false, keepsTime: true),
             names)
     }
 
-    private func moving(_ move: SiteMove, _ names: NameTable) throws(Malformed) -> [UInt8] {
+    private func moving(_ move: SiteSubstitution, _ names: NameTable) throws(Malformed) -> [UInt8] {
         try changing(
             vector: move.moved(try vector()),
             deletion: try header().deletion().map { move.moved($0, .value) }, names

@@ -63,7 +63,7 @@ private struct Validator {
     private func rewriteRoot(
         _ root: EncodedEntry, isPartial: Bool, into writer: inout EntryWriter
     ) throws(Malformed) {
-        let field = try root.content(side, isWhole: !isPartial)
+        let field = try root.content(side, isComplete: !isPartial)
         let object = field.map.object
         if object == nil {
             guard try root.tag() == .noRoot, !isPartial else {
@@ -118,7 +118,7 @@ private struct Validator {
         _ entry: EncodedEntry, isPartial: Bool, dropsSeeds: Bool, depth: Int,
         into writer: inout EntryWriter
     ) throws(Malformed) {
-        let field = try entry.content(side, isWhole: !isPartial)
+        let field = try entry.content(side, isComplete: !isPartial)
         if dropsSeeds, !field.overrides.isEmpty {
             throw .invalid("redundant overrides", at: entry.start)
         }

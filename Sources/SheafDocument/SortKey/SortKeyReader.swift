@@ -155,8 +155,8 @@ package struct SortKeyReader {
         if Self.hasRemainder(number) {
             for _ in 0..<2 { remainder = remainder << 8 | UInt16(try readByte()) }
         }
-        switch hasTrailer ? try readForm() : isWhole(number) ? .integer : .float {
-        case .integer where isWhole(number):
+        switch hasTrailer ? try readForm() : isComplete(number) ? .integer : .float {
+        case .integer where isComplete(number):
             let (integer, hasOverflown) = Int64(number).addingReportingOverflow(Int64(remainder))
             guard !hasOverflown, SortKey.split(integer) == (number, remainder) else {
                 throw .unexpected(bytes[start], at: start)
@@ -184,7 +184,7 @@ package struct SortKeyReader {
         !(number.magnitude < SortKey.firstGap) && !number.isNaN
     }
 
-    private func isWhole(_ number: Double) -> Bool {
+    private func isComplete(_ number: Double) -> Bool {
         number >= -0x1p63 && number < 0x1p63 && number.rounded(.towardZero) == number
     }
 

@@ -24,11 +24,11 @@ final class Board: Sendable {
     }
 
     /// Returns the published states; `now` determines the remaining waiting times.
-    func links(at now: UInt64) -> [NetworkLink] {
+    func connections(at now: UInt64) -> [NetworkConnection] {
         entries.withLock { $0 }.map { entry in
             var traffic = NetworkTraffic()
             if case .connected(_, _, let meter) = entry.state { traffic = meter.traffic }
-            let state: NetworkLink.State =
+            let state: NetworkConnection.State =
                 switch entry.state {
                 case .waiting(let until, let reason):
                     .waiting(
@@ -39,7 +39,7 @@ final class Board: Sendable {
                     .connected(key: key, queuedBytes: queue.length)
                 case .elsewhere(let key): .elsewhere(key: key)
                 }
-            return NetworkLink(
+            return NetworkConnection(
                 address: entry.address, isOutgoing: entry.isOutgoing, state: state, traffic: traffic
             )
         }

@@ -7,10 +7,10 @@ final class Channel {
         case connecting
         case handshake(TLSSession)
         /// Both ends authenticate; `received` is the part of the current message received so far.
-        case introduction(TLSSession, Introduction, received: [UInt8], key: [UInt8])
-        case talk(TLSSession, any PeerLink, key: [UInt8])
+        case introduction(TLSSession, Handshake, received: [UInt8], key: [UInt8])
+        case talk(TLSSession, any PeerConnectionHandler, key: [UInt8])
         /// Queued bytes and a close alert are being sent; received bytes are ignored.
-        case farewell(TLSSession)
+        case closeMessage(TLSSession)
         /// The close alert was sent; waiting for the peer to close.
         case silence
     }

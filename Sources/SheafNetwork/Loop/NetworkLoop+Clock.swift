@@ -60,7 +60,7 @@ extension NetworkLoop {
             end(
                 channel, NetworkError(.queue, "the peer did not receive the last bytes in time")
             )
-        case .farewell, .silence:
+        case .closeMessage, .silence:
             end(channel, .closedHere)
         }
     }

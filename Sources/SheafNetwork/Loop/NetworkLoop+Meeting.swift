@@ -18,7 +18,7 @@ extension NetworkLoop {
                 }
             }
             listen(channel, session, link)
-        case .farewell:
+        case .closeMessage:
             flush(channel)
         case .silence:
             if !channel.socket.discard(into: incoming) { end(channel, .closedHere) }
@@ -57,7 +57,7 @@ extension NetworkLoop {
     private func introduce(_ channel: Channel, _ session: TLSSession) {
         do throws(NetworkError) {
             let key = try session.remoteKey()
-            let introduction = Introduction(
+            let introduction = Handshake(
                 setup.credentials, role: channel.role, remoteKey: key,
                 exporter: try session.exporter(), metadata: tell { $0.metadata } ?? Object())
             channel.stage = .introduction(session, introduction, received: [], key: key)
@@ -95,7 +95,7 @@ extension NetworkLoop {
             case .done(let count):
                 received.append(contentsOf: room[..<count])
                 do throws(NetworkError) {
-                    var outcome: Introduction.Outcome?
+                    var outcome: Handshake.Outcome?
                     if received.count == introduction.wantedLength {
                         outcome = try introduction.received(received, at: wallNow)
                         received = []
@@ -112,11 +112,11 @@ extension NetworkLoop {
 
     /// Passes an authenticated connection to the host.
     private func welcome(
-        _ channel: Channel, _ session: TLSSession, _ introduction: Introduction, _ key: [UInt8],
-        _ outcome: Introduction.Outcome
+        _ channel: Channel, _ session: TLSSession, _ introduction: Handshake, _ key: [UInt8],
+        _ outcome: Handshake.Outcome
     ) {
         if let other = talking[key].flatMap({ channels[$0] }) {
-            let isKept = Rivalry.isNewKept(
+            let isKept = DuplicateConnections.isNewKept(
                 oldRole: other.role, newRole: channel.role,
                 ownKey: setup.credentials.publicKey, remoteKey: key)
             let error = NetworkError(.duplicate, "another connection to the same peer is kept")
@@ -138,7 +138,7 @@ extension NetworkLoop {
             if channel.role == .listener {
                 channel.queue.replaceAll(with: Greeting(refusing: .host).bytes)
             }
-            sayFarewell(channel, session)
+            sayCloseMessage(channel, session)
             return
         }
         channel.stage = .talk(session, link, key: key)
@@ -171,6 +171,6 @@ extension NetworkLoop {
             return
         }
         channel.queue.replaceAll(with: Greeting(refusing: refusal).bytes)
-        sayFarewell(channel, session)
+        sayCloseMessage(channel, session)
     }
 }

@@ -6,7 +6,7 @@ extension NetworkLoop {
     private static let recordsAtOnce = 32
 
     /// Reads available bytes and passes them to the peer.
-    func listen(_ channel: Channel, _ session: TLSSession, _ link: any PeerLink) {
+    func listen(_ channel: Channel, _ session: TLSSession, _ link: any PeerConnectionHandler) {
         defer { channel.traffic.note(session.traffic) }
         for _ in 0..<Self.recordsAtOnce {
             // A peer that has closed the connection receives nothing more.
@@ -36,7 +36,7 @@ extension NetworkLoop {
         let session: TLSSession
         switch channel.stage {
         case .connecting, .handshake, .silence: return
-        case .introduction(let here, _, _, _), .talk(let here, _, _), .farewell(let here):
+        case .introduction(let here, _, _, _), .talk(let here, _, _), .closeMessage(let here):
             session = here
         }
         channel.queue.heard()
@@ -91,14 +91,14 @@ extension NetworkLoop {
             } else if hasEmptied, !channel.queue.isClosing {
                 link.drained()
             }
-        case .farewell where channel.queue.length == 0: part(channel, session)
+        case .closeMessage where channel.queue.length == 0: part(channel, session)
         default: break
         }
     }
 
     /// Sends the queued refusal and a close alert, then ends the channel.
-    func sayFarewell(_ channel: Channel, _ session: TLSSession) {
-        channel.stage = .farewell(session)
+    func sayCloseMessage(_ channel: Channel, _ session: TLSSession) {
+        channel.stage = .closeMessage(session)
         channel.outlet.beginAnew()
         channel.deadlineNanoseconds = nil
         dialerLost(channel, NetworkError(.host, "the host refused the connection"))
@@ -109,7 +109,7 @@ extension NetworkLoop {
     ///
     /// Closing a socket with unread input would reset the connection and discard the bytes sent.
     private func part(_ channel: Channel, _ session: TLSSession) {
-        guard session.sayFarewell() else {
+        guard session.sayCloseMessage() else {
             channel.wantsToWrite = true
             return
         }
@@ -133,21 +133,21 @@ extension NetworkLoop {
             let error = channel.closing(error)
             // Without a close alert the peer sees a truncated stream, which is correct if bytes are
             // lost.
-            if channel.queue.die() == 0 { _ = session.sayFarewell() }
+            if channel.queue.die() == 0 { _ = session.sayCloseMessage() }
             channel.stage = .silence
             left(channel, link, key, error)
             peerLeft(channel, key, error)
         case .connecting, .handshake, .introduction:
             channel.queue.die()
             dialerLost(channel, error)
-        case .farewell, .silence:
+        case .closeMessage, .silence:
             channel.queue.die()
             if let (key, error) = channel.parting { peerLeft(channel, key, error) }
         }
     }
 
     private func left(
-        _ channel: Channel, _ link: any PeerLink, _ key: [UInt8], _ error: NetworkError
+        _ channel: Channel, _ link: any PeerConnectionHandler, _ key: [UInt8], _ error: NetworkError
     ) {
         channel.queue.die()
         channel.outlet.close()
@@ -168,7 +168,7 @@ extension NetworkLoop {
         switch channel.stage {
         case .connecting, .handshake, .introduction: return
         case .talk: guard channel.queue.isClosing else { return }
-        case .farewell, .silence: break
+        case .closeMessage, .silence: break
         }
         channel.deadlineNanoseconds = now + UInt64(limits.closingMilliseconds) * 1_000_000
     }
@@ -211,7 +211,7 @@ extension Channel {
     /// Whether to poll for reading; false while connecting and while a refusal is being sent.
     var wantsReading: Bool {
         switch stage {
-        case .connecting, .farewell: false
+        case .connecting, .closeMessage: false
         case .handshake, .introduction, .silence: true
         case .talk: !queue.isClosing
         }

@@ -108,7 +108,7 @@ final class NetworkLoop {
         tell { $0.report(.refused(address: address, reason: reason)) }
     }
 
-    private func read(_ letter: Mailbox.Letter) {
+    private func read(_ letter: Mailbox.Message) {
         switch letter {
         case .flush(let identifier):
             guard let channel = channels[identifier] else { return }

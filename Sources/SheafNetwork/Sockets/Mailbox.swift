@@ -10,7 +10,7 @@ import Synchronization
 
 /// The queue of events posted to the network loop by other threads; it wakes the loop.
 final class Mailbox: Sendable {
-    enum Letter: Sendable {
+    enum Message: Sendable {
         /// Bytes were queued on a connection, or its close was requested.
         case flush(connection: UInt64)
         case add(NetworkAddress)
@@ -22,7 +22,7 @@ final class Mailbox: Sendable {
     }
 
     private struct State {
-        var letters: [Letter] = []
+        var letters: [Message] = []
         var isWaiting = false
         var isOpen = true
     }
@@ -49,7 +49,7 @@ final class Mailbox: Sendable {
     }
 
     /// Appends an event and wakes the loop if it waits; does nothing after `close()`.
-    func post(_ letter: Letter) {
+    func post(_ letter: Message) {
         state.withLock { state in
             guard state.isOpen else { return }
             state.letters.append(letter)
@@ -58,7 +58,7 @@ final class Mailbox: Sendable {
     }
 
     /// Removes and returns all queued events.
-    func take() -> [Letter] {
+    func take() -> [Message] {
         state.withLock { state in
             state.isWaiting = false
             let letters = state.letters

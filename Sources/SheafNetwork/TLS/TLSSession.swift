@@ -112,7 +112,7 @@ package final class TLSSession: Sendable {
     package var hasPending: Bool { turn.withLock { _ in SSL_has_pending(pointer) == 1 } }
 
     /// Sends a close alert without waiting for the peer's; returns false if the socket is full.
-    package func sayFarewell() -> Bool {
+    package func sayCloseMessage() -> Bool {
         turn.withLock { _ in
             ERR_clear_error()
             defer { ERR_clear_error() }

@@ -1,7 +1,7 @@
 import SheafDocument
 
 /// A closure that computes a value in a row context; nil is MISSING.
-typealias Evaluator = (Frame) throws(QueryError) -> Value?
+typealias Evaluator = (RowContext) throws(QueryError) -> Value?
 
 /// A compiled expression.
 enum Compiled {

@@ -119,7 +119,7 @@ private struct Loop {
     ///
     /// Returns `.missing` or `.null` if a source is missing or not a collection, and nil otherwise.
     func run(
-        _ frame: Frame, _ body: (Frame) throws(QueryError) -> Bool
+        _ frame: RowContext, _ body: (RowContext) throws(QueryError) -> Bool
     ) throws(QueryError) -> Truth? {
         var isStopped = false
         // Nested loops share the step counter of the outermost one.
@@ -130,8 +130,8 @@ private struct Loop {
     }
 
     private func run(
-        _ depth: Int, _ frame: Frame, _ isStopped: inout Bool,
-        _ body: (Frame) throws(QueryError) -> Bool
+        _ depth: Int, _ frame: RowContext, _ isStopped: inout Bool,
+        _ body: (RowContext) throws(QueryError) -> Bool
     ) throws(QueryError) -> Truth? {
         guard depth < steps.count else {
             isStopped = try !body(frame)

@@ -95,7 +95,7 @@ final class ExpressionCompiler {
             guard !hasPath else {
                 throw error(.meaning, "\(clause) must not depend on documents", expression)
             }
-            let frame = Frame(
+            let frame = RowContext(
                 sourceCount: scope.members.count, variableCount: scope.variableCount,
                 names: names, context: context)
             return try evaluator(frame)
@@ -154,7 +154,7 @@ final class ExpressionCompiler {
             return .dynamic { (frame) throws(QueryError) in
                 if let fields = frame.rows[source].fields {
                     let names = frame.names
-                    return try onDocument(at: frame.rows[source].place) { () throws(Malformed) in
+                    return try onDocument(at: frame.rows[source].position) { () throws(Malformed) in
                         try followed.value(in: fields, names)
                     }
                 }
@@ -173,7 +173,7 @@ final class ExpressionCompiler {
         case .absent: return nil
         case .value(let object): return Operators.value(at: path[...], of: .object(object))
         case .encoded(let fields):
-            return try onDocument(at: row.place) { () throws(Malformed) in
+            return try onDocument(at: row.position) { () throws(Malformed) in
                 guard let entry = try followed.find(in: fields), let map = try entry.map() else {
                     return nil
                 }

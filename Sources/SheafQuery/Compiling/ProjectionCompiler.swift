@@ -75,7 +75,7 @@ extension Projection {
     }
 
     /// Returns the result row for the current row context.
-    func object(_ frame: Frame, _ types: [FieldTypes]) throws(QueryError) -> Object {
+    func object(_ frame: RowContext, _ types: [FieldTypes]) throws(QueryError) -> Object {
         switch self {
         case .document: return try frame.rows[0].object(types[0], frame.names) ?? Object()
         case .rows(let names):

@@ -69,7 +69,7 @@ struct AccessRun {
                     guard try holds(filter, document, tally) else { return }
                 }
                 tally?.rows.rowsOut += 1
-                continues = try body(Row(document), document.place)
+                continues = try body(Row(document), document.position)
             }
         }
     }
@@ -79,7 +79,7 @@ struct AccessRun {
     ) throws(QueryError) -> Bool {
         try measure(tally?.filter, tally?.meter) { () throws(QueryError) in
             tally?.filter.rowsIn += 1
-            let holds = try onDocument(at: document.place) { () throws(Malformed) in
+            let holds = try onDocument(at: document.position) { () throws(Malformed) in
                 try filter.holds(document.fields)
             }
             if holds { tally?.filter.rowsOut += 1 }
@@ -114,7 +114,7 @@ struct AccessRun {
                     guard try holds(asked, document, tally) else { continue }
                 }
                 rows += 1
-                continues = try body(Row(document), document.place)
+                continues = try body(Row(document), document.position)
                 guard continues else { return number + 1 }
             }
             return nil

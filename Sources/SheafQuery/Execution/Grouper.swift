@@ -21,7 +21,7 @@ struct Grouper {
     var count: Int { keys.count }
 
     /// Adds the current row of a row context.
-    mutating func add(_ frame: Frame) throws(QueryError) {
+    mutating func add(_ frame: RowContext) throws(QueryError) {
         var number = 0
         if plan.keys.count == 1 {
             number = group(.one(try plan.keys[0](frame)))
@@ -75,7 +75,7 @@ struct Grouper {
 
     /// Sets each group in the row context and calls `body`, until it returns false.
     func forEach(
-        _ frame: Frame, _ body: () throws(QueryError) -> Bool
+        _ frame: RowContext, _ body: () throws(QueryError) -> Bool
     ) throws(QueryError) {
         for number in keys.indices {
             frame.groups = keys[number]

@@ -7,7 +7,7 @@ package struct ResultItem {
         /// An encoded document in bytes that the result keeps alive.
         ///
         /// The record pointer identifies this version of the document; zero if unknown.
-        case stored(fields: EncodedObject, id: UnsafeRawBufferPointer, place: UInt64)
+        case stored(fields: EncodedObject, id: UnsafeRawBufferPointer, position: UInt64)
         case object(Object)
     }
 
@@ -25,7 +25,7 @@ extension ResultItem {
             return try object(names)[path: path]
         }
         guard first != Row.idName else {
-            return try Row(fields, id: id, place: place).idValue()?[path: path.dropFirst()]
+            return try Row(fields, id: id, position: place).idValue()?[path: path.dropFirst()]
         }
         return try onDocument(at: place) { () throws(Malformed) in
             try FieldPath(path, in: names).value(in: fields, names)
@@ -37,7 +37,7 @@ extension ResultItem {
         guard case .stored(let fields, let id, let place) = content else {
             return try object(names)[name]
         }
-        guard name != Row.idName else { return try Row(fields, id: id, place: place).idValue() }
+        guard name != Row.idName else { return try Row(fields, id: id, position: place).idValue() }
         return try onDocument(at: place) { () throws(Malformed) in
             try fields.value(of: name, names)
         }

@@ -31,7 +31,7 @@ extension RowCollector {
             }
             let content = ResultItem.Content.stored(
                 fields: documents.fields(number), id: documents.id(number),
-                place: documents.place(number))
+                position: documents.position(number))
             items.append(ResultItem(content: content))
             guard items.count < limit else { return number + 1 }
         }

@@ -3,7 +3,7 @@ import SheafDocument
 /// The collector of the rows of a SELECT, which filters, groups, sorts and projects them.
 final class RowCollector {
     let plan: SelectPlan
-    let frame: Frame
+    let frame: RowContext
     private let types: [FieldTypes]
     /// Whether result rows are documents that are decoded only on access.
     let isLazy: Bool
@@ -14,7 +14,7 @@ final class RowCollector {
     // work.
     @exclusivity(unchecked) var items: [ResultItem] = []
     /// The receiver of the result rows, which replaces `items`.
-    @exclusivity(unchecked) var visitor: ((Frame) throws(QueryError) -> Void)?
+    @exclusivity(unchecked) var visitor: ((RowContext) throws(QueryError) -> Void)?
     @exclusivity(unchecked) private var distinct: DistinctRows
     /// Number of rows skipped for OFFSET.
     @exclusivity(unchecked) var skipped = 0
@@ -26,7 +26,7 @@ final class RowCollector {
     let givesDocuments: Bool
 
     init(
-        _ plan: SelectPlan, _ frame: Frame, _ tallies: PlanTallies?
+        _ plan: SelectPlan, _ frame: RowContext, _ tallies: PlanTallies?
     ) {
         self.plan = plan
         self.frame = frame
@@ -116,7 +116,7 @@ final class RowCollector {
 
     /// Passes a row to the visitor.
     func show(
-        _ visitor: (Frame) throws(QueryError) -> Void
+        _ visitor: (RowContext) throws(QueryError) -> Void
     ) throws(QueryError) {
         shown += 1
         tallies?.projection.rowsIn += 1
@@ -180,7 +180,8 @@ final class RowCollector {
         if isLazy, frame.rows[0].isLasting, let fields = frame.rows[0].fields,
             let id = frame.rows[0].id, types[0].showAll(of: fields)
         {
-            return ResultItem(content: .stored(fields: fields, id: id, place: frame.rows[0].place))
+            return ResultItem(
+                content: .stored(fields: fields, id: id, position: frame.rows[0].position))
         }
         return try measure(tallies?.projection, meter) { () throws(QueryError) in
             ResultItem(content: .object(try plan.projection.object(frame, types)))

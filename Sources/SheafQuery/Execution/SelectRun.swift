@@ -5,7 +5,7 @@ import SheafDocument
 final class SelectRun {
     private let plan: SelectPlan
     private let store: any QueryStore
-    private let frame: Frame
+    private let frame: RowContext
     private let collector: RowCollector
     /// Counters of the operators; nil unless the statement is profiled.
     let tallies: PlanTallies?
@@ -19,7 +19,7 @@ final class SelectRun {
     init(_ plan: SelectPlan, _ environment: PlanEnvironment, clock: (() -> UInt64)? = nil) {
         self.plan = plan
         store = environment.store
-        frame = Frame(
+        frame = RowContext(
             sourceCount: plan.sources.count, variableCount: plan.variableCount,
             names: environment.store.names, context: environment.context)
         let tallies = clock.map { PlanTallies(plan, $0) }
@@ -49,7 +49,7 @@ final class SelectRun {
     /// Calls `body` with each row of the result in the row context.
     ///
     /// Sorted results are collected first and then read again.
-    func forEach(_ body: @escaping (Frame) throws(QueryError) -> Void) throws(QueryError) {
+    func forEach(_ body: @escaping (RowContext) throws(QueryError) -> Void) throws(QueryError) {
         collector.visitor = body
         if plan.isOrdered {
             _ = try run()
@@ -192,7 +192,7 @@ final class SelectRun {
             let key = SortKey.identity(of: value, behind: collection.keyPrefix)
             if tally != nil { return try run.run(.ids([key]), tally, visit) }
             try store.read(key) { (document) throws(QueryError) in
-                _ = try body(Row(document), document.place, value.isFoundByKey)
+                _ = try body(Row(document), document.position, value.isFoundByKey)
             }
         case .index(let index, let evaluator, _):
             guard let value = try evaluator(frame), value != .null else { return }

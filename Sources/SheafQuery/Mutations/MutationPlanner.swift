@@ -80,8 +80,8 @@ struct MutationPlanner {
         FieldTypes(source.types, isStrict: environment.isStrict)
     }
 
-    private typealias NumberMaker = (Frame) throws(QueryError) -> Number
-    private typealias EditMaker = (Frame) throws(QueryError) -> Edit?
+    private typealias NumberMaker = (RowContext) throws(QueryError) -> Number
+    private typealias EditMaker = (RowContext) throws(QueryError) -> Edit?
 
     private func compile(
         _ update: Update, _ compiler: ExpressionCompiler
@@ -198,11 +198,11 @@ struct MutationPlanner {
     private func forEachDocument(
         of source: Source, by selection: () throws(QueryError) -> Select, readsAll: Bool,
         variableCount: Int = 0,
-        _ body: @escaping (_ id: Value, _ document: Object?, Frame) throws(QueryError) -> Void
+        _ body: @escaping (_ id: Value, _ document: Object?, RowContext) throws(QueryError) -> Void
     ) throws(QueryError) -> PlannedSelect? {
         let types = types(of: source)
         if let key {
-            let frame = Frame(
+            let frame = RowContext(
                 sourceCount: 1, variableCount: variableCount, names: environment.store.names,
                 context: environment.context)
             try environment.store.read(key) { (document) throws(QueryError) in
@@ -224,8 +224,8 @@ struct MutationPlanner {
 
     /// Passes the id of the current document to `body`, with its fields if `types` is not nil.
     private func visit(
-        _ frame: Frame, _ types: FieldTypes?,
-        _ body: (_ id: Value, _ document: Object?, Frame) throws(QueryError) -> Void
+        _ frame: RowContext, _ types: FieldTypes?,
+        _ body: (_ id: Value, _ document: Object?, RowContext) throws(QueryError) -> Void
     ) throws(QueryError) {
         guard let id = try frame.rows[0].idValue() else { return }
         let object = try types.flatMap { (types) throws(QueryError) in

@@ -38,20 +38,20 @@ private struct PatternRun {
     var fuel: Int
 
     var currentCount = 0
-    var place: UInt32 = 0
+    var position: UInt32 = 0
     var isAccepted = false
     /// The scalars before and after the current position.
     var previous = UTF8Walk.none
     var next = UTF8Walk.none
     /// Whether the position tested last was a word boundary.
     var isBoundary = false
-    var boundaryPlace: UInt32 = 0
+    var boundaryPosition: UInt32 = 0
 
     mutating func search() -> Bool? {
         var offset = 0
         var length: Int
         (next, length) = UTF8Walk.decode(text, at: 0)
-        place = 1
+        position = 1
         while true {
             if !program.isAnchored || offset == 0 {
                 if currentCount == 0, !isAccepted, !program.firstBytes.isEmpty {
@@ -60,7 +60,7 @@ private struct PatternRun {
                 }
                 currentCount = enter(0, into: current, currentCount)
             }
-            if isAccepted, !program.takesWhole || offset == text.count { return true }
+            if isAccepted, !program.takesComplete || offset == text.count { return true }
             guard offset < text.count, currentCount > 0 || !program.isAnchored else { return false }
             fuel -= currentCount + 1
             guard fuel >= 0 else { return nil }
@@ -88,7 +88,7 @@ private struct PatternRun {
 
     private mutating func moved(to offset: Int) -> (Int, Int) {
         // Earlier entries were made with other neighboring scalars and are invalidated.
-        place += 1
+        position += 1
         let before = UTF8Walk.start(text, ofScalarBefore: offset)
         previous = UTF8Walk.decode(text, at: before).scalar
         let (scalar, length) = UTF8Walk.decode(text, at: offset)
@@ -101,7 +101,7 @@ private struct PatternRun {
         let scalar = next
         previous = scalar
         (next, length) = UTF8Walk.decode(text, at: offset)
-        place += 1
+        position += 1
         isAccepted = false
         let folded = program.ignoresCase ? CaseFolding.lower(scalar) : scalar
         var count = 0
@@ -133,8 +133,8 @@ private struct PatternRun {
         while height > 0 {
             height -= 1
             let state = stack[height]
-            guard entered[Int(state)] != place else { continue }
-            entered[Int(state)] = place
+            guard entered[Int(state)] != position else { continue }
+            entered[Int(state)] = position
             fuel -= 1
             switch instructions[Int(state)] {
             case .accept: isAccepted = true
@@ -171,8 +171,8 @@ private struct PatternRun {
         case .lineStart: return previous == UTF8Walk.none || previous == 0x0A
         case .lineEnd: return next == UTF8Walk.none || next == 0x0A
         case .wordBoundary, .noWordBoundary:
-            if boundaryPlace != place {
-                boundaryPlace = place
+            if boundaryPosition != position {
+                boundaryPosition = position
                 isBoundary = ScalarSet.isWord(previous) != ScalarSet.isWord(next)
             }
             return isBoundary == (assertion == .wordBoundary)

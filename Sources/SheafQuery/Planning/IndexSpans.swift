@@ -26,7 +26,7 @@ struct FieldSets {
         private static let few = 8
 
         mutating func narrow(_ path: [String], to set: ComponentSet) {
-            if let place = place(of: path) {
+            if let place = position(of: path) {
                 sets[place].sets.append(set)
                 return
             }
@@ -40,7 +40,7 @@ struct FieldSets {
             }
         }
 
-        private func place(of path: [String]) -> Int? {
+        private func position(of path: [String]) -> Int? {
             sets.count < Self.few
                 ? sets.firstIndex { $0.path.isSpelled(path) } : places[Self.bytes(of: path)]
         }

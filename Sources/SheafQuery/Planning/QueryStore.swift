@@ -123,19 +123,19 @@ package struct ScannedDocuments {
     private func blame(_ filter: FieldFilter) throws(QueryError) {
         for number in 0..<count {
             let fields = fields(number)
-            _ = try onDocument(at: place(number)) { () throws(Malformed) in
+            _ = try onDocument(at: position(number)) { () throws(Malformed) in
                 try filter.holds(fields)
             }
         }
     }
 
     @inline(__always)
-    func place(_ number: Int) -> UInt64 { stored[Int(indexes[number])].place }
+    func position(_ number: Int) -> UInt64 { stored[Int(indexes[number])].place }
 
     @inline(__always)
     package subscript(number: Int) -> ScannedDocument {
         ScannedDocument(
-            fields(number), id: id(number), place: place(number),
+            fields(number), id: id(number), position: position(number),
             isLasting: isLasting)
     }
 
@@ -147,16 +147,16 @@ package struct ScannedDocument {
     /// The encoded id of the document.
     package let id: UnsafeRawBufferPointer
     /// Record pointer of the document, unique within the snapshot.
-    package let place: UInt64
+    package let position: UInt64
     /// Whether the bytes remain valid until the store is closed.
     package let isLasting: Bool
 
     package init(
-        _ fields: EncodedObject, id: UnsafeRawBufferPointer, place: UInt64, isLasting: Bool
+        _ fields: EncodedObject, id: UnsafeRawBufferPointer, position: UInt64, isLasting: Bool
     ) {
         self.fields = fields
         self.id = id
-        self.place = place
+        self.position = position
         self.isLasting = isLasting
     }
 }

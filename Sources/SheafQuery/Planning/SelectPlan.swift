@@ -7,7 +7,7 @@ final class SelectPlan {
     /// Declared field types of each source.
     let types: [FieldTypes]
     let joins: [JoinPlan]
-    var asked = AskedConditions()
+    var asked = RequestedConditions()
     var grouping: GroupPlan?
     var order: [SortTerm] = []
     /// Whether the sources produce the rows in the requested order.
@@ -43,7 +43,7 @@ final class SelectPlan {
 }
 
 /// The conditions of WHERE, split by the stage that evaluates them.
-struct AskedConditions {
+struct RequestedConditions {
     /// The conditions on encoded documents of the first source.
     var filter: FieldFilter?
     /// The remaining conditions, evaluated on complete rows.
@@ -93,7 +93,7 @@ final class JoinPlan {
         case scan
     }
 
-    let kind: Join.Kind
+    let kind: JoinClause.Kind
     let source: Int
     let lookup: Lookup
     let condition: Predicate
@@ -102,7 +102,7 @@ final class JoinPlan {
     let expression: Expression
 
     init(
-        kind: Join.Kind, source: Int, lookup: Lookup, condition: @escaping Predicate,
+        kind: JoinClause.Kind, source: Int, lookup: Lookup, condition: @escaping Predicate,
         rest: Predicate?, expression: Expression
     ) {
         self.kind = kind

@@ -22,7 +22,7 @@ extension SelectPlanner {
 
     /// Returns the lookup of a join and, for lookups by id, the remaining condition.
     private func lookup(
-        _ join: Join, _ source: Int
+        _ join: JoinClause, _ source: Int
     ) throws(QueryError) -> (JoinPlan.Lookup, rest: Expression?) {
         if environment.isVirtual(join.source) { return (.scan, nil) }
         if join.source.index?.text.isEmpty == true { return (.scan, nil) }

@@ -2,7 +2,7 @@ import SheafBytes
 import SheafDocument
 
 /// The properties of a SELECT that an index could serve.
-struct IndexWishes {
+struct IndexCandidates {
     /// The condition on the first source.
     var condition = Condition.always
     /// The requested order of the first source.
@@ -16,12 +16,12 @@ struct IndexWishes {
 
 extension SelectPlanner {
     /// Returns the properties that an index could serve, without planning the statement.
-    func wishes() throws(QueryError) -> IndexWishes {
+    func wishes() throws(QueryError) -> IndexCandidates {
         for source in [select.source] + select.joins.map(\.source) {
             try compiler.scope.add(source, isStrict: environment.isStrict)
         }
         let isGrouped = try checkGrouping()
-        var wishes = IndexWishes()
+        var wishes = IndexCandidates()
         for (number, join) in select.joins.enumerated() where join.source.index == nil {
             wishes.joined.append((join.source, try pathsFound(by: join, number + 1)))
         }
@@ -49,7 +49,7 @@ extension SelectPlanner {
     /// Returns the fields of a source that a join compares with preceding rows.
     ///
     /// The result is empty if the rows are found by id.
-    private func pathsFound(by join: Join, _ source: Int) throws(QueryError) -> [[String]] {
+    private func pathsFound(by join: JoinClause, _ source: Int) throws(QueryError) -> [[String]] {
         let terms: [Expression]
         if case .and(let all) = join.condition.node {
             terms = all

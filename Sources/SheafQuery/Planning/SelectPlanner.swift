@@ -71,12 +71,12 @@ final class SelectPlanner {
     // MARK: Conditions
 
     /// Returns the conditions to evaluate for rows from an access path.
-    private func conditions(_ access: Access) throws(QueryError) -> AskedConditions {
-        var asked = AskedConditions()
+    private func conditions(_ access: Access) throws(QueryError) -> RequestedConditions {
+        var asked = RequestedConditions()
         guard let expression = environment.condition(of: select) else { return asked }
         // Covering scans have no encoded documents to filter, and rows added by a right join have
         // no first source, so the complete condition is evaluated on rows.
-        if access.isCovering || asksWholeRows {
+        if access.isCovering || asksCompleteRows {
             asked.rest = try predicate(expression)
             asked.restExpression = expression
             return asked
@@ -91,7 +91,7 @@ final class SelectPlanner {
     }
 
     /// Whether the first source has no documents that a filter could read.
-    private var asksWholeRows: Bool {
+    private var asksCompleteRows: Bool {
         select.joins.contains { $0.kind == .right } || environment.isVirtual(select.source)
     }
 
@@ -103,7 +103,7 @@ final class SelectPlanner {
                 .meaning, "aggregates are not allowed in WHERE",
                 hint: "put the condition into HAVING", expression)
         }
-        if asksWholeRows { return .anything }
+        if asksCompleteRows { return .anything }
         return try ConditionReader(compiler: compiler, source: 0).read(expression)
     }
 

@@ -10,19 +10,19 @@ struct SpanBound {
     }
 
     let values: [Value?]
-    let place: Place
+    let position: Place
     let isBehind: Bool
 
     /// Returns how many of the values all keys on the inner side of the bound may share.
     func sharedCount(isUpper: Bool) -> Int {
-        if case .kind = place { return values.count }
+        if case .kind = position { return values.count }
         return isBehind == isUpper ? values.count : max(values.count - 1, 0)
     }
 
     /// Returns the bound of the field after the first `count` values; nil if it affects more
     /// fields.
     func end(behind count: Int) -> SpanEnd? {
-        switch (place, values.count - count) {
+        switch (position, values.count - count) {
         case (.kind(let kind), 0): .kind(kind, isBehind: isBehind)
         case (.value, 0): .open
         case (.value, 1): .value(values[count], isBehind: isBehind)

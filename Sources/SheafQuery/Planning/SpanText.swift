@@ -78,17 +78,17 @@ struct SpanText {
         let (values, length) = read(bytes)
         let rest = bytes[length...]
         if rest.isEmpty {
-            found.append(SpanBound(values: values, place: .value, isBehind: false))
+            found.append(SpanBound(values: values, position: .value, isBehind: false))
         } else if values.count < fields.count {
             let mask: UInt8 = fields[values.count].isDescending ? 0xFF : 0
             if Array(rest) == (isUpper ? Self.end : Self.start) {
-                found.append(SpanBound(values: values, place: .value, isBehind: isUpper))
+                found.append(SpanBound(values: values, position: .value, isBehind: isUpper))
             } else if rest.count == 1, let kind = SortKeyReader.kindName(bytes[length] ^ mask) {
-                found.append(SpanBound(values: values, place: .kind(kind), isBehind: false))
+                found.append(SpanBound(values: values, position: .kind(kind), isBehind: false))
             } else if mask == 0, let text = SortKeyReader.readText(beginning: rest) {
                 // A string prefix is encoded as a bound directly after the complete string.
                 found.append(
-                    SpanBound(values: values + [.string(text)], place: .value, isBehind: false))
+                    SpanBound(values: values + [.string(text)], position: .value, isBehind: false))
             }
         }
         // The bound after all keys with a prefix has the last byte of the prefix incremented.
@@ -97,11 +97,11 @@ struct SpanText {
         let longest = 16
         let (below, covered) = read(Array(before) + Array(repeating: 0xFF, count: longest))
         if covered >= before.count {
-            found.append(SpanBound(values: below, place: .value, isBehind: true))
+            found.append(SpanBound(values: below, position: .value, isBehind: true))
         } else if covered == before.count - 1, below.count < fields.count {
             let mask: UInt8 = fields[below.count].isDescending ? 0xFF : 0
             if let kind = SortKeyReader.kindName((last - 1) ^ mask) {
-                found.append(SpanBound(values: below, place: .kind(kind), isBehind: true))
+                found.append(SpanBound(values: below, position: .kind(kind), isBehind: true))
             }
         }
         return found
@@ -151,7 +151,7 @@ struct SpanText {
     /// Returns a comparison of several fields as a tuple.
     private func tuple(_ lower: SpanBound, _ upper: SpanBound?) -> String? {
         let width = max(lower.values.count, upper?.values.count ?? 0)
-        guard case .value = lower.place, width > 0 else { return nil }
+        guard case .value = lower.position, width > 0 else { return nil }
         var text = "(\(fields.prefix(width).map(Self.name).joined(separator: ", ")))"
         func values(_ bound: SpanBound) -> String {
             "(\(bound.values.map { $0?.json ?? "MISSING" }.joined(separator: ", ")))"
@@ -160,7 +160,7 @@ struct SpanText {
             text += (lower.isBehind ? " behind " : " from ") + values(lower)
         }
         guard let upper else { return text }
-        guard case .value = upper.place else { return nil }
+        guard case .value = upper.position else { return nil }
         return text + (upper.isBehind ? " through " : " before ") + values(upper)
     }
 

@@ -57,7 +57,7 @@ extension AdvisedFields {
     private static let maximumCovered = 6
 
     /// Creates the fields for a conjunction; nil if it is a lookup by ids.
-    init?(_ fields: FieldSets, _ wishes: IndexWishes) {
+    init?(_ fields: FieldSets, _ wishes: IndexCandidates) {
         if let ids = fields.set(of: [Row.idName]), ids.isPoints { return nil }
         let useful = fields.sets.filter { $0.path != [Row.idName] && !$0.path.isEmpty }
         let equal = useful.filter { $0.set.isPoints && $0.set.ranges.count == 1 }.map(\.path)
@@ -83,7 +83,7 @@ extension AdvisedFields {
     }
 
     /// Adds the other fields that the statement reads, if a covering index stays small.
-    private mutating func cover(_ wishes: IndexWishes) {
+    private mutating func cover(_ wishes: IndexCandidates) {
         guard let grouped = wishes.grouped else { return }
         let known = all.map(\.path)
         let rest = grouped.filter { !known.hasSpelling($0) }

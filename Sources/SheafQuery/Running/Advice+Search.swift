@@ -37,7 +37,7 @@ struct Adviser {
 
     // MARK: Conditions
 
-    private func advised(_ condition: Condition, _ wishes: IndexWishes) -> [AdvisedFields] {
+    private func advised(_ condition: Condition, _ wishes: IndexCandidates) -> [AdvisedFields] {
         switch condition {
         case .any(let branches): return union(of: branches)
         case .never: return []
@@ -47,7 +47,7 @@ struct Adviser {
     }
 
     private func conjunction(
-        _ conditions: [Condition], _ wishes: IndexWishes
+        _ conditions: [Condition], _ wishes: IndexCandidates
     ) -> [AdvisedFields] {
         var others: [Condition] = []
         let sets = FieldSets(conditions, others: &others)
@@ -68,7 +68,7 @@ struct Adviser {
             var others: [Condition] = []
             let sets = FieldSets([branch], others: &others)
             if sets.isEmpty { continue }
-            guard let fields = AdvisedFields(sets, IndexWishes()) else { continue }
+            guard let fields = AdvisedFields(sets, IndexCandidates()) else { continue }
             guard !fields.points.isEmpty || !fields.tail.isEmpty else { return [] }
             all.append(fields)
         }

@@ -27,7 +27,7 @@ package final class DocumentImages {
 extension ResultItem {
     fileprivate init(_ document: ScannedDocument) {
         self.init(
-            content: .stored(fields: document.fields, id: document.id, place: document.place))
+            content: .stored(fields: document.fields, id: document.id, position: document.position))
     }
 
     /// Whether two rows have identical contents, including the types of numbers.

@@ -245,7 +245,8 @@ extension ResultItem {
         switch content {
         case .object(let object): return object
         case .stored(let fields, let id, let place):
-            return try Row(fields, id: id, place: place).object(FieldTypes(isStrict: false), names)
+            return try Row(fields, id: id, position: place).object(
+                FieldTypes(isStrict: false), names)
                 ?? Object()
         }
     }

@@ -52,17 +52,17 @@ package struct Ranking: Sendable {
     package mutating func take(_ id: [UInt8], _ row: Row?) -> Bool {
         let wasFull = isFull
         if let old = ranks.removeValue(forKey: id) {
-            rows.remove(at: place(of: old))
+            rows.remove(at: position(of: old))
             guard let row else {
                 note(left: id)
                 return !wasFull
             }
-            let index = place(of: row)
+            let index = position(of: row)
             insert(row, at: index)
             return !wasFull || index < rows.count - 1
         }
         guard let row else { return true }
-        let index = place(of: row)
+        let index = position(of: row)
         guard index < limit else { return true }
         insert(row, at: index)
         note(entered: id)
@@ -95,7 +95,7 @@ package struct Ranking: Sendable {
     }
 
     /// Returns the index of a row, or the index at which it would be inserted.
-    private func place(of row: Row) -> Int {
+    private func position(of row: Row) -> Int {
         var (low, high) = (0, rows.count)
         while low < high {
             let middle = (low + high) / 2
@@ -112,7 +112,7 @@ package struct Ranking: Sendable {
     }
 }
 
-extension WatchedSelect {
+extension IncrementalViewDefinition {
     /// Returns the row of a document, or nil if it does not match.
     package func rank(_ document: ScannedDocument) throws(QueryError) -> Ranking.Row? {
         guard try matches(document) else { return nil }
@@ -122,7 +122,9 @@ extension WatchedSelect {
 
 extension Ranking {
     /// Creates a ranking of the first `limit` documents, using an index if there is one.
-    package init(_ watched: WatchedSelect, _ run: QueryRun, limit: Int) throws(QueryError) {
+    package init(_ watched: IncrementalViewDefinition, _ run: QueryRun, limit: Int)
+        throws(QueryError)
+    {
         self.limit = limit
         isDescending = watched.isDescending
         for id in try run.firstIDs(limit) {

@@ -19,7 +19,7 @@ extension Parser {
             try checkTerms(select.joins.count, "joins", limit: QueryLimits.maximumJoins)
             let source = try source(as: .joined)
             try expect(.on)
-            select.joins.append(Join(kind, source, on: try expression()))
+            select.joins.append(JoinClause(kind, source, on: try expression()))
         }
         select.condition = try condition()
         if try take(.group) {
@@ -31,8 +31,8 @@ extension Parser {
         return select
     }
 
-    private mutating func joinKind() throws(QueryError) -> Join.Kind? {
-        let kind: Join.Kind
+    private mutating func joinKind() throws(QueryError) -> JoinClause.Kind? {
+        let kind: JoinClause.Kind
         switch token.keyword {
         case .join:
             try advance()

@@ -11,9 +11,9 @@ package final class Statement: Sendable {
     /// Names of the parameters, without duplicates, in order of appearance.
     package let parameters: [String]
     /// The fast path of the statement; nil if it needs a plan.
-    package let shortcut: Shortcut?
+    package let shortcut: FastPath?
     /// The point lookup of a SELECT; nil for other statements.
-    package let selection: Shortcut.Lookup?
+    package let selection: FastPath.Lookup?
     /// The cached plan of the last run.
     let plans = PlanSlot()
     /// Whether undeclared fields are registers; nil if the store's parameter decides.
@@ -42,7 +42,7 @@ package final class Statement: Sendable {
         self.placeholders = placeholders
         self.quotedNames = quotedNames
         self.strictness = strictness ?? Directives.strictness(in: directives)
-        shortcut = Shortcut(body, directives: directives, in: text)
+        shortcut = FastPath(body, directives: directives, in: text)
         selection = shortcut?.selection
     }
 
@@ -161,7 +161,7 @@ package struct Source: Sendable {
     package var index: Name? { indexes.first }
 }
 
-package struct Join: Sendable {
+package struct JoinClause: Sendable {
     package enum Kind: String, Sendable {
         case inner = "INNER"
         case left = "LEFT"
@@ -228,7 +228,7 @@ package struct Select: Sendable {
     package var isDistinct = false
     package var columns: [ResultColumn]
     package var source: Source
-    package var joins: [Join] = []
+    package var joins: [JoinClause] = []
     package var condition: Expression?
     package var groups: [Expression] = []
     package var having: Expression?

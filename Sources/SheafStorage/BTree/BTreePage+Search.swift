@@ -1,13 +1,13 @@
 extension BTreePage {
     /// Returns the index of `key` on a leaf, or the index at which to insert it.
     @inline(__always)
-    func place(of key: BTreeKey) -> (index: Int, isFound: Bool) {
+    func pointer(of key: BTreeKey) -> (index: Int, isFound: Bool) {
         let order = comparePrefix(with: key)
         guard order == 0 else { return (order < 0 ? 0 : count, false) }
         let head = key.head(at: prefixCount)
         let index = headsBelow(head)
         guard index < count, heads[index] == head else { return (index, false) }
-        return placeAmongEqualHeads(from: index, key)
+        return pointerAmongEqualHeads(from: index, key)
     }
 
     /// Returns the index of the inner entry whose child may hold `key`.
@@ -72,19 +72,19 @@ extension BTreePage {
     }
 
     @inline(__always)
-    private func placeAmongEqualHeads(
+    private func pointerAmongEqualHeads(
         from first: Int, _ key: BTreeKey
     ) -> (index: Int, isFound: Bool) {
         let order = compareEqualHead(first, key)
         if order >= 0 { return (first, order == 0) }
         let next = first &+ 1
         guard next < count, heads[next] == heads[first] else { return (next, false) }
-        return placeInRun(from: next, key)
+        return pointerInRun(from: next, key)
     }
 
     /// Searches a run of equal heads, which occurs if keys share more bytes than a prefix can hold.
     @inline(never)
-    private func placeInRun(from first: Int, _ key: BTreeKey) -> (index: Int, isFound: Bool) {
+    private func pointerInRun(from first: Int, _ key: BTreeKey) -> (index: Int, isFound: Bool) {
         var low = first
         var high = headsUpTo(heads[first])
         while low < high {

@@ -45,7 +45,7 @@ struct BTreePath {
             page = view.page(number)
             level &-= 1
         }
-        let (index, isFound) = page.place(of: key)
+        let (index, isFound) = page.pointer(of: key)
         set(0, page: number, index: index)
         return isFound
     }

@@ -89,7 +89,7 @@ extension BTreeView {
         }
         while true {
             let page = page(path.page(0))
-            let start = range.lower.isEmpty ? 0 : place(of: range.lower, on: page)
+            let start = range.lower.isEmpty ? 0 : pointer(of: range.lower, on: page)
             if start < end {
                 guard try body(page, Range(uncheckedBounds: (start, end)), buffer) else { return }
             }
@@ -110,10 +110,10 @@ extension BTreeView {
     @inline(__always)
     private func end(of range: KeyRange, on page: BTreePage) -> Int {
         guard let upper = range.upper else { return page.count }
-        return place(of: upper, on: page)
+        return pointer(of: upper, on: page)
     }
 
-    private func place(of key: [UInt8], on page: BTreePage) -> Int {
-        key.withUnsafeBytes { bytes in BTreeKey(bytes).map { page.place(of: $0).index } ?? 0 }
+    private func pointer(of key: [UInt8], on page: BTreePage) -> Int {
+        key.withUnsafeBytes { bytes in BTreeKey(bytes).map { page.pointer(of: $0).index } ?? 0 }
     }
 }

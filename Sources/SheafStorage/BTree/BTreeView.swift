@@ -24,7 +24,7 @@ struct BTreeView: Sendable {
     func find(_ key: BTreeKey) -> BTreeValue? {
         var page = page(root)
         while !page.isLeaf { page = self.page(page.child(page.childIndex(for: key))) }
-        let (index, isFound) = page.place(of: key)
+        let (index, isFound) = page.pointer(of: key)
         return isFound ? page.value(index) : nil
     }
 
@@ -45,7 +45,7 @@ struct BTreeView: Sendable {
             count = page.entriesBelow(index)
             page = self.page(page.child(index))
         }
-        return rank + page.place(of: key).index
+        return rank + page.pointer(of: key).index
     }
 
     /// Returns the number of entries in a range; `count` is the total.

@@ -13,7 +13,7 @@ struct ReplayCheck: ~Copyable {
     private(set) var lastCommit: CommitID = 0
     private(set) var lastCommitAt: UInt64 = 0
     /// Whether nothing is missing so far, so that record pointers can be compared.
-    private(set) var isWhole = true
+    private(set) var isComplete = true
     /// The base files read so far, for determining which operations were folded away.
     private var bases: [Segment] = []
     private var open: OpenCommit?
@@ -28,7 +28,7 @@ struct ReplayCheck: ~Copyable {
     mutating func interrupt() {
         open = nil
         isInterrupted = true
-        isWhole = false
+        isComplete = false
     }
 
     /// Discards an incomplete commit at the end of the log.
@@ -98,7 +98,7 @@ struct ReplayCheck: ~Copyable {
 
     /// Begins a base file; nil if it cannot be opened.
     mutating func begin(_ base: Segment?) {
-        if let base { bases.append(base) } else { isWhole = false }
+        if let base { bases.append(base) } else { isComplete = false }
     }
 
     /// Continues after a base file.
@@ -137,11 +137,11 @@ struct ReplayCheck: ~Copyable {
             result.damage(
                 file, at: start + Record.Layout.kind,
                 "commit \(record.commit) begins before commit \(open.commit) has ended")
-            isWhole = false
+            isComplete = false
         }
         let expected = lastCommit &+ 1
         if record.commit != expected {
-            isWhole = false
+            isComplete = false
             if isInterrupted, record.commit > expected {
                 let lost = record.commit - expected
                 result.damage(
@@ -207,18 +207,18 @@ struct ReplayCheck: ~Copyable {
         result.operationCount += 1
         guard Keyspace.isLogged(firstByte: operation.key.first ?? 0) else {
             result.damage(file, at: offset, "the first byte of the key is reserved")
-            isWhole = false
+            isComplete = false
             return
         }
         guard operation.kind != .remove || operation.payload.isEmpty else {
             result.damage(file, at: offset, "a removal has a payload")
-            isWhole = false
+            isComplete = false
             return
         }
         // After damage, the tree lacks keys that the log contained.
-        guard isWhole else { return }
-        let pointer = Place(
-            position: position, length: operation.length, isExtension: operation.kind == .extend)
+        guard isComplete else { return }
+        let pointer = RecordPointer(
+            position: position, length: operation.length, isDelta: operation.kind == .extend)
         let hadPayload = operation.kind != .extend || keyspace.tree.find(operation.key) != nil
         let before =
             switch operation.kind {

@@ -9,18 +9,18 @@ struct SalvageIndex: ~Copyable {
         let position: LogPosition
         let file: Int
         let offset: Int
-        let isExtension: Bool
+        let isDelta: Bool
 
-        init(position: LogPosition, file: Int, offset: Int, isExtension: Bool) {
+        init(position: LogPosition, file: Int, offset: Int, isDelta: Bool) {
             self.position = position
             self.file = file
             self.offset = offset
-            self.isExtension = isExtension
+            self.isDelta = isDelta
         }
 
         fileprivate init(_ value: BTreeValue) {
             position = LogPosition(rawValue: value.low)
-            isExtension = value.high >> 63 == 1
+            isDelta = value.high >> 63 == 1
             file = Int(value.high >> 32 & 0x7FFF_FFFF)
             offset = Int(value.high & 0xFFFF_FFFF)
         }
@@ -28,7 +28,7 @@ struct SalvageIndex: ~Copyable {
         fileprivate var value: BTreeValue {
             let location = UInt64(file) << 32 | UInt64(offset)
             return BTreeValue(
-                low: position.rawValue, high: location | (isExtension ? 1 << 63 : 0), count: 16)
+                low: position.rawValue, high: location | (isDelta ? 1 << 63 : 0), count: 16)
         }
     }
 
@@ -62,7 +62,7 @@ struct SalvageIndex: ~Copyable {
         let (older, newer) =
             known.position < location.position ? (known, location) : (location, known)
         if newer.position > known.position { tree.put(key, newer.value) }
-        guard newer.isExtension, !older.isExtension else { return }
+        guard newer.isDelta, !older.isDelta else { return }
         if let found = foundations.find(key), found.low >= older.position.rawValue { return }
         foundations.put(key, older.value)
     }

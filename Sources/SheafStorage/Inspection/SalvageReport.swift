@@ -29,7 +29,7 @@ package struct SalvageReport: Sendable {
     package internal(set) var hasLostFoldedOperations = false
 
     /// The number of deltas dropped because an operation they are based on is lost.
-    package internal(set) var lostExtensionCount = 0
+    package internal(set) var lostDeltaCount = 0
 
     package internal(set) var keptKeyCount = 0
     package internal(set) var keptPayloadBytes = 0
@@ -45,7 +45,7 @@ package struct SalvageReport: Sendable {
     /// Whether nothing was lost.
     package var isComplete: Bool {
         missingSegments.isEmpty && lostCommitCount == 0 && incompleteCommitCount == 0
-            && !hasLostFoldedOperations && lostExtensionCount == 0 && lostKeyCount == 0
+            && !hasLostFoldedOperations && lostDeltaCount == 0 && lostKeyCount == 0
             && outdatedKeyCount == 0
     }
 }

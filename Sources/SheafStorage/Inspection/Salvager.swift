@@ -172,7 +172,7 @@ package struct Salvager: ~Copyable {
             try engine.flush()
             commits += 1
         }
-        sweep.report.lostExtensionCount = lostExtensions
+        sweep.report.lostDeltaCount = lostExtensions
         sweep.report.keptKeyCount = keys
         sweep.report.keptPayloadBytes = bytes
         sweep.report.writtenCommitCount = commits

@@ -54,7 +54,7 @@ struct StoreDirectory {
         }
         checkpoints.sort { $0.commit > $1.commit }
         closedMarks.sort { $0.commit > $1.commit }
-        try place(covers, in: volume)
+        try pointer(covers, in: volume)
         setUnbegunAside()
     }
 
@@ -94,7 +94,7 @@ struct StoreDirectory {
     }
 
     /// Separates replaced files from the others and loads them.
-    private mutating func place(
+    private mutating func pointer(
         _ covers: [Cover], in volume: any Volume
     ) throws(StorageError) {
         // Of two files with the same first segment, the one with more segments replaces the other.

@@ -32,8 +32,8 @@ package struct StoreStatistics: Sendable {
     /// The time of the last commit in milliseconds since 1970.
     package var lastCommitAt: UInt64?
     /// The first commit that is not folded.
-    package var firstWholeCommit: CommitID?
-    package var firstWholeCommitAt: UInt64?
+    package var firstCompleteCommit: CommitID?
+    package var firstCompleteCommitAt: UInt64?
     /// The last commit that compaction may have folded; the state as of later commits is readable.
     package var foldedThrough: CommitID = 0
 
@@ -77,8 +77,8 @@ extension LogReader {
         statistics.lastCommitAt = snapshot.commit > 0 ? snapshot.commitAt : nil
         var whole = commits(since: lastFoldedCommit)
         if let first = try whole.next() {
-            statistics.firstWholeCommit = first.id
-            statistics.firstWholeCommitAt = first.time
+            statistics.firstCompleteCommit = first.id
+            statistics.firstCompleteCommitAt = first.time
         }
         statistics.foldedThrough = contents.files.map(\.header.foldedThrough).max() ?? 0
         statistics.usedCheckpoint = report.usedCheckpoint

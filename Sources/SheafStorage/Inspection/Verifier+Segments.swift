@@ -130,7 +130,7 @@ extension Verifier {
                     throw FormatError(
                         at: Record.headerLength, "the directory does not match the records")
                 }
-            case .whole, .first, .middle, .last:
+            case .complete, .first, .middle, .last:
                 throw FormatError(
                     at: Record.Layout.kind, "a base file holds a record of a log segment")
             }
@@ -185,7 +185,7 @@ extension Verifier {
         if footer.synced > LogPosition(segment: file.segments.lowerBound, offset: start) {
             differ(Layout.synced, "the synced position is past the footer")
         }
-        guard replay.isWhole else { return }
+        guard replay.isComplete else { return }
         if footer.lastCommit != replay.lastCommit {
             differ(
                 Layout.lastCommit,

@@ -23,16 +23,16 @@ extension Verifier {
             }
             guard isWithinLog(checkpoint.summary) else { continue }
             let keyspace = checkpoint.takeKeyspace()
-            guard hasRightPlaces(checkpoint.summary, keyspace) else { continue }
+            guard hasRightPointers(checkpoint.summary, keyspace) else { continue }
             result.usableCheckpointCount += 1
-            guard !result.isDamaged, replay.isWhole else { continue }
+            guard !result.isDamaged, replay.isComplete else { continue }
             compare(checkpoint.summary, keyspace)
         }
     }
 
     /// Checks that opening the store yields the same keys and that all payloads are readable.
     mutating func checkOpening() throws(StorageError) {
-        guard !result.isDamaged, replay.isWhole else { return }
+        guard !result.isDamaged, replay.isComplete else { return }
         do throws(StorageError) {
             let (snapshot, _) = try Recovery.read(volume: volume)
             let name = directory.files.last?.name ?? ""
@@ -48,7 +48,7 @@ extension Verifier {
                 result.damage(name, at: end.offset, "opening yields an invalid tree: \(violation)")
             }
             try snapshot.tree.forEach(in: Keyspace.present) { key, value throws(StorageError) in
-                if let pointer = Place(value) {
+                if let pointer = RecordPointer(value) {
                     try snapshot.forEachOperation(of: key, at: pointer) { _ in }
                 }
                 return true
@@ -103,7 +103,7 @@ extension Verifier {
     }
 
     /// Whether the tree and the live-byte counts of a checkpoint are valid.
-    private mutating func hasRightPlaces(
+    private mutating func hasRightPointers(
         _ summary: Checkpoint.Summary, _ keyspace: borrowing Keyspace
     ) -> Bool {
         for violation in keyspace.tree.checkInvariants() {
@@ -114,8 +114,8 @@ extension Verifier {
         var extensions: [LogPosition] = []
         var wrong: LogPosition?
         keyspace.tree.forEach { key, value in
-            guard let pointer = Place(value), pointer.position < summary.start.position,
-                !(pointer.isExtension && key.first == 0)
+            guard let pointer = RecordPointer(value), pointer.position < summary.start.position,
+                !(pointer.isDelta && key.first == 0)
             else {
                 wrong = LogPosition(rawValue: value.low)
                 return false
@@ -123,7 +123,7 @@ extension Verifier {
             // The operation of an index entry is counted with its own key.
             guard key.first != Keyspace.linkByte else { return true }
             live.add(pointer)
-            if pointer.isExtension { extensions.append(pointer.position) }
+            if pointer.isDelta { extensions.append(pointer.position) }
             return true
         }
         if let wrong {

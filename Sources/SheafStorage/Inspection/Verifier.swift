@@ -60,7 +60,7 @@ package struct Verifier: ~Copyable {
         noteOtherFiles()
         try checkCheckpoints()
         try checkOpening()
-        if replay.isWhole { result.keyCount = replay.keyspace.count }
+        if replay.isComplete { result.keyCount = replay.keyspace.count }
     }
 
     /// Checks that no segment is missing before `file`.

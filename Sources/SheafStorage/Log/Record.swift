@@ -13,7 +13,7 @@ import SheafBytes
 package struct Record {
     /// The role of a record in its commit.
     package enum Kind: UInt8, Sendable {
-        case whole = 1
+        case complete = 1
         case first = 2
         case middle = 3
         case last = 4
@@ -23,9 +23,9 @@ package struct Record {
         case directory = 6
 
         /// Whether the record ends a commit.
-        package var endsCommit: Bool { self == .whole || self == .last }
+        package var endsCommit: Bool { self == .complete || self == .last }
         /// Whether the record begins a commit.
-        package var beginsCommit: Bool { self == .whole || self == .first }
+        package var beginsCommit: Bool { self == .complete || self == .first }
     }
 
     package let kind: Kind

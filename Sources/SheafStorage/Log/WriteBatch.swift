@@ -11,7 +11,7 @@ package struct WriteBatch: Sendable {
     private(set) var hasExtensions = false
 
     /// The changes of index entries to apply with the batch; an empty batch applies none.
-    package var links = LinkChanges()
+    package var links = IndexChanges()
     /// Whether the commit leaves the index entries as complete as they were before it.
     package var keepsLinks = false
 

@@ -18,9 +18,9 @@ final class Checkpoint {
         let length: Int
 
         /// The index progress; none if commits after it changed index entries.
-        var linked: LinkMark {
+        var linked: IndexMark {
             guard linkedThrough == start.commit else { return .none }
-            return LinkMark(commit: start.commit, end: start.position)
+            return IndexMark(commit: start.commit, end: start.position)
         }
     }
 

@@ -117,7 +117,7 @@ final class Compactor {
                     try judge(
                         try folded.operation(entry), at: entry.position, of: entry.commit)
                 }
-            case .whole, .first, .middle, .last:
+            case .complete, .first, .middle, .last:
                 var operations = OperationSequence(record)
                 while let (offset, operation) = try operations.next() {
                     let position = LogPosition(
@@ -134,11 +134,11 @@ final class Compactor {
     private func judge(
         _ operation: Operation, at position: LogPosition, of commit: CommitID
     ) throws(FormatError) {
-        let live = snapshot.tree.find(operation.key).flatMap(Place.init)
+        let live = snapshot.tree.find(operation.key).flatMap(RecordPointer.init)
         let head =
             live
             ?? Keyspace.withRemovedKey(operation.key) { snapshot.tree.find($0) }
-            .flatMap(Place.init)
+            .flatMap(RecordPointer.init)
         guard let head, try isNeeded(position, head: head) else { return }
         if operation.kind == .remove, head.position == position, position <= removalLimit {
             forgotten.append((key: [0] + operation.key, position: position))
@@ -152,10 +152,11 @@ final class Compactor {
     }
 
     /// Whether to keep the operation at `position` of a key whose newest operation is at `head`.
-    private func isNeeded(_ position: LogPosition, head: Place) throws(FormatError) -> Bool {
+    private func isNeeded(_ position: LogPosition, head: RecordPointer) throws(FormatError) -> Bool
+    {
         if head.position == position { return true }
         // If the newest operation is a put or a removal before the horizon, nothing else is kept.
-        guard head.position > plan.horizon || head.isExtension else { return false }
+        guard head.position > plan.horizon || head.isDelta else { return false }
         if let kept = chains.kept[head.position] { return kept.containsDescending(position) }
         let chain = try keptChain(from: head.position)
         chains.note(chain, of: head.position)

@@ -21,7 +21,7 @@ struct EngineState: ~Copyable {
         let commit: CommitID
         let commitAt: UInt64
         let end: LogPosition
-        let linked: LinkMark
+        let linked: IndexMark
         let synced: LogPosition
         let grownLength: Int
     }
@@ -36,7 +36,7 @@ struct EngineState: ~Copyable {
     /// The end of the last record.
     var end: LogPosition
     /// The commit up to which the index entries of the tree are complete.
-    var linked: LinkMark
+    var linked: IndexMark
     /// The number of bytes that a checkpoint would save the next opening from processing.
     ///
     /// Counts the log since the last checkpoint and the index entries not derived from the log.
@@ -50,7 +50,7 @@ struct EngineState: ~Copyable {
     /// The snapshot that readers see.
     var published: LogSnapshot
     /// The garbage of the replayed log that is not yet counted; nil once it has been.
-    var opening: UnsettledOpening?
+    var opening: DeferredGarbage?
     /// The error after which all writes are refused.
     var poison: StorageError?
     /// Whether commits are refused because the store is closing.
@@ -98,7 +98,7 @@ struct EngineState: ~Copyable {
             let isLast = run.end == batch.bytes.count
             let kind: Record.Kind =
                 switch (part == 0, isLast) {
-                case (true, true): .whole
+                case (true, true): .complete
                 case (true, false): .first
                 case (false, false): .middle
                 case (false, true): .last
@@ -123,11 +123,11 @@ struct EngineState: ~Copyable {
             part += 1
         }
         if let changes {
-            keyspace.linkPlaces(changes)
-            grownLength += changes.lengthToPlaces
+            keyspace.linkPointers(changes)
+            grownLength += changes.lengthToPointers
         }
         if batch.keepsLinks, linked.commit == lastCommit {
-            linked = LinkMark(commit: commit, end: end)
+            linked = IndexMark(commit: commit, end: end)
         }
         lastCommit = commit
         lastCommitAt = time
@@ -189,13 +189,13 @@ struct EngineState: ~Copyable {
             let key = bytes.slice(
                 offset + Operation.headerLength..<offset + Operation.headerLength + keyLength)
             let kind = bytes[offset]
-            let pointer = Place(
+            let pointer = RecordPointer(
                 position: LogPosition(segment: tail.segment, offset: tail.offset + offset),
-                length: length, isExtension: kind == Operation.Kind.extend.rawValue)
+                length: length, isDelta: kind == Operation.Kind.extend.rawValue)
             let previous =
                 if kind == Operation.Kind.put.rawValue {
                     keyspace.put(key, at: pointer)
-                } else if pointer.isExtension {
+                } else if pointer.isDelta {
                     keyspace.extend(key, at: pointer)
                 } else {
                     keyspace.remove(key, at: pointer)

@@ -7,7 +7,7 @@ extension Keyspace {
     private static let unlinkCount = 1_024
 
     /// Applies the removals in `changes`.
-    mutating func unlink(_ changes: LinkChanges) {
+    mutating func unlink(_ changes: IndexChanges) {
         for range in changes.removedRanges { unlink(range) }
         guard !changes.removed.isEmpty else { return }
         changes.bytes.withUnsafeBytes { bytes in
@@ -16,10 +16,10 @@ extension Keyspace {
     }
 
     /// Adds index entries for operations that are already in the log.
-    mutating func linkPlaces(_ changes: LinkChanges) {
-        guard !changes.toPlaces.isEmpty else { return }
+    mutating func linkPointers(_ changes: IndexChanges) {
+        guard !changes.toPointers.isEmpty else { return }
         changes.bytes.withUnsafeBytes { bytes in
-            for (key, pointer) in changes.toPlaces { tree.put(bytes.slice(key), pointer.value) }
+            for (key, pointer) in changes.toPointers { tree.put(bytes.slice(key), pointer.value) }
         }
     }
 
@@ -39,7 +39,7 @@ extension Keyspace {
 extension EngineState {
     /// Adds the index entries for operations in `record`; returns the index of the next entry.
     mutating func link(
-        _ changes: LinkChanges, from first: Int, to operations: Range<Int>,
+        _ changes: IndexChanges, from first: Int, to operations: Range<Int>,
         in record: UnsafeMutableRawBufferPointer
     ) -> Int {
         var next = first
@@ -51,7 +51,7 @@ extension EngineState {
                 let entry = changes.toOperations[next]
                 let offset = Record.headerLength + entry.operation - operations.lowerBound
                 keyspace.tree.put(
-                    bytes.slice(entry.key), place(ofOperationAt: offset, in: record).value)
+                    bytes.slice(entry.key), pointer(ofOperationAt: offset, in: record).value)
                 next += 1
             }
         }
@@ -59,13 +59,15 @@ extension EngineState {
     }
 
     /// Returns the pointer to an operation of the record that begins at the tail.
-    private func place(ofOperationAt offset: Int, in record: UnsafeRawBufferPointer) -> Place {
+    private func pointer(ofOperationAt offset: Int, in record: UnsafeRawBufferPointer)
+        -> RecordPointer
+    {
         let keyLength: UInt16 = record.loadInteger(offset + Operation.Layout.keyLength)
         let payloadLength: UInt32 = record.loadInteger(offset + Operation.Layout.payloadLength)
-        return Place(
+        return RecordPointer(
             position: LogPosition(segment: tail.segment, offset: tail.offset + offset),
             length: Operation.headerLength + Int(keyLength) + Int(payloadLength),
-            isExtension: record[offset] == Operation.Kind.extend.rawValue)
+            isDelta: record[offset] == Operation.Kind.extend.rawValue)
     }
 }
 
@@ -74,7 +76,7 @@ extension StoreEngine {
     ///
     /// Returns false if there are newer commits or a pending flush. Existing snapshots keep their
     /// index entries.
-    package func mendLinks(of snapshot: LogSnapshot, _ changes: LinkChanges) -> Bool {
+    package func repairLinks(of snapshot: LogSnapshot, _ changes: IndexChanges) -> Bool {
         precondition(changes.toOperations.isEmpty, "Index repair refers to logged operations.")
         return state.withLock { state in
             // A running flush has already captured the tree that it publishes.
@@ -82,9 +84,9 @@ extension StoreEngine {
                 state.pending.isEmpty, state.spare != nil
             else { return false }
             state.keyspace.unlink(changes)
-            state.keyspace.linkPlaces(changes)
-            state.linked = LinkMark(commit: state.lastCommit, end: state.end)
-            state.grownLength += changes.lengthToPlaces
+            state.keyspace.linkPointers(changes)
+            state.linked = IndexMark(commit: state.lastCommit, end: state.end)
+            state.grownLength += changes.lengthToPointers
             state.published = state.published.with(
                 linked: state.keyspace.tree.snapshot(), grownLength: state.grownLength)
             publish(state.published)

@@ -24,9 +24,9 @@ struct Keyspace: ~Copyable {
     /// The range of all keys from the log, including removed ones.
     static let logged = KeyRange(to: [linkByte])
     /// The range of the index entries.
-    static let links = LinkChanges.all
+    static let links = IndexChanges.all
     /// The first byte of every index entry.
-    static let linkByte = LinkChanges.firstByte
+    static let linkByte = IndexChanges.firstByte
 
     /// Whether a logged key may begin with this byte.
     @inline(__always)
@@ -49,9 +49,9 @@ struct Keyspace: ~Copyable {
     var count: Int { tree.count(in: Self.present) }
 
     /// Records a put of `key` at `pointer`; returns the position of the previous operation.
-    mutating func put(_ key: UnsafeRawBufferPointer, at pointer: Place) -> LogPosition {
+    mutating func put(_ key: UnsafeRawBufferPointer, at pointer: RecordPointer) -> LogPosition {
         live.add(pointer)
-        if let old = tree.put(key, pointer.value).flatMap(Place.init) {
+        if let old = tree.put(key, pointer.value).flatMap(RecordPointer.init) {
             supersede(old)
             return old.position
         }
@@ -68,9 +68,11 @@ struct Keyspace: ~Copyable {
     }
 
     /// Records a delta of `key` at `pointer`; returns the position of the previous operation.
-    mutating func extend(_ key: UnsafeRawBufferPointer, at pointer: Place) -> LogPosition {
+    mutating func extend(_ key: UnsafeRawBufferPointer, at pointer: RecordPointer) -> LogPosition {
         live.add(pointer)
-        if let old = tree.put(key, pointer.value).flatMap(Place.init) { return old.position }
+        if let old = tree.put(key, pointer.value).flatMap(RecordPointer.init) {
+            return old.position
+        }
         // No previous operation: compaction dropped it, because a newer put follows, or it is
         // damaged.
         guard removedCount > 0, let removal = forgetRemoval(of: key) else { return .none }
@@ -78,10 +80,11 @@ struct Keyspace: ~Copyable {
     }
 
     /// Records a removal of `key` at `pointer`; returns the position of the previous operation.
-    mutating func remove(_ key: UnsafeRawBufferPointer, at pointer: Place) -> LogPosition {
+    mutating func remove(_ key: UnsafeRawBufferPointer, at pointer: RecordPointer) -> LogPosition {
         live.add(pointer)
-        let present = tree.remove(key).flatMap(Place.init)
-        let earlier = Self.withRemovedKey(key) { tree.put($0, pointer.value) }.flatMap(Place.init)
+        let present = tree.remove(key).flatMap(RecordPointer.init)
+        let earlier = Self.withRemovedKey(key) { tree.put($0, pointer.value) }.flatMap(
+            RecordPointer.init)
         if earlier == nil { removedCount += 1 }
         if let present { supersede(present) }
         if let earlier { live.subtract(earlier) }
@@ -92,7 +95,7 @@ struct Keyspace: ~Copyable {
     mutating func forget(_ removedKeys: ArraySlice<(key: [UInt8], position: LogPosition)>) {
         for (key, position) in removedKeys {
             key.withUnsafeBytes { key in
-                guard let pointer = tree.find(key).flatMap(Place.init),
+                guard let pointer = tree.find(key).flatMap(RecordPointer.init),
                     pointer.position == position
                 else { return }
                 _ = tree.remove(key)
@@ -110,7 +113,7 @@ struct Keyspace: ~Copyable {
         guard removedCount > 0, position > .none else { return }
         var forgotten: [(key: [UInt8], position: LogPosition)] = []
         tree.forEach(in: Self.removed) { key, value in
-            if let pointer = Place(value), pointer.position <= position {
+            if let pointer = RecordPointer(value), pointer.position <= position {
                 forgotten.append((Array(key), pointer.position))
             }
             return true
@@ -130,13 +133,15 @@ struct Keyspace: ~Copyable {
     }
 
     @inline(__always)
-    private mutating func supersede(_ old: Place) {
+    private mutating func supersede(_ old: RecordPointer) {
         live.subtract(old)
-        if old.isExtension { orphans.append(old.position) }
+        if old.isDelta { orphans.append(old.position) }
     }
 
-    private mutating func forgetRemoval(of key: UnsafeRawBufferPointer) -> Place? {
-        guard let pointer = Self.withRemovedKey(key, { tree.remove($0) }).flatMap(Place.init) else {
+    private mutating func forgetRemoval(of key: UnsafeRawBufferPointer) -> RecordPointer? {
+        guard
+            let pointer = Self.withRemovedKey(key, { tree.remove($0) }).flatMap(RecordPointer.init)
+        else {
             return nil
         }
         removedCount -= 1

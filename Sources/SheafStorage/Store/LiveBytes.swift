@@ -27,9 +27,9 @@ struct LiveBytes: Equatable, Sendable {
     init(of tree: BTreeSnapshot, in segments: SegmentTable) {
         var live = LiveBytes(firstSegments: segments.files.map(\.header.segments.lowerBound))
         tree.forEach(in: Keyspace.logged) { _, value in
-            guard let pointer = Place(value) else { return true }
+            guard let pointer = RecordPointer(value) else { return true }
             live.add(pointer)
-            if pointer.isExtension {
+            if pointer.isDelta {
                 _ = segments.forEachFoundation(of: pointer.position) { live.add($0) }
             }
             return true
@@ -74,13 +74,13 @@ struct LiveBytes: Equatable, Sendable {
 
     /// Counts an operation as live.
     @inline(__always)
-    mutating func add(_ pointer: Place) {
+    mutating func add(_ pointer: RecordPointer) {
         change(pointer.position.segment, by: pointer.length)
     }
 
     /// Counts an operation as garbage.
     @inline(__always)
-    mutating func subtract(_ pointer: Place) {
+    mutating func subtract(_ pointer: RecordPointer) {
         change(pointer.position.segment, by: -pointer.length)
     }
 

@@ -11,7 +11,7 @@ extension LogSnapshot {
 
     /// Returns the operations that make up `key`, whose newest operation is at `pointer`.
     package func operations(
-        of key: UnsafeRawBufferPointer, at pointer: Place
+        of key: UnsafeRawBufferPointer, at pointer: RecordPointer
     ) throws(StorageError) -> [LoggedOperation] {
         var operations: [LoggedOperation] = []
         try forEachOperation(of: key, at: pointer) { operations.append($0) }
@@ -20,7 +20,7 @@ extension LogSnapshot {
 
     /// Calls `body` with the operations that make up `key`, newest first, down to its put.
     package func forEachOperation(
-        of key: UnsafeRawBufferPointer, at pointer: Place, _ body: (LoggedOperation) -> Void
+        of key: UnsafeRawBufferPointer, at pointer: RecordPointer, _ body: (LoggedOperation) -> Void
     ) throws(StorageError) {
         guard let newest = try segments.loggedOperation(at: pointer.position) else {
             throw disagreement(
@@ -54,9 +54,9 @@ extension LogSnapshot {
     /// Returns the operation that an index entry points to and its bases, newest first.
     ///
     /// The key is read from the operations.
-    package func operations(at pointer: Place) throws(StorageError) -> [LoggedOperation] {
+    package func operations(at pointer: RecordPointer) throws(StorageError) -> [LoggedOperation] {
         let newest = try operation(at: pointer)
-        guard pointer.isExtension else { return [newest] }
+        guard pointer.isDelta else { return [newest] }
         var operations: [LoggedOperation] = []
         try forEachOperation(from: newest) { operations.append($0) }
         return operations
@@ -64,7 +64,7 @@ extension LogSnapshot {
 
     /// Returns the operation at `pointer`, a pointer from the tree; its key is not checked.
     @inline(__always)
-    package func newestOperation(at pointer: Place) throws(StorageError) -> Operation {
+    package func newestOperation(at pointer: RecordPointer) throws(StorageError) -> Operation {
         guard let operation = try segments.operation(at: pointer.position) else {
             throw disagreement(
                 at: pointer.position, "the tree names an operation that was folded away")
@@ -74,7 +74,7 @@ extension LogSnapshot {
     }
 
     /// Returns the operation that an index entry points to.
-    package func operation(at pointer: Place) throws(StorageError) -> LoggedOperation {
+    package func operation(at pointer: RecordPointer) throws(StorageError) -> LoggedOperation {
         guard let newest = try segments.loggedOperation(at: pointer.position) else {
             throw disagreement(
                 at: pointer.position, "the tree names an operation that was folded away")

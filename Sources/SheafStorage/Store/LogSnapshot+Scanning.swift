@@ -2,7 +2,7 @@ package import SheafBytes
 import Synchronization
 
 /// The order in which a scan visits record pointers.
-package enum PlaceOrder: Sendable {
+package enum RecordPointerOrder: Sendable {
     case ascending
     case descending
     /// The fastest order: log order for large ranges.
@@ -13,20 +13,22 @@ extension LogSnapshot {
     /// Calls `body` with batches of pointers to the keys in a range until it returns false.
     ///
     /// Batches start small and grow.
-    package func forEachPlaces<Failure: Error>(
-        in range: KeyRange, _ order: PlaceOrder,
-        _ body: (UnsafeBufferPointer<Place>) throws(Failure) -> Bool
+    package func forEachPointers<Failure: Error>(
+        in range: KeyRange, _ order: RecordPointerOrder,
+        _ body: (UnsafeBufferPointer<RecordPointer>) throws(Failure) -> Bool
     ) throws(Failure) {
         let expected = tree.count(in: range)
-        if order == .any, PlaceBatch.leastSorted...PlaceBatch.sortedTogether ~= expected {
+        if order == .any,
+            RecordPointerBatch.leastSorted...RecordPointerBatch.sortedTogether ~= expected
+        {
             let batch = logOrders.batch(of: range) ?? keepLogOrder(of: range, expected)
-            _ = try body(batch.places)
+            _ = try body(batch.pointers)
             return
         }
-        let batch = PlaceBatch(expected, isOrdered: order != .any)
+        let batch = RecordPointerBatch(expected, isOrdered: order != .any)
         guard try fill(batch, from: range, order, body) else { return }
         batch.sortIfWanted()
-        _ = try body(batch.places)
+        _ = try body(batch.pointers)
     }
 
     /// Fills a batch from a range and passes it to `body` each time it is full.
@@ -34,8 +36,8 @@ extension LogSnapshot {
     /// Returns false if `body` has stopped the scan.
     @inline(__always)
     private func fill<Failure: Error>(
-        _ batch: PlaceBatch, from range: KeyRange, _ order: PlaceOrder,
-        _ body: (UnsafeBufferPointer<Place>) throws(Failure) -> Bool
+        _ batch: RecordPointerBatch, from range: KeyRange, _ order: RecordPointerOrder,
+        _ body: (UnsafeBufferPointer<RecordPointer>) throws(Failure) -> Bool
     ) throws(Failure) -> Bool {
         var goesOn = true
         try tree.forEachValues(in: range, reversed: order == .descending) {
@@ -44,7 +46,7 @@ extension LogSnapshot {
             while next < values.count {
                 if batch.isFull {
                     batch.sortIfWanted()
-                    goesOn = try body(batch.places)
+                    goesOn = try body(batch.pointers)
                     guard goesOn else { return false }
                     batch.removeAll()
                 }
@@ -56,8 +58,8 @@ extension LogSnapshot {
     }
 
     /// Returns the pointers of a range in log order, and caches them for later scans.
-    private func keepLogOrder(of range: KeyRange, _ expected: Int) -> PlaceBatch {
-        let batch = PlaceBatch(expected, isOrdered: false)
+    private func keepLogOrder(of range: KeyRange, _ expected: Int) -> RecordPointerBatch {
+        let batch = RecordPointerBatch(expected, isOrdered: false)
         _ = fill(batch, from: range, .any) { _ in false }
         batch.sortIfWanted()
         logOrders.keep(batch, of: range)
@@ -72,28 +74,28 @@ final class LogOrders: Sendable {
     private struct Order: Sendable {
         let range: KeyRange
         // Immutable after the sort.
-        nonisolated(unsafe) let batch: PlaceBatch
+        nonisolated(unsafe) let batch: RecordPointerBatch
     }
 
     private let orders = Mutex<[Order]>([])
 
     /// The maximum number of cached ranges; the oldest is evicted.
     private static let most = 8
-    private static let mostPlaces = PlaceBatch.sortedTogether
+    private static let mostPointers = RecordPointerBatch.sortedTogether
 
     /// Returns the cached pointers of a range, or nil if it is not cached.
-    func batch(of range: KeyRange) -> PlaceBatch? {
+    func batch(of range: KeyRange) -> RecordPointerBatch? {
         orders.withLock { orders in orders.first { $0.range == range } }?.batch
     }
 
     /// Caches the sorted pointers of a range, evicting the oldest entries beyond the limits.
-    func keep(_ batch: PlaceBatch, of range: KeyRange) {
+    func keep(_ batch: RecordPointerBatch, of range: KeyRange) {
         let order = Order(range: range, batch: batch)
         orders.withLock { orders in
             orders.append(order)
-            var pointers = orders.reduce(0) { $0 + $1.batch.places.count }
-            while orders.count > Self.most || orders.count > 1 && pointers > Self.mostPlaces {
-                pointers -= orders.removeFirst().batch.places.count
+            var pointers = orders.reduce(0) { $0 + $1.batch.pointers.count }
+            while orders.count > Self.most || orders.count > 1 && pointers > Self.mostPointers {
+                pointers -= orders.removeFirst().batch.pointers.count
             }
         }
     }

@@ -16,7 +16,7 @@ package final class LogSnapshot: Sendable {
     package let end: LogPosition
 
     /// The commit up to which the index entries are complete.
-    package let linked: LinkMark
+    package let linked: IndexMark
 
     /// Cached log orders of scanned ranges.
     let logOrders = LogOrders()
@@ -27,7 +27,7 @@ package final class LogSnapshot: Sendable {
 
     init(
         tree: BTreeSnapshot, segments: SegmentTable, commit: CommitID, commitAt: UInt64,
-        end: LogPosition, linked: LinkMark, chain: UInt64, grownLength: Int
+        end: LogPosition, linked: IndexMark, chain: UInt64, grownLength: Int
     ) {
         self.linked = linked
         self.chain = chain
@@ -50,7 +50,7 @@ package final class LogSnapshot: Sendable {
     func with(linked tree: BTreeSnapshot, grownLength: Int) -> LogSnapshot {
         LogSnapshot(
             tree: tree, segments: segments, commit: commit, commitAt: commitAt, end: end,
-            linked: LinkMark(commit: commit, end: end), chain: chain, grownLength: grownLength)
+            linked: IndexMark(commit: commit, end: end), chain: chain, grownLength: grownLength)
     }
 
     /// The range of the keys that have a payload.
@@ -60,8 +60,8 @@ package final class LogSnapshot: Sendable {
     package var count: Int { tree.count(in: Keyspace.present) }
 
     /// Returns the pointer to the newest operation of `key`; nil if the key has no payload.
-    package func place(of key: UnsafeRawBufferPointer) -> Place? {
-        tree.find(key).flatMap(Place.init)
+    package func place(of key: UnsafeRawBufferPointer) -> RecordPointer? {
+        tree.find(key).flatMap(RecordPointer.init)
     }
 
     /// Returns the payload of `key`; the bytes are valid while the snapshot is.
@@ -73,13 +73,13 @@ package final class LogSnapshot: Sendable {
         guard let first = key.first, Keyspace.isLogged(firstByte: first),
             key.count <= Limits.maximumKeyLength, let pointer = place(of: key)
         else { return nil }
-        guard !pointer.isExtension else { throw .extended(at: pointer.position) }
+        guard !pointer.isDelta else { throw .extended(at: pointer.position) }
         return try operation(of: key, at: pointer).payload
     }
 
     /// Returns the newest operation of `key`, which is at `pointer` in the tree.
     package func operation(
-        of key: UnsafeRawBufferPointer, at pointer: Place
+        of key: UnsafeRawBufferPointer, at pointer: RecordPointer
     ) throws(StorageError) -> Operation {
         guard let operation = try segments.operation(at: pointer.position) else {
             throw disagreement(
@@ -92,7 +92,7 @@ package final class LogSnapshot: Sendable {
     /// Throws if the operation found at `pointer` does not match the tree.
     @inline(__always)
     func check(
-        _ operation: Operation, of key: UnsafeRawBufferPointer, at pointer: Place
+        _ operation: Operation, of key: UnsafeRawBufferPointer, at pointer: RecordPointer
     ) throws(StorageError) {
         guard Self.isAt(operation, pointer), operation.key.elementsEqual(key) else {
             throw disagreement(at: pointer.position, "the tree names an operation of another key")
@@ -101,15 +101,15 @@ package final class LogSnapshot: Sendable {
 
     /// Throws if the operation found at `pointer`, whose key is unknown, does not match the tree.
     @inline(__always)
-    func check(_ operation: Operation, at pointer: Place) throws(StorageError) {
+    func check(_ operation: Operation, at pointer: RecordPointer) throws(StorageError) {
         guard Self.isAt(operation, pointer), operation.kind != .remove else {
             throw disagreement(at: pointer.position, "the tree names another operation")
         }
     }
 
     @inline(__always)
-    private static func isAt(_ operation: Operation, _ pointer: Place) -> Bool {
-        operation.length == pointer.length && (operation.kind == .extend) == pointer.isExtension
+    private static func isAt(_ operation: Operation, _ pointer: RecordPointer) -> Bool {
+        operation.length == pointer.length && (operation.kind == .extend) == pointer.isDelta
     }
 
     /// Creates an error for bytes at a position that contradict the tree.
@@ -120,20 +120,21 @@ package final class LogSnapshot: Sendable {
 
 extension LogSnapshot {
     /// Returns the pointer to the removal of `key`; nil unless the log still contains one.
-    package func removal(of key: UnsafeRawBufferPointer) -> Place? {
-        Keyspace.withRemovedKey(key) { tree.find($0) }.flatMap(Place.init)
+    package func removal(of key: UnsafeRawBufferPointer) -> RecordPointer? {
+        Keyspace.withRemovedKey(key) { tree.find($0) }.flatMap(RecordPointer.init)
     }
 
     /// Calls `body` with each removed key of a range and the pointer to its removal.
     ///
     /// Removals that compaction has dropped are skipped.
     package func forEachRemoval(
-        in range: KeyRange, _ body: (_ key: UnsafeRawBufferPointer, _ pointer: Place) -> Void
+        in range: KeyRange,
+        _ body: (_ key: UnsafeRawBufferPointer, _ pointer: RecordPointer) -> Void
     ) {
         let removed = KeyRange(
             from: [0] + range.lower, to: range.upper.map { [0] + $0 } ?? Keyspace.removed.upper)
         tree.forEach(in: removed) { key, value in
-            guard let pointer = Place(value) else { return true }
+            guard let pointer = RecordPointer(value) else { return true }
             body(UnsafeRawBufferPointer(rebasing: key.dropFirst()), pointer)
             return true
         }

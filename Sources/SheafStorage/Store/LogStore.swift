@@ -15,8 +15,8 @@ package final class LogStore: Sendable {
         case open, closing, closed
     }
 
-    private let flusher: Flusher
-    private let housekeeper: Housekeeper
+    private let committer: GroupCommitter
+    private let maintenance: MaintenanceThread
     private let phase = Monitor(Phase.open)
 
     /// Opens the store at `path`, creating it if necessary.
@@ -32,14 +32,14 @@ package final class LogStore: Sendable {
     /// Opens the store in `volume`.
     package init(volume: any Volume, options: LogStoreOptions) throws(StorageError) {
         engine = try StoreEngine(opening: volume, options: options)
-        let housekeeper = Housekeeper(engine: engine)
-        self.housekeeper = housekeeper
-        flusher = Flusher(engine: engine, onNewSegment: { housekeeper.wake() })
+        let housekeeper = MaintenanceThread(engine: engine)
+        self.maintenance = housekeeper
+        committer = GroupCommitter(engine: engine, onNewSegment: { housekeeper.wake() })
         do throws(ThreadRefused) {
-            try flusher.start()
+            try committer.start()
             if options.isHousekeepingAutomatic { try housekeeper.start() }
         } catch {
-            flusher.stop()
+            committer.stop()
             try engine.close()
             throw .io(VolumeError(.open, volume.path, VolumeError.Code(error.code)))
         }
@@ -47,8 +47,8 @@ package final class LogStore: Sendable {
 
     deinit {
         // Without `close`, nothing is lost: stopping the thread flushes all commits.
-        housekeeper.stop()
-        flusher.stop()
+        maintenance.stop()
+        committer.stop()
     }
 
     /// The newest durable snapshot.
@@ -64,7 +64,7 @@ package final class LogStore: Sendable {
             return CommitReceipt(id: try await commitDurably(batch), isDurable: true)
         }
         let id = try engine.append(batch)
-        flusher.flush(within: milliseconds)
+        committer.flush(within: milliseconds)
         return CommitReceipt(id: id, isDurable: false)
     }
 
@@ -81,13 +81,13 @@ package final class LogStore: Sendable {
         if case .relaxed(let milliseconds) = engine.options.durability,
             engine.pendingLength < Limits.maximumPendingLength
         {
-            flusher.flush(within: milliseconds)
+            committer.flush(within: milliseconds)
             return
         }
-        if try flusher.flushHere(), engine.durableCommit >= commit { return }
-        let isServedAtOnce = flusher.servesAtOnce
-        flusher.flushNow()
-        if isServedAtOnce, flusher.stayAwake(for: commit) { return }
+        if try committer.flushHere(), engine.durableCommit >= commit { return }
+        let isServedAtOnce = committer.servesAtOnce
+        committer.flushNow()
+        if isServedAtOnce, committer.stayAwake(for: commit) { return }
         try await becomeDurable(commit)
     }
 
@@ -101,19 +101,19 @@ package final class LogStore: Sendable {
         if case .relaxed(let milliseconds) = engine.options.durability,
             engine.pendingLength < Limits.maximumPendingLength
         {
-            flusher.flush(within: milliseconds)
+            committer.flush(within: milliseconds)
             body(.success(commit))
             return
         }
         engine.whenDurable(commit, body)
         // Commits that are already durable need no flush.
-        if engine.durableCommit < commit { flusher.flushNow() }
+        if engine.durableCommit < commit { committer.flushNow() }
     }
 
     /// Makes an appended commit durable, on this thread if that is faster than waking another.
     package func makeDurable(_ commit: CommitID) {
         if case .full = engine.options.durability, engine.durableCommit < commit,
-            (try? flusher.flushHere()) == true, engine.durableCommit >= commit
+            (try? committer.flushHere()) == true, engine.durableCommit >= commit
         {
             return
         }
@@ -127,7 +127,7 @@ package final class LogStore: Sendable {
             outcome.withLock { $0 = result }
             outcome.broadcast()
         }
-        flusher.flushNow()
+        committer.flushNow()
         let result = outcome.wait(while: { $0 == nil }, then: { $0 })
         _ = try result?.get()
     }
@@ -146,7 +146,7 @@ package final class LogStore: Sendable {
         onDurable: @escaping @Sendable (Result<CommitID, StorageError>) -> Void
     ) throws(StorageError) -> CommitID {
         let id = try engine.append(batch, onDurable: onDurable)
-        flusher.flushNow()
+        committer.flushNow()
         return id
     }
 
@@ -155,7 +155,7 @@ package final class LogStore: Sendable {
     /// New commits are refused immediately. Of several concurrent calls, one does the work, and all
     /// return when it is done. Throws if called from a callback of the store, which would deadlock.
     package func close() throws(StorageError) {
-        guard !flusher.isCurrent else { throw .closedByItself }
+        guard !committer.isCurrent else { throw .closedByItself }
         let isFirst = phase.withLock { phase in
             guard case .open = phase else { return false }
             phase = .closing
@@ -170,20 +170,20 @@ package final class LogStore: Sendable {
             phase.broadcast()
         }
         engine.refuseCommits()
-        housekeeper.stop()
-        flusher.stop()
+        maintenance.stop()
+        committer.stop()
         try engine.close()
     }
 
     private nonisolated(nonsending) func commitDurably(
         _ batch: WriteBatch
     ) async throws(StorageError) -> CommitID {
-        let isServedAtOnce = flusher.servesAtOnce
-        if isServedAtOnce || flusher.mayFlushHere {
+        let isServedAtOnce = committer.servesAtOnce
+        if isServedAtOnce || committer.mayFlushHere {
             let commit = try engine.append(batch)
-            if try flusher.flushHere(), engine.durableCommit >= commit { return commit }
-            flusher.flushNow()
-            if isServedAtOnce, flusher.stayAwake(for: commit) { return commit }
+            if try committer.flushHere(), engine.durableCommit >= commit { return commit }
+            committer.flushNow()
+            if isServedAtOnce, committer.stayAwake(for: commit) { return commit }
             try await becomeDurable(commit)
             return commit
         }
@@ -191,7 +191,7 @@ package final class LogStore: Sendable {
             (continuation: UnsafeContinuation<Result<CommitID, StorageError>, Never>) in
             do throws(StorageError) {
                 _ = try engine.append(batch) { continuation.resume(returning: $0) }
-                flusher.flushNow()
+                committer.flushNow()
             } catch {
                 continuation.resume(returning: .failure(error))
             }

@@ -26,7 +26,7 @@ package final class OperationBatch {
     /// Finds the operations at `pointers` in order; returns the number found.
     ///
     /// Stops at the first delta or damaged operation.
-    package func find(_ pointers: UnsafeBufferPointer<Place>, in log: LogSnapshot) -> Int {
+    package func find(_ pointers: UnsafeBufferPointer<RecordPointer>, in log: LogSnapshot) -> Int {
         precondition(pointers.count <= capacity, "A batch has room for \(capacity) operations.")
         return withExtendedLifetime(log.segments) {
             fetch(pointers, log.segments)
@@ -36,7 +36,8 @@ package final class OperationBatch {
 
     @inline(__always)
     private func find(
-        _ pointers: UnsafeBufferPointer<Place>, in log: LogSnapshot, _ segments: SegmentTable
+        _ pointers: UnsafeBufferPointer<RecordPointer>, in log: LogSnapshot,
+        _ segments: SegmentTable
     ) -> Int {
         var segment: Unmanaged<Segment>?
         var (number, count) = (UInt32.max, 0)
@@ -52,7 +53,7 @@ package final class OperationBatch {
             count += more
             guard more == 0 else { continue }
             // In a base file, not yet verified, a delta, or damaged.
-            guard !pointer.isExtension, let operation = try? log.newestOperation(at: pointer) else {
+            guard !pointer.isDelta, let operation = try? log.newestOperation(at: pointer) else {
                 break
             }
             (found + count).initialize(
@@ -66,7 +67,7 @@ package final class OperationBatch {
 
     /// Loads bytes at all positions before any is parsed, so that cache misses overlap.
     @inline(__always)
-    private func fetch(_ pointers: UnsafeBufferPointer<Place>, _ segments: SegmentTable) {
+    private func fetch(_ pointers: UnsafeBufferPointer<RecordPointer>, _ segments: SegmentTable) {
         var (start, sum) = (0, UInt64(0))
         while start < pointers.count {
             let rest = UnsafeBufferPointer(rebasing: pointers[start...])

@@ -59,7 +59,7 @@ struct Recovery {
         var recovery = Recovery(
             volume: volume, options: options, contents: try LogContents(volume))
         let loaded = try recovery.load()
-        return try recovery.mend(loaded)
+        return try recovery.repair(loaded)
     }
 
     /// Recovers for reading: writes nothing and ignores a torn tail.
@@ -177,7 +177,7 @@ struct Recovery {
         }
     }
 
-    private mutating func mend(_ loaded: Loaded) throws(StorageError) -> Recovered {
+    private mutating func repair(_ loaded: Loaded) throws(StorageError) -> Recovered {
         let end = loaded.end
         let checkpoint = loaded.checkpoint
         let sealed = try sealLastSegment(end)
@@ -197,7 +197,7 @@ struct Recovery {
             commitAt: end.commitAt, end: end.position, linked: checkpoint?.linked ?? .none,
             chain: end.chain, grownLength: end.length)
         var keyspace = loaded.takeKeyspace()
-        let opening = UnsettledOpening(takingOrphansOf: &keyspace, in: snapshot)
+        let opening = DeferredGarbage(takingOrphansOf: &keyspace, in: snapshot)
         let state = EngineState(
             store: store, keyspace: keyspace,
             tail: EngineState.Tail(segment: table.lastNumber), lastCommit: end.commit,

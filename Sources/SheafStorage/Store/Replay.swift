@@ -33,8 +33,8 @@ final class Replayer: LogVisitor {
     }
 
     private func apply(_ operation: Operation, at position: LogPosition) {
-        let pointer = Place(
-            position: position, length: operation.length, isExtension: operation.kind == .extend)
+        let pointer = RecordPointer(
+            position: position, length: operation.length, isDelta: operation.kind == .extend)
         switch operation.kind {
         case .put: _ = keyspace?.put(operation.key, at: pointer)
         case .extend: _ = keyspace?.extend(operation.key, at: pointer)
@@ -59,10 +59,10 @@ struct BulkLoader: LogVisitor {
             UnsafeRawBufferPointer(start: key, count: Int(keyLength))
         }
 
-        var place: Place {
-            Place(
+        var pointer: RecordPointer {
+            RecordPointer(
                 position: LogPosition(rawValue: position), length: Int(length),
-                isExtension: kind == .extend)
+                isDelta: kind == .extend)
         }
     }
 
@@ -165,7 +165,7 @@ struct BulkLoader: LogVisitor {
         while foundation >= 0, entries[foundation].kind != .remove,
             entries[foundation].keyBytes.compare(key) == 0
         {
-            live.add(entries[foundation].place)
+            live.add(entries[foundation].pointer)
             if entries[foundation].kind == .put { return }
             foundation -= 1
         }
@@ -176,7 +176,7 @@ struct BulkLoader: LogVisitor {
         var live = others
         for wantsRemovals in [true, false] {
             for entry in entries where (entry.kind == .remove) == wantsRemovals {
-                let pointer = entry.place
+                let pointer = entry.pointer
                 live.add(pointer)
                 if wantsRemovals {
                     Keyspace.withRemovedKey(entry.keyBytes) { builder.append($0, pointer.value) }

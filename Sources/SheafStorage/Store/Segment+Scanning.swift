@@ -8,7 +8,7 @@ extension Segment {
     /// Loads a byte of each cache line of the leading operations that are in this log segment.
     ///
     /// Returns their number. `trace` receives the sum of the loaded bytes.
-    func fetch(_ pointers: UnsafeBufferPointer<Place>, _ trace: inout UInt64) -> Int {
+    func fetch(_ pointers: UnsafeBufferPointer<RecordPointer>, _ trace: inout UInt64) -> Int {
         guard isLog else { return pointers.count }
         let bytes = content
         let number = header.segments.lowerBound
@@ -39,7 +39,8 @@ extension Segment {
 
     /// Finds the leading puts in verified records of this log segment; returns their number.
     func find(
-        _ pointers: UnsafeBufferPointer<Place>, into found: UnsafeMutablePointer<StoredBytes>
+        _ pointers: UnsafeBufferPointer<RecordPointer>,
+        into found: UnsafeMutablePointer<StoredBytes>
     ) -> Int {
         guard isLog else { return 0 }
         let bytes = content
@@ -48,7 +49,7 @@ extension Segment {
         for index in pointers.indices {
             let pointer = pointers[index]
             let offset = pointer.position.offset
-            guard pointer.position.segment == number, !pointer.isExtension,
+            guard pointer.position.segment == number, !pointer.isDelta,
                 pointer.length > Operation.headerLength,
                 offset <= bytes.count, pointer.length <= bytes.count &- offset
             else { return index }

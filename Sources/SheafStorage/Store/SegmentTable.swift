@@ -116,7 +116,7 @@ package final class SegmentTable: Sendable {
     /// Calls `body` with the operations on which the delta at `position` is based, newest first.
     ///
     /// Returns false if the put is not reached because it was folded away or is damaged.
-    func forEachFoundation(of position: LogPosition, _ body: (Place) -> Void) -> Bool {
+    func forEachFoundation(of position: LogPosition, _ body: (RecordPointer) -> Void) -> Bool {
         var limit = position
         guard var found = (try? operation(at: position)) ?? nil else { return false }
         while found.kind == .extend {
@@ -125,8 +125,8 @@ package final class SegmentTable: Sendable {
                 let next = (try? operation(at: previous)) ?? nil, next.kind != .remove
             else { return false }
             body(
-                Place(
-                    position: previous, length: next.length, isExtension: next.kind == .extend))
+                RecordPointer(
+                    position: previous, length: next.length, isDelta: next.kind == .extend))
             limit = previous
             found = next
         }

@@ -4,7 +4,7 @@ import Synchronization
 ///
 /// The live-byte counts of a checkpoint are updated while replaying the log. If the log supersedes
 /// deltas, their bases still count as live, and may have been folded away since the checkpoint.
-struct UnsettledOpening: Sendable {
+struct DeferredGarbage: Sendable {
     private let snapshot: LogSnapshot
     private let live: LiveBytes
     private let orphans: [LogPosition]

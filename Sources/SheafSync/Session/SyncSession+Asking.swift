@@ -3,21 +3,21 @@ import SheafDocument
 
 /// The receiving half of a session.
 extension SyncSession {
-    struct Asking: Sendable {
+    struct Receiver: Sendable {
         enum Phase {
             /// No subscription was sent.
             case idle
             /// The host builds its version list.
             case listing
-            case comparing(RangeAsker)
+            case comparing(RangeRequester)
             /// A wanted part is arriving; the request, or the next part if it is nil, follows it.
-            case receivingPart(RangeAsker, RangeQuestion?)
+            case receivingPart(RangeRequester, RangeQuestion?)
             case streaming
         }
 
         var phase = Phase.idle
         var request: Subscribe?
-        var segments = SegmentReader()
+        var segments = ShippedSegmentReader()
         /// Fragments of a segment whose end was not received.
         var pieces: [UInt8] = []
         /// Names that the peer has numbered.
@@ -43,22 +43,22 @@ extension SyncSession {
     }
 
     /// The generation of the current subscription.
-    package var askedGeneration: UInt64 { asking.request?.generation ?? 0 }
+    package var askedGeneration: UInt64 { receiver.request?.generation ?? 0 }
 
     /// Replaces the subscription.
     package mutating func subscribe(_ request: Subscribe) {
         precondition(isOpen && request.generation > askedGeneration, "Generations increase.")
-        asking.request = request
+        receiver.request = request
         abandonStaged()
-        asking.lastCommit = request.cursor?.commit ?? 0
+        receiver.lastCommit = request.cursor?.commit ?? 0
         for part in request.parts { send(.subscribe, part.bytes) }
         guard isOpen else { return }
-        asking.phase = .streaming
+        receiver.phase = .streaming
         if request.cursor == nil { startComparing() }
     }
 
     private mutating func startComparing() {
-        asking.phase = .listing
+        receiver.phase = .listing
         emit(.listOwn(generation: askedGeneration))
     }
 
@@ -71,18 +71,18 @@ extension SyncSession {
         with list: VersionList, most: Int = SyncLimits.wantedDocuments,
         reportsDifferences: Bool = false
     ) {
-        guard case .listing = asking.phase else { return }
-        asking.mostWanted = most
-        asking.reportsDifferences = reportsDifferences
+        guard case .listing = receiver.phase else { return }
+        receiver.mostWanted = most
+        receiver.reportsDifferences = reportsDifferences
         guard !list.documents.isEmpty else {
             // There is nothing to compare, so everything is requested.
             send(.want, Want(generation: askedGeneration, .all).bytes)
-            asking.phase = .streaming
+            receiver.phase = .streaming
             return
         }
-        let asker = RangeAsker(list)
+        let asker = RangeRequester(list)
         ask(asker.firstQuestion)
-        asking.phase = .comparing(asker)
+        receiver.phase = .comparing(asker)
     }
 
     private mutating func ask(_ question: RangeQuestion) {
@@ -96,7 +96,7 @@ extension SyncSession {
     }
 
     /// Reports how many documents of the peer are quarantined.
-    package mutating func report(_ notice: SetAsideNotice) {
+    package mutating func report(_ notice: QuarantineNotice) {
         guard isOpen else { return }
         send(.setAside, notice.bytes)
     }
@@ -112,25 +112,25 @@ extension SyncSession {
     /// Returns false during reconciliation. The next subscription resumes sending.
     @discardableResult
     package mutating func announceOnly() -> Bool {
-        guard isOpen, case .streaming = asking.phase else { return false }
-        send(.announceOnly, LoneNumber.bytes(askedGeneration))
+        guard isOpen, case .streaming = receiver.phase else { return false }
+        send(.announceOnly, SingleNumber.bytes(askedGeneration))
         return true
     }
 
     /// Returns credit for `length` consumed bytes.
     package mutating func grant(_ length: Int) {
         guard isOpen, length > 0 else { return }
-        asking.owed += length
+        receiver.owed += length
         // Credit is sent in large amounts, not for each segment.
-        guard asking.owed >= SyncLimits.credit / 4 else { return }
-        send(.credit, LoneNumber.bytes(UInt64(asking.owed)))
-        asking.granted += asking.owed
-        asking.owed = 0
+        guard receiver.owed >= SyncLimits.credit / 4 else { return }
+        send(.credit, SingleNumber.bytes(UInt64(receiver.owed)))
+        receiver.granted += receiver.owed
+        receiver.owed = 0
     }
 
     /// Withholds credit for long batches while an earlier one is being written.
     package mutating func holdSteps(_ holds: Bool) {
-        asking.isHolding = holds
+        receiver.isHolding = holds
         releaseStagedCredit()
     }
 
@@ -138,11 +138,11 @@ extension SyncSession {
 
     mutating func takeRestart(_ generation: UInt64) throws(WireError) {
         guard generation == askedGeneration else { return try checkPast(generation) }
-        guard case .streaming = asking.phase else {
+        guard case .streaming = receiver.phase else {
             throw .outOfOrder("a restart during reconciliation")
         }
         abandonStaged()
-        asking.lastCommit = 0
+        receiver.lastCommit = 0
         startComparing()
     }
 
@@ -150,10 +150,10 @@ extension SyncSession {
         guard message.generation == askedGeneration else {
             return try checkPast(message.generation)
         }
-        guard case .streaming = asking.phase, message.commit >= asking.lastCommit,
-            asking.stagedCommit == nil
+        guard case .streaming = receiver.phase, message.commit >= receiver.lastCommit,
+            receiver.stagedCommit == nil
         else { throw .outOfOrder("an announcement of commit \(message.commit)") }
-        asking.lastCommit = message.commit
+        receiver.lastCommit = message.commit
         emit(.announced(message))
     }
 
@@ -163,14 +163,14 @@ extension SyncSession {
             return (message.generation, try RangeAnswer(decoding: message.rest))
         }
         guard generation == askedGeneration else { return try checkPast(generation) }
-        guard case .comparing(var asker) = asking.phase else {
+        guard case .comparing(var asker) = receiver.phase else {
             throw .outOfOrder("an answer without a request")
         }
         switch try asker.take(answer) {
-        case .ask(let question): try goOn(with: asker, asking: question)
+        case .ask(let question): try goOn(with: asker, receiver: question)
         case .done:
             asker.endComparing()
-            try goOn(with: asker, asking: nil)
+            try goOn(with: asker, receiver: nil)
         }
     }
 
@@ -178,24 +178,24 @@ extension SyncSession {
     ///
     /// Documents that only this peer has are requested too, since the sender's state may not match.
     private mutating func goOn(
-        with asker: RangeAsker, asking question: RangeQuestion?
+        with asker: RangeRequester, receiver question: RangeQuestion?
     ) throws(WireError) {
         var asker = asker
-        let most = asking.mostWanted
+        let most = receiver.mostWanted
         if let question {
             // This bounds the memory of the differences found.
             guard asker.difference.wanted.count >= most else {
                 ask(question)
-                asking.phase = .comparing(asker)
+                receiver.phase = .comparing(asker)
                 return
             }
             try want(asker.takeWanted(most: most), isPart: true)
-            asking.phase = .receivingPart(asker, question)
+            receiver.phase = .receivingPart(asker, question)
         } else if asker.difference.wanted.count + asker.difference.own.count > most {
             try want(asker.takeDiffering(most: most), isPart: true)
-            asking.phase = .receivingPart(asker, nil)
+            receiver.phase = .receivingPart(asker, nil)
         } else {
-            asking.phase = .streaming
+            receiver.phase = .streaming
             try want(asker.takeDiffering(most: most), isPart: false)
         }
     }
@@ -210,7 +210,7 @@ extension SyncSession {
                 throw .malformed(error)
             }
         }
-        if asking.reportsDifferences { emit(.differing(addresses)) }
+        if receiver.reportsDifferences { emit(.differing(addresses)) }
         // The number of entries of maximum length that fit in a message.
         let most = max(
             1, SyncLimits.frameLength / (SyncLimits.idLength + SyncLimits.collectionLength))
@@ -233,10 +233,10 @@ extension SyncSession {
     }
 
     mutating func takeSegment(_ frame: Frame) throws(WireError) {
-        guard frame.body.count <= asking.granted else {
+        guard frame.body.count <= receiver.granted else {
             throw .outOfOrder("a segment of \(frame.body.count) bytes exceeds the credit")
         }
-        asking.granted -= frame.body.count
+        receiver.granted -= frame.body.count
         let (head, isWhole) = try takePiece(frame)
         guard isWhole else {
             grantUnused(frame.body.count, isUsed: head == askedGeneration)
@@ -248,25 +248,25 @@ extension SyncSession {
             grant(frame.body.count)
             return
         }
-        switch asking.phase {
+        switch receiver.phase {
         case .streaming, .receivingPart: break
         default: throw .outOfOrder("a segment before `want` or a cursor")
         }
-        asking.unpaidLength += frame.body.count
+        receiver.unpaidLength += frame.body.count
         try stage(commits)
         releaseStagedCredit()
     }
 
     private mutating func grantUnused(_ length: Int, isUsed: Bool) {
-        if isUsed { asking.unpaidLength += length } else { grant(length) }
+        if isUsed { receiver.unpaidLength += length } else { grant(length) }
         releaseStagedCredit()
     }
 
     /// Returns credit within a long batch: one that exceeds the credit could not end otherwise.
     private mutating func releaseStagedCredit() {
-        guard !asking.isHolding, asking.unpaidLength > SyncLimits.credit / 2 else { return }
-        grant(asking.unpaidLength)
-        asking.unpaidLength = 0
+        guard !receiver.isHolding, receiver.unpaidLength > SyncLimits.credit / 2 else { return }
+        grant(receiver.unpaidLength)
+        receiver.unpaidLength = 0
     }
 
     /// Stores a fragment of a segment; returns its generation, and whether it was the last one.
@@ -278,31 +278,31 @@ extension SyncSession {
             guard flag <= 1 else { throw .unexpected(flag, at: reader.offset - 1) }
             return (generation, flag, Array(try reader.readBytes(reader.remaining)))
         }
-        guard asking.pieces.count + block.count <= SyncLimits.segmentLength + 64 else {
+        guard receiver.pieces.count + block.count <= SyncLimits.segmentLength + 64 else {
             throw .malformed(
                 .tooLong(
-                    at: 0, length: UInt64(asking.pieces.count + block.count),
+                    at: 0, length: UInt64(receiver.pieces.count + block.count),
                     limit: UInt64(SyncLimits.segmentLength + 64)))
         }
-        asking.pieces += block
+        receiver.pieces += block
         return (generation, flag == 0)
     }
 
     private mutating func expandPieces() throws(WireError) -> [ShippedCommit] {
-        let pieces = asking.pieces
-        asking.pieces = []
-        var segments = asking.segments
-        defer { asking.segments = segments }
+        let pieces = receiver.pieces
+        receiver.pieces = []
+        var segments = receiver.segments
+        defer { receiver.segments = segments }
         do throws(Malformed) {
             let raw = try pieces.span.withUnsafeBytes { (bytes) throws(Malformed) in
                 try segments.raw(of: bytes)
             }
-            asking.stagedLength += raw.count
-            var names = asking.names
-            asking.names = NameTable()
-            defer { asking.names = names }
+            receiver.stagedLength += raw.count
+            var names = receiver.names
+            receiver.names = NameTable()
+            defer { receiver.names = names }
             return try raw.span.withUnsafeBytes { (bytes) throws(Malformed) in
-                try SpokenNames.commits(in: bytes, &names)
+                try WireNameDictionary.commits(in: bytes, &names)
             }
         } catch {
             throw .malformed(error)
@@ -313,31 +313,31 @@ extension SyncSession {
     private mutating func stage(_ commits: [ShippedCommit]) throws(WireError) {
         var first = 0
         for (index, commit) in commits.enumerated() {
-            guard commit.commit >= asking.lastCommit,
-                asking.stagedCommit ?? commit.commit == commit.commit
+            guard commit.commit >= receiver.lastCommit,
+                receiver.stagedCommit ?? commit.commit == commit.commit
             else { throw .outOfOrder("unexpected commit \(commit.commit)") }
-            guard asking.stagedLength <= SyncLimits.stagedLength else {
-                throw .outOfOrder("a batch of \(asking.stagedLength) bytes exceeds the limit")
+            guard receiver.stagedLength <= SyncLimits.stagedLength else {
+                throw .outOfOrder("a batch of \(receiver.stagedLength) bytes exceeds the limit")
             }
             if commit.isContinued {
-                asking.stagedCommit = commit.commit
+                receiver.stagedCommit = commit.commit
                 continue
             }
-            asking.lastCommit = commit.commit
+            receiver.lastCommit = commit.commit
             try checkPhase(of: commit, isLast: index == commits.count - 1)
-            apply(commits[first...index], length: asking.unpaidLength)
+            apply(commits[first...index], length: receiver.unpaidLength)
             dropStaged()
             first = index + 1
-            guard commit.endsPart, case .receivingPart(let asker, let question) = asking.phase
+            guard commit.endsPart, case .receivingPart(let asker, let question) = receiver.phase
             else { continue }
-            try goOn(with: asker, asking: question)
+            try goOn(with: asker, receiver: question)
         }
         if first < commits.count { apply(commits[first...], length: 0) }
     }
 
     /// Checks that a batch belongs to the requested part, or follows the reconciliation.
     private func checkPhase(of step: ShippedCommit, isLast: Bool) throws(WireError) {
-        guard case .receivingPart = asking.phase else {
+        guard case .receivingPart = receiver.phase else {
             guard !step.endsPart else {
                 throw .outOfOrder("the end of a part that was not requested")
             }
@@ -355,19 +355,19 @@ extension SyncSession {
         emit(
             .apply(
                 ShippedStep(
-                    generation: askedGeneration, commits: Array(commits), names: asking.names,
+                    generation: askedGeneration, commits: Array(commits), names: receiver.names,
                     length: length)))
     }
 
     /// Drops a batch that will not be completed, and returns its credit.
     private mutating func abandonStaged() {
-        grant(asking.unpaidLength)
+        grant(receiver.unpaidLength)
         dropStaged()
     }
 
     private mutating func dropStaged() {
-        asking.stagedCommit = nil
-        (asking.stagedLength, asking.unpaidLength) = (0, 0)
+        receiver.stagedCommit = nil
+        (receiver.stagedLength, receiver.unpaidLength) = (0, 0)
     }
 
     /// Ignores frames of an older generation; throws for one that does not exist.

@@ -5,7 +5,7 @@
 extension SyncSession {
     struct Presence: Sendable {
         /// Whether a sent message is unacknowledged.
-        var isTelling = false
+        var isSender = false
         /// Whether a received message is unacknowledged.
         var isToTake = false
     }
@@ -13,8 +13,8 @@ extension SyncSession {
     /// Sends peer records; the next message must wait for `presenceTaken`.
     package mutating func tellPresence(_ message: PresenceMessage) {
         guard isOpen else { return }
-        precondition(!presence.isTelling, "At most one presence message may be unacknowledged.")
-        presence.isTelling = true
+        precondition(!presence.isSender, "At most one presence message may be unacknowledged.")
+        presence.isSender = true
         send(.presence, message.bytes)
     }
 
@@ -36,10 +36,10 @@ extension SyncSession {
     }
 
     mutating func takePresenceTaken(_ frame: Frame) throws(WireError) {
-        guard presence.isTelling, frame.body.isEmpty else {
+        guard presence.isSender, frame.body.isEmpty else {
             throw .outOfOrder("an unexpected or malformed presence acknowledgment")
         }
-        presence.isTelling = false
+        presence.isSender = false
         emit(.presenceTaken)
     }
 }

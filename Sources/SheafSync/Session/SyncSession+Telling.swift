@@ -3,13 +3,13 @@ package import SheafDocument
 
 /// The sending half of a session.
 extension SyncSession {
-    struct Telling: Sendable {
+    struct Sender: Sendable {
         var generation: UInt64 = 0
         /// Received parts of an incomplete subscription.
         var subscribing: PartialSubscribe?
         var hasCursor = false
         /// The responder; nil until the host has built its version list.
-        var teller: RangeTeller?
+        var teller: RangeResponder?
         /// A range request that waits for the version list.
         var question: RangeQuestion?
         /// Documents wanted so far by a continued `want`.
@@ -18,7 +18,7 @@ extension SyncSession {
         var isComparing = false
         /// Whether the host is sending a wanted part.
         var isSendingPart = false
-        var segments = SegmentWriter()
+        var segments = ShippedSegmentWriter()
         /// Encoded commits of the next segment.
         var raw = CommitWriter()
         /// A commit that was begun and has no documents yet.
@@ -38,47 +38,47 @@ extension SyncSession {
     package static var segmentTarget: Int { 128 << 10 }
 
     /// The generation of the peer's subscription; 0 before the first.
-    package var toldGeneration: UInt64 { telling.generation }
+    package var toldGeneration: UInt64 { sender.generation }
 
     /// Whether commits can be sent; if not, `roomToSend` is emitted once they can.
     package mutating func hasRoom() -> Bool {
         guard isOpen else { return false }
-        let hasRoom = telling.pieces.isEmpty && telling.credit > SyncLimits.credit / 4
-        telling.isWaiting = !hasRoom
+        let hasRoom = sender.pieces.isEmpty && sender.credit > SyncLimits.credit / 4
+        sender.isWaiting = !hasRoom
         return hasRoom
     }
 
     /// Whether commits wait for credit or for a full segment.
-    package var hasUnsent: Bool { !telling.pieces.isEmpty || telling.raw.count > 0 }
+    package var hasUnsent: Bool { !sender.pieces.isEmpty || sender.raw.count > 0 }
 
     /// Restarts reconciliation, since the peer's cursor is invalid or its rights have grown.
     ///
     /// Does nothing during a reconciliation.
     package mutating func restart() {
-        guard isOpen, !telling.isComparing else { return }
+        guard isOpen, !sender.isComparing else { return }
         sendSegment()
-        telling.isComparing = true
-        send(.restart, LoneNumber.bytes(telling.generation))
+        sender.isComparing = true
+        send(.restart, SingleNumber.bytes(sender.generation))
     }
 
     /// Answers range requests from `list` until the reconciliation ends.
     package mutating func tell(_ list: VersionList) throws(WireError) {
-        guard isOpen, let question = telling.question else { return }
-        telling.question = nil
-        telling.teller = RangeTeller(list)
+        guard isOpen, let question = sender.question else { return }
+        sender.question = nil
+        sender.teller = RangeResponder(list)
         try answer(question)
     }
 
     private mutating func answer(_ question: RangeQuestion) throws(WireError) {
-        guard let answer = try telling.teller?.answer(question) else { return }
-        send(.answer, Generational.bytes(telling.generation, answer.bytes))
+        guard let answer = try sender.teller?.answer(question) else { return }
+        send(.answer, Generational.bytes(sender.generation, answer.bytes))
     }
 
     /// Assigns the next number to a name; returns false when none is left.
     package mutating func teach(_ name: [UInt8]) -> Bool {
-        guard telling.nameCount < SyncLimits.names else { return false }
-        telling.nameCount += 1
-        telling.freshNames.append(name)
+        guard sender.nameCount < SyncLimits.names else { return false }
+        sender.nameCount += 1
+        sender.freshNames.append(name)
         return true
     }
 
@@ -86,22 +86,22 @@ extension SyncSession {
     ///
     /// With `isCut` the batch ends with this part, and the commit continues in the next batch.
     package mutating func beginCommit(_ commit: UInt64, stamp: Stamp?, isCut: Bool = false) {
-        telling.opening = (commit, stamp, isCut, false)
+        sender.opening = (commit, stamp, isCut, false)
     }
 
     private mutating func open() {
-        guard let (commit, stamp, isCut, endsPart) = telling.opening else { return }
-        telling.opening = nil
-        telling.raw.begin(commit, stamp: stamp, isCut: isCut, endsPart: endsPart)
+        guard let (commit, stamp, isCut, endsPart) = sender.opening else { return }
+        sender.opening = nil
+        sender.raw.begin(commit, stamp: stamp, isCut: isCut, endsPart: endsPart)
     }
 
     /// Ends the last batch of a wanted part, after which the peer resumes reconciling.
     package mutating func endPart(_ commit: UInt64) {
-        guard isOpen, telling.isSendingPart else { return }
-        telling.opening = (commit, nil, true, true)
+        guard isOpen, sender.isSendingPart else { return }
+        sender.opening = (commit, nil, true, true)
         endCommit()
         sendSegment()
-        telling.isSendingPart = false
+        sender.isSendingPart = false
     }
 
     /// Adds a document encoded in the numbered names of the connection.
@@ -110,38 +110,38 @@ extension SyncSession {
         _ bytes: UnsafeRawBufferPointer, unproven: [[UInt8]] = []
     ) {
         open()
-        telling.raw.add(collection, id: id, form, bytes, unproven: unproven)
+        sender.raw.add(collection, id: id, form, bytes, unproven: unproven)
     }
 
     /// Ends a commit, or a part of one; an empty part is omitted.
     package mutating func endCommit(isContinued: Bool = false) {
         guard isOpen else { return }
-        if isContinued, telling.opening != nil {
-            telling.opening = nil
+        if isContinued, sender.opening != nil {
+            sender.opening = nil
             return
         }
         open()
-        telling.raw.end(isContinued: isContinued)
-        if telling.raw.count >= Self.segmentTarget { sendSegment() }
+        sender.raw.end(isContinued: isContinued)
+        if sender.raw.count >= Self.segmentTarget { sendSegment() }
     }
 
     /// Sends all ended commits as one segment.
     package mutating func sendSegment() {
-        guard isOpen, telling.raw.count > 0 else { return }
+        guard isOpen, sender.raw.count > 0 else { return }
         var head = ByteWriter()
-        SpokenNames.write(telling.freshNames, into: &head)
-        telling.freshNames = []
-        let block = telling.segments.bytes(of: head.bytes + telling.raw.bytes)
-        telling.raw.removeAll()
+        WireNameDictionary.write(sender.freshNames, into: &head)
+        sender.freshNames = []
+        let block = sender.segments.bytes(of: head.bytes + sender.raw.bytes)
+        sender.raw.removeAll()
         var rest = block[...]
         repeat {
             let piece = rest.prefix(SyncLimits.frameLength - 64)
             rest = rest.dropFirst(piece.count)
             var writer = ByteWriter(capacity: piece.count + 12)
-            writer.writeVarint(telling.generation)
+            writer.writeVarint(sender.generation)
             writer.write(UInt8(rest.isEmpty ? 0 : 1))
             piece.withUnsafeBytes { writer.write($0) }
-            telling.pieces.append(writer.bytes)
+            sender.pieces.append(writer.bytes)
         } while !rest.isEmpty
         sendPieces()
     }
@@ -149,56 +149,56 @@ extension SyncSession {
     /// Sends fragments within the credit; a long document may exceed all of it.
     private mutating func sendPieces() {
         var count = 0
-        while count < telling.pieces.count, telling.pieces[count].count <= telling.credit {
-            telling.credit -= telling.pieces[count].count
-            send(.segment, telling.pieces[count])
+        while count < sender.pieces.count, sender.pieces[count].count <= sender.credit {
+            sender.credit -= sender.pieces[count].count
+            send(.segment, sender.pieces[count])
             count += 1
         }
-        telling.pieces.removeFirst(count)
+        sender.pieces.removeFirst(count)
     }
 
     /// Announces the documents that would be sent.
     package mutating func announce(_ entries: [Announce.Entry], of commit: UInt64) {
         guard isOpen else { return }
         sendSegment()
-        let message = Announce(generation: telling.generation, commit: commit, entries)
+        let message = Announce(generation: sender.generation, commit: commit, entries)
         send(.announce, message.bytes)
     }
 
     // MARK: Received frames
 
     mutating func takeAnnounceOnly(_ generation: UInt64) throws(WireError) {
-        guard generation == telling.generation else {
+        guard generation == sender.generation else {
             throw .outOfOrder("unexpected generation \(generation)")
         }
         // The frame may have crossed a `restart`.
-        guard !telling.isComparing else { return }
+        guard !sender.isComparing else { return }
         emit(.announceOnly)
     }
 
     mutating func takeSubscribe(_ part: SubscribePart) throws(WireError) {
-        var partial = telling.subscribing ?? PartialSubscribe(generation: part.generation)
-        guard part.generation == partial.generation, part.generation > telling.generation else {
+        var partial = sender.subscribing ?? PartialSubscribe(generation: part.generation)
+        guard part.generation == partial.generation, part.generation > sender.generation else {
             throw .outOfOrder("unexpected generation \(part.generation)")
         }
         partial.append(part)
-        if let excess = partial.excess { return end(Farewell(.limit, excess)) }
+        if let excess = partial.excess { return end(CloseMessage(.limit, excess)) }
         guard let end = part.end else {
-            telling.subscribing = partial
+            sender.subscribing = partial
             return
         }
-        telling.subscribing = nil
+        sender.subscribing = nil
         let request = Subscribe(
             generation: part.generation, partial.queries, at: end.commit, from: end.cursor,
-            whole: end.whole)
+            complete: end.complete)
         // The peer drops unfinished commits of an older generation.
-        telling.raw.removeAll()
-        telling.opening = nil
-        telling.generation = request.generation
-        (telling.teller, telling.question, telling.wanted) = (nil, nil, [])
-        telling.isSendingPart = false
-        telling.hasCursor = request.cursor != nil
-        telling.isComparing = request.cursor == nil
+        sender.raw.removeAll()
+        sender.opening = nil
+        sender.generation = request.generation
+        (sender.teller, sender.question, sender.wanted) = (nil, nil, [])
+        sender.isSendingPart = false
+        sender.hasCursor = request.cursor != nil
+        sender.isComparing = request.cursor == nil
         emit(.subscribed(request))
     }
 
@@ -208,86 +208,86 @@ extension SyncSession {
             return (message.generation, try RangeQuestion(decoding: message.rest))
         }
         try checkComparing(generation, "a range request")
-        guard !telling.isSendingPart else {
+        guard !sender.isSendingPart else {
             throw .outOfOrder("`ask` before the end of the wanted part")
         }
-        guard telling.question == nil else { throw .outOfOrder("a second range request") }
-        guard telling.teller == nil else { return try answer(question) }
-        telling.question = question
+        guard sender.question == nil else { throw .outOfOrder("a second range request") }
+        guard sender.teller == nil else { return try answer(question) }
+        sender.question = question
         emit(.listMatches)
     }
 
     mutating func takeWant(_ want: Want) throws(WireError) {
         try checkComparing(want.generation, "`want`")
         // The time to build the list may depend on documents that the peer may not read.
-        guard telling.question == nil else {
+        guard sender.question == nil else {
             throw .outOfOrder("`want` before the answer to a range request")
         }
-        guard !telling.isSendingPart else {
+        guard !sender.isSendingPart else {
             throw .outOfOrder("`want` before the end of the wanted part")
         }
         switch want.documents {
         case .all:
-            guard telling.wanted.isEmpty else { throw .outOfOrder("`want` of all after some") }
+            guard sender.wanted.isEmpty else { throw .outOfOrder("`want` of all after some") }
             endComparing(.all)
         case .some(let addresses, let isContinued):
             try addWanted(addresses)
             guard !isContinued else { return }
-            endComparing(.some(telling.wanted, isContinued: false))
+            endComparing(.some(sender.wanted, isContinued: false))
         case .part(let addresses):
-            guard telling.teller != nil else {
+            guard sender.teller != nil else {
                 throw .outOfOrder("`want` of a part before an `answer`")
             }
             try addWanted(addresses)
-            telling.isSendingPart = true
-            let part = Want.Documents.part(telling.wanted)
-            telling.wanted = []
+            sender.isSendingPart = true
+            let part = Want.Documents.part(sender.wanted)
+            sender.wanted = []
             emit(.wanted(part))
         }
     }
 
     private mutating func addWanted(_ addresses: [DocumentAddress]) throws(WireError) {
-        guard telling.wanted.count + addresses.count <= SyncLimits.wantedDocuments else {
+        guard sender.wanted.count + addresses.count <= SyncLimits.wantedDocuments else {
             throw .outOfOrder("more than \(SyncLimits.wantedDocuments) wanted documents")
         }
-        telling.wanted += addresses
+        sender.wanted += addresses
     }
 
     private mutating func endComparing(_ documents: Want.Documents) {
-        (telling.teller, telling.question, telling.wanted) = (nil, nil, [])
-        telling.isComparing = false
+        (sender.teller, sender.question, sender.wanted) = (nil, nil, [])
+        sender.isComparing = false
         emit(.wanted(documents))
     }
 
     private func checkComparing(_ generation: UInt64, _ what: String) throws(WireError) {
-        guard generation == telling.generation, telling.isComparing else {
+        guard generation == sender.generation, sender.isComparing else {
             throw .outOfOrder("\(what) of generation \(generation)")
         }
     }
 
     mutating func takeAcknowledgement(_ message: Acknowledge) throws(WireError) {
-        guard message.generation <= telling.generation else {
+        guard message.generation <= sender.generation else {
             throw .outOfOrder("unexpected generation \(message.generation)")
         }
-        guard message.generation == telling.generation else { return }
+        guard message.generation == sender.generation else { return }
         emit(.acknowledged(commit: message.commit))
     }
 
     mutating func takeRefused(_ notice: RefusedNotice) throws(WireError) {
-        guard notice.generation <= telling.generation else {
+        guard notice.generation <= sender.generation else {
             throw .outOfOrder("unexpected generation \(notice.generation)")
         }
-        guard notice.generation == telling.generation else { return }
+        guard notice.generation == sender.generation else { return }
         emit(.refused(notice))
     }
 
     mutating func takeCredit(_ length: UInt64) throws(WireError) {
-        guard length <= UInt64(SyncLimits.credit), telling.credit + Int(length) <= SyncLimits.credit
+        guard length <= UInt64(SyncLimits.credit), sender.credit + Int(length) <= SyncLimits.credit
         else { throw .outOfOrder("a credit of \(length) bytes") }
-        telling.credit += Int(length)
+        sender.credit += Int(length)
         sendPieces()
-        if telling.isWaiting, telling.pieces.isEmpty, telling.credit > SyncLimits.credit / 4 {
-            telling.isWaiting = false
+        if sender.isWaiting, sender.pieces.isEmpty, sender.credit > SyncLimits.credit / 4 {
+            sender.isWaiting = false
             emit(.roomToSend)
         }
     }

@@ -4,14 +4,14 @@ package import SheafDocument
 /// One side of a session between two peers.
 ///
 /// A machine: inputs are bytes and time; outputs are effects. The receiving half is in
-/// `SyncSession+Asking.swift`, the sending half in `SyncSession+Telling.swift`. The host reads and
+/// `SyncSession+Receiver.swift`, the sending half in `SyncSession+Sender.swift`. The host reads and
 /// writes the store.
 package struct SyncSession: Sendable {
     /// An effect that the host must carry out.
     package enum Effect: Equatable, Sendable {
         case send([UInt8])
         /// Closes the connection after all preceding bytes are sent.
-        case end(Farewell)
+        case end(CloseMessage)
         /// The hello of the peer was received.
         case greeted(Hello)
 
@@ -42,7 +42,7 @@ package struct SyncSession: Sendable {
         /// Announces further commits instead of sending them.
         case announceOnly
         /// The peer reports its number of quarantined documents.
-        case setAside(SetAsideNotice)
+        case setAside(QuarantineNotice)
         /// The peer refused documents of a batch.
         case refused(RefusedNotice)
         /// The peer reports a write that this store has lost, or another peer with its site.
@@ -94,8 +94,8 @@ package struct SyncSession: Sendable {
     /// Number of effects already returned.
     private var takenCount = 0
 
-    var asking = Asking()
-    var telling = Telling()
+    var receiver = Receiver()
+    var sender = Sender()
     var fetching = Fetching()
     var presence = Presence()
 
@@ -160,7 +160,7 @@ package struct SyncSession: Sendable {
             frameBegunAt = nil
             try take(frame)
         } catch {
-            end(Farewell(.protocolBroken, "\(error)"))
+            end(CloseMessage(.protocolBroken, "\(error)"))
         }
         return true
     }
@@ -169,13 +169,13 @@ package struct SyncSession: Sendable {
     package mutating func tick(at now: UInt64) {
         guard phase != .ended, let deadline, deadline <= now else { return }
         if phase == .greeting, startedAt + SyncLimits.greetingNanoseconds <= now {
-            return end(Farewell(.timedOut, "handshake timeout: no hello received"))
+            return end(CloseMessage(.timedOut, "handshake timeout: no hello received"))
         }
         if let frameBegunAt, frameBegunAt + SyncLimits.frameNanoseconds <= now {
-            return end(Farewell(.timedOut, "frame timeout: an incomplete frame was received"))
+            return end(CloseMessage(.timedOut, "frame timeout: an incomplete frame was received"))
         }
         if heardAt + SyncLimits.idleNanoseconds <= now {
-            return end(Farewell(.timedOut, "idle timeout: nothing received for 90 s"))
+            return end(CloseMessage(.timedOut, "idle timeout: nothing received for 90 s"))
         }
         if phase == .open, !isPinging, heardAt + SyncLimits.quietNanoseconds <= now {
             isPinging = true
@@ -194,7 +194,7 @@ package struct SyncSession: Sendable {
     }
 
     /// Closes the session with a reason.
-    package mutating func end(_ farewell: Farewell) {
+    package mutating func end(_ farewell: CloseMessage) {
         guard phase != .ended else { return }
         send(.close, farewell.bytes)
         phase = .ended
@@ -205,7 +205,7 @@ package struct SyncSession: Sendable {
     /// Releases the state of an open session.
     private mutating func forget() {
         reader = FrameReader()
-        (asking, telling, fetching) = (Asking(), Telling(), Fetching())
+        (receiver, sender, fetching) = (Receiver(), Sender(), Fetching())
         presence = Presence()
     }
 
@@ -216,7 +216,7 @@ package struct SyncSession: Sendable {
         guard phase != .ended else { return }
         guard body.count < SyncLimits.frameLength else {
             let text = "outgoing frame \(type) has \(body.count + 1) bytes; "
-            return end(Farewell(.failed, text + "maximum is \(SyncLimits.frameLength)"))
+            return end(CloseMessage(.failed, text + "maximum is \(SyncLimits.frameLength)"))
         }
         effects.append(.send(writer.bytes(of: Frame(type, body))))
     }
@@ -233,13 +233,13 @@ package struct SyncSession: Sendable {
             default: throw .outOfOrder("`\(frame.type)` before `hello`")
             }
         }
-        if telling.subscribing != nil, frame.type != .subscribe, frame.type != .close {
+        if sender.subscribing != nil, frame.type != .subscribe, frame.type != .close {
             throw .outOfOrder("`\(frame.type)` within a subscription")
         }
         switch frame.type {
         case .hello: throw .outOfOrder("a second `hello`")
         case .close:
-            let farewell = try frame.read(Farewell.init(decoding:))
+            let farewell = try frame.read(CloseMessage.init(decoding:))
             (phase, isEndedRemotely) = (.ended, true)
             emit(.end(farewell))
             forget()
@@ -249,19 +249,19 @@ package struct SyncSession: Sendable {
         case .ask: try takeQuestion(frame)
         case .want: try takeWant(try frame.read(Want.init(decoding:)))
         case .acknowledge: try takeAcknowledgement(try frame.read(Acknowledge.init(decoding:)))
-        case .credit: try takeCredit(try frame.read(LoneNumber.decode))
+        case .credit: try takeCredit(try frame.read(SingleNumber.decode))
         case .answer: try takeAnswer(frame)
         case .segment: try takeSegment(frame)
         case .announce: try takeAnnounce(try frame.read(Announce.init(decoding:)))
-        case .announceOnly: try takeAnnounceOnly(try frame.read(LoneNumber.decode))
+        case .announceOnly: try takeAnnounceOnly(try frame.read(SingleNumber.decode))
         case .setAside:
-            emit(.setAside(try frame.read(SetAsideNotice.init(decoding:))))
+            emit(.setAside(try frame.read(QuarantineNotice.init(decoding:))))
         case .refused: try takeRefused(try frame.read(RefusedNotice.init(decoding:)))
         case .forgotten:
             emit(.forgotten(try frame.read(ForgottenWrite.init(decoding:))))
         case .site: emit(.changedSite(try frame.read(NewSite.decode)))
         case .pauses: emit(.pauses(try frame.read(SitePauses.init(decoding:))))
-        case .restart: try takeRestart(try frame.read(LoneNumber.decode))
+        case .restart: try takeRestart(try frame.read(SingleNumber.decode))
         case .seek: try takeSeek(try frame.read(Seek.init(decoding:)))
         case .offer: emit(.offered(try frame.read(Offer.init(decoding:))))
         case .fetch: try takeFetch(try frame.read(AttachmentPart.init(decoding:)))
@@ -279,18 +279,18 @@ package struct SyncSession: Sendable {
     private mutating func greet(_ other: Hello) throws(WireError) {
         guard hello.version(with: other) != nil else {
             return end(
-                Farewell(
+                CloseMessage(
                     .version, "this peer supports protocol versions \(hello.versions)"))
         }
         guard other.database == hello.database else {
-            return end(Farewell(.database, "this peer has a different database"))
+            return end(CloseMessage(.database, "this peer has a different database"))
         }
         guard other.peerKey != hello.peerKey else {
-            return end(Farewell(.sameKey, "both peers have the same key"))
+            return end(CloseMessage(.sameKey, "both peers have the same key"))
         }
         guard expectedKey == nil || expectedKey == other.peerKey else {
             return end(
-                Farewell(.refused, "the key in the hello differs from that of the connection"))
+                CloseMessage(.refused, "the key in the hello differs from that of the connection"))
         }
         remote = other
         phase = .open

@@ -94,7 +94,7 @@ package struct Acknowledge: Equatable, Sendable {
 }
 
 /// A message with one number: an amount of credit, or a generation.
-enum LoneNumber {
+enum SingleNumber {
     static func bytes(_ number: UInt64) -> [UInt8] {
         var writer = ByteWriter(capacity: 8)
         writer.writeVarint(number)

@@ -1,7 +1,7 @@
 package import SheafBytes
 
 /// Compresses the segments of a connection with their predecessors as dictionary.
-package struct SegmentWriter: Sendable {
+package struct ShippedSegmentWriter: Sendable {
     private var history: [UInt8] = []
 
     package init() {}
@@ -20,7 +20,7 @@ package struct SegmentWriter: Sendable {
 }
 
 /// Decompresses the segments of a connection, in order.
-package struct SegmentReader: Sendable {
+package struct ShippedSegmentReader: Sendable {
     private var history: [UInt8] = []
 
     package init() {}

@@ -54,17 +54,17 @@ package struct Subscribe: Equatable, Sendable {
     /// The position to resume from; nil starts a reconciliation.
     package let cursor: Cursor?
     /// Documents after the cursor to be sent completely, since their deltas do not apply.
-    package let whole: [DocumentAddress]
+    package let complete: [DocumentAddress]
 
     package init(
         generation: UInt64, _ queries: [SubscribedQuery], at commit: UInt64,
-        from cursor: Cursor? = nil, whole: [DocumentAddress] = []
+        from cursor: Cursor? = nil, complete: [DocumentAddress] = []
     ) {
         self.commit = commit
         self.generation = generation
         self.queries = queries
         self.cursor = cursor
-        self.whole = whole
+        self.complete = complete
     }
 
     /// The parts of the subscription, in order; each fits in a frame.
@@ -81,7 +81,7 @@ package struct Subscribe: Equatable, Sendable {
             current.append(query)
             length += size
         }
-        let end = SubscribePart.End(commit: commit, cursor: cursor, whole: whole)
+        let end = SubscribePart.End(commit: commit, cursor: cursor, complete: complete)
         if !current.isEmpty, length + end.length > SubscribePart.targetLength { cut() }
         parts.append(SubscribePart(generation: generation, current, end: end))
         return parts
@@ -94,16 +94,16 @@ package struct SubscribePart: Equatable, Sendable {
     package struct End: Equatable, Sendable {
         package let commit: UInt64
         package let cursor: Cursor?
-        package let whole: [DocumentAddress]
+        package let complete: [DocumentAddress]
 
-        package init(commit: UInt64, cursor: Cursor?, whole: [DocumentAddress]) {
+        package init(commit: UInt64, cursor: Cursor?, complete: [DocumentAddress]) {
             self.commit = commit
             self.cursor = cursor
-            self.whole = whole
+            self.complete = complete
         }
 
         /// Upper bound of the encoded length.
-        var length: Int { 48 + Self.length(of: whole) }
+        var length: Int { 48 + Self.length(of: complete) }
 
         static func length(of whole: [DocumentAddress]) -> Int {
             whole.reduce(0) { $0 + $1.collection.utf8.count + $1.id.count + 8 }
@@ -142,7 +142,7 @@ package struct SubscribePart: Equatable, Sendable {
         if let cursor = end.cursor {
             writer.write(cursor.log)
             writer.writeVarint(cursor.commit)
-            writer.write(end.whole)
+            writer.write(end.complete)
         }
         return writer.bytes
     }
@@ -178,10 +178,10 @@ extension SubscribePart.End {
         commit = try reader.readVarint()
         let start = reader.offset
         switch try reader.readUInt8() {
-        case 0: (cursor, whole) = (nil, [])
+        case 0: (cursor, complete) = (nil, [])
         case 1:
             cursor = Cursor(log: try reader.readHash128(), commit: try reader.readVarint())
-            whole = try reader.readAddresses()
+            complete = try reader.readAddresses()
         case let byte: throw .unexpected(byte, at: start)
         }
     }
@@ -189,8 +189,8 @@ extension SubscribePart.End {
 
 extension Subscribe {
     /// Whether the addresses fit in the `whole` list of a subscription.
-    package static func fits(whole: [DocumentAddress]) -> Bool {
-        SubscribePart.End.length(of: whole) <= SyncLimits.wholeLength
+    package static func fits(complete: [DocumentAddress]) -> Bool {
+        SubscribePart.End.length(of: complete) <= SyncLimits.completeLength
     }
 }
 

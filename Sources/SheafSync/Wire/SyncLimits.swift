@@ -21,7 +21,7 @@ package enum SyncLimits {
     /// Maximum length of all query texts and arguments of a subscription.
     package static let subscriptionLength = 4 << 20
     /// Maximum length of the `whole` list of a subscription.
-    package static let wholeLength = 512 << 10
+    package static let completeLength = 512 << 10
     /// Maximum total number of documents of all queries with LIMIT in a subscription.
     package static let rankedDocuments = 1 << 16
     /// Evaluation budget of a peer with limited rights, and its refill per second, in units.

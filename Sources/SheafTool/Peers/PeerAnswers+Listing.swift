@@ -8,7 +8,7 @@ extension PeerAnswers {
     func rows() throws(ToolError) -> [String] {
         let surveys = try asTool { try peer.sync.surveys() }
         let graph = peer.presence.graph
-        let links = transport.links
+        let links = transport.connections
         var rows: [String] = []
         for survey in surveys {
             let connection = links.first { link in
@@ -54,7 +54,7 @@ extension PeerAnswers {
     }
 
     /// Returns the line of an address being dialed, nil for an established connection.
-    private func row(of link: NetworkLink) -> String? {
+    private func row(of link: NetworkConnection) -> String? {
         let (state, reason): (String, String?)
         switch link.state {
         case .waiting(_, let why): (state, reason) = ("waiting", why)

@@ -144,7 +144,7 @@ struct PeerRun {
 
     /// Returns the reason why syncing is not complete, or nil if it is.
     private func lack(_ peer: Peer, _ transport: TCPTransport) throws -> String? {
-        let links = transport.links
+        let links = transport.connections
         let surveys = try peer.sync.surveys().filter(\.isConnected)
         for link in links where link.isOutgoing {
             switch link.state {

@@ -35,7 +35,7 @@ enum ValueOracle {
         case (.text(let left), .text(let right)):
             return isText ? .string(String(decoding: left + right, as: UTF8.self)) : nil
         case (.integer(let left), .integer(let right)):
-            return isText ? nil : whole(operation, left, right)
+            return isText ? nil : complete(operation, left, right)
         case (.integer(let left), .float(let right)):
             return isText ? nil : float(operation, Double(Int64(left)), right)
         case (.float(let left), .integer(let right)):
@@ -47,7 +47,7 @@ enum ValueOracle {
     }
 
     /// Computes in 128 bits, where no result overflows.
-    private static func whole(
+    private static func complete(
         _ operation: ArithmeticOperator, _ left: Int128, _ right: Int128
     ) -> Value? {
         let result: Int128? =
@@ -121,7 +121,7 @@ enum ValueOracle {
         case (.bool, .bool), (.string, .string), (.bytes, .bytes), (.array, .array),
             (.object, .object), (.integer, .integer), (.integer, .float), (.float, .integer),
             (.float, .float):
-            return .known(whole(left, right))
+            return .known(complete(left, right))
         default: return .missing
         }
     }
@@ -145,7 +145,7 @@ enum ValueOracle {
     }
 
     /// Returns the order of two values by comparing their lists of keys.
-    private static func whole(_ left: Value, _ right: Value) -> Int {
+    private static func complete(_ left: Value, _ right: Value) -> Int {
         let (left, right) = (keys(left), keys(right))
         for (left, right) in zip(left, right) {
             if left < right { return -1 }

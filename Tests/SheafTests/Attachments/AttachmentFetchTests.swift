@@ -28,7 +28,7 @@ import Testing
                 #expect(try !store.has(sample.id))
                 #expect(try incoming.read(chunk) == nil)
                 let outcome = try incoming.put(sample.chunk(chunk), at: chunk)
-                #expect(outcome == (count == order.count - 1 ? .whole : .taken))
+                #expect(outcome == (count == order.count - 1 ? .complete : .taken))
                 #expect(try incoming.read(chunk) == sample.chunk(chunk))
                 let received = order.prefix(count + 1).reduce(0) {
                     $0 + sample.list.range(of: $1).count
@@ -36,7 +36,7 @@ import Testing
                 #expect(incoming.receivedLength == received)
             }
             #expect(incoming.missingChunks() == [])
-            #expect(try incoming.put(sample.chunk(0), at: 0) == .whole)
+            #expect(try incoming.put(sample.chunk(0), at: 0) == .complete)
             #expect(try store.bytes(of: sample.id) == sample.bytes)
             let kept = volume.powerCut(seed: 4 &* seed)
             #expect(try AttachmentStore(kept).bytes(of: sample.id) == sample.bytes)
@@ -140,8 +140,8 @@ import Testing
         #expect(try second.put(sample.chunk(0), at: 0) == .known)
         _ = try store.add(sample.bytes)
         #expect(volume.snapshotFiles().keys.sorted() == ["\(sample.id).whole"])
-        #expect(try first.put(sample.chunk(1), at: 1) == .whole)
-        guard case .whole = try store.beginFetch(sample.id) else {
+        #expect(try first.put(sample.chunk(1), at: 1) == .complete)
+        guard case .complete = try store.beginFetch(sample.id) else {
             Issue.record("The file is complete.")
             return
         }

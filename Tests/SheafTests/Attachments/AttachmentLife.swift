@@ -10,7 +10,7 @@ final class AttachmentLife {
     private let clock = FakeClock()
     private var random: SeededRandom
     /// The files that the store reported as complete.
-    private var whole = Set<Int>()
+    private var complete = Set<Int>()
     /// The chunks of partial files that the store reported as durable.
     private var durable: [Int: Set<Int>] = [:]
     private var taken: [Int: Set<Int>] = [:]
@@ -90,11 +90,11 @@ final class AttachmentLife {
     private func add(_ number: Int) throws {
         let id = try store.add(Self.samples[number].bytes)
         #expect(id == Self.samples[number].id, comment)
-        noteWhole(number)
+        noteComplete(number)
     }
 
-    private func noteWhole(_ number: Int) {
-        whole.insert(number)
+    private func noteComplete(_ number: Int) {
+        complete.insert(number)
         (durable[number], taken[number]) = (nil, nil)
         wanted[number] = now
         unsure.remove(number)
@@ -104,10 +104,10 @@ final class AttachmentLife {
         let incoming = try store.begin(Self.samples[number])
         wanted[number] = now
         guard let incoming else {
-            #expect(whole.contains(number) || unsure.contains(number), comment)
-            return noteWhole(number)
+            #expect(complete.contains(number) || unsure.contains(number), comment)
+            return noteComplete(number)
         }
-        #expect(!whole.contains(number), comment)
+        #expect(!complete.contains(number), comment)
         try check(incoming, number)
         let missing = Set(incoming.missingChunks().flatMap { Array($0) })
         taken[number] = Set(0..<incoming.list.count).subtracting(missing)
@@ -127,13 +127,13 @@ final class AttachmentLife {
         }
         switch try incoming.put(sample.chunk(chunk), at: chunk) {
         case .taken, .known: taken[number, default: []].insert(chunk)
-        case .whole: noteWhole(number)
+        case .complete: noteComplete(number)
         }
     }
 
     private func settle(_ number: Int) throws {
         guard let incoming = try store.incoming(Self.samples[number].id) else { return }
-        if try incoming.settle() { return noteWhole(number) }
+        if try incoming.settle() { return noteComplete(number) }
         durable[number] = taken[number]
     }
 
@@ -165,7 +165,7 @@ final class AttachmentLife {
         where before.contains(Self.samples[number].id) && !after.contains(Self.samples[number].id) {
             counts["removed", default: 0] += 1
             #expect(now - (wanted[number] ?? 0) >= Self.grace, comment)
-            whole.remove(number)
+            complete.remove(number)
             (durable[number], taken[number]) = (nil, nil)
             // A power cut may restore the file name.
             unsure.insert(number)
@@ -195,12 +195,12 @@ final class AttachmentLife {
     private func check() throws {
         for (number, sample) in Self.samples.enumerated() {
             let isHere = try store.has(sample.id)
-            if whole.contains(number), !isHere {
+            if complete.contains(number), !isHere {
                 #expect(unsure.contains(number), comment)
-                whole.remove(number)
+                complete.remove(number)
             }
             if isHere {
-                #expect(whole.contains(number) || unsure.contains(number), comment)
+                #expect(complete.contains(number) || unsure.contains(number), comment)
                 #expect(try store.bytes(of: sample.id) == sample.bytes, comment)
                 noteFound(number)
             } else if let incoming = try store.incoming(sample.id) {
@@ -216,8 +216,8 @@ final class AttachmentLife {
 
     /// Records a file as complete that no call reported as complete.
     private func noteFound(_ number: Int) {
-        guard !whole.contains(number) else { return }
-        whole.insert(number)
+        guard !complete.contains(number) else { return }
+        complete.insert(number)
         (durable[number], taken[number]) = (nil, nil)
         unsure.remove(number)
     }

@@ -8,9 +8,9 @@ struct AttachmentQuotaTests {
     private let rights = PeerRights(
         read: ["cars": "owner = 'ann'"], write: ["cars": "owner = 'ann'"])
 
-    private var smallQuota: SyncHost.Lengths {
-        var lengths = SyncHost.Lengths()
-        lengths.broughtAttachments = 300_000
+    private var smallQuota: Replicator.Lengths {
+        var lengths = Replicator.Lengths()
+        lengths.receivedAttachments = 300_000
         return lengths
     }
 
@@ -42,18 +42,18 @@ struct AttachmentQuotaTests {
         let scene = try scene()
         try scene.fetch(files[0].id, by: 2)
         try settle(scene)
-        #expect(scene.nodes[2].whole == [files[0].id])
+        #expect(scene.nodes[2].complete == [files[0].id])
         #expect(reason(scene) == nil)
         try scene.fetch(files[1].id, by: 2)
         try settle(scene)
-        #expect(scene.nodes[2].whole == [files[0].id])
+        #expect(scene.nodes[2].complete == [files[0].id])
         #expect(try scene.nodes[0].attachments.ids == [files[0].id])
         #expect(reason(scene)?.contains("300000 bytes") == true)
         // The removal of the first file leaves room for another one.
         try scene.nodes[0].attachments.remove(files[0].id)
         try scene.fetch(files[2].id, by: 2)
         try settle(scene)
-        #expect(scene.nodes[2].whole == [files[0].id, files[2].id])
+        #expect(scene.nodes[2].complete == [files[0].id, files[2].id])
         #expect(reason(scene) == nil)
     }
 
@@ -63,10 +63,10 @@ struct AttachmentQuotaTests {
             try scene.fetch(file.id, by: 0)
             try settle(scene)
         }
-        #expect(scene.nodes[0].whole == files.map(\.id))
+        #expect(scene.nodes[0].complete == files.map(\.id))
         try scene.fetch(files[1].id, by: 2)
         try settle(scene)
-        #expect(scene.nodes[2].whole == [files[1].id])
+        #expect(scene.nodes[2].complete == [files[1].id])
         #expect(reason(scene) == nil)
     }
 
@@ -112,7 +112,7 @@ struct AttachmentQuotaTests {
         try settle(scene)
         try scene.fetch(files[1].id, by: 2)
         try settle(scene)
-        #expect(scene.nodes[2].whole == [files[0].id])
+        #expect(scene.nodes[2].complete == [files[0].id])
         #expect(reason(scene)?.contains("300000 bytes") == true)
     }
 

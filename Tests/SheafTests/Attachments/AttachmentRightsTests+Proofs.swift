@@ -20,7 +20,7 @@ extension AttachmentRightsTests {
             try scene.run()
             try scene.fetch(file.id, by: 2)
             try settle(scene)
-            #expect(scene.nodes[2].whole == [file.id])
+            #expect(scene.nodes[2].complete == [file.id])
             #expect(try scene.nodes[2].contents(of: file.id) == file.bytes)
             // No part was sent twice.
             let parts = file.list.count + (length > 0 ? 1 : 0)
@@ -41,7 +41,7 @@ extension AttachmentRightsTests {
         try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
         try scene.fetch(secret.id, by: 2)
         try settle(scene)
-        #expect(scene.nodes[2].whole == [secret.id])
+        #expect(scene.nodes[2].complete == [secret.id])
     }
 
     @Test func `a proof begun on one connection is completed on the next`() throws {
@@ -56,10 +56,10 @@ extension AttachmentRightsTests {
         try scene.run { scene.nodes[1].sentParts == 2 }
         try scene.disconnect(wire)
         try settle(scene)
-        #expect(scene.nodes[2].whole.isEmpty)
+        #expect(scene.nodes[2].complete.isEmpty)
         wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try settle(scene)
-        #expect(scene.nodes[2].whole == [secret.id])
+        #expect(scene.nodes[2].complete == [secret.id])
     }
 
     @Test(arguments: [1, 2, 3], [false, true])
@@ -82,7 +82,7 @@ extension AttachmentRightsTests {
         try scene.notePublished(bringer)
         try scene.fetch(file.id, by: reader)
         for _ in 0...relays { try settle(scene) }
-        #expect(scene.nodes[reader].whole == [file.id])
+        #expect(scene.nodes[reader].complete == [file.id])
         #expect(scene.nodes[0].store.queries.documents.snapshot().unprovenTokenCount == 0)
     }
 
@@ -100,7 +100,7 @@ extension AttachmentRightsTests {
         #expect(scene.nodes[1].store.queries.documents.snapshot().unprovenTokenCount == 1)
         try scene.fetch(file.id, by: 2)
         for _ in 0..<2 { try settle(scene) }
-        #expect(scene.nodes[2].whole == [file.id])
+        #expect(scene.nodes[2].complete == [file.id])
         #expect(scene.nodes[1].store.queries.documents.snapshot().unprovenTokenCount == 0)
     }
 
@@ -119,7 +119,7 @@ extension AttachmentRightsTests {
         try scene.fetch(secret.id, by: 2)
         try settle(scene)
         #expect(!liar.asked.isEmpty)
-        #expect(scene.nodes[2].whole.isEmpty)
+        #expect(scene.nodes[2].complete.isEmpty)
     }
 
     @Test func `a token counts if its writer may read the file`() throws {
@@ -135,7 +135,7 @@ extension AttachmentRightsTests {
         try scene.notePublished(1)
         try scene.fetch(secret.id, by: 2)
         try settle(scene)
-        #expect(scene.nodes[2].whole == [secret.id])
+        #expect(scene.nodes[2].complete == [secret.id])
         #expect(scene.nodes[1].sentParts == 0)
     }
 
@@ -159,7 +159,7 @@ extension AttachmentRightsTests {
         try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
         try scene.fetch(secret.id, by: 2)
         try settle(scene)
-        #expect(scene.nodes[2].whole == [secret.id])
+        #expect(scene.nodes[2].complete == [secret.id])
     }
 
     @Test(arguments: [0, 2])
@@ -173,17 +173,17 @@ extension AttachmentRightsTests {
         try scene.run()
         try scene.fetch(secret.id, by: 1)
         try settle(scene)
-        #expect(scene.nodes[1].whole.isEmpty)
+        #expect(scene.nodes[1].complete.isEmpty)
         // A write to another field does not prove the token.
         try scene.execute(writer, "UPDATE cars SET n = 1 WHERE _id = 'mine'")
         try settle(scene)
-        #expect(scene.nodes[1].whole.isEmpty)
+        #expect(scene.nodes[1].complete.isEmpty)
         try scene.execute(
             writer,
             "UPDATE COLLECTION cars (photo ATTACHMENT) SET photo = :token WHERE _id = 'mine'",
             try token(secret))
         try settle(scene)
-        #expect(scene.nodes[1].whole == [secret.id])
+        #expect(scene.nodes[1].complete == [secret.id])
     }
 
     @Test func `the entry of an unproven token is removed with the token`() throws {

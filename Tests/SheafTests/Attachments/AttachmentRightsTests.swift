@@ -46,7 +46,7 @@ import Testing
         try scene.fetch(secret.id, by: 1)
         try settle(scene)
         #expect(try scene.nodes[0].rows("SELECT _id FROM cars").count == 2)
-        #expect(scene.nodes[1].whole.isEmpty)
+        #expect(scene.nodes[1].complete.isEmpty)
         #expect(scene.nodes[0].sentParts == 0)
     }
 
@@ -58,7 +58,7 @@ import Testing
         try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
         try scene.notePublished(1)
         try settle(scene)
-        #expect(scene.nodes[2].whole.isEmpty)
+        #expect(scene.nodes[2].complete.isEmpty)
     }
 
     @Test(arguments: [
@@ -80,7 +80,7 @@ import Testing
         try scene.execute(1, Query(verbatim: statement), try token(secret))
         try scene.fetch(secret.id, by: 1)
         try settle(scene)
-        #expect(scene.nodes[1].whole.isEmpty)
+        #expect(scene.nodes[1].complete.isEmpty)
     }
 
     @Test func `a token received through a relay does not count`() throws {
@@ -96,14 +96,14 @@ import Testing
         try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
         try scene.fetch(secret.id, by: 2)
         try settle(scene)
-        #expect(scene.nodes[2].whole.isEmpty)
+        #expect(scene.nodes[2].complete.isEmpty)
         // Later changes of the document, by the peer or the relay, do not make the token count.
         try scene.execute(2, "UPDATE cars SET n = 1 WHERE _id = 'mine'")
         try settle(scene)
         try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'mine'")
         try settle(scene)
         #expect(try scene.nodes[0].rows("SELECT n FROM cars WHERE _id = 'mine'") == [#"{"n":2}"#])
-        #expect(scene.nodes[2].whole.isEmpty)
+        #expect(scene.nodes[2].complete.isEmpty)
     }
 
     @Test(arguments: [false, true])
@@ -119,7 +119,7 @@ import Testing
         try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try scene.fetch(secret.id, by: 1)
         try settle(scene)
-        #expect(scene.nodes[1].whole.isEmpty)
+        #expect(scene.nodes[1].complete.isEmpty)
     }
 
     @Test func `a restarted relay still reports unproven tokens`() throws {
@@ -136,7 +136,7 @@ import Testing
         try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
         try scene.fetch(secret.id, by: 2)
         try settle(scene)
-        #expect(scene.nodes[2].whole.isEmpty)
+        #expect(scene.nodes[2].complete.isEmpty)
     }
 
     @Test func `a token that was removed before it was relayed does not count`() throws {
@@ -153,7 +153,7 @@ import Testing
         try scene.fetch(secret.id, by: 2)
         try scene.connect(0, 1)
         try settle(scene)
-        #expect(scene.nodes[2].whole.isEmpty)
+        #expect(scene.nodes[2].complete.isEmpty)
     }
 
     @Test func `tokens beyond the maximum number of unproven tokens do not count`() throws {
@@ -179,7 +179,7 @@ import Testing
         try scene.fetch(secret.id, by: 1)
         try settle(scene)
         #expect(try scene.nodes[0].rows("SELECT _id FROM cars").count == 2)
-        #expect(scene.nodes[1].whole.isEmpty)
+        #expect(scene.nodes[1].complete.isEmpty)
     }
 
     // MARK: Hidden state

@@ -74,7 +74,7 @@ import Testing
             let here = try vectors.bytes("\(name).here").map(Int.init)
             let since = try vectors.number("\(name).since")
             let head = try part.withUnsafeBytes {
-                try AttachmentHead(decoding: $0, of: file.id, isWhole: false)
+                try AttachmentHead(decoding: $0, of: file.id, isComplete: false)
             }
             #expect(head.bytes == part, "\(name)")
             #expect(head.unnamedSince == since, "\(name)")
@@ -90,7 +90,7 @@ import Testing
             let id = try #require(AttachmentID(bytes: try vectors.bytes("\(name).name")))
             #expect(throws: Malformed.self, "\(name)") {
                 try bytes.withUnsafeBytes {
-                    try AttachmentHead(decoding: $0, of: id, isWhole: true)
+                    try AttachmentHead(decoding: $0, of: id, isComplete: true)
                 }
             }
             count += 1
@@ -108,7 +108,7 @@ import Testing
                 var bytes = right
                 bytes[offset] ^= 1 << UInt8(bit)
                 let head = bytes.withUnsafeBytes {
-                    try? AttachmentHead(decoding: $0, of: file.id, isWhole: true)
+                    try? AttachmentHead(decoding: $0, of: file.id, isComplete: true)
                 }
                 #expect((head != nil) == mark.contains(offset), "bit \(bit) of \(offset)")
                 #expect(head.map { $0.unnamedSince == 0 } ?? true)
@@ -118,7 +118,7 @@ import Testing
             let cut = Array(right.prefix(length))
             #expect(throws: Malformed.self) {
                 try cut.withUnsafeBytes {
-                    try AttachmentHead(decoding: $0, of: file.id, isWhole: true)
+                    try AttachmentHead(decoding: $0, of: file.id, isComplete: true)
                 }
             }
         }
@@ -131,7 +131,7 @@ import Testing
         head.unnamedSince = 4_711
         let bytes = head.bytes
         let read = try bytes.withUnsafeBytes {
-            try AttachmentHead(decoding: $0, of: file.id, isWhole: true)
+            try AttachmentHead(decoding: $0, of: file.id, isComplete: true)
         }
         #expect(read == head)
         return bytes

@@ -40,7 +40,7 @@ struct ProofCostTests {
             scene.settle(at: 1)
         }
         #expect(scene.host.slice.used - before < 5_000_000)
-        #expect(peer.farewell == nil)
+        #expect(peer.closeMessage == nil)
         #expect(peer.proofs == 0)
     }
 

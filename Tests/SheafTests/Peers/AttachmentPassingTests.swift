@@ -15,13 +15,13 @@ import Testing
             try scene.connect(0, 1)
             try scene.fetch(sample.id, by: 1)
             try scene.run()
-            #expect(scene.nodes[1].whole == [sample.id])
+            #expect(scene.nodes[1].complete == [sample.id])
             let contents = try scene.nodes[1].contents(of: sample.id)
             #expect(contents == sample.bytes)
             let sent = scene.nodes[0].sentParts
             try scene.fetch(sample.id, by: 1)
             try scene.run()
-            #expect(scene.nodes[1].whole == [sample.id, sample.id])
+            #expect(scene.nodes[1].complete == [sample.id, sample.id])
             #expect(scene.nodes[0].sentParts == sent)
         }
     }
@@ -34,11 +34,11 @@ import Testing
         try scene.run()
         try scene.connect(0, 1)
         try scene.run()
-        #expect(scene.nodes[2].whole.isEmpty)
+        #expect(scene.nodes[2].complete.isEmpty)
         _ = try scene.nodes[0].attachments.add(sample.bytes)
         try scene.notePublished(0)
         try scene.run()
-        #expect(scene.nodes[2].whole == [sample.id])
+        #expect(scene.nodes[2].complete == [sample.id])
         // The peer that relayed the file keeps it.
         #expect(try scene.nodes[1].contents(of: sample.id) == sample.bytes)
     }
@@ -51,7 +51,7 @@ import Testing
             for number in 1..<count { try scene.connect(number - 1, number) }
             try scene.fetch(small.id, by: count - 1)
             try scene.run()
-            #expect(scene.nodes[count - 1].whole == (isReached ? [small.id] : []))
+            #expect(scene.nodes[count - 1].complete == (isReached ? [small.id] : []))
         }
         let circle = try FileScene(4)
         for number in 0..<4 { try circle.connect(number, (number + 1) % 4) }
@@ -75,13 +75,13 @@ import Testing
         let first = try scene.connect(0, 2)
         try scene.fetch(sample.id, by: 2)
         try scene.run { scene.nodes[2].received >= 4 * 262_144 }
-        #expect(scene.nodes[2].whole.isEmpty)
+        #expect(scene.nodes[2].complete.isEmpty)
         try scene.disconnect(first)
         try scene.run()
-        #expect(scene.nodes[2].whole.isEmpty)
+        #expect(scene.nodes[2].complete.isEmpty)
         try scene.connect(1, 2)
         try scene.run()
-        #expect(scene.nodes[2].whole == [sample.id])
+        #expect(scene.nodes[2].complete == [sample.id])
         #expect(try scene.nodes[2].contents(of: sample.id) == sample.bytes)
         #expect(scene.nodes[1].sentParts == sample.list.count - 4)
     }
@@ -94,7 +94,7 @@ import Testing
         }
         try scene.fetch(sample.id, by: 2)
         try scene.run()
-        #expect(scene.nodes[2].whole == [sample.id])
+        #expect(scene.nodes[2].complete == [sample.id])
         let sent = scene.nodes.map(\.sentParts)
         #expect(sent[0] > 2 && sent[1] > 2)
         #expect(sent[0] + sent[1] == sample.list.count + 1)
@@ -109,14 +109,14 @@ import Testing
         try scene.connect(1, liar: liar)
         try scene.fetch(sample.id, by: 1)
         try scene.run()
-        #expect(scene.nodes[1].whole.isEmpty && scene.nodes[1].failed.isEmpty)
+        #expect(scene.nodes[1].complete.isEmpty && scene.nodes[1].failed.isEmpty)
         let requests = liar.asked.count
         // The requests are for the hashes, and for chunks before the first one arrives.
         #expect(requests > 0 && requests <= 1 + SyncLimits.fetchWindow)
         _ = try scene.nodes[0].attachments.add(sample.bytes)
         try scene.connect(0, 1)
         try scene.run()
-        #expect(scene.nodes[1].whole == [sample.id])
+        #expect(scene.nodes[1].complete == [sample.id])
         #expect(try scene.nodes[1].contents(of: sample.id) == sample.bytes)
         #expect(liar.asked.count == requests)
     }
@@ -129,9 +129,9 @@ import Testing
         _ = try scene.nodes[0].attachments.add(sample.bytes)
         try scene.connect(0, 1)
         try scene.run()
-        #expect(scene.nodes[1].whole.isEmpty)
+        #expect(scene.nodes[1].complete.isEmpty)
         try scene.advance(seconds: 20)
-        #expect(scene.nodes[1].whole == [sample.id])
+        #expect(scene.nodes[1].complete == [sample.id])
     }
 
     @Test func `a fetch resumes after a restart with the durable chunks`() throws {
@@ -146,7 +146,7 @@ import Testing
         try scene.connect(0, 1)
         try scene.fetch(long.id, by: 1)
         try scene.run()
-        #expect(scene.nodes[1].whole == [long.id])
+        #expect(scene.nodes[1].complete == [long.id])
         #expect(try scene.nodes[1].contents(of: long.id) == long.bytes)
         // Chunks are made durable sixteen at a time.
         #expect(scene.nodes[0].sentParts - sent == 24 - 16)
@@ -163,10 +163,10 @@ import Testing
         try scene.run()
         let sent = scene.nodes[0].sentParts
         #expect(sent < sample.list.count + 1)
-        #expect(scene.nodes[2].whole.isEmpty)
+        #expect(scene.nodes[2].complete.isEmpty)
         try scene.fetch(sample.id, by: 2)
         try scene.run()
-        #expect(scene.nodes[2].whole == [sample.id])
+        #expect(scene.nodes[2].complete == [sample.id])
         // The chunks received before the cancellation are not sent again.
         #expect(scene.nodes[0].sentParts <= sample.list.count + 1 + SyncLimits.fetchWindow)
     }
@@ -181,12 +181,12 @@ import Testing
         try scene.fetch(small.id, by: 1)
         try scene.run()
         try scene.advance(seconds: 2)
-        #expect(scene.nodes[1].whole.isEmpty)
+        #expect(scene.nodes[1].complete.isEmpty)
         // A readable document references the file from here on.
         try scene.nodes[0].insert("b", naming: small.id, length: 5_000, owner: "ann")
         try scene.run()
         try scene.advance(seconds: 2)
-        #expect(scene.nodes[1].whole == [small.id])
+        #expect(scene.nodes[1].complete == [small.id])
     }
 
     @Test func `a file that only unshared collections reference is not offered`() throws {
@@ -202,11 +202,11 @@ import Testing
         for file in [hidden, free] { try scene.fetch(file.id, by: 1) }
         try scene.run()
         try scene.advance(seconds: 2)
-        #expect(scene.nodes[1].whole == [free.id])
+        #expect(scene.nodes[1].complete == [free.id])
         try scene.nodes[0].execute(
             "ALTER SYSTEM SET user_collection_sync_scopes = {'cars': 'AllPeers'}")
         try scene.advance(seconds: 2)
-        #expect(scene.nodes[1].whole == [free.id, hidden.id])
+        #expect(scene.nodes[1].complete == [free.id, hidden.id])
     }
 
     @Test func `a relayed file is removed after a while, and can be fetched again`() throws {
@@ -226,6 +226,6 @@ import Testing
         try scene.nodes[2].attachments.remove(small.id)
         try scene.fetch(small.id, by: 2)
         try scene.run()
-        #expect(scene.nodes[2].whole == [small.id, small.id])
+        #expect(scene.nodes[2].complete == [small.id, small.id])
     }
 }

@@ -20,7 +20,7 @@ final class CallerScene {
         var withholdsCredit = false
         fileprivate var withheld = 0
         /// The reason for which the replicator closed the connection.
-        fileprivate(set) var farewell: Farewell?
+        fileprivate(set) var closeMessage: CloseMessage?
 
         fileprivate init(_ peer: UInt16, wire: UInt64) {
             self.wire = wire
@@ -32,9 +32,9 @@ final class CallerScene {
     private var callers: [UInt64: Caller] = [:]
     private var wireCount: UInt64 = 0
 
-    var host: SyncHost { scene.nodes[0].host }
+    var host: Replicator { scene.nodes[0].host }
 
-    init(_ lengths: SyncHost.Lengths = SyncHost.Lengths()) throws {
+    init(_ lengths: Replicator.Lengths = Replicator.Lengths()) throws {
         scene = try FileScene(1, lengths)
     }
 
@@ -115,7 +115,7 @@ final class CallerScene {
                 case .send(let wire, let bytes):
                     isBusy = true
                     bytes.withUnsafeBytes { callers[wire]?.session.receive($0, at: now) }
-                case .close(let wire, let reason): callers[wire]?.farewell = reason
+                case .close(let wire, let reason): callers[wire]?.closeMessage = reason
                 default: break
                 }
             }

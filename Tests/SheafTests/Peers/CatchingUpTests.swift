@@ -129,7 +129,7 @@ import Testing
     func `a deletion reaches a peer that received the document in an earlier part`(
         _ queries: [String]
     ) throws {
-        var lengths = SyncHost.Lengths()
+        var lengths = Replicator.Lengths()
         lengths.wanted = 7
         let scene = try DocumentScene(2, lengths)
         for id in 10..<20 {

@@ -6,8 +6,8 @@ import Testing
 /// The reasons for which connections ended, as both sides report them.
 struct CloseReasonTests {
     private func connect(
-        _ host: SyncHost, _ wire: UInt64, at now: UInt64, _ session: SyncSession,
-        ending farewell: Farewell = Farewell(.limit, "too many frames")
+        _ host: Replicator, _ wire: UInt64, at now: UInt64, _ session: SyncSession,
+        ending farewell: CloseMessage = CloseMessage(.limit, "too many frames")
     ) {
         var session = session
         host.connect(wire, at: now)
@@ -39,7 +39,7 @@ struct CloseReasonTests {
 
     @Test func `one orderly end is logged as info, and repeated ones as warnings`() throws {
         let node = try FileScene(1).nodes[0]
-        let goodbye = Farewell(.done, "the peer stops")
+        let goodbye = CloseMessage(.done, "the peer stops")
         let text = "reason=the other side closed the connection: the peer stops"
         connect(node.host, 1, at: 1, .stranger(1, at: 1), ending: goodbye)
         #expect(node.store.messages(.warning).isEmpty)

@@ -19,9 +19,9 @@ final class DocumentScene {
         /// The signal that stops evaluations, as when the peer closes.
         let evaluationStop = EvaluationStop()
         private(set) var store: SceneStore
-        private(set) var host: SyncHost
+        private(set) var host: Replicator
         /// The closure that creates a replicator over a store.
-        private let makeHost: (SceneStore) -> SyncHost
+        private let makeHost: (SceneStore) -> Replicator
         /// Number of commits whose history a compaction retains.
         private let history: UInt64
         private let transactionLength: Int
@@ -38,7 +38,7 @@ final class DocumentScene {
         /// Total length of the sent segment frames, in bytes.
         fileprivate(set) var segmentLength = 0
         /// The reasons for which this node closed connections.
-        fileprivate(set) var farewells: [Farewell] = []
+        fileprivate(set) var farewells: [CloseMessage] = []
         /// The clock warnings of this node.
         fileprivate(set) var clockWarnings: [String] = []
         /// The writes that other peers refused, by peer key; `newlyRefused` has them in order.
@@ -46,17 +46,17 @@ final class DocumentScene {
         fileprivate(set) var newlyRefused: [RefusedWrite] = []
 
         fileprivate init(
-            _ number: Int, keyOf owner: Int, _ lengths: SyncHost.Lengths, mostCorrections: Int,
+            _ number: Int, keyOf owner: Int, _ lengths: Replicator.Lengths, mostCorrections: Int,
             history: UInt64, transactionLength: Int
         ) throws {
             (self.history, self.transactionLength) = (history, transactionLength)
             key = Array(repeating: UInt8(owner + 1), count: 32)
             let source = SeededSource(seed: UInt64(number))
-            let identity = SyncHost.Identity(
+            let identity = Replicator.Identity(
                 database: Hello.DatabaseID(low: 1, high: 2), peerKey: key)
             let stop = evaluationStop
             makeHost = { store in
-                SyncHost(
+                Replicator(
                     store.queries, identity, lengths: lengths, mostCorrections: mostCorrections,
                     evaluationStop: stop, random: { source.next() })
             }
@@ -113,7 +113,7 @@ final class DocumentScene {
     private(set) var now: UInt64 = 1_000_000_000
 
     init(
-        _ count: Int, _ lengths: SyncHost.Lengths = SyncHost.Lengths(),
+        _ count: Int, _ lengths: Replicator.Lengths = Replicator.Lengths(),
         mostCorrections: Int = 1_000, keyOfSecond: Int = 1, history: UInt64 = 1_000,
         transactionLengthOfFirst: Int = 1 << 30
     ) throws {

@@ -42,22 +42,22 @@ struct EvaluationBudgetTests {
         let hostile = scene.connect(1, rights: everything, at: 1)
         try scene.subscribe(hostile, attack(factor: 8), at: 1)
         scene.settle(at: 1)
-        #expect(hostile.farewell?.code == .limit)
-        #expect(hostile.farewell?.text.contains("evaluation budget") == true)
+        #expect(hostile.closeMessage?.code == .limit)
+        #expect(hostile.closeMessage?.text.contains("evaluation budget") == true)
         #expect(hostile.documents == 0)
         try scene.subscribe(honest, ["SELECT * FROM cars WHERE n < 10"], at: 2)
         scene.settle(at: 2)
         #expect(honest.documents == 10)
-        #expect(honest.farewell == nil)
+        #expect(honest.closeMessage == nil)
         // A reconnect does not refill the budget; time does.
         let again = scene.connect(1, rights: everything, at: 2)
         try scene.subscribe(again, ["SELECT * FROM cars WHERE n < 10"], at: 2)
         scene.settle(at: 2)
-        #expect(again.farewell?.code == .limit)
+        #expect(again.closeMessage?.code == .limit)
         let later = scene.connect(1, rights: everything, at: 20 * second)
         try scene.subscribe(later, ["SELECT * FROM cars WHERE n < 10"], at: 20 * second)
         scene.settle(at: 20 * second)
-        #expect(later.farewell == nil)
+        #expect(later.closeMessage == nil)
         #expect(later.documents == 10)
     }
 
@@ -68,8 +68,8 @@ struct EvaluationBudgetTests {
         let hostile = scene.connect(1, at: 1)
         try scene.subscribe(hostile, attack(factor: 800), at: 1)
         scene.settle(at: 1)
-        #expect(hostile.farewell?.code == .limit)
-        let text = hostile.farewell?.text ?? ""
+        #expect(hostile.closeMessage?.code == .limit)
+        let text = hostile.closeMessage?.text ?? ""
         #expect(text.contains("budget for one document"), "\(text)")
         #expect(scene.host.slice.longestTurn <= EvaluationSliceTests.longestTurn)
         // Local statements have no such limit.
@@ -83,7 +83,7 @@ struct EvaluationBudgetTests {
         let query = "SELECT * FROM cars WHERE char_length(repeat(big, 20000)) = 1"
         try scene.subscribe(peer, [query], at: 1)
         scene.settle(at: 1)
-        let text = peer.farewell?.text ?? ""
+        let text = peer.closeMessage?.text ?? ""
         #expect(text.contains("cannot be evaluated: a text of more than"), "\(text)")
         #expect(!text.contains("cannot be read"), "\(text)")
     }
@@ -97,7 +97,7 @@ struct EvaluationBudgetTests {
         let query = "SELECT * FROM cars WHERE " + terms.joined(separator: " OR ")
         try scene.subscribe(peer, [query], at: 1)
         scene.settle(at: 1)
-        #expect(peer.farewell == nil)
+        #expect(peer.closeMessage == nil)
         #expect(peer.documents == 1)
     }
 
@@ -132,7 +132,7 @@ struct EvaluationBudgetTests {
             #expect(honest.documents == 10, "seed \(seed)")
             #expect(turns <= 4, "seed \(seed)")
             scene.settle(at: now)
-            if let farewell = hostile.farewell { #expect(farewell.code == .limit, "\(seed)") }
+            if let farewell = hostile.closeMessage { #expect(farewell.code == .limit, "\(seed)") }
             #expect(scene.host.slice.longestTurn <= EvaluationSliceTests.longestTurn)
             scene.disconnect(hostile)
             scene.disconnect(honest)

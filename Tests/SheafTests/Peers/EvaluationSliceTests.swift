@@ -41,7 +41,7 @@ struct EvaluationSliceTests {
         let hostile = scene.connect(1, at: 1)
         try scene.subscribe(hostile, attack, at: 1)
         let turns = scene.settle(at: 1)
-        #expect(hostile.farewell?.code == .limit)
+        #expect(hostile.closeMessage?.code == .limit)
         // The budget is 1,600,000,000 units, and an evaluation takes up to 1,700,000.
         #expect(turns > 500)
         // The longest turn has the parsing and one evaluation.
@@ -71,7 +71,7 @@ struct EvaluationSliceTests {
             #expect(honest.documents == number + 1)
             #expect(turns <= hostile.count + 1)
         }
-        #expect(hostile.allSatisfy { $0.farewell == nil })
+        #expect(hostile.allSatisfy { $0.closeMessage == nil })
     }
 
     @Test func `the queries of a disconnected peer are not evaluated`() throws {
@@ -86,7 +86,7 @@ struct EvaluationSliceTests {
     }
 
     @Test func `the queries of one document are evaluated once each, over several turns`() throws {
-        var lengths = SyncHost.Lengths()
+        var lengths = Replicator.Lengths()
         lengths.evaluated = 1_000
         let scene = try CallerScene(lengths)
         try fill(scene, 5)
@@ -104,7 +104,7 @@ struct EvaluationSliceTests {
 
     /// Checks that an interrupted commit does not start over with the commits before it.
     @Test func `commits without a match are evaluated once each, over several turns`() throws {
-        var lengths = SyncHost.Lengths()
+        var lengths = Replicator.Lengths()
         lengths.evaluated = 1_000
         let scene = try CallerScene(lengths)
         let peer = scene.connect(2, at: 1)
@@ -139,7 +139,7 @@ struct EvaluationSliceTests {
     func `listing, sending and catching up in slices bring every document once`(query: String)
         throws
     {
-        var lengths = SyncHost.Lengths()
+        var lengths = Replicator.Lengths()
         lengths.evaluated = 1_000
         let scene = try CallerScene(lengths)
         try fill(scene, 60)
@@ -157,6 +157,6 @@ struct EvaluationSliceTests {
             at: 1)
         scene.settle(at: 1)
         #expect(peer.documents == first + 20)
-        #expect(peer.farewell == nil)
+        #expect(peer.closeMessage == nil)
     }
 }

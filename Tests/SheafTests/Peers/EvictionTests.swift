@@ -87,7 +87,7 @@ struct EvictionTests {
     func `documents evicted while a limited peer compares come back from it`(
         _ most: Int, _ partsBefore: Int
     ) throws {
-        var lengths = SyncHost.Lengths()
+        var lengths = Replicator.Lengths()
         lengths.wanted = most
         let scene = try DocumentScene(2, lengths)
         for (number, ids) in [0..<20, 100..<101].enumerated() {

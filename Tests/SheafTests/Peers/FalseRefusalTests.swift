@@ -16,7 +16,7 @@ struct FalseRefusalTests {
         private(set) var isClosed = false
         let arguments: [UInt8]
 
-        var host: SyncHost { scene.nodes[0].host }
+        var host: Replicator { scene.nodes[0].host }
         var newestCommit: UInt64 {
             scene.nodes[0].store.queries.documents.snapshot().log.commit
         }
@@ -121,7 +121,7 @@ struct FalseRefusalTests {
             Subscribe(
                 generation: 2,
                 [SubscribedQuery(text: "SELECT * FROM cars", arguments: liar.arguments)], at: 0,
-                from: nil, whole: []
+                from: nil, complete: []
             ).parts[0].bytes)
         liar.say(.want, Want(generation: 2, .all).bytes)
         liar.say(.acknowledge, Acknowledge(generation: 2, commit: .max).bytes)

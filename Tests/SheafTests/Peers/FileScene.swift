@@ -15,9 +15,9 @@ final class FileScene {
         let clock = FakeClock()
         let files: MemoryVolume
         fileprivate(set) var attachments: AttachmentStore
-        fileprivate(set) var host: SyncHost
+        fileprivate(set) var host: Replicator
         /// The completed fetches; `failed` and `received` have the errors and the progress.
-        fileprivate(set) var whole: [AttachmentID] = []
+        fileprivate(set) var complete: [AttachmentID] = []
         fileprivate(set) var failed: [AttachmentID: AttachmentError] = [:]
         fileprivate(set) var received = 0
         /// Number of attachment chunks and hash lists sent.
@@ -26,11 +26,11 @@ final class FileScene {
         fileprivate(set) var subscriptionCount = 0
 
         /// Effects that are not performed yet, oldest first.
-        fileprivate var effects: [SyncHost.Effect] = []
+        fileprivate var effects: [Replicator.Effect] = []
         fileprivate var isPerforming = false
-        private let lengths: SyncHost.Lengths
+        private let lengths: Replicator.Lengths
 
-        fileprivate init(_ number: Int, _ lengths: SyncHost.Lengths) throws {
+        fileprivate init(_ number: Int, _ lengths: Replicator.Lengths) throws {
             self.lengths = lengths
             key = Array(repeating: UInt8(number + 1), count: 32)
             store = try SceneStore(
@@ -41,13 +41,13 @@ final class FileScene {
 
         private static func open(
             _ queries: QueryEngine, _ key: [UInt8], _ files: MemoryVolume,
-            _ lengths: SyncHost.Lengths
-        ) -> (AttachmentStore, SyncHost) {
+            _ lengths: Replicator.Lengths
+        ) -> (AttachmentStore, Replicator) {
             let attachments = AttachmentStore(in: files)
             let source = SeededSource(seed: UInt64(key[0]))
-            let host = SyncHost(
+            let host = Replicator(
                 queries,
-                SyncHost.Identity(
+                Replicator.Identity(
                     database: Hello.DatabaseID(low: 1, high: 2), peerKey: key),
                 attachments: attachments, lengths: lengths, random: { source.next() })
             return (attachments, host)
@@ -108,7 +108,7 @@ final class FileScene {
     /// All sent messages, by the numbers of the connection and the sender.
     private(set) var sent: [UInt64: [Int: [[UInt8]]]] = [:]
 
-    init(_ count: Int, _ lengths: SyncHost.Lengths = SyncHost.Lengths()) throws {
+    init(_ count: Int, _ lengths: Replicator.Lengths = Replicator.Lengths()) throws {
         for number in 0..<count { nodes.append(try Node(number, lengths)) }
     }
 
@@ -255,7 +255,7 @@ final class FileScene {
         }
     }
 
-    private func perform(_ effect: SyncHost.Effect, of node: Node, _ number: Int) throws {
+    private func perform(_ effect: Replicator.Effect, of node: Node, _ number: Int) throws {
         switch effect {
         case .send(let wire, let bytes):
             switch bytes.count > 8 ? FrameType(rawValue: bytes[8]) : nil {
@@ -272,7 +272,7 @@ final class FileScene {
             node.host.notePublished()
             node.host.noteWritten(outcome)
         case .fetched(_, .progress(let received, _)): node.received = received
-        case .fetched(let id, .whole): node.whole.append(id)
+        case .fetched(let id, .complete): node.complete.append(id)
         case .fetched(let id, .failed(let error)): node.failed[id] = error
         case .statusChanged, .presenceChanged, .ended, .keyContested, .clockWarning,
             .refusalsChanged:

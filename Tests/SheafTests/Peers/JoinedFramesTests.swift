@@ -47,7 +47,7 @@ struct JoinedFramesTests {
         if areJoined { reads = [Array(reads.joined())] }
         var now: UInt64 = 1
         let generation = frames[frames.count - 1].body.first
-        var (reader, segments, found) = (FrameReader(), SegmentReader(), [[UInt8]]())
+        var (reader, segments, found) = (FrameReader(), ShippedSegmentReader(), [[UInt8]]())
         for read in reads {
             read.withUnsafeBytes { host.receive($0, on: UInt64(peer), at: now) }
             for _ in 0..<30 {

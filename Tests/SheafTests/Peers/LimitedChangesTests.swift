@@ -12,7 +12,7 @@ struct LimitedChangesTests {
     private func scene(
         changes: Int = 1 << 16, bytes: Int = 16 << 20
     ) throws -> (CallerScene, CallerScene.Caller) {
-        var lengths = SyncHost.Lengths()
+        var lengths = Replicator.Lengths()
         (lengths.limitedChanges, lengths.limitedChangeBytes) = (changes, bytes)
         let scene = try CallerScene(lengths)
         let peer = scene.connect(1, rights: rights, at: 1)
@@ -86,7 +86,7 @@ struct LimitedChangesTests {
 
     /// Changes too many documents to be listed for the peer, after each number of messages in turn.
     @Test func `a restart within a batch discards the batch`() throws {
-        var lengths = SyncHost.Lengths()
+        var lengths = Replicator.Lengths()
         (lengths.part, lengths.limitedChanges) = (200, 4)
         let rights = PeerRights(read: ["cars": "true"], write: [:])
         var restarts = 0
@@ -136,6 +136,6 @@ struct LimitedChangesTests {
         scene.settle(at: 1)
         // All documents are sent, because this remote peer keeps none.
         #expect(peer.documents >= documents + 30)
-        #expect(peer.farewell == nil)
+        #expect(peer.closeMessage == nil)
     }
 }

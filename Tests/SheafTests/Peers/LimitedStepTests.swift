@@ -19,20 +19,20 @@ struct LimitedStepTests {
         private(set) var steps: [UInt64] = []
         /// The numbers in the subscriptions of the replicator.
         private(set) var subscriptions: [UInt64] = []
-        private(set) var farewell: Farewell?
+        private(set) var closeMessage: CloseMessage?
         /// The documents that the peer claims to have.
         private let list: VersionList
         /// Maximum number of documents in each part of a want message.
         var most = SyncLimits.wantedDocuments
 
-        var host: SyncHost { scene.nodes[0].host }
+        var host: Replicator { scene.nodes[0].host }
         var newestCommit: UInt64 {
             scene.nodes[0].store.queries.documents.snapshot().log.commit
         }
         /// The commit of the replicator up to which the peer has everything.
         var synced: UInt64 { host.allStatuses.values.first?.syncedUpTo ?? 0 }
 
-        init(_ lengths: SyncHost.Lengths = SyncHost.Lengths()) throws {
+        init(_ lengths: Replicator.Lengths = Replicator.Lengths()) throws {
             scene = try FileScene(1, lengths)
             let claimed = DocumentAddress(
                 collection: "cars", id: try DocumentID.key(of: .string("claimed")))
@@ -123,7 +123,7 @@ struct LimitedStepTests {
                         reader.limit = SyncLimits.frameLength
                         received.append(frame.type)
                     }
-                case .close(_, let reason): farewell = reason
+                case .close(_, let reason): closeMessage = reason
                 default: break
                 }
             }
@@ -132,7 +132,7 @@ struct LimitedStepTests {
 
     /// Requests the documents before the list is complete, which takes more than one turn.
     @Test func `a want message cannot overtake the response to a range request`() throws {
-        var lengths = SyncHost.Lengths()
+        var lengths = Replicator.Lengths()
         lengths.evaluated = 1_000
         let caller = try Caller(lengths)
         let cars = (0..<100).map { "({'_id': '\($0)', 'owner': 'bob'})" }
@@ -151,7 +151,7 @@ struct LimitedStepTests {
         try #require(!caller.received.contains(.answer), "The list takes several turns.")
         try caller.say(.want, Want(generation: 1, .all).bytes)
         for _ in 0..<20 { try caller.turn() }
-        #expect(caller.farewell?.code == .protocolBroken)
+        #expect(caller.closeMessage?.code == .protocolBroken)
         #expect(!caller.received.contains(.answer) && !caller.received.contains(.segment))
     }
 

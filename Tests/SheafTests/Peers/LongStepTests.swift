@@ -12,7 +12,7 @@ import Testing
     private let boats: Query = "SELECT * FROM boats ORDER BY _id"
 
     /// Returns a peer with cars and boats, some sent as deltas, and a peer that subscribes to them.
-    private func scene(_ lengths: SyncHost.Lengths) throws -> DocumentScene {
+    private func scene(_ lengths: Replicator.Lengths) throws -> DocumentScene {
         let scene = try DocumentScene(2, lengths)
         for collection in ["cars", "boats", "cars"] {
             let cars = (0..<60).map { "({'_id': '\(collection)\($0)', 'n': \($0)})" }
@@ -26,8 +26,8 @@ import Testing
         return scene
     }
 
-    private func stagingLengths() -> SyncHost.Lengths {
-        var lengths = SyncHost.Lengths()
+    private func stagingLengths() -> Replicator.Lengths {
+        var lengths = Replicator.Lengths()
         (lengths.part, lengths.inMemory) = (200, 500)
         return lengths
     }
@@ -112,7 +112,7 @@ import Testing
     /// Covers changed documents, documents that match no longer, and documents of the receiver.
     @Test func `more differing documents than one request may name are requested in parts`() throws
     {
-        var lengths = SyncHost.Lengths()
+        var lengths = Replicator.Lengths()
         lengths.wanted = 7
         let scene = try DocumentScene(2, lengths)
         for id in 10..<50 {
@@ -163,7 +163,7 @@ import Testing
         var names = NameTable()
         let bytes = [0] + writer.bytes
         #expect(throws: Malformed.self) {
-            try bytes.withUnsafeBytes { _ = try SpokenNames.commits(in: $0, &names) }
+            try bytes.withUnsafeBytes { _ = try WireNameDictionary.commits(in: $0, &names) }
         }
     }
 }

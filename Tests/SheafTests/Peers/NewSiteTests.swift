@@ -38,7 +38,7 @@ struct NewSiteTests {
 
     /// Returns a scene in which store 0 has written again after losing a write that two peers have.
     private func forgetfulScene(
-        _ lengths: SyncHost.Lengths = SyncHost.Lengths(), transactionLength: Int = 1 << 30,
+        _ lengths: Replicator.Lengths = Replicator.Lengths(), transactionLength: Int = 1 << 30,
         writes: Bool = true
     ) throws -> DocumentScene {
         let scene = try DocumentScene(3, lengths, transactionLengthOfFirst: transactionLength)
@@ -88,7 +88,7 @@ struct NewSiteTests {
     /// Reports a lost write after each number of steps in which documents are selected and sent.
     @Test(arguments: [false, true])
     func `a new site overtakes no document that is selected or sent`(_ isLimited: Bool) throws {
-        var lengths = SyncHost.Lengths()
+        var lengths = Replicator.Lengths()
         lengths.evaluated = 51
         let rights = isLimited ? rights : nil
         var count = 0

@@ -72,7 +72,7 @@ struct RankedSubscriptionTests {
 
         init(seed: UInt64, peers: Int, writers: Int) throws {
             random = SeededRandom(seed: seed, "ranked")
-            var lengths = SyncHost.Lengths()
+            var lengths = Replicator.Lengths()
             // In half of the runs, an evaluation turn ends after a few documents.
             if random.chance(1, in: 2) { lengths.evaluated = 51 + random.below(200) }
             scene = try FileScene(peers, lengths)

@@ -197,7 +197,7 @@ struct RefusedWriteTests {
 
     /// Compares documents that always differ, so no round ends without differences.
     @Test func `refusals are reported when more documents differ than one round compares`() throws {
-        var lengths = SyncHost.Lengths()
+        var lengths = Replicator.Lengths()
         lengths.wanted = 3
         let scene = try DocumentScene(2, lengths)
         for number in 0..<2 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
@@ -218,7 +218,7 @@ struct RefusedWriteTests {
 
     /// Ends the comparison before the other side's subscription is parsed.
     @Test func `a refusal is reported when the other side resubscribes meanwhile`() throws {
-        var lengths = SyncHost.Lengths()
+        var lengths = Replicator.Lengths()
         lengths.evaluated = 51
         let queries =
             ["SELECT * FROM cars WHERE owner = 'bob'"]
@@ -246,7 +246,7 @@ struct RefusedWriteTests {
     /// Evaluates the queries of the other side on each document over several turns.
     @Test(arguments: [4, 8, 12, 16, 20, 24, 28, 32, 40, 50])
     func `a write is sent while a refused document waits for its evaluation`(steps: Int) throws {
-        var lengths = SyncHost.Lengths()
+        var lengths = Replicator.Lengths()
         lengths.evaluated = 1_000
         let big = String(repeating: "ab", count: 500)
         let queries = (0..<8).map {

@@ -110,7 +110,7 @@ struct RuleCostTests {
         stopped.isBusy = false
         try scene.run()
         #expect(!scene.isConnected(wire))
-        #expect(stopped.farewells == [Farewell(.done, "the peer stops")])
+        #expect(stopped.farewells == [CloseMessage(.done, "the peer stops")])
         #expect(try scene.rows(0, "SELECT * FROM cars") == before)
         #expect(scene.nodes[1].synced(with: stopped) == 0)
     }

@@ -1,7 +1,7 @@
 import Sheaf
 import SheafSync
 
-extension SyncHost {
+extension Replicator {
     /// Exchanges messages with a session of another peer, and runs turns, until both are idle.
     ///
     /// The session compares with `list`, and names at most `most` documents in each part of its
@@ -10,7 +10,7 @@ extension SyncHost {
     func exchange(
         with session: inout SyncSession, on wire: UInt64, at now: UInt64, list: VersionList,
         most: Int = SyncLimits.wantedDocuments, onStep: (ShippedStep) -> Void,
-        onSubscribe: (Subscribe) -> Void = { _ in }, onClose: (Farewell) -> Void = { _ in }
+        onSubscribe: (Subscribe) -> Void = { _ in }, onClose: (CloseMessage) -> Void = { _ in }
     ) {
         var isBusy = true
         while isBusy {

@@ -11,9 +11,9 @@ struct StepVectorTests {
     /// A peer that subscribes to all cars, and receives the frames that a test passes.
     private final class Listener {
         let store: SceneStore
-        let host: SyncHost
+        let host: Replicator
         private var frames = FrameWriter()
-        private(set) var farewell: Farewell?
+        private(set) var closeMessage: CloseMessage?
 
         init() throws {
             var options = LogStoreOptions()
@@ -21,9 +21,9 @@ struct StepVectorTests {
             store = try SceneStore(SimulatedVolume(seed: 1), options)
             let source = SeededSource(seed: 1)
             let database = Hello.DatabaseID(low: 1, high: 2)
-            host = SyncHost(
+            host = Replicator(
                 store.queries,
-                SyncHost.Identity(database: database, peerKey: Array(repeating: 1, count: 32)),
+                Replicator.Identity(database: database, peerKey: Array(repeating: 1, count: 32)),
                 random: { source.next() })
             try host.subscribe(store.subscriptions(["SELECT * FROM cars"]))
             host.connect(1, at: 1)
@@ -37,7 +37,7 @@ struct StepVectorTests {
         /// Creates a peer that has received one segment.
         convenience init(hearing segment: [UInt8]) throws {
             try self.init()
-            var segments = SegmentWriter()
+            var segments = ShippedSegmentWriter()
             // The first generation, and a complete segment.
             try hear(Frame(.segment, [1, 0] + segments.bytes(of: segment)))
         }
@@ -48,7 +48,7 @@ struct StepVectorTests {
             while !effects.isEmpty {
                 for effect in effects {
                     switch effect {
-                    case .close(_, let farewell): self.farewell = farewell
+                    case .close(_, let farewell): self.closeMessage = farewell
                     case .write(let job):
                         let outcome = store.write(job)
                         try store.flush()
@@ -74,7 +74,7 @@ struct StepVectorTests {
 
     @Test func `a document may occur in each batch`() throws {
         let listener = try Listener(hearing: vectors.bytes("steps.steps"))
-        #expect(listener.farewell == nil)
+        #expect(listener.closeMessage == nil)
         let rows = try listener.rows
         #expect(rows == [#"{"_id":"a","color":"blue"}"#, #"{"_id":"b","color":"red"}"#])
     }
@@ -82,8 +82,8 @@ struct StepVectorTests {
     @Test func `a peer that sends a document twice in a batch is disconnected`() throws {
         try vectors.forEach("refusedSteps") { name, bytes in
             let listener = try Listener(hearing: bytes)
-            #expect(listener.farewell?.code == .protocolBroken, "\(name)")
-            let text = listener.farewell?.text ?? ""
+            #expect(listener.closeMessage?.code == .protocolBroken, "\(name)")
+            let text = listener.closeMessage?.text ?? ""
             #expect(text.contains("a document that occurs twice in a batch"), "\(name): \(text)")
             let rows = try listener.rows
             #expect(rows.isEmpty, "\(name)")
@@ -103,7 +103,7 @@ struct StepVectorTests {
         }
         let want = Want(generation: 1, .some(addresses, isContinued: false))
         try listener.hear(Frame(.want, want.bytes))
-        #expect(listener.farewell == nil)
+        #expect(listener.closeMessage == nil)
         #expect(listener.host.statistics.documentsSent == 2)
     }
 }

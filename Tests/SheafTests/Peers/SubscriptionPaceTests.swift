@@ -7,7 +7,7 @@ import Testing
 struct SubscriptionPaceTests {
     /// A remote peer that sends what a test passes.
     private final class Caller {
-        private let host: SyncHost
+        private let host: Replicator
         private var session: SyncSession
         private let wire: UInt64
         private var generation: UInt64 = 0
@@ -15,9 +15,9 @@ struct SubscriptionPaceTests {
         private(set) var answered: [UInt64] = []
         /// The number of documents in each received batch.
         private(set) var documents: [Int] = []
-        private(set) var farewell: Farewell?
+        private(set) var closeMessage: CloseMessage?
 
-        init(_ host: SyncHost, wire: UInt64, at now: UInt64) throws {
+        init(_ host: Replicator, wire: UInt64, at now: UInt64) throws {
             (self.host, self.wire) = (host, wire)
             session = .stranger(77, at: now)
             host.connect(wire, at: now)
@@ -47,14 +47,14 @@ struct SubscriptionPaceTests {
                 onStep: { step in
                     answered.append(step.generation)
                     documents.append(step.commits.reduce(0) { $0 + $1.documents.count })
-                }, onClose: { farewell = $0 })
+                }, onClose: { closeMessage = $0 })
         }
     }
 
     private let second: UInt64 = 1_000_000_000
     private let most = UInt64(SyncLimits.subscriptionsAtOnce)
 
-    private func host() throws -> SyncHost {
+    private func host() throws -> Replicator {
         let scene = try FileScene(1)
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
         return scene.nodes[0].host
@@ -73,7 +73,7 @@ struct SubscriptionPaceTests {
         #expect(caller.answered.count == Int(most))
         caller.tick(at: second + 3 * SyncLimits.subscriptionNanoseconds)
         #expect(caller.answered == Array(1...most) + [most + 3])
-        #expect(caller.farewell == nil)
+        #expect(caller.closeMessage == nil)
     }
 
     /// Covers a document that the peer may have from elsewhere, and would keep.
@@ -97,17 +97,17 @@ struct SubscriptionPaceTests {
         let caller = try Caller(host, wire: 1, at: second)
         let delayed = SyncLimits.delayedSubscriptions
         try caller.subscribe(Int(most) + delayed, at: second)
-        #expect(caller.farewell == nil)
+        #expect(caller.closeMessage == nil)
         try caller.subscribe(1, at: second)
-        #expect(caller.farewell?.code == .limit)
+        #expect(caller.closeMessage?.code == .limit)
         let again = try Caller(host, wire: 2, at: second)
         try again.subscribe(1, at: second)
-        #expect(again.farewell?.code == .limit)
+        #expect(again.closeMessage?.code == .limit)
         let later = second + UInt64(delayed) * SyncLimits.subscriptionNanoseconds
         let patient = try Caller(host, wire: 3, at: later)
         try patient.subscribe(1, at: later)
         patient.tick(at: later + 2 * SyncLimits.subscriptionNanoseconds)
-        #expect(patient.farewell == nil)
+        #expect(patient.closeMessage == nil)
         #expect(patient.answered == [1])
     }
 

@@ -8,7 +8,7 @@ struct SubscriptionPartTests {
     /// Returns the subscriptions and the close reason of a session that receives `frames`.
     private func received(
         _ frames: [Frame]
-    ) -> (subscribed: [Subscribe], farewell: Farewell?) {
+    ) -> (subscribed: [Subscribe], farewell: CloseMessage?) {
         var session = SyncSession.stranger(1, at: 0)
         var writer = FrameWriter()
         let hello = Hello(
@@ -16,7 +16,7 @@ struct SubscriptionPartTests {
             site: Site(rawValue: 9), log: .init(low: 1, high: 2), nonce: 1, wallMilliseconds: 0,
             isServer: false,
             name: "")
-        var (subscribed, farewell): ([Subscribe], Farewell?) = ([], nil)
+        var (subscribed, farewell): ([Subscribe], CloseMessage?) = ([], nil)
         for frame in [Frame(.hello, hello.bytes)] + frames {
             writer.bytes(of: frame).withUnsafeBytes { session.receive($0, at: 0) }
             while let effect = session.takeEffect() {
@@ -40,7 +40,7 @@ struct SubscriptionPartTests {
         let cursor = Cursor(log: .init(low: 3, high: 4), commit: 5)
         let request = Subscribe(
             generation: 1, queries, at: 7, from: cursor,
-            whole: [DocumentAddress(collection: "c", id: [64, 1])])
+            complete: [DocumentAddress(collection: "c", id: [64, 1])])
         let parts = request.parts
         #expect(parts.count == 4)
         #expect(parts.allSatisfy { $0.bytes.count < SyncLimits.frameLength })
@@ -52,7 +52,7 @@ struct SubscriptionPartTests {
     @Test func `mixed parts of two subscriptions, and other frames between parts, are rejected`() {
         let part = SubscribePart(generation: 1, [wire(1, length: 1)], end: nil)
         let other = SubscribePart(
-            generation: 2, [], end: .init(commit: 1, cursor: nil, whole: []))
+            generation: 2, [], end: .init(commit: 1, cursor: nil, complete: []))
         #expect(
             received([Frame(.subscribe, part.bytes), Frame(.subscribe, other.bytes)])
                 .farewell?.code == .protocolBroken)
@@ -62,7 +62,7 @@ struct SubscriptionPartTests {
     }
 
     @Test func `a subscription above its limits ends the connection with the limit`() {
-        func farewell(_ count: Int, _ length: Int) -> Farewell? {
+        func farewell(_ count: Int, _ length: Int) -> CloseMessage? {
             let queries = (0..<count).map { wire($0, length: length) }
             let request = Subscribe(generation: 1, queries, at: 7)
             return received(request.parts.map { Frame(.subscribe, $0.bytes) }).farewell
@@ -92,9 +92,9 @@ struct SubscriptionPartTests {
             DocumentAddress(
                 collection: "c", id: Array(repeating: UInt8(number & 255), count: 4_096))
         }
-        #expect(!Subscribe.fits(whole: addresses))
+        #expect(!Subscribe.fits(complete: addresses))
         let cursor = Cursor(log: .init(low: 3, high: 4), commit: 5)
-        session.subscribe(Subscribe(generation: 1, [], at: 7, from: cursor, whole: addresses))
+        session.subscribe(Subscribe(generation: 1, [], at: 7, from: cursor, complete: addresses))
         let effects = session.takeEffects()
         #expect(
             effects.contains { effect in

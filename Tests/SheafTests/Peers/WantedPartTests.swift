@@ -8,7 +8,7 @@ import Testing
 /// Comparisons in which more documents differ than one message may name.
 struct WantedPartTests {
     private static func scene(_ wanted: Int) throws -> DocumentScene {
-        var lengths = SyncHost.Lengths()
+        var lengths = Replicator.Lengths()
         lengths.wanted = wanted
         return try DocumentScene(2, lengths)
     }
@@ -94,7 +94,7 @@ struct WantedPartTests {
 
     /// Splits a long part, which is sent as credit arrives.
     @Test func `a part may have more bytes than one batch`() throws {
-        var lengths = SyncHost.Lengths()
+        var lengths = Replicator.Lengths()
         (lengths.wanted, lengths.part, lengths.step, lengths.inMemory) = (20, 300, 900, 500)
         let scene = try DocumentScene(2, lengths)
         try Self.insert(0..<100, into: 0, of: scene)

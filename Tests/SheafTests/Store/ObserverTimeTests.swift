@@ -49,7 +49,7 @@ struct ObserverTimeTests {
             try test.insert("a")
             var schedule = ObserverSchedule(test.queries)
             let observer = Observer(unattended: query, number: 1)
-            let newcomer = Newcomer(
+            let newcomer = NewObserver(
                 observer, try test.queries.statement(query), [:],
                 missedThrough: test.queries.documents.wantFeed())
             let first = schedule.look(adding: [newcomer])

@@ -25,8 +25,8 @@ struct ScheduleDamageTests {
         while try store.flush() {}
     }
 
-    private func newcomer(_ query: Query, number: UInt64) throws -> Newcomer {
-        Newcomer(
+    private func newcomer(_ query: Query, number: UInt64) throws -> NewObserver {
+        NewObserver(
             Observer(unattended: query, number: number), try queries.statement(query), [:],
             missedThrough: queries.documents.wantFeed())
     }

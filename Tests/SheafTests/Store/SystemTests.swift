@@ -78,7 +78,7 @@ struct SystemTests {
 
     @Test func `long transactions are logged at a rising level`() {
         var watch = TransactionWatch()
-        let rhythm = TransactionWatch.Rhythm()
+        let rhythm = TransactionWatch.Schedule()
         let info = TransactionInfo(id: "7", hint: "slow", isReadOnly: false)
         #expect(watch.deadline(rhythm) == nil)
         watch.begin(info, at: 5_000_000_000)
@@ -115,15 +115,15 @@ struct SystemTests {
         }
         try await store.execute("ALTER SYSTEM SET tombstone_reap_batch_size = 7")
         try await store.execute("DELETE FROM t WHERE _id < 20")
-        #expect(try await store.reapTombstones() == 0)
+        #expect(try await store.collectTombstonesTombstones() == 0)
         wall.pass(4 * day)
         try await store.execute("DELETE FROM t WHERE _id >= 40")
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 3})")
         wall.pass(4 * day)
-        #expect(try await store.reapTombstones() == 19)
-        #expect(try await store.reapTombstones() == 0)
+        #expect(try await store.collectTombstonesTombstones() == 19)
+        #expect(try await store.collectTombstonesTombstones() == 0)
         wall.pass(4 * day)
-        #expect(try await store.reapTombstones() == 10)
+        #expect(try await store.collectTombstonesTombstones() == 10)
         let count = try await store.execute("SELECT COUNT(*) AS v FROM t")
         #expect(try value(count) == "21")
         try await store.close()

@@ -102,7 +102,7 @@ final class ShippingPeer: Sendable {
                 return "heard " + heard.joined(separator: " ")
             }
         case "traffic":
-            let all = transport.links.map(\.traffic)
+            let all = transport.connections.map(\.traffic)
             return "\(all.reduce(0) { $0 + $1.sentBytes }) "
                 + "\(all.reduce(0) { $0 + $1.receivedBytes })"
         case "statistics":

@@ -1,0 +1,108 @@
+import SheafBytes
+import SheafDocument
+import SheafQuery
+import SheafStorage
+
+/// The index entries of documents: one for each index of the collection, or a tombstone entry.
+struct DocumentIndexEntries {
+    private let names: NameTable
+    private let indexes: [UInt16: [IndexDefinition]]
+    private let linksTombstones: Bool
+    /// Stops `indexAll` when the statement that creates the index is canceled.
+    private let stop: EvaluationStop?
+    /// The key builders of each collection, created with its first document.
+    private var makers: [UInt16: [IndexKeyBuilder]] = [:]
+
+    init(
+        _ indexes: [UInt16: [IndexDefinition]], _ names: NameTable, linksTombstones: Bool = true,
+        until stop: EvaluationStop? = nil
+    ) {
+        self.stop = stop
+        self.indexes = indexes
+        self.names = names
+        self.linksTombstones = linksTombstones
+    }
+
+    /// Whether the collection of a document has any of these indexes.
+    mutating func hasIndexes(ofDocument key: [UInt8]) -> Bool { !makers(ofDocument: key).isEmpty }
+
+    /// Returns the index entry keys of a document or tombstone, index by index.
+    mutating func keys(
+        of document: StoredDocument?, _ key: [UInt8]
+    ) throws(EngineError) -> [[UInt8]] {
+        guard let document else { return [] }
+        return try document.read { (bytes) throws(EngineError) in
+            try keys(ofState: bytes, key)
+        }
+    }
+
+    /// Returns the index entry keys of an encoded document or tombstone.
+    mutating func keys(
+        ofState bytes: UnsafeRawBufferPointer, _ key: [UInt8]
+    ) throws(EngineError) -> [[UInt8]] {
+        let makers = makers(ofDocument: key)
+        guard linksTombstones || !makers.isEmpty else { return [] }
+        let (names, linksTombstones) = (names, linksTombstones)
+        return try onDocument(key) { () throws(Malformed) in
+            let document = try EncodedDocument(bytes)
+            guard try document.exists() else {
+                return linksTombstones ? [TombstoneEntry.key(toDocument: key)] : []
+            }
+            guard !makers.isEmpty else { return [] }
+            return try key.span.withUnsafeBytes { key throws(Malformed) in
+                let id = UnsafeRawBufferPointer(rebasing: key[StoreKey.documentPrefixLength...])
+                var keys: [[UInt8]] = []
+                keys.reserveCapacity(makers.count)
+                for maker in makers {
+                    keys.append(try maker.key(of: document, id: id, names))
+                }
+                return keys
+            }
+        }
+    }
+
+    private mutating func makers(ofDocument key: [UInt8]) -> [IndexKeyBuilder] {
+        guard !indexes.isEmpty,
+            let collection = key.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) })
+        else { return [] }
+        if let known = makers[collection] { return known }
+        let made = (indexes[collection] ?? []).map { IndexKeyBuilder($0, names) }
+        makers[collection] = made
+        return made
+    }
+
+    /// Adds the index entries of all documents of a snapshot.
+    mutating func linkAll(
+        in snapshot: DocumentSnapshot, _ changes: inout IndexChanges
+    ) throws(EngineError) {
+        if linksTombstones { return try linkAll(StoreKey.documents, in: snapshot, &changes) }
+        for collection in indexes.keys.sorted() {
+            try linkAll(StoreKey.documents(of: collection), in: snapshot, &changes)
+        }
+    }
+
+    private mutating func linkAll(
+        _ range: KeyRange, in snapshot: DocumentSnapshot, _ changes: inout IndexChanges
+    ) throws(EngineError) {
+        try snapshot.log.tree.forEach(in: range) { (key, value) throws(EngineError) in
+            guard let pointer = RecordPointer(value) else { return true }
+            do throws(QueryError) { try stop?.check() } catch { throw .evaluation(error) }
+            try link(Array(key), at: pointer, in: snapshot, &changes)
+            return true
+        }
+    }
+
+    /// Adds the index entries of one document of a snapshot.
+    mutating func link(
+        _ key: [UInt8], at pointer: RecordPointer, in snapshot: DocumentSnapshot,
+        _ changes: inout IndexChanges
+    ) throws(EngineError) {
+        // The record at the pointer is used only if it has this key.
+        let found = try snapshot.document(at: pointer)
+        let document = found.key.elementsEqual(key) ? found.document : try snapshot.document(key)
+        let entries = try keys(of: document, key)
+        try onStorage { () throws(StorageError) in
+            for entry in entries { try changes.link(entry, to: pointer) }
+        }
+    }
+}

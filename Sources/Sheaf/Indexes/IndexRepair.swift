@@ -1,0 +1,125 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+
+/// Repair of the index entries after a store was opened.
+///
+/// Index entries are not in the log, so the tree has those of its last checkpoint. The repair
+/// updates the entries of documents that changed after the commit up to which entries are current.
+/// If the log does not reach back to that commit, all entries are rebuilt.
+struct IndexRepair {
+    private let snapshot: DocumentSnapshot
+    private let linked: IndexMark
+
+    /// Repairs the index entries if necessary; returns false if commits are not durable yet.
+    @discardableResult
+    static func repair(
+        _ store: StoreEngine, _ directory: Catalog
+    ) throws(EngineError) -> Bool {
+        let snapshot = store.snapshot()
+        guard snapshot.linked.commit != snapshot.commit else { return true }
+        let mender = IndexRepair(
+            snapshot: DocumentSnapshot(snapshot, directory), linked: snapshot.linked)
+        return store.repairLinks(of: snapshot, try mender.changes())
+    }
+
+    /// Returns the snapshot with its index entries repaired in memory.
+    static func mend(
+        _ state: RepairableSnapshot, _ directory: Catalog
+    ) throws(EngineError) -> LogSnapshot {
+        let snapshot = state.snapshot
+        guard snapshot.linked.commit != snapshot.commit else { return snapshot }
+        let mender = IndexRepair(
+            snapshot: DocumentSnapshot(snapshot, directory), linked: snapshot.linked)
+        return state.mended(try mender.changes())
+    }
+
+    private func changes() throws(EngineError) -> IndexChanges {
+        var changes = IndexChanges()
+        if reachesBack, try repairChanged(&changes) { return changes }
+        changes = IndexChanges()
+        changes.unlink(IndexChanges.all)
+        var entries = DocumentIndexEntries(snapshot.directory.indexes, snapshot.names)
+        try entries.linkAll(in: snapshot, &changes)
+        changes.sort()
+        return changes
+    }
+
+    /// Whether the log has the documents as of the last current entries, and all removals since.
+    private var reachesBack: Bool {
+        linked.commit > 0 && linked.commit >= snapshot.log.foldedThrough
+            && linked.end >= snapshot.log.removalsFoldedThrough
+    }
+
+    /// Repairs the entries of changed documents; returns false if an earlier state is unavailable.
+    private func repairChanged(_ changes: inout IndexChanges) throws(EngineError) -> Bool {
+        let (kept, new) = split(snapshot.directory.indexes)
+        forEachChange(in: StoreKey.indexes) { key, _ in
+            guard case .index(let collection, let number)? = key.withUnsafeBytes({ StoreKey($0) })
+            else { return }
+            changes.unlink(IndexEntry.range(collection: collection, number: number))
+        }
+        var entries = DocumentIndexEntries(kept, snapshot.names)
+        var changed: [(key: [UInt8], pointer: RecordPointer?)] = []
+        forEachChange(in: StoreKey.documents) { changed.append(($0, $1)) }
+        for (key, pointer) in changed {
+            guard let earlier = try earlierLinks(to: key, &entries) else { return false }
+            try onStorage { () throws(StorageError) in
+                for entry in earlier { try changes.unlink(entry) }
+            }
+            guard let pointer else { continue }
+            try entries.link(key, at: pointer, in: snapshot, &changes)
+        }
+        var made = DocumentIndexEntries(new, snapshot.names, linksTombstones: false)
+        try made.linkAll(in: snapshot, &changes)
+        changes.sort()
+        return true
+    }
+
+    /// Returns the earlier entries of a document; nil if its earlier state is unavailable.
+    private func earlierLinks(
+        to key: [UInt8], _ entries: inout DocumentIndexEntries
+    ) throws(EngineError) -> [[UInt8]]? {
+        let tombstone = TombstoneEntry.key(toDocument: key)
+        // The tree shows whether it was a tombstone, and there are no other entries.
+        guard entries.hasIndexes(ofDocument: key) else {
+            let isLinked = tombstone.withUnsafeBytes { snapshot.log.tree.find($0) != nil }
+            return isLinked ? [tombstone] : []
+        }
+        guard let past = try snapshot.document(key, asOf: linked.commit) else { return nil }
+        return try entries.keys(of: past, key)
+    }
+
+    /// Returns the indexes that have entries, and those created since.
+    private func split(
+        _ indexes: [UInt16: [IndexDefinition]]
+    ) -> (kept: [UInt16: [IndexDefinition]], new: [UInt16: [IndexDefinition]]) {
+        var (kept, new): ([UInt16: [IndexDefinition]], [UInt16: [IndexDefinition]]) = ([:], [:])
+        for definition in indexes.values.joined() {
+            let pointer = definition.key.withUnsafeBytes { snapshot.log.place(of: $0) }
+            if let pointer, pointer.position < linked.end {
+                kept[definition.collection, default: []].append(definition)
+            } else {
+                new[definition.collection, default: []].append(definition)
+            }
+        }
+        return (kept, new)
+    }
+
+    /// Calls `body` with each key of a range that changed since the entries were current.
+    ///
+    /// The record pointer is nil for a removed key.
+    private func forEachChange(
+        in range: KeyRange, _ body: (_ key: [UInt8], _ pointer: RecordPointer?) -> Void
+    ) {
+        snapshot.log.tree.forEach(in: range) { key, value in
+            if let pointer = RecordPointer(value), pointer.position >= linked.end {
+                body(Array(key), pointer)
+            }
+            return true
+        }
+        snapshot.log.forEachRemoval(in: range) { key, pointer in
+            if pointer.position >= linked.end { body(Array(key), nil) }
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+
+/// The index entries of tombstones (`format-spec/indexes.md`, table 3).
+///
+///     0    1            3       5
+///     | FF | collection | FF FF | id |
+///
+/// Documents and tombstones share one range of keys; these entries make tombstones countable.
+enum TombstoneEntry {
+    /// A reserved index number, which no index has.
+    private static let mark: [UInt8] = [0xFF, 0xFF]
+
+    /// Returns the tombstone index entry for the document with this key.
+    static func key(toDocument key: [UInt8]) -> [UInt8] {
+        var entry: [UInt8] = []
+        entry.reserveCapacity(key.count + mark.count)
+        entry.append(IndexChanges.firstByte)
+        entry.append(contentsOf: key[1..<StoreKey.documentPrefixLength])
+        entry.append(contentsOf: mark)
+        entry.append(contentsOf: key[StoreKey.documentPrefixLength...])
+        return entry
+    }
+
+    /// Whether an index key is that of a tombstone.
+    static func isTombstone(_ entry: [UInt8]) -> Bool {
+        entry.dropFirst(StoreKey.documentPrefixLength).starts(with: mark)
+    }
+
+    /// Returns the range of a collection's tombstone index entries, in the order of document keys.
+    static func range(of collection: UInt16) -> KeyRange {
+        .prefix(key(toDocument: StoreKey.document(collection: collection, id: []).bytes))
+    }
+}

@@ -1,0 +1,137 @@
+import SheafStorage
+import Synchronization
+
+/// The slow-transaction monitor: logs slow transactions, and times out writers that wait for one.
+///
+/// Its thread starts when a transaction begins and there is a log, or when a writer waits for one.
+final class SlowTransactionMonitor: Sendable {
+    /// The parameters that concern slow transactions.
+    struct Settings: Sendable {
+        var policy: TransactionWatch.Schedule
+        /// Maximum time that a writer waits for one transaction, in nanoseconds.
+        var waitLimit: UInt64
+    }
+
+    private struct State: Sendable {
+        var watch = TransactionWatch()
+        var hasThread = false
+        var isStopping = false
+        /// Incremented by each change, so that the thread updates its deadline before it sleeps.
+        var changes: UInt64 = 0
+        /// The time at which the sleeping thread wakes without a signal, if any.
+        var wakesAt: UInt64?
+    }
+
+    private let log: StoreLog?
+    private let gate: WriteGateLock
+    private let settings: @Sendable () -> Settings
+    private let state = Monitor(State())
+    private let thread = Mutex<Thread?>(nil)
+
+    init(
+        _ log: StoreLog?, _ gate: WriteGateLock, _ settings: @escaping @Sendable () -> Settings
+    ) {
+        self.log = log
+        self.gate = gate
+        self.settings = settings
+    }
+
+    /// Starts to monitor a transaction that has entered the gate.
+    func begin(_ info: TransactionInfo) {
+        let now = Clock.system.monotonicNanoseconds()
+        let keepsWaiting = gate.withLock { $0.hold(info, at: now) }
+        guard log != nil || keepsWaiting else { return }
+        look(at: now) { [log] state in
+            if log != nil { state.watch.begin(info, at: now) }
+        }
+    }
+
+    /// Starts to monitor a waiting writer, if a transaction holds the gate.
+    func noteWaiter() {
+        guard gate.withLock({ $0.isHeldByTransaction }) else { return }
+        look(at: Clock.system.monotonicNanoseconds()) { _ in }
+    }
+
+    /// Stops monitoring a transaction that has left the gate.
+    func end(_ info: TransactionInfo) {
+        guard log != nil else { return }
+        state.withLock { $0.watch.end(info) }
+    }
+
+    /// Ends the thread, and waits for it.
+    func stop() {
+        state.withLock { $0.isStopping = true }
+        state.broadcast()
+        thread.withLock { thread in
+            defer { thread = nil }
+            return thread
+        }?.join()
+    }
+
+    /// Makes the thread update its deadline, unless it wakes early enough without a signal.
+    private func look(at now: UInt64, _ change: (inout State) -> Void) {
+        let settings = settings()
+        let wait = min(
+            settings.waitLimit, settings.policy.firstMilliseconds.multipliedClamped(by: 1_000_000))
+        let (needsThread, needsSignal) = state.withLock { state in
+            change(&state)
+            state.changes += 1
+            defer { state.hasThread = true }
+            let isEarly = state.wakesAt.map { $0 <= now.addedClamped(wait) } ?? false
+            return (!state.hasThread && !state.isStopping, !isEarly)
+        }
+        guard needsThread else {
+            if needsSignal { state.signal() }
+            return
+        }
+        let started = try? Thread(name: "sheaf-watch") { [weak self] in self?.run() }
+        guard let started else {
+            state.withLock { $0.hasThread = false }
+            return
+        }
+        thread.withLock { $0 = started }
+    }
+
+    private func run() {
+        while true {
+            let settings = settings()
+            let changes = state.withLock { $0.changes }
+            let limit = gate.withLock { $0.deadline(limit: settings.waitLimit) }
+            let deadline = state.withLock { state in
+                let report = state.watch.deadline(settings.policy)
+                state.wakesAt = [limit, report].compactMap(\.self).min()
+                return state.wakesAt
+            }
+            let warnings: [TransactionWatch.Warning]? = state.wait(
+                until: deadline, while: { !$0.isStopping && $0.changes == changes },
+                then: { state in
+                    state.wakesAt = nil
+                    guard !state.isStopping else { return nil }
+                    return state.watch.warnings(
+                        settings.policy, at: Clock.system.monotonicNanoseconds())
+                })
+            guard let warnings else { return }
+            for warning in warnings {
+                log?.write(warning.level, warning.message, warning.metadata)
+            }
+            let overdue = gate.withLock {
+                $0.takeOverdue(
+                    limit: settings.waitLimit, at: Clock.system.monotonicNanoseconds())
+            }
+            guard let overdue else { continue }
+            for waiter in overdue.waiters { waiter.wake(.overdue(overdue.holder)) }
+        }
+    }
+}
+
+extension UInt64 {
+    fileprivate func multipliedClamped(by factor: UInt64) -> UInt64 {
+        let (product, isTooLarge) = multipliedReportingOverflow(by: factor)
+        return isTooLarge ? .max : product
+    }
+
+    fileprivate func addedClamped(_ more: UInt64) -> UInt64 {
+        let (sum, isTooLarge) = addingReportingOverflow(more)
+        return isTooLarge ? .max : sum
+    }
+}

@@ -1,0 +1,140 @@
+import SheafBytes
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import Synchronization
+
+/// The dispatcher of the observers of a store.
+final class ObserverDispatcher: Sendable {
+    private let workers = ObserverWorkerPool()
+    /// The observer schedule; locked by the dispatching thread.
+    private let schedule: Mutex<ObserverSchedule>
+    private let queries: QueryEngine
+    private let observers = Mutex<[UInt64: Observer]>([:])
+    private let numbers = Atomic<UInt64>(0)
+
+    init(_ queries: QueryEngine) {
+        self.queries = queries
+        schedule = Mutex(ObserverSchedule(queries))
+    }
+
+    /// All observers, in order of creation.
+    var all: [Observer] {
+        observers.withLock { $0.values.sorted { $0.number < $1.number } }
+    }
+
+    /// Counts and logs an error that a callback has thrown.
+    func note(_ error: any Error, of observer: Observer) {
+        queries.noteObserverFailure()
+        // Without the line of the statement, which may contain values.
+        let text = (error as? StoreError)?.message ?? "\(error)".shortened(to: ErrorText.limit)
+        queries.log?.write(
+            .error, "an observer has failed: \(text)",
+            [
+                "observer": "\(observer.number)",
+                "query": RedactedText.of(observer.query.text)
+                    .shortened(to: ErrorText.loggedStatementLimit),
+            ])
+    }
+
+    // MARK: Observers
+
+    private var documents: DocumentEngine {
+        get throws(StoreError) {
+            guard case .engine(let documents) = queries.source else {
+                throw StoreError(
+                    .readOnly, "a read-only store cannot be observed, because it does not change")
+            }
+            return documents
+        }
+    }
+
+    /// Adds an observer of a query; throws if the statement is invalid.
+    func observe(
+        _ query: Query, _ arguments: QueryArguments, _ callback: Observer.Callback
+    ) throws(StoreError) -> Observer {
+        let (statement, values) = try onStore { () throws(QueryError) in
+            let statement = try queries.statement(query)
+            let values = try query.bind(arguments)
+            // Errors of the statement are thrown here, not delivered.
+            _ = try queries.run(statement, values).watch()
+            return (statement, values)
+        }
+        _ = try documents
+        let number = numbers.add(1, ordering: .relaxed).newValue
+        let observer = Observer(query, number: number, callback, dispatcher: self)
+        observers.withLock { $0[number] = observer }
+        let arrival = NewObserver(
+            observer, statement, values, missedThrough: try documents.wantFeed())
+        // Set before the first dispatch, so that no commit published in between is missed.
+        try documents.store.onPublishing { [weak self] in self?.ring() }
+        let isIn: Bool
+        // Weak: a thread stuck in a callback must not keep a released store and its lock file.
+        let look: ObserverWorkerPool.Look = { [weak self] in self?.look($0) ?? ([], nil) }
+        do throws(ThreadRefused) { isIn = try workers.add(arrival, look) } catch {
+            observer.cancel()
+            throw StoreError(
+                .failed, "cannot start a thread: system error \(error.code)",
+                hint: "end some threads and try again")
+        }
+        guard isIn else {
+            observers.withLock { $0[number] = nil }
+            throw .closed
+        }
+        return observer
+    }
+
+    /// Removes a cancelled observer.
+    func remove(_ observer: Observer) {
+        observers.withLock { $0[observer.number] = nil }
+        workers.remove(observer)
+    }
+
+    /// Queues an observer to be called after all others.
+    func deliver(_ observer: Observer) {
+        workers.deliver(observer)
+    }
+
+    /// Cancels all observers and ends the threads.
+    func stop() {
+        for observer in all { _ = observer.end() }
+        observers.withLock { $0 = [:] }
+        let documents = try? documents
+        documents?.store.onPublishing(nil)
+        workers.stop()
+        documents?.feed.want(false)
+    }
+
+    // MARK: Dispatching
+
+    /// Wakes a thread, if there is one, to dispatch published commits or changed parameters.
+    func ring() {
+        workers.ring()
+    }
+
+    /// Computes new results and stores them in their observers; returns the observers to call.
+    private func look(_ wishes: WorkerScheduler.PendingWork) -> (called: [Observer], next: UInt64?)
+    {
+        let (deliveries, next) = schedule.withLock { schedule in
+            (step(&schedule, wishes), schedule.deadline)
+        }
+        var called: [Observer] = []
+        for delivery in deliveries where delivery.observer.put(delivery.outcome) {
+            called.append(delivery.observer)
+        }
+        return (called, next)
+    }
+
+    private func step(
+        _ schedule: inout ObserverSchedule, _ wishes: WorkerScheduler.PendingWork
+    ) -> [ObserverSchedule.Delivery] {
+        schedule.remove(wishes.departures)
+        let hasNews = wishes.hasPublished || !wishes.arrivals.isEmpty
+        var deliveries = hasNews ? schedule.look(adding: wishes.arrivals) : []
+        let ticks = schedule.tick(Clock.system.monotonicNanoseconds()) {
+            queries.reader(queries.parameters)
+        }
+        if !ticks.isEmpty { deliveries += ticks }
+        return deliveries
+    }
+}

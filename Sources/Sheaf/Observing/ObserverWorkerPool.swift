@@ -1,0 +1,132 @@
+import SheafStorage
+import Synchronization
+
+/// The threads that dispatch published commits and call observers.
+final class ObserverWorkerPool: Sendable {
+    /// A dispatch; returns the observers to call, and the time of the next dispatch, if any.
+    typealias Look = @Sendable (WorkerScheduler.PendingWork) -> (called: [Observer], next: UInt64?)
+
+    private let scheduler = Monitor(WorkerScheduler())
+    private let handles = Mutex(Handles())
+    /// The identifier of the dispatching thread; zero if none dispatches.
+    private let looker = Atomic<UInt>(0)
+
+    private struct Handles: Sendable {
+        var threads: [UInt64: Thread] = [:]
+        var next: UInt64 = 0
+        /// Threads that have ended since the pool was stopped.
+        var ended: [UInt64] = []
+    }
+
+    /// Adds an observer; returns false if the pool was stopped.
+    ///
+    /// The first observer starts the first thread.
+    func add(_ newcomer: NewObserver, _ look: @escaping Look) throws(ThreadRefused) -> Bool {
+        let (isStopping, needsThread) = scheduler.withLock { roster in
+            guard !roster.isStopping else { return (true, false) }
+            roster.add(newcomer)
+            return (false, roster.takesFirstThread())
+        }
+        if isStopping { return false }
+        if needsThread { try startThread(look) } else { scheduler.signal() }
+        return true
+    }
+
+    /// Removes an observer at the next dispatch.
+    func remove(_ observer: Observer) {
+        scheduler.withLock { $0.remove(observer.number) }
+        scheduler.signal()
+    }
+
+    /// Queues an observer to be called after all others.
+    func deliver(_ observer: Observer) {
+        scheduler.withLock { $0.deliver([observer]) }
+        scheduler.signal()
+    }
+
+    /// Wakes a thread, if there is one, to dispatch published commits or changed parameters.
+    func ring() {
+        if scheduler.withLock({ $0.notePublished() }) { scheduler.signal() }
+    }
+
+    /// Ends the threads; waits for those that are not in a callback.
+    func stop() {
+        scheduler.withLock { $0.stop() }
+        scheduler.broadcast()
+        // Releasing an observer may release the store: a dispatching thread must not await itself.
+        guard looker.load(ordering: .relaxed) != Thread.currentIdentifier else { return }
+        scheduler.wait(while: { $0.hasOwnThreads })
+        let ended = handles.withLock { handles in
+            defer { handles.ended = [] }
+            return handles.ended.compactMap { handles.threads.removeValue(forKey: $0) }
+        }
+        for thread in ended { thread.join() }
+    }
+
+    // MARK: Threads
+
+    private func startThread(_ look: @escaping Look) throws(ThreadRefused) {
+        let number = handles.withLock { handles in
+            handles.next += 1
+            return handles.next
+        }
+        do throws(ThreadRefused) {
+            let thread = try Thread(name: "sheaf-observers") { self.run(number, look) }
+            handles.withLock { $0.threads[number] = thread }
+        } catch {
+            scheduler.withLock { $0.noteRefusedThread() }
+            throw error
+        }
+    }
+
+    private func run(_ number: UInt64, _ look: @escaping Look) {
+        var done = WorkerScheduler.Done.nothing
+        var idleSince = Clock.system.monotonicNanoseconds()
+        while true {
+            let now = Clock.system.monotonicNanoseconds()
+            if case .wait = done {} else { idleSince = now }
+            let next = scheduler.withLock { $0.next(done, at: now, idleSince: idleSince) }
+            if next.wakesAnother { scheduler.signal() }
+            // If no thread starts, new work is dispatched after the callback.
+            if next.needsThread { try? startThread(look) }
+            switch next.duty {
+            case .look(let wishes):
+                looker.store(Thread.currentIdentifier, ordering: .relaxed)
+                let (called, time) = look(wishes)
+                looker.store(0, ordering: .relaxed)
+                done = .look(called, next: time)
+            case .call(let observer, let help):
+                call(observer, help)
+                done = .calls(help: help)
+            case .wait(let version, let deadline, let isWatching):
+                scheduler.wait(until: deadline, while: { $0.version == version })
+                done = .wait(isWatching: isWatching)
+            case .end(let isStopping):
+                handles.withLock { handles in
+                    if isStopping {
+                        handles.ended.append(number)
+                    } else {
+                        handles.threads[number] = nil
+                    }
+                }
+                if isStopping {
+                    scheduler.withLock { $0.noteEnd() }
+                    scheduler.broadcast()
+                }
+                return
+            }
+        }
+    }
+
+    /// Calls an observer, then further ones in the list.
+    private func call(_ observer: Observer, _ help: UInt64) {
+        var observer = observer
+        while true {
+            let repeated = observer.call() ? observer : nil
+            guard let next = scheduler.withLock({ $0.nextCall(repeated, help: help) }) else {
+                return
+            }
+            observer = next
+        }
+    }
+}

@@ -1,0 +1,212 @@
+/// The scheduler of observer work: decides what each worker thread does next.
+///
+/// One thread at a time dispatches published commits. It then calls the affected observers itself,
+/// since waking another thread takes longer than most callbacks, and a waiting thread dispatches
+/// meanwhile. One thread at a time makes calls; while it is stuck in a callback, another one
+/// continues with the list. A state machine: it owns no threads.
+package struct WorkerScheduler: Sendable {
+    /// The next work of a thread.
+    package enum Duty: Sendable {
+        case look(PendingWork)
+        /// Call an observer; passing the number of stalls back shows whether the thread was stuck.
+        case call(Observer, help: UInt64)
+        /// Wait until `version` changes, or until a time if there is one.
+        ///
+        /// If `isWatching`, the thread wakes in time to detect a stall.
+        case wait(version: UInt64, until: UInt64?, isWatching: Bool)
+        /// End the thread; if `isStopping`, the thread must report its end.
+        case end(isStopping: Bool)
+    }
+
+    /// The completed duty of a thread that requests its next one.
+    package enum Done: Sendable {
+        case nothing
+        /// The observers to call, and the time of the next dispatch if nothing is published before.
+        case look([Observer], next: UInt64?)
+        case calls(help: UInt64)
+        case wait(isWatching: Bool)
+    }
+
+    /// The pending work of the dispatcher.
+    package struct PendingWork: Sendable {
+        /// Whether a snapshot was published since the last dispatch.
+        package var hasPublished = false
+        package var arrivals: [NewObserver] = []
+        package var departures: [UInt64] = []
+
+        package var isEmpty: Bool { !hasPublished && arrivals.isEmpty && departures.isEmpty }
+    }
+
+    /// Maximum number of threads in callbacks; beyond it, further callbacks wait.
+    package static let maximumCallers = 64
+    /// The idle time after which a thread ends, unless no other thread is idle.
+    private static let idleNanoseconds: UInt64 = 2_000_000_000
+
+    package init() {}
+
+    private var wishes = PendingWork()
+    private var isLooking = false
+    private var nextLook: UInt64?
+    /// The observers to call, from index `first` on.
+    private var list: [Observer] = []
+    private var first = 0
+    /// The number of callbacks started; while it does not change, the callers may be stuck.
+    private var begun: UInt64 = 0
+    private var standstill = StallDetector()
+    private var threads = 0
+    private var callers = 0
+    /// The number of callers that the last stall check found stuck.
+    private var stuck = 0
+    /// The number of stalls detected; callers that began before the last one count as stuck.
+    package private(set) var help: UInt64 = 0
+    /// The number of waiting threads that wake in time to detect a stall.
+    private var watchers = 0
+    package private(set) var isStopping = false
+    /// A counter that changes with everything that waiting threads must react to.
+    package private(set) var version: UInt64 = 0
+
+    private var idle: Int { threads - callers - (isLooking ? 1 : 0) }
+    private var hasList: Bool { first < list.count }
+    /// Whether there are threads outside of callbacks, the only ones that can be waited for.
+    package var hasOwnThreads: Bool { threads > callers }
+
+    // MARK: Events
+
+    /// Marks a snapshot as published; returns whether a thread must be woken.
+    package mutating func notePublished() -> Bool {
+        guard !wishes.hasPublished else { return false }
+        wishes.hasPublished = true
+        version &+= 1
+        return true
+    }
+
+    /// Adds an observer at the next dispatch.
+    package mutating func add(_ newcomer: NewObserver) {
+        wishes.arrivals.append(newcomer)
+        version &+= 1
+    }
+
+    /// Removes an observer at the next dispatch.
+    package mutating func remove(_ number: UInt64) {
+        wishes.departures.append(number)
+        version &+= 1
+    }
+
+    /// Queues observers to be called, in this order.
+    package mutating func deliver(_ observers: [Observer]) {
+        guard !isStopping, !observers.isEmpty else { return }
+        if first > 0, !hasList {
+            list.removeAll(keepingCapacity: list.count < 1 << 14)
+            first = 0
+        }
+        list += observers
+        version &+= 1
+    }
+
+    /// Ends all threads; those in a callback end when it returns.
+    package mutating func stop() {
+        isStopping = true
+        wishes = PendingWork()
+        list = []
+        first = 0
+        version &+= 1
+    }
+
+    /// Whether the caller must start the first thread, which is then counted as running.
+    package mutating func takesFirstThread() -> Bool {
+        guard threads == 0 else { return false }
+        threads = 1
+        return true
+    }
+
+    /// Counts a thread that could not be started.
+    package mutating func noteRefusedThread() { threads -= 1 }
+    /// Counts a thread that has ended after `stop()`.
+    package mutating func noteEnd() { threads -= 1 }
+
+    // MARK: Duties
+
+    /// Returns the next duty of a thread, and whether another thread must be started or woken.
+    package mutating func next(
+        _ done: Done, at now: UInt64, idleSince: UInt64
+    ) -> (duty: Duty, needsThread: Bool, wakesAnother: Bool) {
+        finish(done)
+        let duty = duty(at: now, idleSince: idleSince)
+        guard case .call = duty, idle == 0 else { return (duty, false, wakesAnother(duty)) }
+        // A callback may take arbitrarily long, so another thread must be available.
+        threads += 1
+        return (duty, true, false)
+    }
+
+    /// Returns the next observer for a calling thread; nil if it must request a new duty.
+    ///
+    /// `repeated` is queued after all others, so that constant changes cannot starve them.
+    package mutating func nextCall(_ repeated: Observer?, help: UInt64) -> Observer? {
+        if let repeated { deliver([repeated]) }
+        guard !isStopping, help == self.help else { return nil }
+        return takeCall()
+    }
+
+    private mutating func takeCall() -> Observer? {
+        guard hasList else { return nil }
+        begun &+= 1
+        defer { first += 1 }
+        return list[first]
+    }
+
+    private mutating func finish(_ done: Done) {
+        switch done {
+        case .nothing: break
+        case .look(let observers, let next):
+            isLooking = false
+            nextLook = next
+            deliver(observers)
+        case .calls(let help):
+            callers -= 1
+            if help != self.help { stuck -= 1 }
+        case .wait(let isWatching): if isWatching { watchers -= 1 }
+        }
+    }
+
+    private mutating func duty(at now: UInt64, idleSince: UInt64) -> Duty {
+        if isStopping { return .end(isStopping: true) }
+        let standstillDeadline = standstill.deadline(hasList ? begun : nil, at: now)
+        if hasList {
+            if callers > stuck, standstill.isReached(at: now) {
+                stuck = callers
+                help &+= 1
+            }
+            if callers <= stuck, callers < Self.maximumCallers, let observer = takeCall() {
+                callers += 1
+                return .call(observer, help: help)
+            }
+        }
+        if canLook || (!isLooking && nextLook.map { $0 <= now } ?? false) {
+            isLooking = true
+            defer { wishes = PendingWork() }
+            return .look(wishes)
+        }
+        var deadlines = [standstillDeadline, isLooking ? nil : nextLook].compactMap { $0 }
+        if idle > 1 {
+            let end = idleSince + Self.idleNanoseconds
+            guard now < end else {
+                threads -= 1
+                return .end(isStopping: false)
+            }
+            deadlines.append(end)
+        }
+        if hasList { watchers += 1 }
+        return .wait(version: version, until: deadlines.min(), isWatching: hasList)
+    }
+
+    private var canLook: Bool { !isLooking && !wishes.isEmpty }
+
+    /// Whether a waiting thread must be woken for work that remains after `duty` was assigned.
+    private func wakesAnother(_ duty: Duty) -> Bool {
+        switch duty {
+        case .wait: false
+        case .end: true
+        case .look, .call: idle > 0 && (canLook || hasList && watchers == 0)
+        }
+    }
+}

@@ -1,0 +1,190 @@
+import SheafBytes
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafSync
+
+/// Announcements, which avoid that several peers send the same documents.
+///
+/// All but one of these peers only announce their documents. A peer that still lacks announced
+/// documents after a timeout subscribes again, and receives documents on that connection from then
+/// on. So the connections that deliver first form a spanning tree, and the others are spares.
+extension Replicator {
+    /// Received announcements whose documents are not all stored here.
+    struct Announced {
+        var messages: [Announce] = []
+        /// Local commits of batches received after an announcement, by their remote commits.
+        var written: [UInt64: CommitID] = [:]
+        /// The time at which the announced documents are requested.
+        var deadline: UInt64?
+        /// Approximate size in memory of the announcements since the list was last empty.
+        var length = 0
+        /// Whether the peer announces its commits instead of sending them.
+        var isAnnouncing = false
+    }
+
+    /// Time that other peers have to deliver announced documents, in nanoseconds.
+    static let patience: UInt64 = 300_000_000
+    /// Maximum number of bytes of announcements kept; beyond it their documents are requested.
+    private static let mostKept = 8 << 20
+    /// Maximum number of documents in an announcement; more are sent without one.
+    private static let mostAnnounced = 256
+
+    // MARK: Received announcements
+
+    func announced(_ message: Announce, on link: Connection) {
+        // The time of the acknowledgment would reveal whether an announced document is stored here.
+        guard !link.isLimited else {
+            return fail(link, .protocolBroken, "unrequested announcement")
+        }
+        guard message.generation == link.receiver.generation else { return }
+        link.receiver.announced.messages.append(message)
+        if link.receiver.announced.deadline == nil {
+            link.receiver.announced.deadline = now + Self.patience
+        }
+        link.receiver.announced.length += message.entries.reduce(64) { $0 + $1.length }
+        // Beyond the limit, the documents are requested and the announcements discarded.
+        guard link.receiver.announced.length < Self.mostKept else { return ask(link) }
+        correct(known(in: message), on: link)
+        checkAnnounced(link)
+        tell(link)
+    }
+
+    /// Returns the announced documents that lack writes of the local state.
+    private func known(in message: Announce) -> [WriteJob.Known] {
+        let snapshot = news.snapshot
+        return message.entries.compactMap { entry in
+            guard let key = snapshot.key(of: entry.address),
+                let document = try? snapshot.document(key), !document.isRemnant,
+                let seen = document.read({ bytes in try? EncodedDocument(bytes).vector() }),
+                !entry.vector.covers(seen)
+            else { return nil }
+            return WriteJob.Known(address: entry.address, before: document)
+        }
+    }
+
+    /// Acknowledges announcements whose documents are durable here, received from other peers.
+    func checkAnnounced(_ link: Connection) {
+        guard !link.receiver.announced.messages.isEmpty else { return }
+        // Batches received earlier are acknowledged first.
+        guard !link.receiver.isWriting, link.receiver.waiting.isEmpty, link.receiver.written.isEmpty
+        else {
+            return
+        }
+        let durable = news.snapshot.log.commit
+        let come = link.receiver.announced.messages.prefix { message in
+            link.receiver.announced.written[message.commit] ?? 0 <= durable && isHere(message)
+        }
+        let count = come.count
+        guard let commit = come.last?.commit else { return }
+        link.receiver.announced.written = link.receiver.announced.written.filter { $0.key > commit }
+        // The local state may be newer than the announced one.
+        for message in come { correct(known(in: message), on: link) }
+        link.receiver.announced.messages.removeFirst(count)
+        if link.receiver.announced.messages.isEmpty { link.receiver.announced.length = 0 }
+        link.receiver.announced.deadline =
+            link.receiver.announced.messages.isEmpty ? nil : now + Self.patience
+        noteReached(commit, on: link)
+        link.session.acknowledge(commit: commit, of: link.receiver.generation)
+    }
+
+    /// Whether the durable local documents cover all that was announced.
+    private func isHere(_ message: Announce) -> Bool {
+        let snapshot = news.snapshot
+        return message.entries.allSatisfy { entry in
+            guard let key = snapshot.key(of: entry.address),
+                let document = try? snapshot.document(key), !document.isRemnant
+            else { return false }
+            let seen = document.read { bytes in try? EncodedDocument(bytes).vector() }
+            return seen?.covers(entry.vector) ?? false
+        }
+    }
+
+    /// Records a written batch that followed announcements; it is acknowledged after them.
+    func noteWrittenBehindAnnounced(_ commit: UInt64, here: CommitID, on link: Connection) {
+        link.receiver.announced.messages.append(
+            Announce(generation: link.receiver.generation, commit: commit, []))
+        link.receiver.announced.written[commit] = here
+    }
+
+    /// Subscribes again if announced documents were not delivered in time.
+    func checkPatience(_ link: Connection) {
+        guard let deadline = link.receiver.announced.deadline, deadline <= now,
+            !link.receiver.isWriting
+        else { return }
+        // Only one connection is subscribed again: its peer may send all that is missing. If all of
+        // them were, each peer would send every document from then on.
+        for other in links.values where other.receiver.announced.deadline != nil {
+            other.receiver.announced.deadline = now + Self.patience
+        }
+        // Connections of the spanning tree send in both directions.
+        link.sender?.isAnnouncing = false
+        // A new generation excludes messages of the old one.
+        ask(link)
+    }
+
+    /// Switches the connection to announcements, since the peer has another source.
+    ///
+    /// Connections that send must form a tree for every writer. If one sent in a single direction
+    /// only, documents of other writers would arrive late or twice.
+    func announceFromNowOn(on link: Connection) {
+        guard !link.isLimited else { return }
+        link.sender?.isAnnouncing = true
+        noteRepetition(on: link)
+    }
+
+    /// Requests announcements from a peer whose documents had arrived from another one before.
+    func noteRepetition(on link: Connection) {
+        guard !link.isLimited else { return }
+        let hasOthers = links.values.contains { other in
+            // A peer with limited rights does not send all documents.
+            other !== link && other.session.isOpen && other.receiver.generation > 0
+                && !other.receiver.announced.isAnnouncing && !other.isLimited
+        }
+        guard hasOthers, !link.receiver.announced.isAnnouncing else { return }
+        link.receiver.announced.isAnnouncing = link.session.announceOnly()
+    }
+
+    // MARK: Sent announcements
+
+    /// Announces the changes since the last batch; returns false if they must be sent instead.
+    func announce(on link: Connection) throws(EngineError) -> Bool {
+        guard let telling = link.sender, telling.isAnnouncing, !telling.isBehind,
+            !telling.matcher.isRanked, telling.complete.isEmpty,
+            let commits = news.commits(after: telling.sent),
+            commits.reduce(0, { $0 + $1.changes.count }) <= Self.mostAnnounced
+        else { return false }
+        var entries: [DocumentAddress: VersionVector] = [:]
+        var last: CommitID?
+        defer { if link.sender?.judging.begun == nil { link.sender?.judging.done = [:] } }
+        for commit in commits {
+            guard let shipped = try concerning(commit, on: link) else { return false }
+            link.sender?.judging.done[commit.number] = shipped
+            if !shipped.isEmpty { last = commit.number }
+            for document in shipped {
+                entries[document.address] = try onDocument(document.key) { () throws(Malformed) in
+                    try document.written.document.read { (bytes) throws(Malformed) in
+                        try EncodedDocument(bytes).vector()
+                    }
+                }
+            }
+        }
+        let sorted = entries.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
+        let newest = news.snapshot.log.commit
+        link.sender?.sent = newest
+        if sorted.isEmpty, commits.last?.number == newest,
+            commits.allSatisfy({ isTheirs($0, link) })
+        {
+            sayHowFarLater(link)
+            return true
+        }
+        link.sender?.echoDue = nil
+        if let last { noteDelivery(of: last, with: newest, on: link) }
+        for (address, _) in sorted {
+            noteSentAgain(address.collection, address.id[...], with: newest, on: link)
+        }
+        link.session.announce(
+            sorted.map { Announce.Entry(address: $0.key, vector: $0.value) }, of: newest)
+        return true
+    }
+}

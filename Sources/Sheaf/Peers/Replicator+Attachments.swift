@@ -1,0 +1,327 @@
+import SheafSync
+
+/// Attachments that are requested from other peers, for this peer or on behalf of others.
+///
+/// A request has a hop limit. Each peer forwards to each neighbor the highest limit received from
+/// the other neighbors, minus one. So requests need no IDs, do not circulate for long, and end when
+/// their originator cancels them.
+extension Replicator {
+    /// The state of all attachment fetches.
+    struct Files {
+        var wanted: [AttachmentID: WantedAttachment] = [:]
+        /// The wanted attachments in the order of their requests.
+        var order: [AttachmentID] = []
+        /// Whether sessions may have new effects.
+        var isStirred = false
+        /// Number of the connection that was served last.
+        var servedLink: UInt64 = 0
+        /// The time at which the wanted attachments were last marked as in use.
+        var touchedAt: UInt64 = 0
+        /// Attachments fetched for this peer whose tokens may be unproven, stored here or not.
+        var wantedHere: Set<AttachmentID> = []
+        /// The times of the next and the last check of unproven tokens.
+        var tokenCheckAt: UInt64?
+        var tokensCheckedAt: UInt64 = 0
+        /// Number of attachments that are fetched only for other peers.
+        var relayedCount: Int { wanted.values.count { !$0.isOwn } }
+
+        /// Maximum number of attachments fetched for other peers at a time.
+        static let mostRelayed = 64
+        /// Time without a received part after which other peers are asked, in nanoseconds.
+        static let stallNanoseconds: UInt64 = 20_000_000_000
+        /// Minimum time between two checks of read access or of tokens, in nanoseconds.
+        static let checkNanoseconds: UInt64 = 1_000_000_000
+        static let touchNanoseconds: UInt64 = 60_000_000_000
+    }
+
+    /// An attachment that is being fetched.
+    struct WantedAttachment {
+        enum Phase {
+            /// The chunk hashes have not been requested.
+            case seeking
+            /// One peer sends the chunk hashes.
+            case listing(link: UInt64, length: Int, hashes: [UInt8], asked: Int)
+            case loading(IncomingAttachment)
+        }
+
+        var isOwn = false
+        var phase = Phase.seeking
+        /// The first chunk that was not requested yet.
+        var next = 0
+        /// Earlier chunks that must be requested again.
+        var again: [Int] = []
+        /// Keys of peers that have sent wrong data of the attachment.
+        var liars: Set<[UInt8]> = []
+    }
+
+    /// The attachment state of one connection.
+    struct AttachmentExchange {
+        /// An attachment request of the remote peer.
+        struct Wish {
+            var hops: Int
+            /// Whether the peer may read the attachment.
+            var mayRead = false
+        }
+
+        var sought: [AttachmentID: Wish] = [:]
+        /// Attachments that were offered to the peer, which may then request their parts.
+        var granted: Set<AttachmentID> = []
+        /// The attachment that was last read for the peer.
+        var reading: AttachmentFile?
+        /// Hop limits of the requests that were sent to the peer.
+        var told: [AttachmentID: Int] = [:]
+        /// Lengths of the attachments that the peer has offered.
+        var offered: [AttachmentID: Int] = [:]
+        /// Parts requested from the peer, in the order of the requests.
+        var asked: [AttachmentPart] = []
+        /// The time at which the oldest request was sent or the last part was received.
+        var heardAt: UInt64 = 0
+        /// Whether the peer timed out and other peers were asked for its parts.
+        var isStalled = false
+        /// The times of the next and the last check of which attachments the peer may read.
+        var checkAt: UInt64?
+        var checkedAt: UInt64 = 0
+        /// Proofs of possession by the peer, in order.
+        var checks: [PossessionCheck] = []
+        /// Attachments that the peer was proven to possess, or may read by a proven token.
+        var possessed: Set<AttachmentID> = []
+        /// Attachments whose proof has failed on this connection.
+        var failedChecks: Set<AttachmentID> = []
+        /// Tokens whose proofs were requested from the peer, and those requested by the peer.
+        var proofsAsked: Set<TokenAddress> = []
+        var proofsOwed: [TokenAddress: PendingProof] = [:]
+        /// Whether the next iteration checks further tokens of `proofsOwed`.
+        var isCheckingProofs = false
+        /// Wanted attachments that a document names which the peer may read.
+        var known: Set<AttachmentID> = []
+    }
+
+    /// The progress of an attachment fetch.
+    package enum FetchUpdate: Sendable {
+        case progress(received: Int, length: Int)
+        case complete(length: Int)
+        case failed(AttachmentError)
+    }
+
+    // MARK: Requests
+
+    /// Starts to fetch an attachment for this peer.
+    package func fetch(_ id: AttachmentID, at now: UInt64) {
+        self.now = now
+        noteWantedHere(id)
+        want(id, isOwn: true)
+        settleFiles()
+    }
+
+    /// Stops fetching an attachment for this peer; received chunks are kept for a while.
+    package func cancelFetch(_ id: AttachmentID) {
+        guard files.wanted[id]?.isOwn ?? false else { return }
+        files.wanted[id]?.isOwn = false
+        review(id)
+        settleFiles()
+    }
+
+    private func want(_ id: AttachmentID, isOwn: Bool) {
+        guard let attachments else { return }
+        if files.wanted[id] == nil {
+            guard isOwn || files.relayedCount < Files.mostRelayed else { return }
+            files.wanted[id] = WantedAttachment()
+            files.order.append(id)
+        }
+        if isOwn { files.wanted[id]?.isOwn = true }
+        do throws(AttachmentError) {
+            try begin(id, with: try attachments.beginFetch(id))
+        } catch {
+            return failFile(id, error)
+        }
+        tellWish(id)
+    }
+
+    /// Starts or continues a fetch from its stored state.
+    func begin(
+        _ id: AttachmentID, with state: AttachmentStore.FetchState
+    ) throws(AttachmentError) {
+        switch state {
+        case .unknown: break
+        case .complete: try completeFile(id)
+        case .incoming(let incoming):
+            if case .loading(let known)? = files.wanted[id]?.phase, known === incoming {
+                return report(id)
+            }
+            files.wanted[id]?.phase = .loading(incoming)
+            files.wanted[id]?.next = 0
+            files.wanted[id]?.again = []
+            report(id)
+        }
+    }
+
+    /// Reports the progress of a fetch for this peer.
+    func report(_ id: AttachmentID) {
+        guard let file = files.wanted[id], file.isOwn, case .loading(let incoming) = file.phase
+        else { return }
+        emit(
+            .fetched(
+                id, .progress(received: incoming.receivedLength, length: incoming.length)))
+    }
+
+    /// Starts or stops fetching an attachment for other peers, according to their requests.
+    func review(_ id: AttachmentID) {
+        let isRelayed = links.values.contains { link in
+            // A request with one hop left is not forwarded.
+            guard let wish = link.files.sought[id] else { return false }
+            return wish.mayRead && wish.hops > 1
+        }
+        switch files.wanted[id] {
+        case nil where isRelayed: want(id, isOwn: false)
+        case let file? where !file.isOwn && !isRelayed: forgetFile(id)
+        default: tellWish(id)
+        }
+    }
+
+    private func forgetFile(_ id: AttachmentID) {
+        guard let file = files.wanted.removeValue(forKey: id) else { return }
+        // Chunks received so far are kept for a later fetch.
+        if case .loading(let incoming) = file.phase { _ = try? incoming.settle() }
+        removeIfEmpty(id)
+        files.order.removeAll { $0 == id }
+        for link in links.values { link.files.known.remove(id) }
+        tellWish(id)
+        // Other requests may be within the limit.
+        if files.order.count >= SyncLimits.soughtAttachments {
+            for link in allLinks { tellWantedFiles(link) }
+        }
+    }
+
+    /// Ends a successful fetch and offers the attachment to the peers that request it.
+    func completeFile(_ id: AttachmentID) throws(AttachmentError) {
+        guard let list = try attachments?.chunkList(of: id) else { throw .missing(id) }
+        let isOwn = files.wanted[id]?.isOwn ?? false
+        forgetFile(id)
+        if isOwn { emit(.fetched(id, .complete(length: list.length))) }
+        for link in allLinks { offer(id, to: link) }
+    }
+
+    func failFile(_ id: AttachmentID, _ error: AttachmentError) {
+        let isOwn = files.wanted[id]?.isOwn ?? false
+        forgetFile(id)
+        if isOwn { emit(.fetched(id, .failed(error))) }
+    }
+
+    /// Sends the hop limit of a request to each peer for which it has changed.
+    func tellWish(_ id: AttachmentID) {
+        checkTokensSoon()
+        for link in allLinks { tellWish(id, to: link) }
+    }
+
+    /// Sends the requests for all wanted attachments to one peer.
+    func tellWantedFiles(_ link: Connection) {
+        for id in files.order { tellWish(id, to: link) }
+    }
+
+    private func tellWish(_ id: AttachmentID, to link: Connection) {
+        guard link.session.isOpen else { return }
+        let hops = hops(of: id, to: link)
+        let told = link.files.told[id] ?? 0
+        guard hops != told else { return }
+        guard told > 0 || link.files.told.count < SyncLimits.soughtAttachments else { return }
+        link.files.told[id] = hops > 0 ? hops : nil
+        // The remote peer forgets its offer, too.
+        if hops == 0 { link.files.offered[id] = nil }
+        link.session.seek(Seek(id: id.bytes, hops: hops))
+        files.isStirred = true
+    }
+
+    private func hops(of id: AttachmentID, to link: Connection) -> Int {
+        // A proof is requested in the same way whether or not the attachment is wanted.
+        guard link.files.check(of: id) == nil else { return SyncLimits.hops }
+        guard let file = files.wanted[id] else { return 0 }
+        // An attachment that must be hidden from the peer is not requested from it.
+        guard !isLimited(link) || link.files.known.contains(id) else {
+            checkSoon(link)
+            return 0
+        }
+        guard !file.isOwn else { return SyncLimits.hops }
+        let others = links.values.compactMap { other -> Int? in
+            guard other !== link, let wish = other.files.sought[id], wish.mayRead else {
+                return nil
+            }
+            return wish.hops - 1
+        }
+        return max(others.max() ?? 0, 0)
+    }
+
+    // MARK: Time
+
+    /// Performs the attachment work that is due; serves at most one part.
+    func tickFiles() {
+        guard attachments != nil else { return }
+        checkTokens()
+        for link in allLinks {
+            checkReaders(link)
+            checkStall(link)
+        }
+        serveNextPart()
+        if !files.wanted.isEmpty, files.touchedAt + Files.touchNanoseconds <= now {
+            files.touchedAt = now
+            for id in files.order { attachments?.touch(id) }
+        }
+        settleFiles()
+    }
+
+    /// The time at which attachment work is due next; nil if none is.
+    var filesDeadline: UInt64? {
+        if links.values.contains(where: { $0.session.nextServed != nil }) { return now }
+        var deadlines = links.values.compactMap(\.files.checkAt)
+        for link in links.values where !link.files.asked.isEmpty && link.session.isOpen {
+            deadlines.append(link.files.heardAt + Files.stallNanoseconds)
+        }
+        if let time = files.tokenCheckAt { deadlines.append(time) }
+        if !files.wanted.isEmpty { deadlines.append(files.touchedAt + Files.touchNanoseconds) }
+        return deadlines.min()
+    }
+
+    /// Requests parts and handles the effects of sessions until there are none.
+    func settleFiles() {
+        askForParts()
+        while files.isStirred {
+            files.isStirred = false
+            for link in allLinks { handle(link) }
+            askForParts()
+        }
+    }
+
+    /// Checks all requests after a commit, which may name or complete attachments.
+    func checkFiles() {
+        guard let attachments else { return }
+        checkTokensSoon()
+        for id in files.order where (try? attachments.has(id)) ?? false {
+            do throws(AttachmentError) { try completeFile(id) } catch { failFile(id, error) }
+        }
+        for link in allLinks {
+            answerProofs(on: link)
+            for id in link.files.sought.keys.sorted(by: { $0.description < $1.description }) {
+                offer(id, to: link)
+            }
+            let seeksUnread = link.files.sought.values.contains { !$0.mayRead }
+            let isUnknown = isLimited(link) && !link.files.known.isSuperset(of: files.order)
+            if seeksUnread || isUnknown { checkSoon(link) }
+        }
+    }
+
+    /// Makes the received chunks durable, so that they are not fetched again.
+    func settleParts() {
+        for file in files.wanted.values {
+            if case .loading(let incoming) = file.phase { _ = try? incoming.settle() }
+        }
+    }
+
+    /// Cancels the requests of a connection that has ended.
+    func noteLost(_ link: Connection) {
+        for part in link.files.asked { askAgain(part, of: link) }
+        link.files.asked = []
+        for check in link.files.checks { removeIfEmpty(check.id) }
+        for id in link.files.sought.keys.sorted(by: { $0.description < $1.description }) {
+            review(id)
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import SheafDocument
+import SheafStorage
+import SheafSync
+
+/// Catch-up batches, which contain all changes from a cursor to the newest state.
+extension Replicator {
+    /// A catch-up batch before it is sent.
+    struct CatchUp {
+        let snapshot: DocumentSnapshot
+        /// Keys of the documents that differ.
+        var keys: [[UInt8]]
+        /// Keys changed by commits that the peer did not send; nil if this is not known.
+        var told: Set<[UInt8]>?
+        /// The rankings to advance; nil if the subscription has none.
+        var advance: RankingAdvance?
+    }
+
+    /// Begins a batch of all changes since the last one; returns false if the peers must reconcile.
+    func beginCatchingUp(_ link: Connection, _ telling: Sender) throws(EngineError) -> Bool {
+        var step = telling.catchingUp ?? catchUp(link, telling)
+        link.sender?.catchingUp = nil
+        let snapshot = step.snapshot
+        // A restricted peer is sent a deletion only if it could read a former state, which needs
+        // the history.
+        if isRestricted(link), telling.sent < snapshot.log.foldedThrough {
+            restart(link)
+            return false
+        }
+        guard try advance(&step, on: link) else {
+            restart(link)
+            return false
+        }
+        var keys = step.keys
+        let known = Set(keys)
+        // The keys are sorted so that runs are deterministic.
+        keys += telling.complete.compactMap { snapshot.key(of: $0) }
+            .filter { !known.contains($0) }.sorted { $0.lexicographicallyPrecedes($1) }
+        link.sender?.outgoing = Outgoing(
+            snapshot: snapshot, documents: .keys(keys, next: 0), since: telling.sent,
+            complete: telling.complete,
+            isRepeated: !telling.isBehind && telling.sent == snapshot.log.commit,
+            rankings: step.advance?.rankings)
+        link.sender?.complete = []
+        link.sender?.isBehind = false
+        link.sender?.judging = Judging()
+        return true
+    }
+
+    private func catchUp(_ link: Connection, _ telling: Sender) -> CatchUp {
+        let snapshot = news.snapshot
+        var step = CatchUp(snapshot: snapshot, keys: [])
+        if let commits = news.commits(after: telling.sent) {
+            var seen: Set<DocumentKey> = []
+            var told: Set<[UInt8]> = []
+            for commit in commits {
+                let isTheirs = telling.matcher.isRanked && isTheirs(commit, link)
+                for change in commit.changes {
+                    if seen.insert(change.key).inserted { step.keys.append(change.key.bytes) }
+                    if telling.matcher.isRanked, !isTheirs { told.insert(change.key.bytes) }
+                }
+            }
+            step.told = told
+        } else {
+            let end = news.end(of: telling.sent)
+            snapshot.log.tree.forEach(in: StoreKey.documents) { key, value in
+                if let place = RecordPointer(value), place.position >= end {
+                    step.keys.append(Array(key))
+                }
+                return true
+            }
+        }
+        if telling.matcher.isRanked, let rankings = telling.rankings {
+            step.advance = RankingAdvance(
+                rankings, to: snapshot, changed: step.told == nil ? nil : step.keys)
+        }
+        return step
+    }
+
+    /// Returns a document as a long batch sends it; nil if it is not sent.
+    func shipped(
+        _ key: [UInt8], _ outgoing: Outgoing, _ telling: Sender, _ link: Connection
+    ) throws(EngineError) -> ShippedDocument? {
+        let snapshot = outgoing.snapshot
+        guard let address = snapshot.address(of: key), let document = try snapshot.document(key),
+            !document.isRemnant
+        else { return nil }
+        guard !link.isLimited else {
+            let isShown = try maySend(document, key, address, outgoing, toLimited: link)
+            return isShown ? snapshot.complete(document, key, address) : nil
+        }
+        let isNamed = outgoing.complete.contains(address)
+        guard let since = outgoing.since, !isNamed else {
+            guard isShared(address.collection, on: link) else { return nil }
+            // A peer that names a tombstone has, or had, the document.
+            if !document.isTombstone {
+                guard try maySend(link, document, before: nil, key, address, snapshot) else {
+                    return nil
+                }
+            }
+            return snapshot.complete(document, key, address)
+        }
+        guard telling.matcher.asks(for: address.collection) else { return nil }
+        try noteUnsendable(document, key, address, since: since, in: snapshot, on: link)
+        let ranked = outgoing.rankings?.contains(key, in: address.collection)
+        let matches =
+            try telling.matcher.matches(
+                document, key: key, in: address.collection, snapshot.names) || ranked?.now == true
+        let past = try past(of: key, address, outgoing, since: since, telling, link)
+        guard matches || past.hasMatched,
+            try maySend(link, document, before: past.state, key, address, snapshot)
+        else { return nil }
+        return try snapshot.changes(
+            of: key, address, since: since,
+            isComplete: !past.isBase || isRefused(address, on: link))
+    }
+
+    /// The last state of a document that the peer may have.
+    private struct Past {
+        /// That state; nil if there is none or it is not known.
+        var state: StoredDocument?
+        var hasMatched = false
+        /// Whether `state` is the state at the cursor, to which a delta applies.
+        var isBase = false
+    }
+
+    private func past(
+        of key: [UInt8], _ address: DocumentAddress, _ outgoing: Outgoing, since: CommitID,
+        _ telling: Sender, _ link: Connection
+    ) throws(EngineError) -> Past {
+        let (snapshot, matcher) = (outgoing.snapshot, telling.matcher)
+        let wasRanked = outgoing.rankings?.contains(key, in: address.collection).before == true
+        // Without the history, a match is assumed.
+        let unknown = Past(
+            hasMatched: matcher.asksPlainly(for: address.collection) || wasRanked)
+        guard let base = try snapshot.document(key, asOf: since) else { return unknown }
+        let matched = try matcher.matches(
+            base, key: key, in: address.collection, snapshot.names)
+        let hadBase = matched || wasRanked
+        if hadBase, try maySee(base, key, address, snapshot, link) {
+            return Past(state: base, hasMatched: true, isBase: true)
+        }
+        // The document may have matched only after the cursor: the peer may have written it, or
+        // received it from another peer.
+        guard since >= snapshot.log.foldedThrough,
+            let commits = try snapshot.commits(
+                of: key, since: since, most: isRestricted(link) ? .max : Self.mostLookedAt)
+        else { return unknown }
+        for commit in commits {
+            guard let found = try snapshot.document(key, asOf: commit) else { return unknown }
+            guard let state = found else { continue }
+            let matched = try matcher.matches(
+                state, key: key, in: address.collection, snapshot.names)
+            guard matched || matcher.hasLimit(in: address.collection),
+                try maySee(state, key, address, snapshot, link)
+            else { continue }
+            return Past(state: state, hasMatched: true)
+        }
+        return Past(state: base, hasMatched: hadBase)
+    }
+
+    /// Whether the peer may be sent a former state of a document.
+    private func maySee(
+        _ document: StoredDocument?, _ key: [UInt8], _ address: DocumentAddress,
+        _ snapshot: DocumentSnapshot, _ link: Connection
+    ) throws(EngineError) -> Bool {
+        guard let document, isRestricted(link) else { return true }
+        return try maySend(link, document, before: nil, key, address, snapshot)
+    }
+
+    /// Maximum number of former states examined for a peer without restrictions.
+    private static let mostLookedAt = 32
+}

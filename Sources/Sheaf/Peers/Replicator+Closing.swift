@@ -1,0 +1,108 @@
+package import SheafSync
+
+/// The reason why a connection ended, for the log, the sync status and `explain-sync`.
+package enum CloseReason: Sendable, Equatable {
+    /// One side closed the connection with a close message.
+    case ended(CloseMessage, isRemote: Bool)
+    /// The transport lost the connection, for the given reason.
+    case lost(String)
+}
+
+extension CloseReason: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .ended(let farewell, let isRemote):
+            let text = farewell.text.isEmpty ? "\(farewell.code)" : farewell.text
+            return (isRemote ? "the other side" : "this side") + " closed the connection: \(text)"
+        case .lost(let reason): return reason
+        }
+    }
+}
+
+extension Replicator {
+    /// Minimum duration of a connection that is not counted as short, in nanoseconds.
+    private static let steadyNanoseconds: UInt64 = 60_000_000_000
+
+    /// Removes a connection that has ended, and records the reason.
+    package func disconnect(
+        _ number: UInt64, _ reason: CloseReason = .lost("the connection was lost")
+    ) {
+        guard let link = links.removeValue(forKey: number) else { return }
+        emit(.ended(link: number, reason))
+        note(disconnected: link, reason)
+        noteReportsLost(link)
+        mesh.closed(number, at: now)
+        noteLost(link)
+    }
+
+    /// Ends all connections.
+    package func stop() {
+        settleParts()
+        for link in allLinks {
+            link.session.end(CloseMessage(.done, "the peer stops"))
+            handle(link)
+        }
+    }
+
+    /// Ends a connection with a close message.
+    func fail(_ link: Connection, _ code: CloseMessage.Code, _ reason: String) {
+        link.session.end(CloseMessage(code, reason))
+        handle(link)
+    }
+
+    /// Records that this peer refused another one, as if a connection had ended for that reason.
+    package func deny(_ key: [UInt8], at address: String, because reason: String) {
+        let isThere = links.values.contains { $0.session.remote?.peerKey == key }
+        // A permitted connection to the peer remains open.
+        guard !isThere else { return }
+        let farewell = CloseMessage(.refused, reason)
+        _ = noteEnded(key, address, .ended(farewell, isRemote: false), afterShortTime: true)
+    }
+
+    /// Records and logs why a connection ended.
+    ///
+    /// Of consecutive short connections, the first is logged, and again each time their number
+    /// doubles.
+    private func note(disconnected link: Connection, _ reason: CloseReason) {
+        guard let key = link.session.remote?.peerKey ?? link.expectedKey else {
+            return writeToLog(reason, nil, 1)
+        }
+        let isStillThere = links.values.contains { $0.session.remote?.peerKey == key }
+        // Another connection to the peer remains open.
+        guard !isStillThere else { return }
+        let isSteady = now >= link.connectedAt + Self.steadyNanoseconds
+        let count = noteEnded(key, link.address, reason, afterShortTime: !isSteady)
+        if count & (count - 1) == 0 { writeToLog(reason, key, count) }
+    }
+
+    /// Sets the status of a disconnected peer; returns its number of consecutive short connections.
+    private func noteEnded(
+        _ key: [UInt8], _ address: String, _ reason: CloseReason, afterShortTime isShort: Bool
+    ) -> UInt64 {
+        makeRoom(forPeer: key)
+        var status = statuses[key] ?? Status()
+        status.isConnected = false
+        status.address = address
+        status.lastCloseReason = "\(reason)"
+        status.endedMilliseconds = wallMilliseconds
+        status.shortConnections = isShort ? status.shortConnections + 1 : 1
+        statuses[key] = status
+        emit(.statusChanged)
+        emit(.presenceChanged)
+        return status.shortConnections
+    }
+
+    private func writeToLog(_ reason: CloseReason, _ key: [UInt8]?, _ count: UInt64) {
+        var level = StoreLog.Level.warning
+        // A single `done` is normal; consecutive short connections that end with it are not.
+        if case .ended(let farewell, _) = reason, farewell.code == .done, count < 2 {
+            level = .info
+        }
+        queries.log?.write(
+            level, "a connection to a peer has ended",
+            [
+                "peer": key.map { PeerKey(unchecked: $0).description } ?? "unknown",
+                "reason": "\(reason)", "connections": "\(count)",
+            ])
+    }
+}

@@ -1,0 +1,182 @@
+package import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafSync
+
+/// The replication status of one remote peer.
+package struct PeerSurvey: Sendable {
+    package let key: PeerKey
+    package let name: String
+    package let isServer: Bool
+    package let isConnected: Bool
+    /// The reason why the last connection ended; nil if none has ended.
+    package let lastCloseReason: String?
+    /// The local commit up to which the peer has all documents of its subscription.
+    package let syncedUpTo: UInt64?
+    /// The queries that the peer subscribes to; nil if it has not subscribed.
+    package let wants: [String]?
+    /// Whether all documents requested from the peer have been received and are durable.
+    package let isTaken: Bool
+    /// Whether the peer has all documents of its subscription.
+    package let isGiven: Bool
+    /// Clock deviations of the peer, and the documents quarantined for them.
+    package let clock: ClockReport
+    /// Local documents that the peer refuses.
+    package let refused: [RefusedWrite]
+}
+
+/// The replication status of one document at one peer.
+package struct SyncExplanation: Sendable {
+    package enum Presence: String, Sendable {
+        case missing, deleted, present
+    }
+
+    package let presence: Presence
+    /// The newest local commit that changed the document.
+    package let commit: UInt64?
+    package let isConnected: Bool
+    /// The reason why the last connection ended; nil if none has ended.
+    package let lastCloseReason: String?
+    /// The queries of the peer that match the current document.
+    package let matching: [String]
+    /// Number of queries that the peer subscribes to; nil if it has not subscribed.
+    package let queryCount: Int?
+    /// The scope of the collection, and whether it includes the peer.
+    package let scope: String
+    package let isShared: Bool
+    /// Whether the rights of the peer permit it to read the document.
+    package let mayRead: Bool
+    /// Whether the rights of this peer permit it to send the document.
+    package let maySend: Bool
+    /// The local commit up to which documents were sent to the peer.
+    package let sentUpTo: UInt64?
+    /// The local commit up to which the peer has all documents of its subscription.
+    package let acknowledgedUpTo: UInt64?
+    /// Clock deviations of the peer, and the documents quarantined for them.
+    package let clock: ClockReport
+    /// Time of the peer's version that is quarantined here, in milliseconds since 1970, or nil.
+    package let setAsideUntil: UInt64?
+    /// Milliseconds by which the latest dot of the document is ahead of the local clock, or nil.
+    package let aheadMilliseconds: UInt64?
+    /// The peer's refusal of the local version; nil if there is none.
+    package let refused: RefusedWrite?
+}
+
+/// Reports on the replication of peers and documents, for `explain-sync`.
+extension Replicator {
+    /// Returns the status of all peers since the store was opened, ordered by key.
+    package func surveys() -> [PeerSurvey] {
+        statuses.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { key, status in
+            let link = openLink(to: key)
+            return PeerSurvey(
+                key: PeerKey(unchecked: key), name: status.name, isServer: status.isServer,
+                isConnected: status.isConnected, lastCloseReason: status.lastCloseReason,
+                syncedUpTo: status.syncedUpTo,
+                wants: link?.sender?.matcher.subscribed.map(\.statement.text),
+                isTaken: link.map(isTaken) ?? false, isGiven: link.map(isGiven) ?? false,
+                clock: status.clock, refused: refusals.refusals(of: key).writes)
+        }
+    }
+
+    private func openLink(to key: [UInt8]) -> Connection? {
+        allLinks.last { $0.session.isOpen && $0.session.remote?.peerKey == key }
+    }
+
+    private func isTaken(_ link: Connection) -> Bool {
+        let asking = link.receiver
+        guard asking.generation > 0 else { return true }
+        return asking.hasCaughtUp && !asking.isWriting && asking.waiting.isEmpty
+            && asking.written.isEmpty && asking.announced.messages.isEmpty
+            && asking.reportedSetAside == 0
+    }
+
+    private func isGiven(_ link: Connection) -> Bool {
+        let key = link.session.remote?.peerKey ?? []
+        guard link.delayed == nil, statuses[key]?.clock.setAsideThere == nil else { return false }
+        // A peer that subscribes to nothing sends no acknowledgments.
+        guard let telling = link.sender, !telling.matcher.subscribed.isEmpty else { return true }
+        return telling.isStreaming && telling.outgoing == nil && telling.complete.isEmpty
+            && telling.acknowledged >= news.snapshot.log.commit
+    }
+
+    /// Returns the replication status of a document at a peer; nil if the peer is unknown.
+    package func explanation(
+        of collection: String, _ id: Value, for peer: PeerKey
+    ) throws -> SyncExplanation? {
+        guard let status = statuses[peer.bytes] else { return nil }
+        let snapshot = news.snapshot
+        let key: [UInt8]?
+        let document: StoredDocument?
+        do throws(EngineError) {
+            key = try snapshot.key(collection: collection, id: id)
+            document =
+                try key.map { (key) throws(EngineError) in try snapshot.document(key) } ?? nil
+        } catch {
+            throw StoreError(error)
+        }
+        let isDeleted = document?.isTombstone ?? false
+        let link = openLink(to: peer.bytes)
+        func matches(_ matcher: SubscriptionMatcher?) throws -> Bool {
+            // A deleted document has no content on which a rule could be evaluated.
+            guard let matcher, let key, !isDeleted else { return true }
+            do throws(EngineError) {
+                return try matcher.matches(document, key: key, in: collection, snapshot.names)
+            } catch {
+                throw StoreError(error)
+            }
+        }
+        var matching: [String] = []
+        // The evaluation is limited, since it blocks the caller and all connections.
+        let meter = EvaluationMeter(
+            SyncLimits.evaluationUnitsOnDocument, stop: evaluationStop)
+        if document != nil, !isDeleted {
+            for query in link?.sender?.matcher.subscribed ?? []
+            where UTF8Order.compare(query.collection, collection) == 0 {
+                let matcher = SubscriptionMatcher([query], queries, meter: meter, where: nil)
+                let isRanked =
+                    try key.map { try ranks($0, matcher, in: snapshot, for: link) } ?? false
+                if try isRanked || matches(matcher) { matching.append(query.statement.text) }
+            }
+        }
+        return SyncExplanation(
+            presence: document == nil ? .missing : isDeleted ? .deleted : .present,
+            commit: try key.flatMap { try newestCommit(of: $0, in: snapshot) },
+            isConnected: status.isConnected, lastCloseReason: status.lastCloseReason,
+            matching: matching,
+            queryCount: link?.sender?.matcher.subscribed.count,
+            scope: scopes.scope(of: collection).rawValue,
+            isShared: scopes.allows(collection, toServer: status.isServer),
+            mayRead: try matches(link?.readable), maySend: try matches(link?.sendable),
+            sentUpTo: link?.sender.flatMap { $0.isStreaming ? $0.sent : nil },
+            acknowledgedUpTo: status.syncedUpTo, clock: status.clock,
+            setAsideUntil: setAsideTime(of: collection, id, from: peer.bytes),
+            aheadMilliseconds: try aheadMilliseconds(of: document),
+            refused: refusedWrite(of: collection, id, by: peer.bytes))
+    }
+
+    /// Whether a document is in the result of a query with LIMIT.
+    private func ranks(
+        _ key: [UInt8], _ matcher: SubscriptionMatcher, in snapshot: DocumentSnapshot,
+        for link: Connection?
+    ) throws -> Bool {
+        guard matcher.isRanked, let collection = snapshot.address(of: key)?.collection else {
+            return false
+        }
+        do throws(EngineError) {
+            let filter = link.flatMap { rankFilter($0, in: snapshot, isOwn: false) }
+            return try matcher.rankings(in: snapshot, where: filter).contains(key, in: collection)
+                .now
+        } catch {
+            throw StoreError(error)
+        }
+    }
+
+    private func newestCommit(
+        of key: [UInt8], in snapshot: DocumentSnapshot
+    ) throws -> UInt64? {
+        var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
+        do throws(StorageError) { return try history.next()?.commit } catch {
+            throw StoreError(error)
+        }
+    }
+}

@@ -1,0 +1,187 @@
+import SheafSync
+
+/// Transfer of attachment parts from other peers.
+extension Replicator {
+    /// Number of chunk hashes in one part.
+    static let hashesPerPart = SyncLimits.partLength / 32
+
+    /// Handles a peer's offer of an attachment.
+    func offered(_ message: Offer, on link: Connection) {
+        if let id = AttachmentID(bytes: message.id) {
+            offeredProof(id, length: message.length, on: link)
+        }
+        guard let id = AttachmentID(bytes: message.id), let file = files.wanted[id],
+            let key = link.session.remote?.peerKey, !file.liars.contains(key)
+        else { return }
+        link.files.offered[id] = message.length
+    }
+
+    /// Requests as many parts from each peer as its fetch window permits.
+    func askForParts() {
+        for link in allLinks where !link.files.isStalled {
+            while link.session.fetchRoom > 0, let part = nextPart(from: link) {
+                if link.files.asked.isEmpty { link.files.heardAt = now }
+                link.files.asked.append(part)
+                link.session.fetch(part)
+                files.isStirred = true
+            }
+        }
+    }
+
+    private func nextPart(from link: Connection) -> AttachmentPart? {
+        if let part = nextProofPart(from: link) { return part }
+        for id in files.order {
+            // A proof of possession transfers the complete attachment.
+            guard let length = link.files.offered[id], link.files.check(of: id) == nil else {
+                continue
+            }
+            if let part = nextPart(of: id, length: length, from: link) { return part }
+        }
+        return nil
+    }
+
+    private func nextPart(
+        of id: AttachmentID, length: Int, from link: Connection
+    ) -> AttachmentPart? {
+        switch files.wanted[id]?.phase {
+        case nil: return nil
+        case .seeking:
+            files.wanted[id]?.phase = .listing(
+                link: link.number, length: length, hashes: [], asked: 0)
+            guard length == 0 else { return nextPart(of: id, length: length, from: link) }
+            beginFile(id, length: 0, hashes: [], from: link)
+            return nil
+        case .listing(link.number, let length, let hashes, let asked):
+            let count = ChunkList.count(ofLength: length)
+            guard asked * Self.hashesPerPart < count else { return nil }
+            files.wanted[id]?.phase = .listing(
+                link: link.number, length: length, hashes: hashes, asked: asked + 1)
+            return AttachmentPart(id: id.bytes, .hashes, asked)
+        case .listing: return nil
+        case .loading(let incoming):
+            guard let chunk = nextChunk(of: id, incoming) else { return nil }
+            return AttachmentPart(id: id.bytes, .chunk, chunk)
+        }
+    }
+
+    /// Returns the next chunk that is neither stored nor requested; nil if there is none.
+    private func nextChunk(of id: AttachmentID, _ incoming: IncomingAttachment) -> Int? {
+        while let chunk = files.wanted[id]?.again.popLast() {
+            if !incoming.contains(chunk) { return chunk }
+        }
+        while let next = files.wanted[id]?.next, next < incoming.list.count {
+            files.wanted[id]?.next = next + 1
+            if !incoming.contains(next) { return next }
+        }
+        return nil
+    }
+
+    /// Handles a received part; `bytes` is nil if the peer does not have it.
+    func fetched(_ part: AttachmentPart, _ bytes: [UInt8]?, on link: Connection) {
+        if link.files.asked.first == part { link.files.asked.removeFirst() }
+        link.files.heardAt = now
+        link.files.isStalled = false
+        defer { files.isStirred = true }
+        fetchedProof(part, bytes, on: link)
+        guard let id = AttachmentID(bytes: part.id), let file = files.wanted[id] else { return }
+        guard let bytes else {
+            link.files.offered[id] = nil
+            return askAgain(part, of: link)
+        }
+        switch (part.kind, file.phase) {
+        case (.hashes, .listing(link.number, let length, let hashes, let asked)):
+            let count = ChunkList.count(ofLength: length)
+            let all = hashes + bytes
+            guard all.count < 32 * count else {
+                return beginFile(id, length: length, hashes: all, from: link)
+            }
+            // Every part except the last one must be full.
+            guard bytes.count == SyncLimits.partLength else { return distrust(link, id) }
+            files.wanted[id]?.phase = .listing(
+                link: link.number, length: length, hashes: all, asked: asked)
+        case (.chunk, .loading(let incoming)): put(bytes, part, incoming, id, from: link)
+        default: break
+        }
+    }
+
+    func beginFile(
+        _ id: AttachmentID, length: Int, hashes: [UInt8], from link: Connection
+    ) {
+        guard let attachments else { return }
+        guard mayKeep(length, of: id, from: link) else { return decline(id, from: link) }
+        do throws(AttachmentError) {
+            let state = try beginFetch(
+                id, length: length, hashes: hashes, from: link, in: attachments)
+            try begin(id, with: state)
+        } catch .wrongList {
+            distrust(link, id)
+        } catch {
+            failFile(id, error)
+        }
+    }
+
+    private func put(
+        _ bytes: [UInt8], _ part: AttachmentPart, _ incoming: IncomingAttachment,
+        _ id: AttachmentID, from link: Connection
+    ) {
+        let isNew = !incoming.contains(part.number)
+        guard !isNew || mayKeep(bytes.count, of: id, from: link) else {
+            decline(id, from: link)
+            files.wanted[id]?.again.append(part.number)
+            return
+        }
+        do throws(AttachmentError) {
+            let outcome = try bytes.span.withUnsafeBytes { bytes throws(AttachmentError) in
+                try incoming.put(bytes, at: part.number)
+            }
+            if isNew { noteKept(bytes.count, of: id, from: link) }
+            attachments?.touch(id)
+            if case .complete = outcome { try completeFile(id) } else { report(id) }
+        } catch .wrongChunk {
+            distrust(link, id)
+            files.wanted[id]?.again.append(part.number)
+        } catch .missing {
+            // The received chunks were removed from the store.
+            files.wanted[id]?.phase = .seeking
+        } catch {
+            failFile(id, error)
+        }
+    }
+
+    /// Stops fetching an attachment from a peer that sent wrong data of it.
+    private func distrust(_ link: Connection, _ id: AttachmentID) {
+        link.files.offered[id] = nil
+        if let key = link.session.remote?.peerKey { files.wanted[id]?.liars.insert(key) }
+        if case .listing(link.number, _, _, _)? = files.wanted[id]?.phase {
+            files.wanted[id]?.phase = .seeking
+        }
+    }
+
+    /// Queues a part that the peer did not send, so that another peer is asked for it.
+    func askAgain(_ part: AttachmentPart, of link: Connection) {
+        guard let id = AttachmentID(bytes: part.id) else { return }
+        switch (part.kind, files.wanted[id]?.phase) {
+        case (.hashes, .listing(link.number, _, _, _)?): files.wanted[id]?.phase = .seeking
+        case (.chunk, .loading?): files.wanted[id]?.again.append(part.number)
+        default: break
+        }
+        files.isStirred = true
+    }
+
+    /// Requests the parts of a stalled peer from other peers that offer the attachment.
+    func checkStall(_ link: Connection) {
+        guard link.session.isOpen, !link.files.asked.isEmpty,
+            link.files.heardAt + Files.stallNanoseconds <= now
+        else { return }
+        link.files.heardAt = now
+        for part in link.files.asked {
+            guard let id = AttachmentID(bytes: part.id) else { continue }
+            let isElsewhere = links.values.contains { other in
+                other !== link && !other.files.isStalled && other.files.offered[id] != nil
+            }
+            guard isElsewhere else { continue }
+            link.files.isStalled = true
+            askAgain(part, of: link)
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import SheafSync
+
+/// Rate limits for subscriptions, each of which costs the peer a scan of its documents.
+///
+/// Both sides count in the same way. A subscriber delays itself until its limit permits the
+/// subscription. A peer that does not is delayed by the other side, and finally disconnected.
+extension Replicator {
+    /// The rate limiters for both directions by peer key, which outlive connections.
+    struct RateLimiters {
+        fileprivate var receiver: [[UInt8]: RateLimiter] = [:]
+        fileprivate var sender: [[UInt8]: RateLimiter] = [:]
+
+        /// Whether a peer has subscribed, on this or another connection.
+        func hasSubscribed(_ key: [UInt8]) -> Bool { sender[key] != nil }
+    }
+
+    /// A rate limiter, which permits a burst and then one subscription per interval.
+    struct RateLimiter {
+        /// The end of the intervals of all permitted subscriptions.
+        private var end: UInt64 = 0
+
+        /// Consumes an interval, and returns when the subscription is permitted.
+        mutating func take(at now: UInt64) -> UInt64 {
+            let length = SyncLimits.subscriptionNanoseconds
+            let atOnce = UInt64(SyncLimits.subscriptionsAtOnce) * length
+            let most = atOnce + UInt64(SyncLimits.delayedSubscriptions + 1) * length
+            end = min(max(end, now) + length, now + most)
+            return max(now, end - min(end, atOnce))
+        }
+
+        func isOver(at now: UInt64) -> Bool { end <= now }
+    }
+
+    /// A received subscription until it is active.
+    struct Delayed {
+        let request: Subscribe
+        let turn: UInt64
+        /// The part of its queries that is parsed.
+        var reading = SubscriptionReading()
+        // Requests received since, with the snapshot of that time: otherwise the peer would miss a
+        // document that is added and deleted before the answer.
+        var asked: DocumentSnapshot?
+        var wanted: (documents: Want.Documents, snapshot: DocumentSnapshot)?
+        /// Whether the subscription was received before the limit permitted it.
+        var isEarly = false
+    }
+
+    /// A subscription of this peer that the rate limiter delays.
+    struct Due {
+        let turn: UInt64
+        var complete: [DocumentAddress]
+    }
+
+    /// Maximum number of rate limiters; beyond it idle ones are discarded.
+    private static let mostRateLimiters = 1_024
+
+    private func take(
+        _ paces: inout [[UInt8]: RateLimiter], _ link: Connection
+    ) -> UInt64 {
+        guard let key = link.session.remote?.peerKey else { return now }
+        if paces.count >= Self.mostRateLimiters {
+            paces = paces.filter { !$0.value.isOver(at: now) }
+        }
+        return paces[key, default: RateLimiter()].take(at: now)
+    }
+
+    // MARK: Subscriptions of this peer
+
+    /// Subscribes now or when the limit permits it; until then, received batches are ignored.
+    func subscribe(_ link: Connection, complete: [DocumentAddress]) {
+        if link.receiver.due != nil {
+            link.receiver.due?.complete += complete
+            return
+        }
+        let turn = take(&rateLimiters.receiver, link)
+        guard turn > now else { return sendSubscription(link, complete: complete) }
+        link.receiver.due = Due(turn: turn, complete: complete)
+    }
+
+    // MARK: Subscriptions of remote peers
+
+    /// Handles a received subscription, and starts it if the limit permits.
+    func subscribed(_ link: Connection, _ request: Subscribe) {
+        let turn = take(&rateLimiters.sender, link)
+        // A new subscription ends the previous one.
+        link.sender = nil
+        let patience =
+            UInt64(SyncLimits.delayedSubscriptions) * SyncLimits.subscriptionNanoseconds
+        if turn > now + patience {
+            link.delayed = nil
+            fail(link, .limit, "too many subscriptions in a short time")
+        } else {
+            link.delayed = Delayed(request: request, turn: turn, isEarly: turn > now)
+            begin(link)
+        }
+    }
+
+    // MARK: Time
+
+    func rateLimiter(_ link: Connection) {
+        if let due = link.receiver.due, due.turn <= now {
+            link.receiver.due = nil
+            sendSubscription(link, complete: due.complete)
+        }
+    }
+}

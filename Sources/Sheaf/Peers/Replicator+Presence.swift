@@ -1,0 +1,50 @@
+import SheafStorage
+package import SheafSync
+
+/// Gossip about the peers and connections of the mesh.
+extension Replicator {
+    /// All reachable peers, the nearest first; this peer precedes all others.
+    package var reachablePeers: [PeerRecord] { mesh.reachable }
+
+    /// Changes the name and the metadata that this peer publishes.
+    package func present(name: String? = nil, metadata: [UInt8]) {
+        if let name { identity.name = name }
+        var portrait = Self.portrait(of: identity)
+        portrait.metadata = metadata
+        mesh.present(portrait, at: now)
+    }
+
+    /// Performs the actions of the link-state database.
+    func settlePresence() {
+        for action in mesh.takeActions(at: now) {
+            switch action {
+            case .tell(let number, let message):
+                guard let link = links[number] else { continue }
+                link.session.tellPresence(message)
+                handle(link)
+            case .took(let number):
+                guard let link = links[number] else { continue }
+                link.session.takePresence()
+                handle(link)
+            case .changed: emit(.presenceChanged)
+            case .contested(let rival): emit(.keyContested(rival))
+            }
+        }
+    }
+
+    /// Returns the link-state database of a peer without connections.
+    static func lonelyMesh(_ identity: Identity, _ queries: QueryEngine, salt: UInt64)
+        -> LinkStateDatabase
+    {
+        LinkStateDatabase(
+            identity.peerKey, portrait(of: identity),
+            opening: queries.documents.store.options.clock.wallMilliseconds(), salt: salt)
+    }
+
+    /// Returns the record that a peer publishes.
+    static func portrait(of identity: Identity) -> PeerRecord.Portrait {
+        PeerRecord.Portrait(
+            isServer: identity.isServer, name: identity.name,
+            operatingSystem: SheafVersion.operatingSystem, softwareVersion: SheafVersion.current)
+    }
+}

@@ -1,0 +1,177 @@
+import SheafStorage
+import SheafSync
+
+/// Proofs of possession, which make the attachment tokens of limited peers valid.
+///
+/// A peer that sent a document with a token proves possession by sending the complete attachment.
+/// The proof is requested once any peer wants the attachment, whether or not it is stored here, so
+/// the peer does not learn which attachments are.
+extension Replicator {
+    /// Whether the peer may write only some documents, so that its tokens need proofs.
+    func isLimited(_ link: Connection) -> Bool { link.writable != nil }
+
+    /// Schedules a check of the unproven tokens of wanted attachments, at most once per second.
+    func checkTokensSoon() {
+        guard attachments != nil, files.tokenCheckAt == nil,
+            queries.documents.mayHaveUnprovenTokens
+        else { return }
+        files.tokenCheckAt = max(now, files.tokensCheckedAt &+ Files.checkNanoseconds)
+    }
+
+    /// Requests proofs for the unproven tokens of attachments that any peer wants.
+    func checkTokens() {
+        guard let time = files.tokenCheckAt, time <= now else { return }
+        (files.tokenCheckAt, files.tokensCheckedAt) = (nil, now)
+        let snapshot = news.snapshot
+        guard snapshot.hasUnprovenTokens else {
+            files.wantedHere = []
+            return
+        }
+        var wanted = Set(files.order).union(files.wantedHere)
+        for link in links.values {
+            wanted.formUnion(link.files.sought.keys)
+            wanted.formUnion(
+                link.files.proofsOwed.keys.compactMap { AttachmentID(bytes: $0.attachment) })
+        }
+        for id in wanted.sorted(by: { $0.description < $1.description }) {
+            do throws(EngineError) {
+                let bringers = Set(try snapshot.unprovenTokens(of: id).map(\.bringer))
+                if bringers.isEmpty { files.wantedHere.remove(id) }
+                for link in allLinks where isLimited(link) {
+                    guard let key = link.session.remote?.peerKey, bringers.contains(key) else {
+                        continue
+                    }
+                    beginCheck(of: id, on: link)
+                }
+            } catch {
+                // An unreadable entry proves nothing; it is read again after the next commit.
+                return
+            }
+        }
+    }
+
+    /// Records that this peer fetches an attachment.
+    ///
+    /// While the attachment has unproven tokens, their proofs are requested even if it is stored
+    /// here.
+    func noteWantedHere(_ id: AttachmentID) {
+        guard files.wantedHere.count < SyncLimits.soughtAttachments else { return }
+        files.wantedHere.insert(id)
+        checkTokensSoon()
+    }
+
+    private func beginCheck(of id: AttachmentID, on link: Connection) {
+        guard link.session.isOpen, !link.files.failedChecks.contains(id) else { return }
+        guard !link.files.possessed.contains(id) else { return prove(id, by: link) }
+        if link.files.check(of: id) == nil {
+            guard link.files.checks.count < SyncLimits.possessionChecks else { return }
+            link.files.checks.append(PossessionCheck(id))
+            tellWish(id)
+        }
+        // The peer may be able to read another document that names the attachment.
+        checkSoon(link)
+    }
+
+    /// Handles an offer of an attachment whose possession the peer must prove.
+    func offeredProof(_ id: AttachmentID, length: Int, on link: Connection) {
+        guard let index = link.files.check(of: id) else { return }
+        note(link.files.checks[index].offer(length: length), of: id, on: link)
+    }
+
+    /// Returns the next part to request as a proof, for one attachment at a time.
+    func nextProofPart(from link: Connection) -> AttachmentPart? {
+        let underway = link.files.checks.firstIndex(where: \.isUnderway)
+        guard let index = underway ?? link.files.checks.firstIndex(where: \.isOffered) else {
+            return nil
+        }
+        return link.files.checks[index].nextPart()
+    }
+
+    /// Handles a received part that may belong to a proof.
+    func fetchedProof(_ part: AttachmentPart, _ bytes: [UInt8]?, on link: Connection) {
+        guard let id = AttachmentID(bytes: part.id), let index = link.files.check(of: id) else {
+            return
+        }
+        let outcome = link.files.checks[index].take(part, bytes)
+        if case .failed = outcome {
+        } else if let bytes, part.kind == .chunk {
+            keep(bytes, part.number, of: id, from: link)
+        }
+        note(outcome, of: id, on: link)
+    }
+
+    /// Keeps a chunk that was received as a proof, unless it is stored here.
+    private func keep(_ bytes: [UInt8], _ chunk: Int, of id: AttachmentID, from link: Connection) {
+        // The chunk of a wanted attachment is stored like any other.
+        guard files.wanted[id] == nil, let incoming = (try? attachments?.incoming(id)) ?? nil,
+            !incoming.contains(chunk), mayKeep(bytes.count, of: id, from: link)
+        else { return }
+        let outcome = bytes.span.withUnsafeBytes { try? incoming.put($0, at: chunk) }
+        if outcome != nil { noteKept(bytes.count, of: id, from: link) }
+        // The proof is valid even if there is no room for the chunk.
+        if outcome == .complete { try? completeFile(id) }
+    }
+
+    private func note(_ outcome: PossessionCheck.Outcome, of id: AttachmentID, on link: Connection)
+    {
+        switch outcome {
+        case .goesOn: break
+        case .listed(let list):
+            if case .seeking? = files.wanted[id]?.phase {
+                beginFile(id, length: list.length, hashes: list.hashes, from: link)
+            } else if let attachments, files.wanted[id] == nil,
+                mayKeep(list.length, of: id, from: link)
+            {
+                // The attachment is kept for peers that want it, which receive it after the proof.
+                _ = try? beginFetch(
+                    id, length: list.length, hashes: list.hashes, from: link, in: attachments)
+            }
+        case .proven: prove(id, by: link)
+        case .failed:
+            if link.files.failedChecks.count < SyncLimits.soughtAttachments {
+                link.files.failedChecks.insert(id)
+            }
+            endCheck(of: id, on: link)
+        }
+    }
+
+    /// Marks the tokens of an attachment that the peer has sent as proven.
+    func prove(_ id: AttachmentID, by link: Connection) {
+        if link.files.possessed.count < SyncLimits.soughtAttachments {
+            link.files.possessed.insert(id)
+        }
+        endCheck(of: id, on: link)
+        guard let hello = link.session.remote,
+            let tokens = try? news.snapshot.unprovenTokens(of: id)
+        else { return }
+        let proven = tokens.filter { $0.bringer == hello.peerKey }
+        guard !proven.isEmpty else { return }
+        emit(
+            .write(
+                WriteJob(
+                    link: link.number, steps: [], peer: hello.site, writable: nil,
+                    proven: proven)))
+    }
+
+    private func endCheck(of id: AttachmentID, on link: Connection) {
+        guard let index = link.files.check(of: id) else { return }
+        link.files.checks.remove(at: index)
+        removeIfEmpty(id)
+        tellWish(id)
+        files.isStirred = true
+    }
+
+    /// Logs the failure of a job that marks tokens as proven.
+    func noteProven(_ outcome: WriteJob.Outcome) {
+        guard let error = outcome.error else { return }
+        queries.log?.write(
+            .warning, "cannot write the proof of an attachment: \(error)")
+    }
+}
+
+extension Replicator.AttachmentExchange {
+    /// Returns the index of the peer's proof for an attachment; nil if there is none.
+    func check(of id: AttachmentID) -> Int? {
+        checks.firstIndex { $0.id == id }
+    }
+}

@@ -1,0 +1,57 @@
+import SheafDocument
+import SheafStorage
+import SheafSync
+
+/// Documents that a peer may not write here, which are skipped and reported to the peer.
+///
+/// A write that only a hidden document forbids is not reported (`receiveHidden`).
+extension Replicator {
+    /// Logs the skipped documents of a peer, and reports them to it.
+    func refuse(_ outcome: WriteJob.Outcome, from link: Connection) {
+        guard let first = outcome.refused.first, let key = link.session.remote?.peerKey else {
+            return
+        }
+        let reported = outcome.refused.filter { isShared($0.address.collection, on: link) }
+        queries.log?.write(
+            .warning, "a peer has sent documents that it may not write; they were skipped",
+            [
+                "peer": PeerKey(unchecked: key).description,
+                "documents": "\(outcome.refused.count)", "reported": "\(reported.count)",
+            ].merging(first.address.logFields) { $1 })
+        // All documents of an older subscription are sent again.
+        guard outcome.generation == link.receiver.generation else { return }
+        report(reported, on: link)
+    }
+
+    /// Makes the peers reconcile at their next connection, since the last notices may be lost.
+    func noteReportsLost(_ link: Connection) {
+        guard link.receiver.hasReported, let key = link.session.remote?.peerKey else { return }
+        wishes.cursors[key] = nil
+    }
+
+    /// Sends the notices, each with the documents of one commit and one reason.
+    private func report(_ refused: [WriteJob.Refused], on link: Connection) {
+        guard !refused.isEmpty else { return }
+        link.receiver.hasReported = true
+        let named = refused.prefix(SyncLimits.refusedOfJob)
+        var rest = named[...]
+        while let first = rest.first {
+            var length = 0
+            let part = rest.prefix(SyncLimits.refusedDocuments).prefix { document in
+                length += document.address.memoryLength
+                return document.commit == first.commit && document.reason == first.reason
+                    && length < SyncLimits.frameLength / 2
+            }
+            rest = rest.dropFirst(part.count)
+            link.session.report(
+                RefusedNotice(
+                    generation: link.receiver.generation, commit: first.commit, first.reason,
+                    part.map(\.address)))
+        }
+        guard let last = refused.last, refused.count > named.count else { return }
+        link.session.report(
+            RefusedNotice(
+                generation: link.receiver.generation, commit: last.commit, last.reason,
+                omitted: UInt64(refused.count - named.count), []))
+    }
+}

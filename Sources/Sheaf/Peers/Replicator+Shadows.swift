@@ -1,0 +1,233 @@
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafSync
+
+/// Hidden, deleted and evicted documents in the view of a peer with limited rights.
+extension Replicator {
+    // MARK: Hidden documents
+
+    /// Returns a snapshot in which the peer's shadows replace documents that are hidden from it.
+    func shown(_ snapshot: DocumentSnapshot, to link: Connection) -> DocumentSnapshot {
+        let documents = shadows(of: link).documents
+        guard !documents.isEmpty, let peer = link.session.remote?.peerKey else { return snapshot }
+        var shown = snapshot
+        for (address, bytes) in documents {
+            guard let key = snapshot.key(of: address),
+                isHidden(address, key, in: snapshot, from: link, peer)
+            else { continue }
+            shown.shadows[key] = StoredDocument(
+                bytes, stateLength: bytes.count, deltaLength: 0, deltaCount: 0)
+        }
+        return shown
+    }
+
+    /// Whether a document with a shadow is hidden from the peer.
+    ///
+    /// The read rule is evaluated once per version of the document.
+    private func isHidden(
+        _ address: DocumentAddress, _ key: [UInt8], in snapshot: DocumentSnapshot,
+        from link: Connection, _ peer: [UInt8]
+    ) -> Bool {
+        guard let readable = link.readable,
+            let place = key.span.withUnsafeBytes({ snapshot.log.place(of: $0) })
+        else { return false }
+        let known = limitedPeers[peer]?.shadows.isHidden(address, at: place.position)
+        if let known { return known }
+        guard let document = try? snapshot.document(key) else { return false }
+        let counted = link.readMeter.counted
+        defer { slice.charge(EvaluationSlice.visitUnits + link.readMeter.counted - counted) }
+        let isReadable =
+            document.isRemnant
+            ? true
+            : try? readable.matches(document, key: key, in: address.collection, snapshot.names)
+        // Errors are recorded, too: otherwise each iteration would evaluate the same documents
+        // again.
+        let isHidden = isReadable == false
+        limitedPeers[peer]?.shadows.note(address, isHidden: isHidden, at: place.position)
+        return isHidden
+    }
+
+    /// Returns the peer's writes to documents that are hidden from it.
+    func shadows(of link: Connection) -> ShadowTable {
+        guard link.isLimited, let key = link.session.remote?.peerKey else { return ShadowTable() }
+        return limitedPeers[key]?.shadows ?? ShadowTable()
+    }
+
+    /// Records the peer's writes to hidden documents, and logs those that were dropped.
+    func noteHidden(_ outcome: WriteJob.Outcome, from link: Connection) {
+        let documents = outcome.hidden
+        guard let key = link.session.remote?.peerKey else { return }
+        for address in outcome.revealed { limitedPeers[key]?.shadows.remove(address) }
+        guard !documents.isEmpty else { return }
+        for document in documents {
+            limitedPeers[key, default: LimitedPeer()].shadows.set(
+                document.address, document.write.shadow)
+        }
+        // For the peer, the changes are the same as if the documents had been written.
+        let changes = documents.compactMap { document in
+            news.snapshot.key(of: document.address).map {
+                FreshChange(key: $0, before: document.write.before, shadowCommit: document.commit)
+            }
+        }
+        do throws(EngineError) { try collect(changes, for: link) } catch {
+            return failSender(link, error)
+        }
+        guard let (count, last) = outcome.dropped else { return }
+        queries.log?.write(
+            .warning,
+            "dropped writes of a peer with limited rights to documents that it may neither read nor write "
+                + "on this peer",
+            [
+                "peer": PeerKey(unchecked: key).description, "documents": "\(count)",
+            ].merging(last.logFields) { $1 })
+    }
+
+    // MARK: Deleted documents
+
+    /// Records documents that were received from a peer with limited rights and written.
+    func noteReceived(_ outcome: WriteJob.Outcome) {
+        guard let key = outcome.limitedPeer, !outcome.received.isEmpty else { return }
+        for address in outcome.received {
+            limitedPeers[key, default: LimitedPeer()].received.add(address)
+        }
+    }
+
+    /// Returns the rule for deletions that may be revealed to a limited peer; nil for other peers.
+    func deletionRule(_ link: Connection) -> DeletionRule? {
+        guard let readable = link.readable, let readableByID = link.readableByID,
+            let key = link.session.remote?.peerKey
+        else { return nil }
+        return DeletionRule(
+            readable: readable, readableByID: readableByID,
+            received: limitedPeers[key]?.received ?? ReceivedDocuments())
+    }
+
+    /// Whether the deletion of a document may be sent to a peer that names the document.
+    func mayKnowDeletion(
+        _ key: [UInt8], _ address: DocumentAddress, _ snapshot: DocumentSnapshot, _ link: Connection
+    ) throws(EngineError) -> Bool {
+        guard let rule = deletionRule(link) else { return true }
+        // The tombstone of a shadow was written by the peer.
+        if snapshot.shadows[key] != nil { return true }
+        return try rule.mayKnowDeletion(key, address, snapshot)
+    }
+
+    // MARK: Evicted documents
+
+    /// A document that was evicted here.
+    struct Evicted {
+        let key: [UInt8]
+        let address: DocumentAddress
+        let before: StoredDocument
+    }
+
+    /// Whether evictions require a new subscription at the peer.
+    ///
+    /// A peer with limited rights must not observe evictions of documents that it may not read.
+    func concern(_ evicted: [Evicted], _ link: Connection) -> Bool {
+        guard link.isLimited else { return true }
+        let snapshot = news.snapshot
+        return evicted.contains { document in
+            let (key, address) = (document.key, document.address)
+            let isShown =
+                document.before.isTombstone
+                ? try? deletionRule(link)?.isReadableByID(key, address, snapshot.names)
+                : try? self.isShown(link, document.before, key, address, snapshot, isOwn: true)
+            return isShown ?? false
+        }
+    }
+
+    // MARK: Read repair
+
+    /// Queues read repairs of documents of which a limited peer has sent older states.
+    ///
+    /// Documents are counted per peer, and only those that the peer may read: otherwise a
+    /// reconciliation would reveal the number of other documents.
+    func correctLimited(_ known: [WriteJob.Known], behind here: CommitID?, on link: Connection) {
+        guard let key = link.session.remote?.peerKey else { return }
+        guard let matcher = link.sender?.matcher else {
+            // The queries are not known before the subscription is active.
+            guard rateLimiters.hasSubscribed(key) else { return }
+            for document in known {
+                limitedPeers[key, default: LimitedPeer()].judgeLater(document.address)
+            }
+            return
+        }
+        var addresses = Set(link.sender?.limited.corrections.map(\.address) ?? [])
+        for document in known
+        where matcher.asks(for: document.address.collection)
+            && addresses.insert(document.address).inserted
+        {
+            link.sender?.limited.corrections.append(
+                LimitedSender.Correction(
+                    here: here ?? 0, address: document.address, before: document.before))
+        }
+        // The repairs of a peer that grants no credit are never evaluated, so their number is
+        // limited.
+        guard addresses.count > LimitedPeer.mostCorrections else { return }
+        link.sender?.limited.corrections = []
+        if link.sender?.isStreaming == true {
+            restart(link)
+        } else {
+            link.sender?.isListOutdated = true
+        }
+    }
+
+    /// Queues durable read repairs of documents that did not match before.
+    ///
+    /// Throws `.paused` if the evaluation slice is used up.
+    func judgeCorrections(_ matcher: SubscriptionMatcher, _ link: Connection) throws(EngineError) {
+        guard let all = link.sender?.limited.corrections, !all.isEmpty,
+            let peer = link.session.remote?.peerKey
+        else { return }
+        let snapshot = news.snapshot
+        let due = all.filter { $0.here <= snapshot.log.commit }
+        link.sender?.limited.corrections.removeAll { $0.here <= snapshot.log.commit }
+        let shown = shown(snapshot, to: link)
+        for (index, correction) in due.enumerated() {
+            let address = correction.address
+            guard let key = snapshot.key(of: address) else { continue }
+            do throws(EngineError) {
+                try matcher.visit()
+                // A document that matched before is sent without a repair.
+                if try matcher.matches(
+                    correction.before, key: key, in: address.collection, snapshot.names)
+                {
+                    continue
+                }
+            } catch {
+                if error == .paused { link.sender?.limited.corrections += due[index...] }
+                throw error
+            }
+            guard let version = versionToCorrect(address, in: shown, on: link),
+                link.sender?.limited.corrected[address] != version
+            else { continue }
+            if link.sender?.limited.corrected.count ?? 0 >= LimitedPeer.mostCorrections {
+                link.sender?.limited.corrected = [:]
+            }
+            link.sender?.limited.corrected[address] = version
+            guard limitedPeers[peer, default: LimitedPeer()].correct(address) else {
+                link.sender?.limited.named = []
+                return restart(link)
+            }
+            link.sender?.limited.named.insert(address)
+        }
+    }
+
+    /// Returns a hash of a document's version; nil if the peer may not be sent the document.
+    private func versionToCorrect(
+        _ address: DocumentAddress, in snapshot: DocumentSnapshot, on link: Connection
+    ) -> UInt64? {
+        let counted = link.readMeter.counted
+        defer { slice.charge(link.readMeter.counted - counted) }
+        guard let key = snapshot.key(of: address), let document = try? snapshot.document(key),
+            !document.isRemnant
+        else { return nil }
+        let outgoing = Outgoing(snapshot: snapshot, documents: .keys([], next: 0), since: nil)
+        guard (try? maySend(document, key, address, outgoing, toLimited: link)) == true else {
+            return nil
+        }
+        return document.read { bytes in try? EncodedDocument(bytes).vector().hash }
+    }
+}

@@ -1,0 +1,294 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafSync
+
+/// Encoding of sent documents: long batches in parts, with the name numbers of the connection.
+extension Replicator {
+    /// Sends the next part of a long batch.
+    func sendPart(_ link: Connection) throws(EngineError) {
+        guard let outgoing = link.sender?.outgoing else { return }
+        reportPauses(on: link)
+        // Moved out of the struct, so that changes do not copy it.
+        link.sender?.outgoing = nil
+        var rest = outgoing
+        let isDone: Bool
+        // Beyond the limit, the documents already sent become a separate batch.
+        let unfinished = link.isLimited ? link.sender?.limited.partLength ?? 0 : 0
+        let isCut = outgoing.length - unfinished > lengths.step
+        let number = outgoing.number ?? outgoing.snapshot.log.commit
+        if !link.isLimited { link.session.beginCommit(number, stamp: nil, isCut: isCut) }
+        switch outgoing.documents {
+        case .keys(let keys, let next):
+            let end = try send(
+                keys, from: next, of: outgoing, on: link, &rest.length, &rest.newest)
+            rest.documents = .keys(keys, next: end)
+            isDone = end == keys.count
+        case .all(var collections, var key):
+            try sendMatches(
+                &collections, from: &key, of: outgoing.snapshot, on: link, &rest.length,
+                &rest.newest)
+            rest.documents = .all(collections: collections, from: key)
+            isDone = collections.isEmpty
+        }
+        if link.isLimited {
+            // The end of an iteration depends on all peers; the end of a part must not.
+            guard isDone || link.sender?.limited.partLength ?? 0 >= lengths.part else {
+                link.sender?.outgoing = rest
+                return
+            }
+            link.session.beginCommit(number, stamp: nil, isCut: isCut)
+            for document in link.sender?.limited.takePart() ?? [] {
+                addToSegment(
+                    document.collection, id: document.id[...], document.form, document.bytes,
+                    document.unproven, to: link)
+            }
+        }
+        link.session.endCommit(isContinued: !isCut && (!isDone || outgoing.isPart))
+        if isDone, outgoing.isPart {
+            link.sender?.newest = rest.newest
+            link.session.endPart(number)
+        } else if isCut {
+            rest.length = 0
+            link.sender?.outgoing = rest
+        } else if isDone {
+            link.sender?.sent = outgoing.snapshot.log.commit
+            link.sender?.echoDue = nil
+            noteSent(outgoing, on: link)
+            try noteDelivery(of: rest, on: link)
+        } else {
+            link.sender?.outgoing = rest
+        }
+    }
+
+    /// Sends documents until a part is full; returns the index of the next one.
+    private func send(
+        _ keys: [[UInt8]], from first: Int, of outgoing: Outgoing, on link: Connection,
+        _ total: inout Int, _ newest: inout NewestDocument
+    ) throws(EngineError) -> Int {
+        guard let telling = link.sender else { return keys.count }
+        var next = first
+        let known = link.sender?.limited.partLength ?? 0
+        var length = known
+        defer { total += length - known }
+        while next < keys.count, length < lengths.part {
+            let document: ShippedDocument?
+            do throws(EngineError) {
+                try telling.matcher.visit()
+                document = try shipped(keys[next], outgoing, telling, link)
+            } catch {
+                // The remaining documents follow in a later part.
+                guard error == .paused else { throw error }
+                return next
+            }
+            next += 1
+            guard let document else { continue }
+            length += document.id.count
+            newest.note(keys[next - 1], in: outgoing.snapshot)
+            let commit = outgoing.snapshot.log.commit
+            noteSentAgain(
+                document.collection, document.id[...],
+                with: outgoing.isRepeated ? commit + 1 : commit, on: link)
+            length += try add(document, outgoing.snapshot, to: link)
+        }
+        return next
+    }
+
+    /// Sends matching documents of all collections until a part is full.
+    private func sendMatches(
+        _ collections: inout ArraySlice<String>, from first: inout [UInt8]?,
+        of snapshot: DocumentSnapshot, on link: Connection, _ total: inout Int,
+        _ newest: inout NewestDocument
+    ) throws(EngineError) {
+        guard let matcher = link.sender?.matcher else { return }
+        let isFree = link.readable == nil && link.sendable == nil
+        prepareNames(snapshot.names, on: link)
+        // Subscriptions with a LIMIT are sent by keys instead.
+        let rankings = SubscriptionRankings()
+        let known = link.sender?.limited.partLength ?? 0
+        var length = known
+        defer { total += length - known }
+        while let collection = collections.first {
+            guard isShared(collection, on: link) else {
+                collections.removeFirst()
+                continue
+            }
+            let isWhole: Bool
+            do throws(EngineError) {
+                isWhole = try snapshot.forEachMatch(
+                    matcher, rankings, in: collection, from: &first
+                ) { (key, document) throws(EngineError) in
+                    guard length < lengths.part else { return false }
+                    let id = key[StoreKey.documentPrefixLength...]
+                    if !isFree {
+                        let address = DocumentAddress(collection: collection, id: Array(id))
+                        guard try maySend(link, document, before: nil, key, address, snapshot)
+                        else {
+                            return true
+                        }
+                    }
+                    let bytes = try onDocument(key) { () throws(Malformed) in
+                        try document.read { (bytes) throws(Malformed) in
+                            try spoken(try EncodedDocument(bytes), on: link)
+                        }
+                    }
+                    length += id.count + bytes.count
+                    newest.note(key, in: snapshot)
+                    noteSentAgain(collection, id, with: snapshot.log.commit, on: link)
+                    let unproven = try document.read { (bytes) throws(EngineError) in
+                        try unprovenTokens(in: bytes, of: key, snapshot)
+                    }
+                    add(collection, id: id, .state, bytes, unproven, to: link)
+                    return true
+                }
+            } catch {
+                guard error == .paused else { throw error }
+                return
+            }
+            guard isWhole else { return }
+            first = nil
+            collections.removeFirst()
+        }
+    }
+
+    /// Sends one commit as a batch.
+    func ship(
+        _ documents: [ShippedDocument], of commit: CommitID, stamp: Stamp?, on link: Connection
+    ) throws(EngineError) {
+        reportPauses(on: link)
+        link.session.beginCommit(commit, stamp: stamp)
+        for document in documents {
+            noteSentAgain(document.collection, document.id[...], with: commit, on: link)
+            _ = try add(document, news.snapshot, to: link)
+        }
+        link.session.endCommit()
+    }
+
+    /// Adds a document with the name numbers of the store; returns its length on the connection.
+    private func add(
+        _ document: ShippedDocument, _ snapshot: DocumentSnapshot, to link: Connection
+    ) throws(EngineError) -> Int {
+        prepareNames(snapshot.names, on: link)
+        let address = DocumentAddress(collection: document.collection, id: document.id)
+        var unproven: [[UInt8]] = []
+        if let key = snapshot.key(of: address) {
+            unproven = try document.bytes.span.withUnsafeBytes { (bytes) throws(EngineError) in
+                try unprovenTokens(in: bytes, of: key, snapshot)
+            }
+        }
+        let bytes = try onDocument(document.id) { () throws(Malformed) in
+            try document.bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
+                try spoken(try EncodedDocument(bytes), on: link)
+            }
+        }
+        add(document.collection, id: document.id[...], document.form, bytes, unproven, to: link)
+        return bytes.count
+    }
+
+    /// Returns the IDs of attachments whose tokens in a sent document are unproven, sorted.
+    ///
+    /// The sent version may be older than the snapshot. A token that the snapshot's version does
+    /// not have counts as unproven.
+    private func unprovenTokens(
+        in bytes: UnsafeRawBufferPointer, of key: [UInt8], _ snapshot: DocumentSnapshot
+    ) throws(EngineError) -> [[UInt8]] {
+        guard queries.documents.mayHaveUnprovenTokens else { return [] }
+        let named = try onDocument(key) { () throws(Malformed) in
+            try EncodedDocument(bytes).attachments(snapshot.names)
+        }
+        guard !named.isEmpty else { return [] }
+        let current = try snapshot.attachments(namedBy: key)
+        let proven = snapshot.proven(named.intersection(current), inDocument: key)
+        let unproven = named.subtracting(proven)
+        guard unproven.count <= SyncLimits.unprovenTokens else {
+            return [UnprovenTokens.everyAttachment]
+        }
+        return unproven.map(\.bytes).sorted { $0.lexicographicallyPrecedes($1) }
+    }
+
+    private func add(
+        _ collection: String, id: ArraySlice<UInt8>, _ form: ShippedDocument.Form, _ bytes: [UInt8],
+        _ unproven: [[UInt8]], to link: Connection
+    ) {
+        guard link.isLimited else {
+            return addToSegment(collection, id: id, form, bytes, unproven, to: link)
+        }
+        link.sender?.limited.add(
+            ShippedDocument(
+                collection: collection, id: Array(id), form, bytes, unproven: unproven))
+    }
+
+    private func addToSegment(
+        _ collection: String, id: ArraySlice<UInt8>, _ form: ShippedDocument.Form, _ bytes: [UInt8],
+        _ unproven: [[UInt8]], to link: Connection
+    ) {
+        statistics.documentsSent += 1
+        link.refusableCount += 1
+        id.withUnsafeBytes { id in
+            bytes.withUnsafeBytes {
+                link.session.add(collection, id: id, form, $0, unproven: unproven)
+            }
+        }
+    }
+
+    // MARK: Names
+
+    private func prepareNames(_ names: NameTable, on link: Connection) {
+        link.spoken.update(from: names, to: link.spoken.target)
+    }
+
+    /// Returns a document in the encoding for a peer with limited rights.
+    ///
+    /// The name numbers of the store depend on all documents. So the connection numbers the names
+    /// of the documents sent on it; a name gets its number with the second document, since many
+    /// names occur only once.
+    private func spokenToLimited(
+        _ document: EncodedDocument, on link: Connection
+    ) throws(Malformed) -> [UInt8] {
+        let spelled = try document.spelled(link.spoken.source)
+        return try spelled.span.withUnsafeBytes { (bytes) throws(Malformed) in
+            let document = try EncodedDocument(bytes)
+            var names: [[UInt8]] = []
+            try document.forEachSpelledName { names.append(Array($0)) }
+            var known = link.spoken.target
+            for name in names where known.number(of: name) == nil {
+                guard name.count <= NameTable.maximumNameLength else { continue }
+                guard link.metNames.remove(name) != nil else {
+                    if link.metNames.count < SyncLimits.names { link.metNames.insert(name) }
+                    continue
+                }
+                guard link.session.teach(name) else { break }
+                _ = known.add(name)
+            }
+            link.spoken.update(from: link.spoken.source, to: known)
+            return try document.renamed(from: NameTable(), to: known)
+        }
+    }
+
+    /// Returns a document with the name numbers of the connection, and without its base.
+    private func spoken(
+        _ document: EncodedDocument, on link: Connection
+    ) throws(Malformed) -> [UInt8] {
+        guard !link.isLimited else { return try spokenToLimited(document, on: link) }
+        guard document.hasBase, !document.isPartial else {
+            return try renumbered(document, on: link)
+        }
+        let plain = try document.settingBase(nil)
+        return try plain.span.withUnsafeBytes { (bytes) throws(Malformed) in
+            try renumbered(try EncodedDocument(bytes), on: link)
+        }
+    }
+
+    private func renumbered(
+        _ document: EncodedDocument, on link: Connection
+    ) throws(Malformed) -> [UInt8] {
+        if let bytes = try link.spoken.translateAll(document).bytes { return bytes }
+        var known = link.spoken.target
+        for name in try link.spoken.unknownNames(of: document) {
+            guard link.session.teach(name) else { break }
+            _ = known.add(name)
+        }
+        link.spoken.update(from: link.spoken.source, to: known)
+        return try link.spoken.translate(document).bytes ?? []
+    }
+}

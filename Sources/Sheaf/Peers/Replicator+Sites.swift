@@ -1,0 +1,251 @@
+import SheafBytes
+import SheafDocument
+import SheafStorage
+import SheafSync
+
+/// Stores that were restored to an older state, and copies of stores in use at the same time.
+extension Replicator {
+    /// The log IDs under which peers with one key have connected.
+    struct Openings {
+        /// The log ID of the last connection.
+        var newest: XXH3.Hash128
+        /// The most recent log IDs before it.
+        var earlier: [XXH3.Hash128] = []
+        /// Whether an earlier log ID reappeared, which shows that two peers have the key.
+        var isContested = false
+        /// The time at which the conflict was last logged.
+        var notedAt: UInt64?
+    }
+
+    /// Minimum time before another peer with the same key replaces a connection, in nanoseconds.
+    static let turn: UInt64 = 5_000_000_000
+    /// Minimum time between two log messages about one key, in nanoseconds.
+    private static let noteInterval: UInt64 = 60_000_000_000
+    /// Maximum number of logged documents that could not be moved to another site.
+    private static let mostUnmovedNotes = 16
+    /// Maximum number of earlier log IDs that are remembered for a key.
+    private static let mostEarlier = 4
+    private static let contested = "another peer with the same key is connected"
+
+    /// Logs that a peer has writes of this store that the store itself lacks.
+    func noteLackingOwnWrites(knownBy link: Connection) {
+        guard let key = link.session.remote?.peerKey else { return }
+        queries.log?.write(
+            .error,
+            "a peer has writes of this store that the store lacks: an older state was restored, or a copy of the "
+                + "store is in use; the store changes its site",
+            ["peer": PeerKey(unchecked: key).description])
+    }
+
+    // MARK: Forgotten writes
+
+    /// Logs why writes of this store could not be moved to another site.
+    func noteUnmoved(_ outcome: WriteJob.Outcome) {
+        if outcome.isSeparation, let error = outcome.error {
+            queries.log?.write(
+                .error,
+                "the store cannot change its site; it tries again when a peer reports a write that the store lacks",
+                ["reason": "\(error)"])
+        }
+        for document in outcome.unmoved.prefix(Self.mostUnmovedNotes) {
+            queries.log?.write(
+                .error,
+                "a document cannot be assigned to the new site of this store: if it is sent, writes to it that peers "
+                    + "have and this store lacks are lost; run sheaf verify, and copy the readable part to "
+                    + "another store with sheaf salvage",
+                [
+                    "documents": "\(outcome.unmoved.count)", "reason": "\(document.reason)",
+                ].merging(document.address?.logFields ?? [:]) { $1 })
+        }
+    }
+
+    /// Logs the documents that have kept, or lost, writes that their store has forgotten.
+    func note(_ forgotten: ForgottenWrites) {
+        if let first = forgotten.kept.first {
+            queries.log?.write(
+                .warning,
+                "documents have kept writes that their store has lost: an older state of it was restored, "
+                    + "or a copy of it is in use",
+                first.logFields.merging(["documents": "\(forgotten.kept.count)"]) { $1 })
+        }
+        if let first = forgotten.removed.first {
+            queries.log?.write(
+                .warning,
+                "additions to counters are lost: their store has lost them and has added "
+                    + "to the same counters since",
+                first.logFields.merging(["documents": "\(forgotten.removed.count)"]) { $1 })
+        }
+        if let first = forgotten.unkept.first, let address = first.address {
+            queries.log?.write(
+                .error,
+                "a document has no room for writes that their store has lost: they are missing, or "
+                    + "counted twice",
+                address.logFields.merging([
+                    "documents": "\(forgotten.unkept.count)", "reason": "\(first.reason)",
+                ]) { $1 })
+        }
+    }
+
+    /// Reports a write that the peer's store has forgotten, so that it changes its site.
+    func reportForgotten(_ time: HybridTime, to link: Connection) {
+        link.session.report(ForgottenWrite(site: link.site, time: time))
+        fail(
+            link, .forgotten,
+            "this peer has writes of that store that the store lacks: an older state was restored, "
+                + "or a copy of the store is in use")
+    }
+
+    /// Changes the site of this store, since a peer has a write that the store lacks.
+    func noteForgotten(_ message: ForgottenWrite, on link: Connection) {
+        // Implausible reports are ignored: the site changes at most once per opening of the store.
+        guard message.site == queries.documents.site,
+            let time = queries.documents.uniqueThrough(message.time)
+        else { return }
+        noteLackingOwnWrites(knownBy: link)
+        emit(
+            .write(
+                WriteJob(
+                    link: link.number, steps: [], peer: message.site, writable: nil,
+                    separation: (message.site, time))))
+    }
+
+    /// Reports the site to which writes were moved, to all peers that know another site.
+    ///
+    /// After the report a peer does not check documents against the pauses of the old site, so the
+    /// report must follow all documents of earlier snapshots.
+    func reportNewSite() {
+        guard mayReportSite else { return }
+        let report = queries.documents.siteReport(through: news.snapshot.log.commit)
+        guard let commit = report.movedBy else { return }
+        mayReportSite = false
+        for link in allLinks where link.knownSite != report.site {
+            guard link.session.isOpen, !isSender(before: commit, link) else {
+                mayReportSite = true
+                continue
+            }
+            link.session.report(report.site)
+            link.knownSite = report.site
+            handle(link)
+        }
+    }
+
+    /// Whether documents of snapshots before a commit remain to be sent to the peer.
+    private func isSender(before commit: CommitID, _ link: Connection) -> Bool {
+        let (telling, delayed) = (link.sender, link.delayed)
+        let states = [
+            telling?.outgoing?.snapshot, telling?.catchingUp?.snapshot, telling?.compared,
+            telling?.preparation?.snapshot, telling?.limited.draft?.outgoing.snapshot,
+            delayed?.asked, delayed?.wanted?.snapshot,
+        ]
+        if states.contains(where: { $0.map { $0.log.commit < commit } ?? false }) { return true }
+        if link.session.hasUnsent { return true }
+        guard let telling else { return false }
+        return telling.isStreaming && telling.sent < commit
+    }
+
+    /// Records the new site of a peer, which has no pauses.
+    ///
+    /// A peer can name the site of another store here, so no decision depends on it.
+    func note(_ site: Site, of link: Connection) {
+        (link.hasNewSite, link.pauses, link.pausesVersion) = (true, [], nil)
+        change(link) { $0.site = site }
+    }
+
+    /// Records the site of a peer; if another store writes with it, both must change their sites.
+    func noteSite(_ hello: Hello, on link: Connection) {
+        (link.site, link.pauses) = (hello.site, hello.pauses)
+        learn(SitePauses(site: hello.site, pauses: hello.pauses), from: link)
+        let rivals = allLinks.filter { other in
+            other !== link && other.site == hello.site && !other.hasNewSite
+                && other.session.isOpen
+                && other.session.remote?.log != hello.log
+        }
+        guard !rivals.isEmpty || openings[hello.peerKey]?.isContested == true else { return }
+        for other in rivals + [link] {
+            other.session.report(ForgottenWrite(site: hello.site, time: nil))
+        }
+    }
+
+    /// Accepts reported pauses of a site.
+    ///
+    /// False pauses would restore removed fields, so they are accepted only from a peer that may
+    /// write everything. Pauses of the peer's own site are used to check its batches in any case.
+    func learn(_ reported: SitePauses, from link: Connection) {
+        if reported.site == link.site, !link.hasNewSite { link.pauses = reported.pauses }
+        guard link.writable == nil, queries.documents.learn(reported) != nil else { return }
+        if link.toldPauses.count >= 2 * KnownPauses.mostSites { link.toldPauses = [:] }
+        link.toldPauses[reported.site] = reported.pauses
+    }
+
+    /// Reports pauses that the peer may lack, before it is sent documents.
+    func reportPauses(on link: Connection) {
+        guard let (version, all) = queries.documents.pauses(since: link.pausesVersion) else {
+            return
+        }
+        link.pausesVersion = version
+        // Entries of other sites are dropped, since a peer can report any number of them.
+        let sites = Set(all.map(\.site))
+        link.toldPauses = link.toldPauses.filter { sites.contains($0.key) }
+        // A store that was restored twice does not know the pause of the first time.
+        for known in all where link.toldPauses[known.site] != known.pauses {
+            guard known.site != link.site || known.pauses != link.pauses else { continue }
+            link.toldPauses[known.site] = known.pauses
+            link.session.report(known)
+        }
+    }
+
+    // MARK: Two peers with one key
+
+    /// Ends other connections to a peer after its hello; returns false if the new one was ended.
+    ///
+    /// Two connections to one peer would send everything twice, so the older one is ended. Two
+    /// peers with one key would end the connections of each other immediately, so they take turns.
+    func takeOver(_ link: Connection, _ hello: Hello) -> Bool {
+        let isContested = noteOpening(hello)
+        link.greetedAt = now
+        for other in allLinks
+        where other !== link && other.session.remote?.peerKey == hello.peerKey {
+            let isTwin = isContested && other.session.remote?.log != hello.log
+            if isTwin, let greetedAt = other.greetedAt, now < greetedAt + Self.turn {
+                fail(link, .sameKey, Self.contested)
+                return false
+            }
+            fail(
+                other, .sameKey,
+                isTwin ? Self.contested : "there is a newer connection to this peer")
+        }
+        return true
+    }
+
+    /// Records the log ID of a peer; returns whether two peers have its key.
+    private func noteOpening(_ hello: Hello) -> Bool {
+        guard var known = openings[hello.peerKey] else {
+            if openings.count >= Self.mostKnown { openings = [:] }
+            openings[hello.peerKey] = Openings(newest: hello.log)
+            return false
+        }
+        guard known.newest != hello.log else { return known.isContested }
+        if known.earlier.contains(hello.log) { known.isContested = true }
+        known.earlier = known.earlier.filter { $0 != hello.log }.suffix(Self.mostEarlier - 1)
+        known.earlier.append(known.newest)
+        known.newest = hello.log
+        openings[hello.peerKey] = known
+        return known.isContested
+    }
+
+    /// Logs that two peers have the same key, on all three peers involved.
+    func noteContested(_ farewell: CloseMessage, on link: Connection) {
+        guard farewell.code == .sameKey, farewell.text == Self.contested,
+            let key = link.session.remote?.peerKey
+        else { return }
+        var known = openings[key] ?? Openings(newest: link.session.remote?.log ?? log)
+        if let notedAt = known.notedAt, now < notedAt + Self.noteInterval { return }
+        known.notedAt = now
+        openings[key] = known
+        queries.log?.write(
+            .warning,
+            "two peers with the same key are connected: one is a copy of the other, or the key is used twice; "
+                + "use a different key for each",
+            ["peer": PeerKey(unchecked: key).description])
+    }
+}

@@ -1,0 +1,83 @@
+package import SheafDocument
+import SheafStorage
+import SheafSync
+
+/// The status of all peers that have connected.
+extension Replicator {
+    /// The status of one peer.
+    package struct Status: Sendable, Equatable {
+        package internal(set) var isConnected = false
+        package internal(set) var isServer = false
+        package internal(set) var name = ""
+        package internal(set) var site = Site.initial
+        /// The local commit up to which the peer has all documents of its subscription.
+        package internal(set) var syncedUpTo: UInt64?
+        /// The newest local commit of which the peer has stored documents.
+        package internal(set) var deliveredUpTo: UInt64?
+        /// The reason why the last connection ended; nil if none has ended.
+        package internal(set) var lastCloseReason: String?
+        /// The time at which the last connection ended, in milliseconds since 1970.
+        package internal(set) var endedMilliseconds: UInt64 = 0
+        /// The address of the newest connection.
+        package internal(set) var address = ""
+        /// Number of consecutive connections that ended soon after they began.
+        package internal(set) var shortConnections: UInt64 = 0
+        /// Number of write jobs in which the peer delivered new changes.
+        package internal(set) var updates = 0
+        /// The reason why the peer's attachments are not fetched for other peers; nil if they are.
+        package internal(set) var attachmentQuotaReason: String?
+        /// Clock deviations of the peer, and the documents quarantined for them.
+        package internal(set) var clock = ClockReport()
+    }
+
+    /// The status of all peers since the store was opened, by peer key.
+    package var allStatuses: [[UInt8]: Status] { statuses }
+
+    func note(connected link: Connection, _ hello: Hello) {
+        change(link) { status in
+            status.isConnected = true
+            status.address = link.address
+            status.isServer = hello.isServer
+            status.name = hello.name
+            status.site = hello.site
+        }
+        emit(.presenceChanged)
+    }
+
+    func change(_ link: Connection, _ body: (inout Status) -> Void) {
+        guard let key = link.session.remote?.peerKey else { return }
+        let old = statuses[key]
+        body(&statuses[key, default: Status()])
+        if statuses[key] != old { emit(.statusChanged) }
+    }
+
+    func acknowledged(_ link: Connection, _ commit: UInt64) {
+        guard !link.isLimited else { return acknowledgedByLimited(link, commit) }
+        // An acknowledged commit never exceeds the newest local one.
+        let commit = min(commit, news.snapshot.log.commit)
+        let known = link.sender?.acknowledged ?? 0
+        link.sender?.acknowledged = max(known, commit)
+        noteCorrected(through: commit, on: link)
+        noteTaken(through: commit, on: link)
+        noteSynced(through: commit, link)
+    }
+
+    /// Records an acknowledgment, which confirms deliveries and accepts formerly refused documents.
+    func noteTaken(through commit: UInt64, on link: Connection) {
+        let key = link.session.remote?.peerKey ?? []
+        guard statuses[key]?.clock.setAsideThere == nil else { return }
+        refusals.noteAcknowledged(commit, by: key)
+        guard let delivered = takeDelivered(commit, on: link) else { return }
+        change(link) { $0.deliveredUpTo = max($0.deliveredUpTo ?? 0, delivered) }
+    }
+
+    /// Records that a peer has all documents of its subscription up to a local commit.
+    func noteSynced(through commit: UInt64, _ link: Connection) {
+        change(link) { status in
+            // The peer lacks documents that it has quarantined, and any commit may have written
+            // these.
+            guard status.clock.setAsideThere == nil else { return }
+            status.syncedUpTo = max(status.syncedUpTo ?? 0, commit)
+        }
+    }
+}

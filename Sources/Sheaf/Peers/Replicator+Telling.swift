@@ -1,0 +1,312 @@
+import SheafBytes
+import SheafDocument
+import SheafQuery
+import SheafStorage
+import SheafSync
+
+/// The sender: the subscriptions of remote peers, and the documents sent for them.
+extension Replicator {
+    /// The sender's state of one connection.
+    struct Sender {
+        let generation: UInt64
+        let matcher: SubscriptionMatcher
+        /// A matcher that ignores rights, created on first use.
+        var unfiltered: SubscriptionMatcher?
+        /// The newest remote commit at the time of the subscription.
+        let theirCommit: UInt64
+        /// The local commit up to which all matching documents were sent or are being sent.
+        var sent: CommitID = 0
+        var acknowledged: CommitID = 0
+        /// Whether `sent` is valid.
+        var isStreaming = false
+        /// Whether commits are announced instead of being sent.
+        var isAnnouncing = false
+        /// Whether the next batch contains all changes since the cursor of the subscription.
+        var isBehind = false
+        /// Documents that the next batch must contain complete.
+        var complete: Set<DocumentAddress> = []
+        /// Documents to add to `whole` once a local commit is durable.
+        var completeLater: [(here: CommitID, address: DocumentAddress)] = []
+        /// The snapshot of the version list that was sent.
+        var compared: DocumentSnapshot?
+        /// Whether documents may have become visible to the peer since that list.
+        var isListOutdated = false
+        /// Results of queries with LIMIT, in that snapshot or when the last batch began.
+        var rankings: SubscriptionRankings?
+        /// The evaluation that precedes the answer to the peer.
+        var preparation: Preparation?
+        /// A catch-up batch whose rankings are not complete.
+        var catchingUp: CatchUp?
+        /// The evaluation of commits that are not sent yet.
+        var judging = Judging()
+        /// A partially sent batch.
+        var outgoing: Outgoing?
+        /// The time at which the replication position is sent, unless a batch is sent before.
+        var echoDue: UInt64?
+        /// Whether sending continues in the next iteration.
+        var goesOn = false
+        /// State that is needed only for a peer with limited rights.
+        var limited = LimitedSender()
+        /// The newest document of the reconciled list and of its parts that were sent.
+        var newest = NewestDocument()
+        /// The commit and number of the parts that were sent before the last `want`.
+        var parts: (commit: CommitID, number: UInt64?)?
+        /// Deliveries that the peer has not acknowledged.
+        var deliveries: [Delivery] = []
+    }
+
+    /// A long batch that is sent in parts.
+    struct Outgoing {
+        let snapshot: DocumentSnapshot
+        var documents: Documents
+        /// The commit after which changes are sent; nil if all documents are sent complete.
+        let since: CommitID?
+        var complete: Set<DocumentAddress> = []
+        /// Whether an earlier batch had the same number, so that an acknowledgment may be of that
+        /// one.
+        var isRepeated = false
+        /// Results of queries with LIMIT after the batch, and before it.
+        var rankings: SubscriptionRankings?
+        /// Number of document bytes already sent in this batch.
+        var length = 0
+        /// The number of a batch for a peer with limited rights; nil for other peers.
+        var number: UInt64?
+        /// Keys of deleted documents that such a peer could read.
+        var knownDeletions: Set<[UInt8]> = []
+        /// The newest document of the batch and of the reconciled list.
+        var newest = NewestDocument()
+        /// Whether the peer continues to reconcile after this batch, a part of the wanted
+        /// documents.
+        var isPart = false
+
+        enum Documents {
+            /// The documents with these keys, starting at index `next`.
+            case keys([[UInt8]], next: Int)
+            /// All matching documents by collection, starting at a key.
+            case all(collections: ArraySlice<String>, from: [UInt8]?)
+        }
+    }
+
+    // MARK: Sending
+
+    /// Sends pending documents while the peer has credit.
+    ///
+    /// Of a long batch it sends one part: events from other peers are handled before the next part,
+    /// and the receiver can begin to process the part.
+    func tell(_ link: Connection) {
+        link.sender?.goesOn = false
+        fillBudget(of: link)
+        guard let telling = link.sender, telling.isStreaming || telling.outgoing != nil,
+            link.session.isOpen
+        else { return }
+        do throws(EngineError) {
+            while link.session.hasRoom() {
+                if link.sender?.outgoing != nil {
+                    try sendPart(link)
+                    if link.sender?.outgoing != nil {
+                        link.sender?.goesOn = true
+                        break
+                    }
+                } else if link.sender?.isStreaming != true {
+                    break
+                } else if try !(link.isLimited ? beginLimitedStep(link) : beginStep(link)) {
+                    break
+                }
+            }
+        } catch {
+            guard error == .paused else { return failSender(link, error) }
+            link.sender?.goesOn = true
+        }
+        link.session.sendSegment()
+        noteSyncedIfIdle(link)
+        handle(link)
+        reportNewSite()
+    }
+
+    /// Begins the next batch or sends commits; returns false if there is nothing to send.
+    private func beginStep(_ link: Connection) throws(EngineError) -> Bool {
+        guard let telling = link.sender else { return false }
+        let newest = news.snapshot.log.commit
+        guard telling.isBehind || telling.sent < newest || !telling.complete.isEmpty else {
+            return false
+        }
+        if try announce(on: link) { return true }
+        if !telling.isBehind, telling.complete.isEmpty, !telling.matcher.isRanked,
+            let commits = news.commits(after: telling.sent), try send(commits, on: link)
+        {
+            return true
+        }
+        return try beginCatchingUp(link, telling)
+    }
+
+    /// Sends commits one by one; returns false if one of them cannot be sent separately.
+    private func send(
+        _ commits: ArraySlice<News.Commit>, on link: Connection
+    ) throws(EngineError) -> Bool {
+        let newest = news.snapshot.log.commit
+        var isEcho = !commits.isEmpty
+        for commit in commits {
+            guard link.session.hasRoom() else { return true }
+            guard let documents = try shipped(commit, on: link) else { return false }
+            if documents.isEmpty {
+                // The next commit may use up the slice; this one would then be evaluated again.
+                link.sender?.judging.done[commit.number] = []
+                isEcho = isEcho && isTheirs(commit, link)
+                continue
+            }
+            try ship(
+                documents, of: commit.number, stamp: commit.changes.first?.stamp, on: link)
+            noteDelivery(of: commit.number, with: commit.number, on: link)
+            link.sender?.sent = commit.number
+            link.sender?.echoDue = nil
+            isEcho = true
+        }
+        // The peer must receive its position even if the last commits contain nothing for it. If
+        // they came from the peer, the position can wait for the next batch.
+        if let sent = link.sender?.sent, sent < newest {
+            link.sender?.sent = newest
+            link.sender?.judging = Judging()
+            if isEcho, commits.last?.number == newest {
+                sayHowFarLater(link)
+            } else {
+                sayHowFar(link)
+            }
+        }
+        return true
+    }
+
+    /// Delay before a position is sent that only the peer's own commits advanced, in nanoseconds.
+    private static let echoNanoseconds: UInt64 = 100_000_000
+
+    /// Sends the replication position, up to which the peer has everything.
+    private func sayHowFar(_ link: Connection) {
+        guard let telling = link.sender else { return }
+        link.sender?.echoDue = nil
+        if telling.isAnnouncing {
+            link.session.announce([], of: telling.sent)
+        } else {
+            link.session.beginCommit(telling.sent, stamp: nil)
+            link.session.endCommit()
+        }
+    }
+
+    /// Schedules the replication position to be sent, unless a batch is sent before.
+    func sayHowFarLater(_ link: Connection) {
+        guard link.sender?.echoDue == nil else { return }
+        link.sender?.echoDue = now + Self.echoNanoseconds
+    }
+
+    /// Sends the replication position if it is due.
+    func sayHowFarIfDue(_ link: Connection) {
+        guard let telling = link.sender, let due = telling.echoDue, due <= now else { return }
+        link.sender?.echoDue = nil
+        // The end of a batch contains the position, too.
+        guard telling.isStreaming, telling.outgoing == nil, link.session.isOpen else { return }
+        sayHowFar(link)
+        link.session.sendSegment()
+    }
+
+    private func shipped(
+        _ commit: News.Commit, on link: Connection
+    ) throws(EngineError) -> [ShippedDocument]? {
+        guard let concerning = try concerning(commit, on: link) else { return nil }
+        let snapshot = news.snapshot
+        var documents: [ShippedDocument] = []
+        for document in concerning {
+            documents.append(
+                try snapshot.shipped(
+                    document.written, document.key, document.address,
+                    isComplete: !document.hasMatched || isRefused(document.address, on: link)))
+        }
+        return documents
+    }
+
+    /// Whether a commit was received on this connection, so that it is not sent back.
+    ///
+    /// Commits from before the subscription are excluded, since the peer may have removed their
+    /// documents. The site of the commit does not decide: a peer can name another store's site in
+    /// its hello.
+    func isTheirs(_ commit: News.Commit, _ link: Connection) -> Bool {
+        guard let telling = link.sender, let change = commit.changes.first,
+            let origin = change.origin
+        else { return false }
+        return change.connection == link.drawn && origin.commit > telling.theirCommit
+    }
+
+    /// A document of a commit that must be sent to the peer.
+    struct Concerning {
+        let key: [UInt8]
+        let address: DocumentAddress
+        let written: DocumentSnapshot.Written
+        /// Whether it matched before the commit, so that the peer has it.
+        let hasMatched: Bool
+    }
+
+    /// Returns the documents of a commit that must be sent; nil if its changes are unknown.
+    func concerning(
+        _ commit: News.Commit, on link: Connection
+    ) throws(EngineError) -> [Concerning]? {
+        guard let telling = link.sender else { return nil }
+        guard !isTheirs(commit, link) else { return [] }
+        if let known = telling.judging.done[commit.number] { return known }
+        var judged = Judging.Commit(number: commit.number, snapshot: news.snapshot)
+        if let begun = telling.judging.begun, begun.number == commit.number { judged = begun }
+        link.sender?.judging.begun = nil
+        while judged.next < commit.changes.count {
+            let change = commit.changes[judged.next]
+            do throws(EngineError) {
+                try noteUnsendable(change, of: commit.number, judged.snapshot, on: link)
+                let (isKnown, found) = try concerning(
+                    change, of: commit.number, judged.snapshot, telling.matcher, link)
+                guard isKnown else { return nil }
+                if let found { judged.found.append(found) }
+            } catch {
+                if error == .paused { link.sender?.judging.begun = judged }
+                throw error
+            }
+            judged.next += 1
+        }
+        return judged.found
+    }
+
+    /// Returns whether a change is known, and its document if that must be sent.
+    private func concerning(
+        _ change: CommitFeed.Change, of commit: CommitID, _ snapshot: DocumentSnapshot,
+        _ matcher: SubscriptionMatcher, _ link: Connection
+    ) throws(EngineError) -> (isKnown: Bool, Concerning?) {
+        let key = change.key.bytes
+        guard let address = snapshot.address(of: key), matcher.asks(for: address.collection) else {
+            return (true, nil)
+        }
+        try matcher.visit()
+        let hasMatched = try matcher.matches(
+            change.before, key: key, in: address.collection, snapshot.names)
+        let (isKnown, written) = try snapshot.written(key, by: commit)
+        guard isKnown else { return (false, nil) }
+        guard let written else { return (true, nil) }
+        let matches = try matcher.matches(
+            written.document, key: key, in: address.collection, snapshot.names)
+        guard matches || hasMatched,
+            try maySend(link, written.document, before: change.before, key, address, snapshot)
+        else { return (true, nil) }
+        return (
+            true,
+            Concerning(key: key, address: address, written: written, hasMatched: hasMatched)
+        )
+    }
+
+    /// The evaluation of commits that are not sent yet.
+    struct Judging {
+        struct Commit {
+            let number: CommitID
+            let snapshot: DocumentSnapshot
+            /// Index of the first change that is not evaluated.
+            var next = 0
+            var found: [Concerning] = []
+        }
+
+        var begun: Commit?
+        /// Evaluated commits that are announced together, or of which nothing is sent.
+        var done: [CommitID: [Concerning]] = [:]
+    }
+}

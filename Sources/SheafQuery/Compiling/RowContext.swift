@@ -1,0 +1,143 @@
+import SheafBytes
+package import SheafDocument
+
+/// The inputs of an expression: a row of each source, variables, group keys and aggregates.
+///
+/// One is created per run of a statement and reused for all rows.
+package final class RowContext {
+    /// The row of each source, in the order of FROM and the joins.
+    ///
+    /// Not an array: each access to a field would pay for an exclusivity check.
+    package let rows: UnsafeMutablePointer<Row>
+    private let sourceCount: Int
+    /// Variables of quantifiers and comprehensions.
+    var variables: [Value?]
+    /// Current nesting of loops, and the number of steps taken by all of them.
+    var loopDepth = 0
+    var loopSteps = 0
+    /// Keys of the current group, and results of its aggregates.
+    var groups: [Value?] = []
+    var aggregates: [Value?] = []
+    package let names: NameTable
+    let context: FunctionContext
+
+    package init(
+        sourceCount: Int, variableCount: Int, names: NameTable, context: FunctionContext
+    ) {
+        rows = .allocate(capacity: sourceCount)
+        rows.initialize(repeating: Row(), count: sourceCount)
+        self.sourceCount = sourceCount
+        variables = Array(repeating: nil, count: variableCount)
+        self.names = names
+        self.context = context
+    }
+
+    deinit {
+        rows.deinitialize(count: sourceCount)
+        rows.deallocate()
+    }
+}
+
+/// A row of a source; the bytes of a document are valid while the row is current.
+package struct Row {
+    package enum Content {
+        /// The row that an outer join adds for a missing partner.
+        case absent
+        case encoded(EncodedObject)
+        /// A row without a stored document, or a document that was decoded.
+        case value(Object)
+    }
+
+    /// The encoded fields of a document.
+    package let fields: EncodedObject?
+    /// The decoded row, if there are no encoded fields.
+    private let object: Box?
+    /// The encoded id of the document; nil if the row contains its own id.
+    package let id: UnsafeRawBufferPointer?
+    /// Whether the bytes remain valid until the store is closed.
+    let isLasting: Bool
+    /// Record pointer of the document; zero if unknown.
+    let position: UInt64
+
+    /// A class, so that rows with encoded fields are cheap to copy.
+    private final class Box {
+        let value: Object
+
+        init(_ value: Object) {
+            self.value = value
+        }
+    }
+
+    package var content: Content {
+        if let fields { return .encoded(fields) }
+        return object.map { .value($0.value) } ?? .absent
+    }
+
+    package init() {
+        fields = nil
+        object = nil
+        id = nil
+        isLasting = true
+        position = 0
+    }
+
+    init(_ document: ScannedDocument) {
+        fields = document.fields
+        object = nil
+        id = document.id
+        isLasting = document.isLasting
+        position = document.position
+    }
+
+    init(_ fields: EncodedObject, id: UnsafeRawBufferPointer, position: UInt64) {
+        self.fields = fields
+        object = nil
+        self.id = id
+        isLasting = true
+        self.position = position
+    }
+
+    package init(_ object: Object) {
+        fields = nil
+        self.object = Box(object)
+        id = nil
+        isLasting = true
+        position = 0
+    }
+
+    package static let idName = "_id"
+
+    /// Returns the value of `_id`.
+    func idValue() throws(QueryError) -> Value? {
+        guard let id else {
+            if case .value(let object) = content { return object[Self.idName] }
+            return nil
+        }
+        return try onDocument(at: position) { () throws(Malformed) in try DocumentID.id(of: id) }
+    }
+}
+
+/// Runs a body that reads a document; reports malformed bytes as damage with its position.
+func onDocument<Result>(
+    at place: UInt64, _ body: () throws(Malformed) -> Result
+) throws(QueryError) -> Result {
+    do throws(Malformed) { return try body() } catch {
+        throw QueryError(.damaged, "a document is damaged: \(error)", document: place)
+    }
+}
+
+extension Row {
+    /// Returns the complete document with its id, as a statement with these types sees it.
+    func object(_ types: FieldTypes, _ names: NameTable) throws(QueryError) -> Object? {
+        switch content {
+        case .absent: return nil
+        case .value(let object): return object
+        case .encoded(let fields):
+            var object = try onDocument(at: position) { () throws(Malformed) in
+                try types.value(of: fields, names)
+            }
+            object[Self.idName] = try idValue()
+            return object
+        }
+    }
+}

@@ -1,0 +1,106 @@
+package import SheafDocument
+
+extension FastPath {
+    /// Returns the rows of a SELECT, or nil if the run needs a plan.
+    package func rows(
+        _ arguments: ArgumentValues, on store: any QueryStore
+    ) throws(QueryError) -> QueryRows? {
+        guard let lookup = selection, let id = lookup.id(arguments) else { return nil }
+        guard let key = lookup.key(of: id, in: store) else { return QueryRows() }
+        var item: ResultItem?
+        try store.read(key) { (document) throws(QueryError) in
+            item = try ResultItem(document, store.names)
+        }
+        return QueryRows(items: item.map { [$0] } ?? [])
+    }
+
+    /// Returns the changes of the statement, or nil if the run needs a plan.
+    ///
+    /// Whether the document exists is checked when the changes are applied.
+    package func mutations(
+        _ arguments: ArgumentValues, newID: () -> Value
+    ) throws(QueryError) -> MutationPlan? {
+        switch self {
+        case .insertion(let insertion): return try insertion.mutations(arguments, newID)
+        case .lookup(let lookup): return lookup.mutations(arguments)
+        }
+    }
+
+    /// Returns the key of the only document of the statement, or nil if it must be searched.
+    func key(_ arguments: ArgumentValues, in store: any QueryStore) -> [UInt8]? {
+        guard case .lookup(let lookup) = self, let id = lookup.id(arguments) else { return nil }
+        return lookup.key(of: id, in: store)
+    }
+}
+
+extension FastPath.Insertion {
+    fileprivate func mutations(
+        _ arguments: ArgumentValues, _ newID: () -> Value
+    ) throws(QueryError) -> MutationPlan? {
+        var objects: [(Object, SourceRange)] = []
+        objects.reserveCapacity(documents.count)
+        for (operand, range) in documents {
+            guard case .object(let object)? = operand.value(arguments) else { return nil }
+            objects.append((object, range))
+        }
+        return try MutationPlanner.plan(
+            insert, objects, FieldTypes(isStrict: false), in: text, newID: newID)
+    }
+}
+
+extension FastPath.Lookup {
+    /// Returns the id, or nil if several documents could match it.
+    package func id(_ arguments: ArgumentValues) -> Value? {
+        guard let value = id.value(arguments), value.isFoundAlone else { return nil }
+        return value
+    }
+
+    /// Returns the key of the document, or nil if the collection does not exist.
+    fileprivate func key(of id: Value, in store: any QueryStore) -> [UInt8]? {
+        store.keyPrefix(ofCollection: collection.text).map {
+            SortKey.identity(of: id, behind: $0)
+        }
+    }
+
+    fileprivate func mutations(_ arguments: ArgumentValues) -> MutationPlan? {
+        guard let id = id(arguments) else { return nil }
+        switch action {
+        case .update(let drafts?, let returnsRows):
+            var edits: [Edit] = []
+            edits.reserveCapacity(drafts.count)
+            for draft in drafts {
+                guard let edit = draft.edit(arguments) else { return nil }
+                edits.append(edit)
+            }
+            return plan(
+                changing: id, .edit(edits.withoutReplacedValues()), returnsRows: returnsRows)
+        case .delete(needsLook: false):
+            return plan(changing: id, .delete, returnsRows: false)
+        case .select, .update, .delete: return nil
+        }
+    }
+
+    private func plan(
+        changing id: Value, _ action: Mutation.Action, returnsRows: Bool
+    ) -> MutationPlan {
+        let mutation = Mutation(
+            collection: collection.text, id: id, action: action, range: collection.range)
+        return MutationPlan(
+            mutations: [mutation], returnsOlderDocuments: false, returnsRows: returnsRows,
+            older: [], types: FieldTypes(isStrict: false), finding: nil)
+    }
+}
+
+extension ResultItem {
+    /// Creates a row of a document; decodes it if its bytes are invalid after the visit.
+    fileprivate init(_ document: ScannedDocument, _ names: NameTable) throws(QueryError) {
+        if document.isLasting {
+            self.init(
+                content: .stored(
+                    fields: document.fields, id: document.id, position: document.position))
+        } else {
+            let object = try Row(document).object(FieldTypes(isStrict: false), names)
+            self.init(content: .object(object ?? Object()))
+        }
+    }
+}

@@ -1,0 +1,204 @@
+import SheafDocument
+import Synchronization
+
+/// The fast path of a statement: a point lookup by `_id`, or an insertion of given documents.
+///
+/// Unusual runs, such as those with a missing argument, fall back to a plan, which yields the same
+/// rows, changes and errors.
+package enum FastPath: Sendable {
+    case lookup(Lookup)
+    case insertion(Insertion)
+
+    enum Action: Sendable {
+        case select
+        /// An update; the drafts are nil if the values must be computed.
+        case update([EditDraft]?, returnsRows: Bool)
+        /// A deletion.
+        ///
+        /// `needsLook` is true for EVICT and RETURNING, which must read the document first.
+        case delete(needsLook: Bool)
+    }
+
+    /// A point lookup by `_id`, with its action.
+    ///
+    /// It is a class because every run passes it around.
+    package final class Lookup: Sendable {
+        let collection: Name
+        let id: Operand
+        let action: Action
+        /// Number of the collection in the store of the last run.
+        private let lastNumber = Atomic<UInt16>(0)
+
+        fileprivate init(_ collection: Name, _ id: Operand, _ action: Action) {
+            self.collection = collection
+            self.id = id
+            self.action = action
+        }
+
+        /// Returns the number of the collection, usually that of the last run; calls `find`
+        /// otherwise.
+        package func number(
+            among collections: [String], orBy find: (_ name: String) -> UInt16?
+        ) -> UInt16? {
+            let last = lastNumber.load(ordering: .relaxed)
+            if last < collections.count, collections[Int(last)].isSpelled(collection.text) {
+                return last
+            }
+            let number = find(collection.text)
+            if let number { lastNumber.store(number, ordering: .relaxed) }
+            return number
+        }
+    }
+
+    /// An insertion of documents that are literals or arguments.
+    package final class Insertion: Sendable {
+        let insert: Insert
+        let documents: [(operand: Operand, range: SourceRange)]
+        /// The text of the statement.
+        let text: String
+
+        fileprivate init(
+            _ insert: Insert, _ documents: [(operand: Operand, range: SourceRange)],
+            in text: String
+        ) {
+            self.insert = insert
+            self.documents = documents
+            self.text = text
+        }
+    }
+
+    /// The point lookup of a SELECT; nil for other statements.
+    var selection: Lookup? {
+        guard case .lookup(let lookup) = self, case .select = lookup.action else { return nil }
+        return lookup
+    }
+
+    /// Creates the fast path of a statement; returns nil if the statement needs a plan.
+    init?(_ body: Statement.Body, directives: [Object], in text: String) {
+        guard Directives.areLenient(directives), let found = Self.shortcut(for: body, in: text)
+        else {
+            return nil
+        }
+        self = found
+    }
+
+    private static func shortcut(for body: Statement.Body, in text: String) -> FastPath? {
+        switch body {
+        case .select(let select):
+            guard select.isCompleteDocument else { return nil }
+            return lookup(select.source, select.condition, .select)
+        case .update(let update):
+            return lookup(
+                update.source, update.condition,
+                .update(
+                    EditDraft.drafts(of: update, in: text),
+                    returnsRows: !update.returning.isEmpty))
+        case .delete(let delete):
+            guard delete.ordering.isEmpty else { return nil }
+            return lookup(
+                delete.source, delete.condition,
+                .delete(needsLook: delete.isEviction || !delete.returning.isEmpty))
+        case .insert(let insert): return insertion(insert, in: text)
+        default: return nil
+        }
+    }
+
+    private static func lookup(
+        _ source: Source, _ condition: Expression?, _ action: @autoclosure () -> Action
+    ) -> FastPath? {
+        guard source.isPlain, let condition, let id = id(in: condition, of: source) else {
+            return nil
+        }
+        return .lookup(Lookup(source.name, id, action()))
+    }
+
+    /// Returns the value compared with `_id`, if the condition is nothing but this comparison.
+    private static func id(in condition: Expression, of source: Source) -> Operand? {
+        guard case .comparison(.equal, let left, let right) = condition.node else { return nil }
+        let sides = [(left, right), (right, left)]
+        for (side, other) in sides where isID(side, of: source) {
+            guard let operand = Operand(other) else { return nil }
+            if case .literal(let value) = operand, !value.isFoundAlone { return nil }
+            return operand
+        }
+        return nil
+    }
+
+    private static func isID(_ expression: Expression, of source: Source) -> Bool {
+        guard case .path(let names) = expression.node, names.last?.isSpelled(Row.idName) == true
+        else { return false }
+        var scope = Scope(text: "")
+        guard (try? scope.add(source, isStrict: false)) != nil,
+            case .id(_, let rest)? = try? scope.resolve(names, at: expression.range)
+        else { return false }
+        return rest.isEmpty
+    }
+
+    private static func insertion(_ insert: Insert, in text: String) -> FastPath? {
+        guard insert.source.isPlain, case .expressions(let expressions) = insert.documents
+        else { return nil }
+        var documents: [(operand: Operand, range: SourceRange)] = []
+        for expression in expressions {
+            guard let operand = Operand(expression) else { return nil }
+            documents.append((operand, expression.range))
+        }
+        return .insertion(Insertion(insert, documents, in: text))
+    }
+}
+
+/// A value known when a statement runs: a literal or an argument.
+enum Operand: Sendable {
+    case literal(Value)
+    case parameter(String)
+
+    init?(_ expression: Expression) {
+        switch expression.node {
+        case .literal(let value): self = .literal(value)
+        case .parameter(let name): self = .parameter(name)
+        default: return nil
+        }
+    }
+
+    /// Returns the value; nil if the argument is missing.
+    func value(_ arguments: ArgumentValues) -> Value? {
+        switch self {
+        case .literal(let value): value
+        case .parameter(let name): arguments[name]
+        }
+    }
+}
+
+extension Value {
+    private static let longestID = 256
+
+    /// Whether at most one document has this `_id`, and no other value denotes the same document.
+    var isFoundAlone: Bool {
+        switch self {
+        case .bool, .integer: true
+        // Longer strings are not valid ids and are left to the plan.
+        case .string(let text): text.utf8.count <= Self.longestID
+        case .float, .null, .bytes, .array, .object: false
+        }
+    }
+}
+
+extension Source {
+    /// Whether the source is a collection of documents without types, hints or directives.
+    fileprivate var isPlain: Bool {
+        types.isEmpty && ids == nil && index == nil && directives.isEmpty
+            && !PlanEnvironment.isVirtual(self) && !PlanEnvironment.isReserved(self)
+    }
+}
+
+extension Ordering {
+    fileprivate var isEmpty: Bool { terms.isEmpty && limit == nil && offset == nil }
+}
+
+extension Select {
+    /// Whether the statement selects complete documents in any order.
+    fileprivate var isCompleteDocument: Bool {
+        guard columns.count == 1, case .all(nil, _) = columns[0] else { return false }
+        return !isDistinct && joins.isEmpty && groups.isEmpty && having == nil
+            && ordering.isEmpty
+    }
+}

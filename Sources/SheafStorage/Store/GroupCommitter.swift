@@ -1,0 +1,196 @@
+import Synchronization
+
+/// The thread that makes commits durable, writing all pending commits together.
+final class GroupCommitter: Sendable {
+    private struct Request: Sendable {
+        var isUrgent = false
+        var isStopping = false
+        /// The time by which relaxed commits must be on disk.
+        var deadline: UInt64?
+    }
+
+    /// The time for which the thread looks for another commit before it sleeps.
+    ///
+    /// Waking a thread takes as long, and a lone writer commits again within it.
+    private static let spinNanoseconds: UInt64 = 50_000
+
+    private static let longestWaitMilliseconds = 365 * 86_400_000
+    /// The maximum delay of writers in favor of compaction.
+    private static let longestPauseNanoseconds: UInt64 = 10_000_000
+
+    private let engine: StoreEngine
+    private let onNewSegment: @Sendable () -> Void
+    private let policy: GroupCommitPolicy
+    private let wish = Monitor(Request())
+    private let isAwake = Atomic(false)
+    /// The identifier of the thread while it runs; its callbacks may still run while `stop` waits.
+    private let identifier = Atomic<UInt>(0)
+    private let thread = Mutex<Thread?>(nil)
+    /// The segment in use at the last check.
+    private let segment = Atomic<UInt32>(0)
+
+    init(engine: StoreEngine, onNewSegment: @escaping @Sendable () -> Void) {
+        self.engine = engine
+        policy = GroupCommitPolicy(engine: engine)
+        self.onNewSegment = onNewSegment
+    }
+
+    /// Starts the thread.
+    func start() throws(ThreadRefused) {
+        // The thread retains this object; `stop` ends the thread.
+        let started = try Thread(name: "sheaf-log") { self.run() }
+        thread.withLock { $0 = started }
+    }
+
+    /// Whether the caller runs on this thread.
+    var isCurrent: Bool {
+        identifier.load(ordering: .relaxed) == Thread.currentIdentifier
+    }
+
+    /// Stops the thread once pending commits are written; other threads wait for its end.
+    func stop() {
+        wish.withLock { $0.isStopping = true }
+        wish.broadcast()
+        thread.withLock { thread in
+            defer { thread = nil }
+            return thread
+        }?.join()
+    }
+
+    /// Requests a flush of the pending commits.
+    func flushNow() {
+        // The engine's lock orders this: a commit that sees the thread awake precedes its last
+        // check.
+        guard !isAwake.load(ordering: .sequentiallyConsistent) else { return }
+        wish.withLock { $0.isUrgent = true }
+        wish.signal()
+    }
+
+    /// Whether a commit is likely to be flushed before its writer could fall asleep.
+    var servesAtOnce: Bool {
+        isAwake.load(ordering: .relaxed) && policy.hasLoneWriter
+    }
+
+    /// Spins for about the duration of a flush; returns whether `commit` became durable.
+    func stayAwake(for commit: CommitID) -> Bool {
+        policy.stayAwake(for: commit)
+    }
+
+    /// Requests a flush within `milliseconds`.
+    func flush(within milliseconds: Int) {
+        let now = Clock.system.monotonicNanoseconds()
+        // Clamping to a year prevents an overflow.
+        let wait = UInt64(min(max(milliseconds, 0), Self.longestWaitMilliseconds)) * 1_000_000
+        let deadline = now + wait
+        let isFirst = wish.withLock { wish in
+            guard wish.deadline == nil else { return false }
+            wish.deadline = deadline
+            return true
+        }
+        if isFirst { wish.signal() }
+    }
+
+    private func run() {
+        identifier.store(Thread.currentIdentifier, ordering: .relaxed)
+        // The system may reuse the identifier after this thread has ended.
+        defer { identifier.store(0, ordering: .relaxed) }
+        while sleep() {
+            isAwake.store(true, ordering: .sequentiallyConsistent)
+            repeat {
+                // `onNewSegment` must be called between flushes, since under load they never stop.
+                while flush() { noteSegment() }
+            } while spin()
+            isAwake.store(false, ordering: .sequentiallyConsistent)
+            // A commit appended while the thread was still awake did not wake it.
+            if engine.hasPendingCommits { wish.withLock { $0.isUrgent = true } }
+        }
+        // Waiting callers are resumed even if the store was released without being closed.
+        while flush() {}
+    }
+
+    /// Whether a lone writer that has just committed should flush on its own thread.
+    var mayFlushHere: Bool {
+        policy.mayFlushAlone && !isAwake.load(ordering: .sequentiallyConsistent)
+            && engine.writerDelay == 0
+    }
+
+    /// Flushes on the writer's thread; returns false if the flush thread must do it.
+    ///
+    /// Without a disk, another thread has no benefit. A lone writer has no other commits to
+    /// share a flush with, and switching threads twice would add half of the flush time.
+    func flushHere() throws(StorageError) -> Bool {
+        if engine.volume.isInstant, engine.writerDelay == 0 {
+            if try engine.flush() { noteSegment() }
+            return true
+        }
+        guard mayFlushHere else { return false }
+        let start = Clock.system.monotonicNanoseconds()
+        let before = engine.durableCommit
+        guard let isDone = try engine.flushIfIdle() else {
+            policy.noteCompany()
+            return false
+        }
+        guard isDone else { return true }
+        policy.note(
+            commits: engine.durableCommit - before,
+            nanoseconds: Clock.system.monotonicNanoseconds() - start)
+        noteSegment()
+        return true
+    }
+
+    private func noteSegment() {
+        let current = engine.tailSegment
+        guard segment.exchange(current, ordering: .relaxed) != current else { return }
+        onNewSegment()
+    }
+
+    /// Flushes the pending commits; returns false if there were none.
+    ///
+    /// If writers create garbage faster than compaction removes it, a flush takes up to twice as
+    /// long.
+    private func flush() -> Bool {
+        let start = Clock.system.monotonicNanoseconds()
+        let before = engine.durableCommit
+        guard (try? engine.flush()) == true else { return false }
+        let end = Clock.system.monotonicNanoseconds()
+        policy.note(commits: engine.durableCommit - before, nanoseconds: end - start)
+        let delay = engine.writerDelay
+        guard delay > 0 else {
+            policy.gather()
+            return true
+        }
+        let pause = min(UInt64(Double(end - start) * delay), Self.longestPauseNanoseconds)
+        _ = wish.wait(until: end + pause, while: { !$0.isStopping })
+        return true
+    }
+
+    /// Waits for work; returns false if the thread must stop.
+    private func sleep() -> Bool {
+        while true {
+            let deadline = wish.withLock { $0.deadline }
+            let next = wish.wait(
+                until: deadline,
+                while: { !$0.isUrgent && !$0.isStopping && $0.deadline == deadline },
+                then: { wish -> Bool? in
+                    if wish.isStopping { return false }
+                    let isDue =
+                        wish.deadline.map { $0 <= Clock.system.monotonicNanoseconds() } ?? false
+                    guard wish.isUrgent || isDue else { return nil }
+                    wish.isUrgent = false
+                    wish.deadline = nil
+                    return true
+                })
+            if let next { return next }
+        }
+    }
+
+    /// Polls for commits for a short time; returns whether there are any.
+    private func spin() -> Bool {
+        if case .relaxed = engine.options.durability { return false }
+        let end = Clock.system.monotonicNanoseconds() + Self.spinNanoseconds
+        repeat {
+            if engine.hasPendingCommits { return true }
+        } while Clock.system.monotonicNanoseconds() < end
+        return false
+    }
+}

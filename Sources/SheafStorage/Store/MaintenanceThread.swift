@@ -1,0 +1,80 @@
+import Synchronization
+
+/// The thread that prepares segments, writes checkpoints and compacts, at a limited rate.
+final class MaintenanceThread: Sendable {
+    private struct Request: Sendable {
+        var isAwaited = true
+        var isStopping = false
+    }
+
+    private let engine: StoreEngine
+    private let wish = Monitor(Request())
+    private let thread = Mutex<Thread?>(nil)
+
+    init(engine: StoreEngine) {
+        self.engine = engine
+    }
+
+    /// Starts the thread.
+    func start() throws(ThreadRefused) {
+        let started = try Thread(name: "sheaf-maintain") { self.run() }
+        thread.withLock { $0 = started }
+    }
+
+    /// Stops the thread, interrupting a compaction if one is running, which loses no data.
+    func stop() {
+        wish.withLock { $0.isStopping = true }
+        wish.broadcast()
+        thread.withLock { thread in
+            defer { thread = nil }
+            return thread
+        }?.join()
+    }
+
+    /// Wakes the thread to check for work.
+    func wake() {
+        wish.withLock { $0.isAwaited = true }
+        wish.broadcast()
+    }
+
+    private func run() {
+        while true {
+            let isStopping = wish.wait(
+                while: { !$0.isAwaited && !$0.isStopping },
+                then: { wish in
+                    wish.isAwaited = false
+                    return wish.isStopping
+                })
+            guard !isStopping else { return }
+            keepHouse()
+        }
+    }
+
+    /// Performs all due work; preparing the next segment has priority, because writers wait for it.
+    private func keepHouse() {
+        var hasMore = true
+        while hasMore, !wish.withLock({ $0.isStopping }) {
+            // Errors are ignored: a writer that hits the same condition, such as a full disk,
+            // reports it. The engine records why compaction stopped.
+            try? engine.prepareNextSegment()
+            try? engine.trimSealedSegments()
+            try? engine.writeCheckpointIfWorthwhile { length in
+                pause(after: length)
+                try? engine.prepareNextSegment()
+            }
+            hasMore = (try? engine.compactionStep { pause(after: $0) }) ?? false
+            engine.notePressure()
+        }
+    }
+
+    /// Waits in proportion to `length`; less if garbage exceeds its limit.
+    private func pause(after length: Int) {
+        let rate = Double(max(engine.options.compactionBytesPerSecond, 1))
+        // The share is 1 where compaction starts and 0 at the limit.
+        let share = min(max((1 - engine.garbagePressure()) * 10, 0), 1)
+        guard share > 0 else { return }
+        let pause = UInt64(Double(length) * share * 1e9 / rate)
+        let deadline = Clock.system.monotonicNanoseconds() + pause
+        _ = wish.wait(until: deadline, while: { !$0.isStopping })
+    }
+}

@@ -1,0 +1,20 @@
+/// Invariants of the database, checked by tests.
+extension LinkStateDatabase {
+    /// A description of the first violated invariant, or nil.
+    package var violation: String? {
+        let length = entries.values.reduce(0) { $0 + $1.record.length }
+        if entries.count > PresenceLimits.records { return "there are \(entries.count) records" }
+        if length > PresenceLimits.recordBytes { return "the records have \(length) bytes" }
+        for link in links.values {
+            if link.known.count > entries.count { return "a neighbor has unknown records" }
+            if link.queue.count != link.queued.count { return "a record is queued twice" }
+            if link.queue.count > entries.count { return "more records are queued than stored" }
+        }
+        let reachable = reachable
+        if reachable.first?.key != key { return "the local peer is not reachable from itself" }
+        if Set(reachable.map(\.key)).count != reachable.count { return "a peer is listed twice" }
+        let visible = entries.values.filter { $0.distance != nil }.count
+        if visible != reachable.count { return "\(visible) of \(reachable.count) are reachable" }
+        return nil
+    }
+}

@@ -1,0 +1,353 @@
+/// The link-state database of one peer: a record of each known peer, and what each neighbor lacks.
+///
+/// A machine: inputs are connections, received messages, and time; outputs are actions. Records
+/// flood over all connections, and the newest record of each peer is kept. A connection counts when
+/// both ends list it. Each neighbor has at most one unacknowledged message; changes in the meantime
+/// are coalesced.
+package struct LinkStateDatabase: Sendable {
+    /// An effect that the caller must carry out.
+    package enum Action: Equatable, Sendable {
+        /// Sends a message to a neighbor; the next one follows `taken(on:)`.
+        case tell(link: UInt64, PresenceMessage)
+        /// Acknowledges the last message of a neighbor.
+        case took(link: UInt64)
+        /// The value of `reachable` changed.
+        case changed
+        /// Another peer published this record under the local key.
+        case contested(PeerRecord)
+    }
+
+    struct Entry: Sendable {
+        var record: PeerRecord
+        /// Number of connections to the peer; nil if it is unreachable.
+        var distance: Int?
+        /// Time at which the peer became unreachable.
+        var hiddenSince: UInt64 = 0
+    }
+
+    struct Connection: Sendable {
+        let number: UInt64
+        let key: [UInt8]
+        let kind: UInt8
+        /// The neighbor's own record, received over this connection.
+        var said: PeerRecord?
+        /// Versions of stored records that the neighbor is known to have.
+        var known: [[UInt8]: PeerRecord.Version] = [:]
+        /// Keys of the records to send, in order.
+        var queue: [[UInt8]] = []
+        var queued: [[UInt8]: Bool] = [:]
+        /// Whether a message is unacknowledged.
+        var isSender = false
+        /// Whether the last message of the neighbor is still to be acknowledged.
+        var owes = false
+        var tookAt: UInt64?
+
+        mutating func enqueue(_ key: [UInt8], evenHidden: Bool = false) {
+            if queued[key] == nil { queue.append(key) }
+            queued[key] = queued[key] == true || evenHidden
+        }
+    }
+
+    /// The key of this peer.
+    package let key: [UInt8]
+    let salt: UInt64
+    package private(set) var portrait: PeerRecord.Portrait
+    private(set) var entries: [[UInt8]: Entry]
+    var links: [UInt64: Connection] = [:]
+    /// Keys of the reachable peers, nearest first.
+    private var order: [[UInt8]]
+    private var hasNewConnections = false
+    private var hasChanged = false
+    /// Whether actions may be pending before `deadline`.
+    private var isBusy = true
+    /// Time of the next scheduled action.
+    package private(set) var deadline: UInt64?
+    var overtaking = Overtaking()
+
+    /// Creates a database with only the local peer, opened at `opening` in milliseconds since 1970.
+    package init(
+        _ key: [UInt8], _ portrait: PeerRecord.Portrait, opening: UInt64, salt: UInt64
+    ) {
+        (self.key, self.portrait, self.salt) = (key, portrait, salt)
+        let version = PeerRecord.Version(opening: opening, salt: salt, count: 0)
+        entries = [
+            key: Entry(
+                record: PeerRecord(key: key, version: version, portrait, neighbors: []), distance: 0
+            )
+        ]
+        order = [key]
+    }
+
+    /// The record of the local peer.
+    package var own: PeerRecord {
+        guard let entry = entries[key] else { preconditionFailure("A peer knows itself.") }
+        return entry.record
+    }
+
+    /// The records of all reachable peers, nearest first, starting with the local peer.
+    ///
+    /// A neighbor's record received over its own connection takes precedence over a forwarded one.
+    package var reachable: [PeerRecord] {
+        let direct = said
+        return order.compactMap { key in entries[key].map { direct[key] ?? $0.record } }
+    }
+
+    /// Number of stored records, including those of unreachable peers.
+    package var recordCount: Int { entries.count }
+
+    // MARK: Events
+
+    /// Adds a connection to an authenticated neighbor.
+    package mutating func opened(_ number: UInt64, to key: [UInt8], kind: UInt8, at now: UInt64) {
+        links[number] = Connection(number: number, key: key, kind: kind)
+        for known in order { links[number]?.enqueue(known) }
+        revise()
+        settle(at: now)
+    }
+
+    /// Removes a closed connection.
+    package mutating func closed(_ number: UInt64, at now: UInt64) {
+        guard links.removeValue(forKey: number) != nil else { return }
+        hasNewConnections = true
+        revise()
+        settle(at: now)
+    }
+
+    /// Changes the description that the local peer publishes.
+    package mutating func present(_ portrait: PeerRecord.Portrait, at now: UInt64) {
+        self.portrait = portrait
+        revise()
+        settle(at: now)
+    }
+
+    /// Handles records received from a neighbor.
+    package mutating func heard(_ message: PresenceMessage, on number: UInt64, at now: UInt64) {
+        guard links[number] != nil else { return }
+        links[number]?.owes = true
+        for record in message.records { take(record, from: number, at: now) }
+        settle(at: now)
+    }
+
+    /// Handles the acknowledgment of the last message to a neighbor.
+    package mutating func taken(on number: UInt64) {
+        links[number]?.isSender = false
+        isBusy = true
+    }
+
+    /// Advances the clock, and drops records whose retention has expired.
+    package mutating func tick(at now: UInt64) {
+        guard let deadline, deadline <= now else { return }
+        let gone = entries.filter { $0.value.isForgotten(at: now) }.map(\.key)
+        for key in gone { forget(key) }
+        settle(at: now)
+    }
+
+    /// Time of the next scheduled action, computed from the state.
+    private var nextDeadline: UInt64? {
+        var deadlines: [UInt64] = overtaking.version == nil ? [] : [overtaking.from]
+        for link in links.values where link.owes { deadlines.append(link.mayTakeAt) }
+        for entry in entries.values where entry.distance == nil {
+            deadlines.append(entry.hiddenSince + PresenceLimits.forgettingNanoseconds)
+        }
+        return deadlines.min()
+    }
+
+    /// Removes and returns the pending actions, in order.
+    package mutating func takeActions(at now: UInt64) -> [Action] {
+        guard isBusy else { return [] }
+        isBusy = false
+        var actions: [Action] = []
+        for number in links.keys.sorted() {
+            if let link = links[number], link.owes, link.mayTakeAt <= now {
+                links[number]?.owes = false
+                links[number]?.tookAt = now
+                actions.append(.took(link: number))
+            }
+            if let message = nextMessage(on: number) {
+                actions.append(.tell(link: number, message))
+            }
+        }
+        if hasChanged { actions.append(.changed) }
+        hasChanged = false
+        if let rival = overtaking.takeRival() { actions.append(.contested(rival)) }
+        deadline = nextDeadline
+        return actions
+    }
+
+    // MARK: Records
+
+    private mutating func take(_ record: PeerRecord, from number: UInt64, at now: UInt64) {
+        guard record.key != key else { return takeOwn(record, from: number, at: now) }
+        if links[number]?.key == record.key {
+            hasNewConnections =
+                hasNewConnections || links[number]?.said?.neighbors != record.neighbors
+            links[number]?.said = record
+            hasChanged = true
+        }
+        let known = entries[record.key]
+        if let known, known.record.version > record.version {
+            // The neighbor has an older record.
+            links[number]?.known[record.key] = record.version
+            links[number]?.enqueue(record.key, evenHidden: true)
+            return
+        }
+        links[number]?.known[record.key] = record.version
+        guard known?.record.version != record.version else { return }
+        entries[record.key] = Entry(
+            record: record, distance: known?.distance, hiddenSince: known?.hiddenSince ?? now)
+        if known?.record.neighbors != record.neighbors { hasNewConnections = true }
+        if known?.distance != nil {
+            hasChanged = true
+            // A neighbor with the older record may still consider the peer reachable.
+            tellAll(record.key, evenHidden: true)
+        }
+    }
+
+    /// Queues a record for all neighbors that lack its version.
+    private mutating func tellAll(_ key: [UInt8], evenHidden: Bool = false) {
+        guard let version = entries[key]?.record.version else { return }
+        for number in links.keys where links[number]?.known[key] != version {
+            links[number]?.enqueue(key, evenHidden: evenHidden)
+        }
+    }
+
+    private mutating func forget(_ key: [UInt8]) {
+        entries[key] = nil
+        for number in links.keys {
+            links[number]?.known[key] = nil
+            guard links[number]?.queued.removeValue(forKey: key) != nil else { continue }
+            links[number]?.queue.removeAll { $0 == key }
+        }
+    }
+
+    /// Publishes a newer record of the local peer if its content or its version must change.
+    mutating func revise(behind version: PeerRecord.Version? = nil) {
+        var neighbors: [[UInt8]: UInt8] = [:]
+        for link in links.values.sorted(by: { $0.number < $1.number })
+        where neighbors[link.key] != nil || neighbors.count < PresenceLimits.neighbors {
+            neighbors[link.key] = link.kind
+        }
+        let old = own
+        let record = PeerRecord(
+            key: key,
+            version: PeerRecord.Version(
+                opening: version.map { $0.opening + 1 } ?? old.version.opening, salt: salt,
+                count: old.version.count + 1),
+            portrait,
+            neighbors: neighbors.map { PeerRecord.Neighbor(key: $0.key, kind: $0.value) })
+        let isOther = record.neighbors != old.neighbors || record.portrait != old.portrait
+        guard isOther || version != nil else { return }
+        entries[key]?.record = record
+        if record.neighbors != old.neighbors { hasNewConnections = true }
+        if isOther { hasChanged = true }
+        tellAll(key)
+    }
+
+    /// Records that neighbors sent of themselves, by key.
+    private var said: [[UInt8]: PeerRecord] {
+        var direct: [[UInt8]: PeerRecord] = [:]
+        for link in links.values.sorted(by: { $0.number < $1.number }) {
+            if let record = link.said { direct[link.key] = record }
+        }
+        return direct
+    }
+
+    // MARK: Reachability
+
+    private mutating func settle(at now: UInt64) {
+        overtake(at: now)
+        if hasNewConnections { walk(at: now) }
+        hasNewConnections = false
+        dropFarthest()
+        (isBusy, deadline) = (true, nextDeadline)
+    }
+
+    /// Recomputes the peers reachable over connections that both ends list.
+    private mutating func walk(at now: UInt64) {
+        var shown: [[UInt8]: PeerRecord] = entries.mapValues(\.record)
+        for (key, record) in said where entries[key] != nil { shown[key] = record }
+        var distances: [[UInt8]: Int] = [key: 0]
+        var (found, next) = ([key], 0)
+        while next < found.count {
+            let near = found[next]
+            next += 1
+            for neighbor in shown[near]?.neighbors ?? [] where distances[neighbor.key] == nil {
+                guard shown[neighbor.key]?.kind(ofConnectionWith: near) != nil else { continue }
+                distances[neighbor.key] = (distances[near] ?? 0) + 1
+                found.append(neighbor.key)
+            }
+        }
+        for key in entries.keys where distances[key] == nil && entries[key]?.distance != nil {
+            entries[key]?.hiddenSince = now
+            entries[key]?.distance = nil
+            // Neighbors may drop the record, so it is sent again once the peer is reachable.
+            for number in links.keys { links[number]?.known[key] = nil }
+        }
+        for key in found {
+            let isNew = entries[key]?.distance == nil
+            entries[key]?.distance = distances[key]
+            if isNew { tellAll(key) }
+        }
+        order = found
+        // Distances or routes may have changed even if the set of peers is the same.
+        hasChanged = true
+    }
+
+    /// Enforces the limits: drops unreachable peers first, then the farthest.
+    private mutating func dropFarthest() {
+        func length(_ key: [UInt8]) -> Int { entries[key]?.record.length ?? 0 }
+        let total = entries.keys.reduce(0) { $0 + length($1) }
+        guard
+            entries.count > PresenceLimits.records || total > PresenceLimits.recordBytes
+        else { return }
+        let nearest = entries.sorted { one, other in
+            let (near, far) = (one.value.distance ?? .max, other.value.distance ?? .max)
+            return near != far ? near < far : one.key.lexicographicallyPrecedes(other.key)
+        }.map(\.key)
+        var (kept, bytes) = (0, 0)
+        while kept < min(nearest.count, PresenceLimits.records),
+            bytes + length(nearest[kept]) <= PresenceLimits.recordBytes
+        {
+            bytes += length(nearest[kept])
+            kept += 1
+        }
+        for key in nearest[kept...] { forget(key) }
+        order.removeAll { entries[$0] == nil }
+        hasChanged = true
+    }
+
+    // MARK: Messages
+
+    private mutating func nextMessage(on number: UInt64) -> PresenceMessage? {
+        guard var link = links[number], !link.isSender, !link.queue.isEmpty else { return nil }
+        var (records, length, count): ([PeerRecord], Int, Int) = ([], 8, 0)
+        for key in link.queue {
+            let entry = entries[key]
+            let isTold = entry?.distance != nil || link.queued[key] == true
+            if let record = entry?.record, isTold, link.known[key] != record.version {
+                guard length + record.length <= PresenceLimits.messageLength else { break }
+                length += record.length
+                link.known[key] = record.version
+                records.append(record)
+            }
+            link.queued[key] = nil
+            count += 1
+        }
+        link.queue.removeFirst(count)
+        link.isSender = !records.isEmpty
+        links[number] = link
+        return records.isEmpty ? nil : PresenceMessage(records)
+    }
+}
+
+extension LinkStateDatabase.Entry {
+    fileprivate func isForgotten(at now: UInt64) -> Bool {
+        distance == nil && hiddenSince + PresenceLimits.forgettingNanoseconds <= now
+    }
+}
+
+extension LinkStateDatabase.Connection {
+    fileprivate var mayTakeAt: UInt64 {
+        tookAt.map { $0 + PresenceLimits.paceNanoseconds } ?? 0
+    }
+}

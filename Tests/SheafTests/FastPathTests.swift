@@ -1,0 +1,159 @@
+import Sheaf
+import SheafDocument
+import SheafQuery
+import SheafQueryModel
+import SheafTestSupport
+import Testing
+
+/// Statements on the fast path, compared with equivalent statements that need a plan.
+@Suite struct FastPathTests {
+    /// The result of a statement.
+    private enum Answer: Equatable {
+        case outcome(rows: [String], ids: [Value], commit: UInt64?)
+        case failure(QueryError.Reason, String, hint: String?)
+    }
+
+    private static let ids: [Value] = [
+        1, 2, -7, .integer(.max), 1.0, 2.5, true, false, .null, "", "a", "b", "a\0b", "\u{E9}",
+        "e\u{301}", [1], ["k": 1], .bytes([1]), .string(String(repeating: "i", count: 256)),
+        .string(String(repeating: "i", count: 257)), .string(String(repeating: "i", count: 1_018)),
+        .string(String(repeating: "i", count: 3_000)), .string(String(repeating: "\0", count: 250)),
+    ]
+
+    /// Statements in which `?` is replaced by the condition.
+    private static let statements = [
+        "SELECT * FROM t WHERE ?", "SELECT * FROM t AS q WHERE ?", "SELECT * FROM nowhere WHERE ?",
+        "SELECT * FROM COLLECTION t WHERE ?", "SELECT * FROM system:collections WHERE ?",
+        "SELECT * FROM system:nothing WHERE ?", "SELECT * FROM __collections WHERE ?",
+        "UPDATE t SET n = :v WHERE ?", "UPDATE t SET n = 1, o.x = :v, _id.x = 1 WHERE ?",
+        "UPDATE t SET o.x = :v, t.o.y = 'y' UNSET n WHERE ?", "UPDATE t SET n = n + 1 WHERE ?",
+        "UPDATE t SET n = :v WHERE ? RETURNING *", "UPDATE t SET o.z = [:v] WHERE ? RETURNING o",
+        "UPDATE t APPLY c INCREMENT BY :v WHERE ?", "UPDATE t APPLY c RESTART WITH :v WHERE ?",
+        "UPDATE t APPLY c RESTART WHERE ?", "UPDATE nowhere SET n = 1 WHERE ?",
+        "UPDATE system:indexes SET n = 1 WHERE ?", "DELETE FROM t WHERE ?",
+        "DELETE FROM t WHERE ? RETURNING *", "DELETE FROM nowhere WHERE ?", "EVICT FROM t WHERE ?",
+        "EVICT FROM t WHERE ? RETURNING n", "DELETE FROM __collections WHERE ?",
+        "UPDATE __t SET n = 1 WHERE ?", "DELETE FROM __t WHERE ?", "EVICT FROM __t WHERE ?",
+    ]
+    private static let conditions = ["_id = :id", ":id = _id", "t._id = :id", ":id = q._id"]
+    private static let insertions = [
+        "INSERT INTO t DOCUMENTS (?)", "INSERT INTO t DOCUMENTS (?) ON ID CONFLICT DO UPDATE",
+        "INSERT INTO t DOCUMENTS (?) ON ID CONFLICT DO NOTHING",
+        "INSERT INTO t DOCUMENTS (?), (?)", "INSERT INTO t INITIAL DOCUMENTS (?)",
+        "INSERT INTO t DOCUMENTS (?) RETURNING *", "INSERT INTO system:t DOCUMENTS (?)",
+        "INSERT INTO __t DOCUMENTS (?)",
+    ]
+    private static let settings = [
+        "ALTER SYSTEM SET dql_strict_mode = true", "ALTER SYSTEM SET dql_strict_mode = false",
+        "ALTER SYSTEM SET dql_default_directives = {'#max_joins': 1}",
+        "ALTER SYSTEM RESET dql_default_directives",
+    ]
+
+    private static func answer(
+        _ life: QueryLife, _ text: String, _ arguments: [String: Value]
+    ) throws -> Answer {
+        do throws(QueryError) {
+            let outcome = try life.execute(text, arguments)
+            var rows: [String] = []
+            for item in outcome.rows.items {
+                rows.append(Value.object(try item.object(outcome.reader.names)).json)
+            }
+            return .outcome(rows: rows, ids: outcome.mutatedIDs, commit: outcome.commit)
+        } catch {
+            return .failure(error.reason, error.message, hint: error.hint)
+        }
+    }
+
+    @Test(arguments: [1, 22, 333] as [UInt64])
+    func `fast-path statements have the same results as planned ones`(_ seed: UInt64) throws {
+        var random = SeededRandom(seed: seed, "shortcuts")
+        let (short, planned) = (try QueryLife(seed: seed), try QueryLife(seed: seed))
+        var effects = 0
+        func pick<Element>(_ elements: [Element]) -> Element {
+            elements[random.below(elements.count)]
+        }
+        func run(_ text: String, _ other: String, _ arguments: [String: Value]) throws {
+            let expected = try Self.answer(planned, other, arguments)
+            let found = try Self.answer(short, text, arguments)
+            if case .outcome(let rows, let ids, _) = found, !rows.isEmpty || !ids.isEmpty {
+                effects += 1
+            }
+            #expect(found == expected, "seed \(seed): \(text) with \(arguments)")
+        }
+        for _ in 0..<900 {
+            var arguments: [String: Value] = [
+                "id": pick(Self.ids), "v": pick([1, 2.5, "text", .null, ["x": 1], [1, 2]]),
+            ]
+            switch random.below(12) {
+            case 0:
+                for life in [short, planned] { try life.flush() }
+            case 1:
+                guard random.chance(1, in: 3) else { continue }
+                for life in [short, planned] { try life.compact() }
+            case 2:
+                let text = pick(Self.settings)
+                try run(text, text, [:])
+            case 3, 4, 5, 6:
+                var document: Object = ["n": .integer(Int64(random.below(9))), "o": ["x": 1]]
+                if random.chance(9, in: 10) { document["_id"] = arguments["id"] }
+                arguments = ["d": random.chance(1, in: 12) ? 1 : .object(document), "unused": 1]
+                if random.chance(1, in: 20) { arguments["d"] = nil }
+                let text = pick(Self.insertions)
+                try run(
+                    text.replacing("?", with: ":d"),
+                    text.replacing("?", with: "coalesce(:d, 1)"), arguments)
+            default:
+                if random.chance(1, in: 20) { arguments[pick(["id", "v"])] = nil }
+                if random.chance(1, in: 4) { arguments["unused"] = 1 }
+                var condition = pick(Self.conditions)
+                if random.chance(1, in: 4) {
+                    condition = condition.replacing(":id", with: pick(["1", "'a'", "1.0", "true"]))
+                }
+                let text = pick(Self.statements)
+                try run(
+                    text.replacing("?", with: condition),
+                    text.replacing("?", with: condition + " AND TRUE"), arguments)
+            }
+        }
+        // Enough statements must match a document.
+        #expect(effects > 150, "seed \(seed)")
+        for text in [
+            "SELECT * FROM t ORDER BY _id", "SELECT documents FROM system:collections",
+            "SELECT name, value FROM system:metrics WHERE name != 'request_nanoseconds'",
+            "SELECT state, resultCount, error FROM system:request_history",
+        ] {
+            try run(text, text, [:])
+        }
+    }
+
+    @Test func `a change of strict mode applies to a cached statement`() throws {
+        let life = try QueryLife(seed: 4)
+        try life.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1, 'o': {'x': 1}})")
+        let text = "SELECT * FROM t WHERE _id = 1"
+        func rows() throws -> [Value] {
+            try life.flush()
+            let outcome = try life.execute(text)
+            return try outcome.rows.items.map { .object(try $0.object(outcome.reader.names)) }
+        }
+        let whole: [Value] = [["_id": 1, "n": 1, "o": ["x": 1]]]
+        #expect(try rows() == whole)
+        try life.execute("ALTER SYSTEM SET dql_strict_mode = true")
+        #expect(try rows() == [["_id": 1, "n": 1]])
+        try life.execute("ALTER SYSTEM RESET dql_strict_mode")
+        #expect(try rows() == whole)
+    }
+
+    @Test func `a deleted document is neither changed nor evicted`() throws {
+        let life = try QueryLife(seed: 5)
+        try life.execute("INSERT INTO t DOCUMENTS ({'_id': 'a', 'n': 1})")
+        #expect(try life.execute("DELETE FROM t WHERE _id = 'a'").mutatedIDs == ["a"])
+        for text in [
+            "DELETE FROM t WHERE _id = 'a'", "EVICT FROM t WHERE _id = 'a'",
+            "UPDATE t SET n = 2 WHERE _id = 'a'",
+        ] {
+            #expect(try life.execute(text).mutatedIDs.isEmpty, "\(text)")
+            try life.flush()
+        }
+        #expect(try life.rows("SELECT * FROM t WHERE _id = 'a'").isEmpty)
+    }
+}

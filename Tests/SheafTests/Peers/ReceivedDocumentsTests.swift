@@ -1,0 +1,54 @@
+import Sheaf
+import SheafSync
+import SheafTestSupport
+import Testing
+
+/// The documents whose deletion a peer may learn of, compared with a sorted array.
+struct ReceivedDocumentsTests {
+    private func address(_ number: Int, idLength: Int = 4) -> DocumentAddress {
+        var id = [UInt8](repeating: 0, count: idLength)
+        for index in 0..<4 { id[index] = UInt8(truncatingIfNeeded: number >> (8 * index)) }
+        return DocumentAddress(collection: "cars", id: id)
+    }
+
+    @Test func `a document that is received again is discarded after the others`() {
+        var brought = ReceivedDocuments()
+        brought.add(address(0))
+        for number in 1..<ReceivedDocuments.most { brought.add(address(number)) }
+        brought.add(address(0))
+        brought.add(address(ReceivedDocuments.most))
+        #expect(brought.contains(address(0)))
+        #expect(!brought.contains(address(1)))
+        #expect(brought.contains(address(2)))
+    }
+
+    @Test func `the most recently received documents are kept, whatever their order`() {
+        let seed: UInt64 = 11
+        var random = SeededRandom(seed: seed, "arrivals")
+        var brought = ReceivedDocuments()
+        var last: [Int: Int] = [:]
+        for arrival in 0..<60_000 {
+            // Mostly the same few documents: the order is compacted while the other documents stay.
+            let number = Int.random(in: 0..<(arrival % 3 == 0 ? 9_000 : 50), using: &random)
+            brought.add(address(number))
+            last[number] = arrival
+            guard arrival % 7_001 == 0 || arrival == 59_999 else { continue }
+            let order = last.sorted { $0.value > $1.value }.map(\.key)
+            let areCorrect = order.enumerated().allSatisfy { index, number in
+                brought.contains(address(number)) == (index < ReceivedDocuments.most)
+            }
+            #expect(areCorrect, "arrival \(arrival), seed \(seed)")
+        }
+    }
+
+    @Test func `long addresses leave room for fewer documents`() {
+        var brought = ReceivedDocuments()
+        let (length, count) = (4_000, 600)
+        for _ in 0..<20 {
+            for number in 0..<count { brought.add(address(number, idLength: length)) }
+        }
+        let kept = (0..<count).filter { brought.contains(address($0, idLength: length)) }
+        #expect(kept == Array(count - kept.count..<count))
+        #expect((200...ReceivedDocuments.mostBytes / length).contains(kept.count))
+    }
+}

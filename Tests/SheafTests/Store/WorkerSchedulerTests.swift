@@ -1,0 +1,197 @@
+import Sheaf
+import SheafTestSupport
+import Testing
+
+/// The scheduler of observer threads, driven by simulated threads.
+struct WorkerSchedulerTests {
+    /// Simulated threads; a random runnable one continues next.
+    private struct Crew {
+        enum State {
+            case running(WorkerScheduler.Done)
+            case looking
+            case calling(Observer, help: UInt64, until: UInt64)
+            case waiting(version: UInt64, until: UInt64?, isWatching: Bool)
+            case ended
+        }
+
+        var scheduler = WorkerScheduler()
+        var threads: [State] = []
+        var idleSince: [UInt64] = []
+        var now: UInt64 = 1
+        /// Whether a snapshot was published since the last dispatch.
+        var isPublished = false
+        /// The number of observers that were queued but not called.
+        var undelivered = 0
+        /// Whether callbacks may take longer than the stall timeout.
+        var isHanging = true
+
+        /// Wakes a random waiting thread.
+        mutating func signal(_ random: inout SeededRandom) {
+            let waiting = threads.indices.filter {
+                if case .waiting = threads[$0] { true } else { false }
+            }
+            guard !waiting.isEmpty else { return }
+            wake(waiting[random.below(waiting.count)])
+        }
+
+        mutating func wake(_ index: Int) {
+            guard case .waiting(_, _, let isWatching) = threads[index] else { return }
+            threads[index] = .running(.wait(isWatching: isWatching))
+        }
+
+        mutating func addThread() {
+            threads.append(.running(.nothing))
+            idleSince.append(now)
+        }
+
+        /// The threads that do not wait, or whose deadline has passed.
+        var runnable: [Int] {
+            threads.indices.filter { index in
+                switch threads[index] {
+                case .running, .looking: true
+                case .calling(_, _, let until): until <= now
+                case .waiting(_, let until, _): until.map { $0 <= now } ?? false
+                case .ended: false
+                }
+            }
+        }
+
+        mutating func step(_ index: Int, _ random: inout SeededRandom) {
+            switch threads[index] {
+            case .waiting: wake(index)
+            case .looking:
+                // The dispatch affects up to three observers.
+                let observers = (0..<random.below(4)).map { number in
+                    Observer(unattended: "SELECT * FROM t", number: UInt64(number))
+                }
+                undelivered += observers.count
+                threads[index] = .running(.look(observers, next: nil))
+            case .calling(let observer, let help, _):
+                undelivered -= 1
+                let repeated = random.chance(1, in: 10) ? observer : nil
+                if repeated != nil { undelivered += 1 }
+                if let next = scheduler.nextCall(repeated, help: help) {
+                    threads[index] = .calling(next, help: help, until: end(&random))
+                } else {
+                    threads[index] = .running(.calls(help: help))
+                }
+            case .running(let done): ask(index, done, &random)
+            case .ended: break
+            }
+        }
+
+        /// The number of threads in callbacks.
+        var hanging: Int {
+            threads.count { if case .calling = $0 { true } else { false } }
+        }
+
+        /// Makes the current stuck callbacks hang forever, and all later ones return immediately.
+        mutating func hangForEver() {
+            isHanging = false
+            for index in threads.indices {
+                guard case .calling(let observer, let help, let until) = threads[index],
+                    until > now
+                else { continue }
+                threads[index] = .calling(observer, help: help, until: .max)
+            }
+        }
+
+        /// Runs threads until none is runnable.
+        mutating func run(_ random: inout SeededRandom) {
+            while let index = runnable.randomElement(using: &random) { step(index, &random) }
+        }
+
+        /// Returns the time at which a callback ends, which is sometimes after a stall.
+        func end(_ random: inout SeededRandom) -> UInt64 {
+            isHanging && random.chance(1, in: 20) ? now + 50 * StallDetector.nanoseconds : now
+        }
+
+        mutating func ask(
+            _ index: Int, _ done: WorkerScheduler.Done, _ random: inout SeededRandom
+        ) {
+            if case .wait = done {} else { idleSince[index] = now }
+            let next = scheduler.next(done, at: now, idleSince: idleSince[index])
+            if next.needsThread { addThread() }
+            switch next.duty {
+            case .look(let pending):
+                #expect(!threads.contains { if case .looking = $0 { true } else { false } })
+                if pending.hasPublished { isPublished = false }
+                threads[index] = .looking
+            case .call(let observer, let help):
+                threads[index] = .calling(observer, help: help, until: end(&random))
+            case .wait(let version, let until, let isWatching):
+                threads[index] =
+                    version == scheduler.version
+                    ? .waiting(version: version, until: until, isWatching: isWatching)
+                    : .running(.wait(isWatching: isWatching))
+            case .end(let isStopping):
+                if isStopping { scheduler.noteEnd() }
+                threads[index] = .ended
+            }
+            if next.wakesAnother { signal(&random) }
+        }
+    }
+
+    @Test func `each published snapshot is dispatched and each affected observer is called`() {
+        let seed = UInt64.random(in: 0..<1_000_000_000)
+        print("worker scheduler, seed \(seed)")
+        for life in 0..<1_000 {
+            var random = SeededRandom(seed: seed &+ UInt64(life), "crew")
+            run(&random)
+        }
+    }
+
+    private func run(_ random: inout SeededRandom) {
+        var workers = Crew()
+        let isFirst = workers.scheduler.takesFirstThread()
+        #expect(isFirst)
+        workers.addThread()
+        for _ in 0..<300 {
+            switch random.below(6) {
+            case 0:
+                workers.isPublished = true
+                if workers.scheduler.notePublished() { workers.signal(&random) }
+            case 1 where random.chance(1, in: 4):
+                workers.undelivered += 1
+                workers.scheduler.deliver([Observer(unattended: "SELECT * FROM t", number: 99)])
+                workers.signal(&random)
+            case 2: workers.now += StallDetector.nanoseconds / 3
+            default:
+                guard let index = workers.runnable.randomElement(using: &random) else { continue }
+                workers.step(index, &random)
+            }
+            let callers = workers.threads.count { thread in
+                guard case .calling(_, workers.scheduler.help, _) = thread else { return false }
+                return true
+            }
+            #expect(callers <= 1, "more than one thread that is not stuck makes calls")
+        }
+        settle(&workers, &random)
+        stop(&workers, &random)
+    }
+
+    /// Runs all threads until none is runnable, while stuck callbacks keep hanging.
+    ///
+    /// Checks that all snapshots are dispatched and all observers but the stuck ones are called.
+    private func settle(_ workers: inout Crew, _ random: inout SeededRandom) {
+        workers.hangForEver()
+        workers.run(&random)
+        #expect(!workers.isPublished, "a published snapshot was not dispatched")
+        for _ in 0...workers.hanging {
+            workers.now += StallDetector.nanoseconds
+            workers.run(&random)
+        }
+        #expect(workers.undelivered == workers.hanging, "a queued observer was not called")
+    }
+
+    /// Stops the scheduler: threads outside of callbacks end first, then the others.
+    private func stop(_ workers: inout Crew, _ random: inout SeededRandom) {
+        workers.scheduler.stop()
+        for index in workers.threads.indices { workers.wake(index) }
+        workers.run(&random)
+        #expect(!workers.scheduler.hasOwnThreads)
+        workers.now = .max
+        workers.run(&random)
+        #expect(workers.threads.allSatisfy { if case .ended = $0 { true } else { false } })
+    }
+}
