@@ -42,8 +42,13 @@ let package = Package(
         .target(
             name: "SheafBytes", dependencies: ["CLZ4", "CXXHash"], swiftSettings: settings),
 
+        // Floor 1: threads, conditions and clocks of the operating system.
+        .target(name: "SheafSystem", swiftSettings: settings),
+
         // Floor 2: the log, the tree, and the store of opaque bytes over both.
-        .target(name: "SheafStorage", dependencies: ["SheafBytes"], swiftSettings: settings),
+        .target(
+            name: "SheafStorage", dependencies: ["SheafBytes", "SheafSystem"],
+            swiftSettings: settings),
 
         // Floor 2: values, documents that merge, and commits.
         .target(name: "SheafDocument", dependencies: ["SheafBytes"], swiftSettings: settings),
@@ -63,13 +68,14 @@ let package = Package(
             name: "Sheaf",
             dependencies: [
                 "SheafBytes", "SheafDocument", "SheafQuery", "SheafStorage", "SheafSync",
+                "SheafSystem",
             ],
             swiftSettings: settings),
 
         // Floor 5: peers over TCP.
         .target(
             name: "SheafNetwork",
-            dependencies: ["COpenSSL", "Sheaf", "SheafBytes", "SheafStorage"],
+            dependencies: ["COpenSSL", "Sheaf", "SheafBytes", "SheafStorage", "SheafSystem"],
             swiftSettings: settings),
 
         // Floor 6: the names of the reference system.
@@ -82,17 +88,17 @@ let package = Package(
             name: "SheafTool",
             dependencies: [
                 "Sheaf", "SheafBytes", "SheafDocument", "SheafNetwork", "SheafQuery",
-                "SheafStorage",
+                "SheafStorage", "SheafSystem",
             ],
             swiftSettings: settings),
 
         // Tests.
         .target(
-            name: "SheafTestSupport", dependencies: ["SheafBytes", "SheafStorage"],
+            name: "SheafTestSupport", dependencies: ["SheafBytes", "SheafStorage", "SheafSystem"],
             path: "Tests/SheafTestSupport", swiftSettings: settings),
         .target(
             name: "SheafSimulator",
-            dependencies: ["SheafBytes", "SheafStorage", "SheafTestSupport"],
+            dependencies: ["SheafBytes", "SheafStorage", "SheafSystem", "SheafTestSupport"],
             path: "Tests/SheafSimulator", swiftSettings: settings),
         .executableTarget(
             name: "sheaf-simulate", dependencies: ["SheafSimulator", "SheafStorage"],
@@ -101,7 +107,7 @@ let package = Package(
             name: "sheaf-crash",
             dependencies: [
                 "DittoNames", "Sheaf", "SheafBytes", "SheafDocument", "SheafNetwork",
-                "SheafStorage", "SheafTestSupport",
+                "SheafStorage", "SheafSystem", "SheafTestSupport",
             ],
             path: "Tests/sheaf-crash", swiftSettings: settings),
         .testTarget(
@@ -131,25 +137,28 @@ let package = Package(
             name: "sheaf-merges",
             dependencies: [
                 "SheafDocumentLives", "SheafDocumentModel", "SheafSimulator", "SheafStorage",
+                "SheafSystem",
             ],
             path: "Tests/sheaf-merges", swiftSettings: settings),
         .target(
             name: "SheafQueryModel",
             dependencies: [
                 "Sheaf", "SheafDocument", "SheafDocumentModel", "SheafQuery", "SheafStorage",
-                "SheafTestSupport",
+                "SheafSystem", "SheafTestSupport",
             ],
             path: "Tests/SheafQueryModel", swiftSettings: settings),
         .executableTarget(
             name: "sheaf-queries",
-            dependencies: ["SheafQueryModel", "SheafSimulator", "SheafStorage"],
+            dependencies: ["SheafQueryModel", "SheafSimulator", "SheafStorage", "SheafSystem"],
             path: "Tests/sheaf-queries", swiftSettings: settings),
         .target(
             name: "SheafIsolation", dependencies: ["Sheaf", "SheafDocument", "SheafTestSupport"],
             path: "Tests/SheafIsolation", swiftSettings: settings),
         .executableTarget(
             name: "sheaf-isolation",
-            dependencies: ["Sheaf", "SheafIsolation", "SheafSimulator", "SheafStorage"],
+            dependencies: [
+                "Sheaf", "SheafIsolation", "SheafSimulator", "SheafStorage", "SheafSystem",
+            ],
             path: "Tests/sheaf-isolation", swiftSettings: settings),
         .testTarget(
             name: "SheafDocumentTests",
@@ -172,30 +181,34 @@ let package = Package(
             name: "SheafMesh",
             dependencies: [
                 "Sheaf", "SheafBytes", "SheafDocument", "SheafQuery", "SheafStorage", "SheafSync",
-                "SheafTestSupport",
+                "SheafSystem", "SheafTestSupport",
             ],
             path: "Tests/SheafMesh", swiftSettings: settings),
         .executableTarget(
             name: "sheaf-mesh",
-            dependencies: ["SheafMesh", "SheafSimulator", "SheafStorage", "SheafTestSupport"],
+            dependencies: [
+                "SheafMesh", "SheafSimulator", "SheafStorage", "SheafSystem", "SheafTestSupport",
+            ],
             path: "Tests/sheaf-mesh", swiftSettings: settings),
         .testTarget(
             name: "SheafNetworkTests",
             dependencies: [
-                "SheafNetwork", "COpenSSL", "Sheaf", "SheafBytes", "SheafStorage",
+                "COpenSSL", "Sheaf", "SheafBytes", "SheafNetwork", "SheafStorage", "SheafSystem",
                 "SheafTestSupport", "sheaf-network",
             ],
             swiftSettings: settings),
         .executableTarget(
             name: "sheaf-network",
-            dependencies: ["SheafNetwork", "Sheaf", "SheafStorage", "SheafTestSupport"],
+            dependencies: [
+                "Sheaf", "SheafNetwork", "SheafStorage", "SheafSystem", "SheafTestSupport",
+            ],
             path: "Tests/sheaf-network", swiftSettings: settings),
         .testTarget(
             name: "SheafTests",
             dependencies: [
                 "Sheaf", "SheafBytes", "SheafConformance", "SheafDocument", "SheafDocumentLives",
                 "SheafDocumentModel", "SheafIsolation", "SheafMesh", "SheafQuery",
-                "SheafQueryModel", "SheafStorage", "SheafTestSupport",
+                "SheafQueryModel", "SheafStorage", "SheafSystem", "SheafTestSupport",
             ],
             exclude: ["Plans"],
             swiftSettings: settings),
@@ -204,14 +217,14 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "SheafStorageTests",
-            dependencies: ["SheafStorage", "SheafSimulator", "SheafTestSupport"],
+            dependencies: ["SheafSimulator", "SheafStorage", "SheafSystem", "SheafTestSupport"],
             swiftSettings: settings),
         // They run the tool as it was built, and so depend on it.
         .testTarget(
             name: "SheafToolTests",
             dependencies: [
-                "SheafTool", "Sheaf", "SheafDocument", "SheafNetwork", "SheafQuery", "SheafStorage",
-                "SheafTestSupport",
+                "Sheaf", "SheafDocument", "SheafNetwork", "SheafQuery", "SheafStorage",
+                "SheafSystem", "SheafTestSupport", "SheafTool",
             ],
             swiftSettings: settings),
     ],

@@ -1,5 +1,6 @@
 public import Sheaf
-package import SheafStorage
+import SheafStorage
+package import SheafSystem
 import Synchronization
 
 /// A transport over TCP and TLS 1.3 between peers of one database that have proven their keys.

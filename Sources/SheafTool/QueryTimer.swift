@@ -1,4 +1,5 @@
 import SheafStorage
+import SheafSystem
 
 /// The elapsed time of each phase of a command.
 struct QueryTimer {

@@ -3,6 +3,7 @@ import SheafBytes
 import SheafDocument
 import SheafStorage
 import SheafSync
+import SheafSystem
 import SheafTestSupport
 
 /// One connection of an attacker: a session that sends the messages of a plan.

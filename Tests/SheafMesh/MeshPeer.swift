@@ -4,6 +4,7 @@ import SheafDocument
 import SheafQuery
 import SheafStorage
 import SheafSync
+import SheafSystem
 import SheafTestSupport
 
 /// A peer on a simulated disk, with its own clock.

@@ -2,6 +2,7 @@ import COpenSSL
 import Sheaf
 import SheafNetwork
 import SheafStorage
+import SheafSystem
 import SheafTestSupport
 import Testing
 

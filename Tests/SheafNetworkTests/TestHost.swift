@@ -1,5 +1,6 @@
 import Sheaf
 import SheafStorage
+import SheafSystem
 
 /// A host that records all events and lets tests wait for them.
 final class TestHost: PeerTransportHost {

@@ -1,6 +1,7 @@
 import Sheaf
 import SheafNetwork
 import SheafStorage
+import SheafSystem
 import SheafTestSupport
 import Testing
 

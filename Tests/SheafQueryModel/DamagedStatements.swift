@@ -2,6 +2,7 @@ import Sheaf
 import SheafDocument
 import SheafQuery
 import SheafStorage
+import SheafSystem
 import SheafTestSupport
 
 /// Corrupted statements, run against a store; each must end within a time limit.

@@ -1,4 +1,5 @@
 import SheafStorage
+import SheafSystem
 import Testing
 
 /// Conversion of times of the operating system.

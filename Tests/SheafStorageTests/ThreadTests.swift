@@ -1,4 +1,5 @@
 import SheafStorage
+import SheafSystem
 import SheafTestSupport
 import Synchronization
 import Testing

@@ -1,4 +1,5 @@
 import SheafStorage
+import SheafSystem
 import Synchronization
 import Testing
 

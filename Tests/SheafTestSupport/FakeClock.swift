@@ -1,4 +1,5 @@
-package import SheafStorage
+import SheafStorage
+package import SheafSystem
 import Synchronization
 
 /// A clock that advances only when a test advances it.

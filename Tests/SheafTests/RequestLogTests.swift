@@ -1,6 +1,7 @@
 import Sheaf
 import SheafDocument
 import SheafStorage
+import SheafSystem
 import SheafTestSupport
 import Testing
 

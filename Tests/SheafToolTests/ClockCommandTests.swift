@@ -3,6 +3,7 @@ import Sheaf
 import SheafDocument
 import SheafQuery
 import SheafStorage
+import SheafSystem
 import SheafTestSupport
 import Testing
 

@@ -1,6 +1,7 @@
 import Sheaf
 import SheafNetwork
 import SheafStorage
+import SheafSystem
 import Synchronization
 
 /// An in-process peer that connects over TCP and captures warnings of its store.

@@ -1,6 +1,7 @@
 import Foundation
 import Sheaf
 import SheafStorage
+import SheafSystem
 import SheafTestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import SheafStorage
+import SheafSystem
 import SheafTestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Foundation
 import SheafStorage
+import SheafSystem
 import SheafTestSupport
 
 /// A `sheaf peer` process that runs until it is stopped or killed.

@@ -3,6 +3,7 @@ import Foundation
 import Sheaf
 import SheafNetwork
 import SheafStorage
+import SheafSystem
 import SheafTestSupport
 
 /// Resources left by peers released without closing, in a process that does nothing else.

@@ -1,6 +1,7 @@
 import Sheaf
 import SheafDocument
 import SheafStorage
+import SheafSystem
 import SheafTestSupport
 
 /// Restores of a store from backups of its files and of its file system, into its old path.

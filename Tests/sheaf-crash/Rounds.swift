@@ -1,4 +1,5 @@
 import SheafStorage
+import SheafSystem
 import SheafTestSupport
 
 /// Rounds of starting and killing a child on one store.

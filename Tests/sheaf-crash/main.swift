@@ -1,4 +1,5 @@
 import SheafStorage
+import SheafSystem
 
 #if canImport(Glibc)
     import Glibc

@@ -2,6 +2,7 @@ import Sheaf
 import SheafIsolation
 import SheafSimulator
 import SheafStorage
+import SheafSystem
 
 /// `sheaf-isolation`: runs concurrent transactions and checks their histories.
 enum IsolationCommand {

@@ -2,6 +2,7 @@ import SheafDocumentLives
 import SheafDocumentModel
 import SheafSimulator
 import SheafStorage
+import SheafSystem
 
 /// `sheaf-merges`: checks the laws of documents and their merges in random histories.
 enum MergesCommand {

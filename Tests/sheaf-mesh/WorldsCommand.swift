@@ -1,5 +1,6 @@
 import SheafMesh
 import SheafStorage
+import SheafSystem
 
 /// The modes of `sheaf-mesh` that compare frames with and without hidden documents.
 enum WorldsCommand {

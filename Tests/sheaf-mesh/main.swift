@@ -1,6 +1,7 @@
 import SheafMesh
 import SheafSimulator
 import SheafStorage
+import SheafSystem
 
 /// The `sheaf-mesh` command, which simulates meshes of peers.
 enum MeshCommand {

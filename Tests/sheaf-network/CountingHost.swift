@@ -1,5 +1,6 @@
 import Sheaf
 import SheafStorage
+import SheafSystem
 
 /// A host that counts received bytes and closed connections.
 final class CountingHost: PeerTransportHost {

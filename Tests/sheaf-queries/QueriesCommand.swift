@@ -1,6 +1,7 @@
 import SheafQueryModel
 import SheafSimulator
 import SheafStorage
+import SheafSystem
 
 /// `sheaf-queries`: compares random statements with a naive evaluator.
 enum QueriesCommand {

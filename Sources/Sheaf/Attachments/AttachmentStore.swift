@@ -1,4 +1,5 @@
 package import SheafStorage
+package import SheafSystem
 import Synchronization
 
 /// The attachment files of a store, in a directory next to the log (`format-spec/attachments.md`).

@@ -1,6 +1,7 @@
 import SheafBytes
 import SheafDocument
 package import SheafStorage
+import SheafSystem
 import Synchronization
 
 /// The result of a clock repair.
@@ -97,21 +98,10 @@ extension DocumentEngine {
         _ keys: [DocumentKey], at wall: UInt64,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> (CommitID, Int) {
-        do throws(WriteError) {
-            return try write(from: nil, append: append) { (transaction) throws(WriteError) in
-                var count = 0
-                do throws(EngineError) {
-                    for key in keys where try transaction.restamp(key, at: wall) { count += 1 }
-                } catch {
-                    throw .engine(error)
-                }
-                return count
-            }
-        } catch {
-            switch error {
-            case .engine(let error): throw error
-            case .query: preconditionFailure("A clock repair never evaluates a query.")
-            }
+        try write(from: nil, append: append) { (transaction) throws(EngineError) in
+            var count = 0
+            for key in keys where try transaction.restamp(key, at: wall) { count += 1 }
+            return count
         }
     }
 }

@@ -33,27 +33,16 @@ extension DocumentEngine {
             return TombstoneCollectionReport(isPartial: found.isPartial)
         }
         // A document may have been written again since the scan, so its existence is checked.
-        do throws(WriteError) {
-            let (commit, count) = try write(from: nil, append: append) {
-                (transaction) throws(WriteError) in
-                var count = 0
-                do throws(EngineError) {
-                    for change in found.changes where try !transaction.exists(change) {
-                        if try transaction.apply(change).isChanged { count += 1 }
-                    }
-                } catch {
-                    throw .engine(error)
-                }
-                return count
+        let (commit, count) = try write(from: nil, append: append) {
+            (transaction) throws(EngineError) in
+            var count = 0
+            for change in found.changes where try !transaction.exists(change) {
+                if try transaction.apply(change).isChanged { count += 1 }
             }
-            return TombstoneCollectionReport(
-                count: count, isPartial: found.isPartial, commit: count > 0 ? commit : nil)
-        } catch {
-            switch error {
-            case .engine(let error): throw error
-            case .query: preconditionFailure("Tombstone collection never evaluates a query.")
-            }
+            return count
         }
+        return TombstoneCollectionReport(
+            count: count, isPartial: found.isPartial, commit: count > 0 ? commit : nil)
     }
 
     private func tombstones(

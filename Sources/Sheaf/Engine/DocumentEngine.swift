@@ -2,6 +2,7 @@ import SheafBytes
 package import SheafDocument
 package import SheafStorage
 import SheafSync
+import SheafSystem
 import Synchronization
 
 /// The document layer above the log: applies changes, reads documents, publishes changes.
@@ -210,46 +211,32 @@ package final class DocumentEngine: Sendable {
         from origin: CommitOrigin? = nil,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> DocumentReceipt {
-        do throws(WriteError) {
-            let (commit, outcomes) = try write(from: origin, append: append) {
-                (transaction) throws(WriteError) in
-                var outcomes: [DocumentReceipt.Outcome] = []
-                do throws(EngineError) {
-                    for change in changes { outcomes.append(try transaction.apply(change)) }
-                } catch {
-                    throw .engine(error)
-                }
-                return outcomes
-            }
-            return DocumentReceipt(commit: commit, outcomes: outcomes)
-        } catch {
-            switch error {
-            case .engine(let error): throw error
-            case .query: preconditionFailure("`commit(_:)` never evaluates a query.")
-            }
+        let (commit, outcomes) = try write(from: origin, append: append) {
+            (transaction) throws(EngineError) in
+            var outcomes: [DocumentReceipt.Outcome] = []
+            for change in changes { outcomes.append(try transaction.apply(change)) }
+            return outcomes
         }
+        return DocumentReceipt(commit: commit, outcomes: outcomes)
     }
 
     /// Commits the changes made by `body`, unless it throws or changes nothing.
     ///
-    /// Returns the commit with the changes, or the newest one. `body` runs under the writer lock,
+    /// A body that fails for a reason of its own keeps it, and throws `rolledBack`. Returns the
+    /// commit with the changes, or the newest one. `body` runs under the writer lock,
     /// and sees all earlier commits, durable or not.
     func write<Result>(
         from origin: CommitOrigin?,
         append: (WriteBatch) throws(StorageError) -> CommitID,
-        _ body: (inout DocumentTransaction) throws(WriteError) -> Result
-    ) throws(WriteError) -> (CommitID, Result) {
-        try state.withLock { state throws(WriteError) in
+        _ body: (inout DocumentTransaction) throws(EngineError) -> Result
+    ) throws(EngineError) -> (CommitID, Result) {
+        try state.withLock { state throws(EngineError) in
             var transaction = begin(&state)
             // The pending documents are moved out and back, because a copy per commit is expensive.
             defer { state.pending = transaction.pending }
-            do throws(WriteError) {
+            do throws(EngineError) {
                 let result = try body(&transaction)
-                do throws(EngineError) {
-                    return (try self.commit(&transaction, from: origin, &state, append), result)
-                } catch {
-                    throw .engine(error)
-                }
+                return (try self.commit(&transaction, from: origin, &state, append), result)
             } catch {
                 transaction.rollBack()
                 throw error

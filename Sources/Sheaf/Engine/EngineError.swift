@@ -12,6 +12,8 @@ package enum EngineError: Error, Equatable, Sendable {
     case evaluation(QueryError)
     /// Not an error: evaluation for a peer continues in the next turn of the loop.
     case paused
+    /// The caller of `write` rolled the transaction back, for a reason that it keeps itself.
+    case rolledBack
     /// The received data is not a document.
     case received(Malformed)
     /// The store already has an engine.
@@ -44,6 +46,7 @@ extension EngineError: CustomStringConvertible {
                 + "is damaged: \(reason)"
         case .evaluation(let error): error.message
         case .paused: "evaluation is paused and continues later"
+        case .rolledBack: "the transaction was rolled back"
         case .received(let reason): "received data is not a document: \(reason)"
         case .inUse: "the store already has a document engine; it can have one at a time"
         case .edit(let error): "\(error)"

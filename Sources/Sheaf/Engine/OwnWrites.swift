@@ -1,6 +1,7 @@
 import SheafBytes
 package import SheafDocument
 import SheafStorage
+import SheafSystem
 import Synchronization
 
 /// The periods in which the site of a store has written, according to its log.

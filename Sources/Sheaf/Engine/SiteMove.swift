@@ -53,7 +53,7 @@ extension DocumentEngine {
             site: site, time: time ?? before.2.opened, other: Self.drawSite(store.options.random))
         var separation = Separation(commit: 0)
         repeat {
-            do throws(WriteError) {
+            do throws(EngineError) {
                 (separation.commit, _) = try write(from: nil, append: append) { transaction in
                     transaction.moveWrites(&move)
                     if move.isDone { transaction.nextSite = move.other }
@@ -64,10 +64,7 @@ extension DocumentEngine {
                     draw(site, &state)
                     (_, state.isSiteWritten, state.ownWrites, state.handover) = before
                 }
-                switch error {
-                case .engine(let error): throw error
-                case .query: preconditionFailure("A site move never evaluates a query.")
-                }
+                throw error
             }
         } while !move.isDone
         separation.unmoved = move.unmoved

@@ -70,20 +70,9 @@ extension DocumentEngine {
     func prove(
         _ tokens: [UnprovenToken], append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> CommitID {
-        do throws(WriteError) {
-            return try write(from: nil, append: append) { (transaction) throws(WriteError) in
-                do throws(EngineError) {
-                    try transaction.removeUnproven(tokens)
-                } catch {
-                    throw .engine(error)
-                }
-            }.0
-        } catch {
-            switch error {
-            case .engine(let error): throw error
-            case .query: preconditionFailure("A proof never evaluates a query.")
-            }
-        }
+        try write(from: nil, append: append) { (transaction) throws(EngineError) in
+            try transaction.removeUnproven(tokens)
+        }.0
     }
 }
 

@@ -1,4 +1,5 @@
 import SheafStorage
+import SheafSystem
 import Synchronization
 
 /// The slow-transaction monitor: logs slow transactions, and times out writers that wait for one.

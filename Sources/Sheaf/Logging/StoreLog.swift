@@ -1,4 +1,5 @@
 import SheafStorage
+import SheafSystem
 
 /// The destination of a store's log messages.
 ///

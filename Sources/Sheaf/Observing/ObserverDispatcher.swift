@@ -2,6 +2,7 @@ import SheafBytes
 import SheafDocument
 import SheafQuery
 import SheafStorage
+import SheafSystem
 import Synchronization
 
 /// The dispatcher of the observers of a store.

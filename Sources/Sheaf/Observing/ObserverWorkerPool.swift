@@ -1,4 +1,5 @@
 import SheafStorage
+import SheafSystem
 import Synchronization
 
 /// The threads that dispatch published commits and call observers.

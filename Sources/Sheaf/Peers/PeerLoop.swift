@@ -3,6 +3,7 @@ import SheafDocument
 import SheafQuery
 import SheafStorage
 import SheafSync
+import SheafSystem
 import Synchronization
 
 /// The thread that runs the replicator: it passes events to it and performs its effects.

@@ -1,5 +1,6 @@
 package import SheafDocument
 import SheafStorage
+import SheafSystem
 
 /// Diagnostics for tools; the calls block until the replication thread responds.
 extension PeerSync {

@@ -1,5 +1,6 @@
 import SheafStorage
 package import SheafSync
+import SheafSystem
 
 /// Gossip about the peers and connections of the mesh.
 extension Replicator {

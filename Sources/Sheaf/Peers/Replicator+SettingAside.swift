@@ -2,6 +2,7 @@ import SheafBytes
 import SheafDocument
 import SheafStorage
 import SheafSync
+import SheafSystem
 
 /// Quarantine of received documents whose stamps are too far ahead of the local clock.
 extension Replicator {

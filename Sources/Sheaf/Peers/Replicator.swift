@@ -3,6 +3,7 @@ import SheafDocument
 package import SheafQuery
 import SheafStorage
 package import SheafSync
+import SheafSystem
 
 /// The replicator: the state machine that exchanges documents with all connected peers.
 ///

@@ -1,6 +1,7 @@
 import SheafBytes
 import SheafDocument
 import SheafStorage
+import SheafSystem
 import Synchronization
 
 /// An address that a transport has failed to reach.

@@ -277,9 +277,6 @@ extension DocumentEngine {
         var forgottenByPeer: HybridTime?
     }
 
-    /// The error that rolls back a batch that cannot be applied.
-    private static let takeBack = WriteError.engine(.gap(collection: "", id: .null))
-
     /// Applies a batch of a peer in one commit; makes no commit if the batch cannot be applied.
     ///
     /// The returned reception contains the reason. If the peer has writes of this store's site that
@@ -293,9 +290,9 @@ extension DocumentEngine {
         let stamp = step.stamp ?? Stamp(.initial, peer)
         let origin = CommitOrigin(stamp: stamp, peer: peer, commit: step.commit)
         var reception = Reception()
-        do throws(WriteError) {
+        do throws(EngineError) {
             let (commit, _) = try write(from: origin, append: append) {
-                (transaction) throws(WriteError) in
+                (transaction) throws(EngineError) in
                 if !pauses.isEmpty { transaction.peerPauses = (peer, pauses) }
                 transaction.unproven.bringer = step.bringer
                 transaction.connection = step.connection
@@ -303,13 +300,13 @@ extension DocumentEngine {
                     step.documents, rule, watched, until: stop, in: &transaction, &reception)
                 reception.forgotten = transaction.forgotten
                 reception.forgottenByPeer = transaction.forgottenByPeer
-                if transaction.forgottenByPeer != nil { throw Self.takeBack }
+                if transaction.forgottenByPeer != nil { throw .rolledBack }
                 if transaction.lacksOwnWrites, !hasSeparated {
                     reception.lacksOwnWrites = true
                     reception.uniqueThrough = transaction.uniqueThrough
-                    throw Self.takeBack
+                    throw .rolledBack
                 }
-                if !reception.gaps.isEmpty { throw Self.takeBack }
+                if !reception.gaps.isEmpty { throw .rolledBack }
                 reception.isNew = transaction.hasChanges
             }
             return (commit, reception)
@@ -321,10 +318,7 @@ extension DocumentEngine {
                     append: append)
             }
             if !reception.gaps.isEmpty { return (0, reception) }
-            switch error {
-            case .engine(let error): throw error
-            case .query: preconditionFailure("Receiving documents never throws a query error.")
-            }
+            throw error
         }
     }
 
@@ -348,42 +342,38 @@ extension DocumentEngine {
         _ watched: WatchedDocuments, until stop: EvaluationStop?,
         in transaction: inout DocumentTransaction,
         _ reception: inout Reception
-    ) throws(WriteError) {
+    ) throws(EngineError) {
         transaction.fresh.reserve(documents.count)
         var collection: UInt16 = 0
-        do throws(EngineError) {
-            try documents.forEach { (document) throws(EngineError) in
-                do throws(QueryError) { try stop?.check() } catch { throw .evaluation(error) }
-                if document.beginsCollection {
-                    collection = try transaction.number(ofCollection: document.collection)
-                }
-                let key = DocumentKey(StoreKey.document(collection, id: document.id))
-                switch try transaction.receive(document, key, rule) {
-                case .gap: reception.gaps.append(document.address)
-                case .taken(let isNew):
-                    if isNew { reception.takenCount += 1 }
-                    reception.settle(document, watched)
-                    reception.cover(document, watched)
-                    if let rule { reception.bring(document, try transaction.exists(key), rule) }
-                case .ahead(let time): reception.ahead.add(document.address, time)
-                case .known(let before, let lacksOwn):
-                    reception.settle(document, watched)
-                    if let rule { reception.bring(document, try transaction.exists(key), rule) }
-                    reception.known.append(
-                        WriteJob.Known(
-                            address: document.address, before: before, lacksOwn: lacksOwn))
-                case .kept(let isSeen):
-                    if !isSeen { reception.refuse(document, .original) }
-                case .refused(let before, let reason):
-                    reception.refuse(document, reason)
-                    // Read repair sends the local state to the peer as far as it may read it.
-                    reception.known.append(
-                        WriteJob.Known(address: document.address, before: before))
-                case .hidden(let write): reception.hide(document, write, watched)
-                }
+        try documents.forEach { (document) throws(EngineError) in
+            do throws(QueryError) { try stop?.check() } catch { throw .evaluation(error) }
+            if document.beginsCollection {
+                collection = try transaction.number(ofCollection: document.collection)
             }
-        } catch {
-            throw .engine(error)
+            let key = DocumentKey(StoreKey.document(collection, id: document.id))
+            switch try transaction.receive(document, key, rule) {
+            case .gap: reception.gaps.append(document.address)
+            case .taken(let isNew):
+                if isNew { reception.takenCount += 1 }
+                reception.settle(document, watched)
+                reception.cover(document, watched)
+                if let rule { reception.bring(document, try transaction.exists(key), rule) }
+            case .ahead(let time): reception.ahead.add(document.address, time)
+            case .known(let before, let lacksOwn):
+                reception.settle(document, watched)
+                if let rule { reception.bring(document, try transaction.exists(key), rule) }
+                reception.known.append(
+                    WriteJob.Known(
+                        address: document.address, before: before, lacksOwn: lacksOwn))
+            case .kept(let isSeen):
+                if !isSeen { reception.refuse(document, .original) }
+            case .refused(let before, let reason):
+                reception.refuse(document, reason)
+                // Read repair sends the local state to the peer as far as it may read it.
+                reception.known.append(
+                    WriteJob.Known(address: document.address, before: before))
+            case .hidden(let write): reception.hide(document, write, watched)
+            }
         }
     }
 }

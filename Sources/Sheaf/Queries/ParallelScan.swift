@@ -2,6 +2,7 @@ import SheafBytes
 import SheafDocument
 import SheafQuery
 import SheafStorage
+import SheafSystem
 
 /// A scan that filters many documents on all cores.
 ///

@@ -2,6 +2,7 @@ import SheafBytes
 import SheafDocument
 package import SheafQuery
 import SheafStorage
+import SheafSystem
 
 /// Fast path for point lookups by `_id`.
 extension QueryEngine {

@@ -2,6 +2,7 @@ import SheafBytes
 import SheafDocument
 package import SheafQuery
 package import SheafStorage
+import SheafSystem
 import Synchronization
 
 /// The executor of statements against the documents of a store.
@@ -276,18 +277,20 @@ package final class QueryEngine: Sendable {
         _ statement: Statement, _ arguments: ArgumentValues, _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
         let parameters = parameters
-        do throws(WriteError) {
+        var failure: QueryError?
+        do throws(EngineError) {
             let (commit, outcome) = try documents.write(from: nil, append: sink.append) {
-                (transaction) throws(WriteError) in
+                (transaction) throws(EngineError) in
                 do throws(QueryError) {
                     return try change(statement, arguments, parameters, in: &transaction)
                 } catch {
-                    throw .query(error)
+                    failure = error
+                    throw .rolledBack
                 }
             }
             return outcome.with(commit)
         } catch {
-            throw error.query
+            throw failure ?? QueryError(error)
         }
     }
 
@@ -359,18 +362,5 @@ package final class QueryEngine: Sendable {
         }
         let run = run(statement, arguments, parameters, on: reader)
         return (try run.mutations(), run)
-    }
-}
-
-/// An error between the beginning of a transaction and its commit.
-enum WriteError: Error {
-    case query(QueryError)
-    case engine(EngineError)
-
-    var query: QueryError {
-        switch self {
-        case .query(let error): error
-        case .engine(let error): QueryError(error)
-        }
     }
 }

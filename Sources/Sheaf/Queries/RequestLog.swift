@@ -1,6 +1,7 @@
 import SheafDocument
 import SheafQuery
 import SheafStorage
+import SheafSystem
 import Synchronization
 
 /// The running and the last finished statements, and counters of all statements.

@@ -1,5 +1,6 @@
 import SheafQuery
 import SheafStorage
+import SheafSystem
 
 /// The system parameters, and values derived from them that all statements share.
 final class SharedParameters: Sendable {

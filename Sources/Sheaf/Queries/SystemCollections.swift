@@ -2,6 +2,7 @@ import SheafBytes
 import SheafDocument
 import SheafQuery
 import SheafStorage
+import SheafSystem
 
 /// The system collections of a store.
 final class SystemCollections: VirtualCollections {

@@ -1,6 +1,7 @@
 import SheafDocument
 import SheafQuery
 import SheafStorage
+import SheafSystem
 
 extension SystemParameters {
     /// Applies a statement that sets, resets or shows parameters; returns its row.

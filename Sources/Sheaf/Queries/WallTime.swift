@@ -1,4 +1,5 @@
 import SheafStorage
+import SheafSystem
 
 /// The wall-clock time derived from the monotonic clock, to avoid reading the wall clock each time.
 struct WallTime: Sendable {

@@ -1,5 +1,6 @@
 import SheafDocument
 import SheafStorage
+import SheafSystem
 import Synchronization
 
 /// The schedule of attachment collection, and the references found by its last scan.

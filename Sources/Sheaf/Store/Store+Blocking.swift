@@ -1,5 +1,6 @@
 import SheafBytes
 import SheafStorage
+import SheafSystem
 import Synchronization
 
 /// Blocking calls, for callers outside of Swift concurrency.

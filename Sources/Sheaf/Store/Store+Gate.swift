@@ -1,6 +1,7 @@
 import SheafBytes
 import SheafQuery
 import SheafStorage
+import SheafSystem
 import Synchronization
 
 /// Entering and leaving the write gate.

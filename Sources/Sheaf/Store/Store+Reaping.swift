@@ -1,4 +1,5 @@
 import SheafStorage
+import SheafSystem
 import Synchronization
 
 /// The schedule of tombstone collection: after the first write, then every few days.

@@ -1,6 +1,7 @@
 @_exported public import SheafDocument
 import SheafQuery
 package import SheafStorage
+import SheafSystem
 import Synchronization
 
 /// An embedded document database in a directory.

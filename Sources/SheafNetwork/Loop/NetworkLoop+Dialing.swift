@@ -1,5 +1,6 @@
 import Sheaf
 import SheafStorage
+import SheafSystem
 
 /// Opening and reopening outgoing connections.
 extension NetworkLoop {

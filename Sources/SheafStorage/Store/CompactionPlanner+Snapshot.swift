@@ -1,3 +1,5 @@
+import SheafSystem
+
 extension CompactionPlanner {
     private static let smallestFoldedLength = 1 << 20
 

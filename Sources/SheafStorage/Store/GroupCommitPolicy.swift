@@ -1,4 +1,5 @@
 import SheafBytes
+import SheafSystem
 import Synchronization
 
 /// Heuristics for group commit: whether to spin or to sleep, and for how long.

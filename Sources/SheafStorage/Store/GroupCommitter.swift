@@ -1,3 +1,4 @@
+import SheafSystem
 import Synchronization
 
 /// The thread that makes commits durable, writing all pending commits together.

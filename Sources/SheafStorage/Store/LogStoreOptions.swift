@@ -1,3 +1,5 @@
+package import SheafSystem
+
 /// The point at which a commit call returns.
 package enum Durability: Equatable, Sendable {
     /// A commit call returns when the commit survives a power failure.

@@ -1,3 +1,4 @@
+import SheafSystem
 import Synchronization
 
 /// The thread that prepares segments, writes checkpoints and compacts, at a limited rate.

@@ -1,3 +1,5 @@
+import SheafSystem
+
 /// The next segment's file, created and filled with zeros before it is needed.
 ///
 /// Flushing into allocated blocks costs half of a flush that grows the file.

@@ -1,4 +1,5 @@
 import SheafBytes
+import SheafSystem
 import Synchronization
 
 /// The state of a store's compaction.

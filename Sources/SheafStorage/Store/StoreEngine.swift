@@ -1,4 +1,5 @@
 import SheafBytes
+import SheafSystem
 import Synchronization
 
 /// A store without threads of its own: callers decide when each operation runs.

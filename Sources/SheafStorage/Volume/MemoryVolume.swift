@@ -1,3 +1,4 @@
+import SheafSystem
 import Synchronization
 
 /// An in-memory volume, discarded with its last reference.

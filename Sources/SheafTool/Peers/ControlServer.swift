@@ -1,5 +1,6 @@
 import SheafDocument
 import SheafStorage
+import SheafSystem
 
 #if canImport(Glibc)
     import Glibc

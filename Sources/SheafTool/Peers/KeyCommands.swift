@@ -2,6 +2,7 @@ import Sheaf
 import SheafBytes
 import SheafNetwork
 import SheafStorage
+import SheafSystem
 
 extension Command {
     /// The command `sheaf keygen`.

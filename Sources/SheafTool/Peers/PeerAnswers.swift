@@ -4,6 +4,7 @@ import SheafDocument
 import SheafNetwork
 import SheafQuery
 import SheafStorage
+import SheafSystem
 
 /// The handler of requests to a running peer.
 final class PeerAnswers: Sendable {

@@ -1,6 +1,7 @@
 import Sheaf
 import SheafNetwork
 import SheafStorage
+import SheafSystem
 
 extension Command {
     /// The command `sheaf peer serve`.

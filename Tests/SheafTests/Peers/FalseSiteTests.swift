@@ -2,6 +2,7 @@ import Sheaf
 import SheafDocument
 import SheafStorage
 import SheafSync
+import SheafSystem
 import SheafTestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafStorage
+import SheafSystem
 import SheafTestSupport
 import Synchronization
 import Testing

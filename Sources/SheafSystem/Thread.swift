@@ -49,7 +49,7 @@ package final class Thread: Sendable {
     }
 
     /// Yields the core to another runnable thread.
-    static func yield() {
+    package static func yield() {
         sched_yield()
     }
 
