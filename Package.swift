@@ -63,19 +63,27 @@ let package = Package(
             name: "SheafSync", dependencies: ["SheafBytes", "SheafDocument"],
             swiftSettings: settings),
 
+        // Floor 3: what peers use to reach each other: the protocol of transports, and one in memory.
+        .target(
+            name: "SheafTransport", dependencies: ["SheafBytes", "SheafDocument", "SheafSystem"],
+            swiftSettings: settings),
+
         // Floor 4: documents in a store.
         .target(
             name: "Sheaf",
             dependencies: [
                 "SheafBytes", "SheafDocument", "SheafQuery", "SheafStorage", "SheafSync",
-                "SheafSystem",
+                "SheafSystem", "SheafTransport",
             ],
             swiftSettings: settings),
 
         // Floor 5: peers over TCP.
         .target(
             name: "SheafNetwork",
-            dependencies: ["COpenSSL", "Sheaf", "SheafBytes", "SheafStorage", "SheafSystem"],
+            dependencies: [
+                "COpenSSL", "SheafBytes", "SheafDocument", "SheafStorage", "SheafSystem",
+                "SheafTransport",
+            ],
             swiftSettings: settings),
 
         // Floor 6: the names of the reference system.

@@ -1,6 +1,6 @@
-public import Sheaf
 import SheafStorage
 package import SheafSystem
+public import SheafTransport
 import Synchronization
 
 /// A transport over TCP and TLS 1.3 between peers of one database that have proven their keys.

@@ -1,3 +1,5 @@
+public import SheafTransport
+
 /// A peer without a connection, or an unreachable address, with the reason.
 public struct DisconnectedPeer: Sendable, Hashable {
     /// The key of the peer; nil if no peer was ever connected at the address.

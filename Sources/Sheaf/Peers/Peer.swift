@@ -1,6 +1,7 @@
 import SheafBytes
 import SheafStorage
 import SheafSync
+public import SheafTransport
 import Synchronization
 
 /// A store that replicates with other peers.

@@ -1,4 +1,5 @@
 import SheafBytes
+public import SheafTransport
 
 /// The options of a peer.
 public struct PeerConfiguration: Sendable {

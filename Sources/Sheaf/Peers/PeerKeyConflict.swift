@@ -1,6 +1,7 @@
 import SheafBytes
 import SheafDocument
 package import SheafSync
+public import SheafTransport
 
 /// Another peer that uses the key of this one, as it describes itself.
 ///

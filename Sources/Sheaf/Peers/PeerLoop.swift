@@ -4,6 +4,7 @@ import SheafQuery
 import SheafStorage
 import SheafSync
 import SheafSystem
+import SheafTransport
 import Synchronization
 
 /// The thread that runs the replicator: it passes events to it and performs its effects.

@@ -1,6 +1,7 @@
 package import SheafDocument
 import SheafStorage
 import SheafSystem
+import SheafTransport
 
 /// Diagnostics for tools; the calls block until the replication thread responds.
 extension PeerSync {

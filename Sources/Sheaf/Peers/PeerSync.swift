@@ -1,4 +1,5 @@
 package import SheafQuery
+import SheafTransport
 import Synchronization
 
 /// The subscriptions of a peer, and the replication progress of other peers.

@@ -1,5 +1,6 @@
 public import SheafDocument
 import SheafSync
+public import SheafTransport
 import Synchronization
 
 /// The peers that are reachable, directly or through other peers.

@@ -1,5 +1,6 @@
 public import SheafDocument
 package import SheafSync
+public import SheafTransport
 
 /// The reachable peers, direct and indirect, and the connections between them.
 ///

@@ -1,4 +1,5 @@
 import SheafSync
+import SheafTransport
 import Synchronization
 
 /// The newest presence graph, with its observers and listeners.

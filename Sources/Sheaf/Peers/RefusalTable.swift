@@ -1,6 +1,7 @@
 import SheafDocument
 import SheafStorage
 import SheafSync
+import SheafTransport
 
 /// Local documents that other peers refuse for lack of rights, by the keys of the peers.
 ///

@@ -1,6 +1,7 @@
 import SheafBytes
 public import SheafDocument
 import SheafSync
+public import SheafTransport
 
 /// A local write that a peer refuses for lack of rights.
 ///

@@ -1,5 +1,6 @@
 import SheafDocument
 import SheafStorage
+import SheafTransport
 import Synchronization
 
 /// The replication status of other peers, for system collections and for waiting callers.

@@ -1,4 +1,5 @@
 package import SheafSync
+import SheafTransport
 
 /// The reason why a connection ended, for the log, the sync status and `explain-sync`.
 package enum CloseReason: Sendable, Equatable {

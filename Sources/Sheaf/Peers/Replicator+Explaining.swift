@@ -2,6 +2,7 @@ package import SheafDocument
 import SheafQuery
 import SheafStorage
 import SheafSync
+import SheafTransport
 
 /// The replication status of one remote peer.
 package struct PeerSurvey: Sendable {

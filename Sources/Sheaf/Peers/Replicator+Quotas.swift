@@ -1,4 +1,5 @@
 import SheafSync
+import SheafTransport
 
 /// Quotas of attachments kept for other peers, one for each peer with limited rights.
 ///

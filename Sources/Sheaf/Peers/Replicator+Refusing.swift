@@ -1,6 +1,7 @@
 import SheafDocument
 import SheafStorage
 import SheafSync
+import SheafTransport
 
 /// Documents that a peer may not write here, which are skipped and reported to the peer.
 ///

@@ -3,6 +3,7 @@ import SheafDocument
 import SheafQuery
 import SheafStorage
 import SheafSync
+import SheafTransport
 
 /// Authorization of remote peers, and the sharing scopes of collections.
 extension Replicator {

@@ -2,6 +2,7 @@ import SheafDocument
 import SheafQuery
 import SheafStorage
 import SheafSync
+import SheafTransport
 
 /// Hidden, deleted and evicted documents in the view of a peer with limited rights.
 extension Replicator {

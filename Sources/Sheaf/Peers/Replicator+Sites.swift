@@ -2,6 +2,7 @@ import SheafBytes
 import SheafDocument
 import SheafStorage
 import SheafSync
+import SheafTransport
 
 /// Stores that were restored to an older state, and copies of stores in use at the same time.
 extension Replicator {

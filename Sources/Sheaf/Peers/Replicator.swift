@@ -4,6 +4,7 @@ package import SheafQuery
 import SheafStorage
 package import SheafSync
 import SheafSystem
+import SheafTransport
 
 /// The replicator: the state machine that exchanges documents with all connected peers.
 ///

@@ -2,6 +2,7 @@ import SheafBytes
 import SheafDocument
 import SheafStorage
 import SheafSystem
+import SheafTransport
 import Synchronization
 
 /// An address that a transport has failed to reach.

@@ -1,4 +1,4 @@
-@_exported public import SheafDocument
+import SheafDocument
 import SheafQuery
 package import SheafStorage
 import SheafSystem

@@ -1,4 +1,5 @@
-package import Sheaf
+package import SheafDocument
+package import SheafTransport
 
 /// The mutual authentication of two peers, as a state machine without effects.
 ///

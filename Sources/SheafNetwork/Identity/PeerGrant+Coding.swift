@@ -1,5 +1,5 @@
-import Sheaf
 import SheafBytes
+import SheafTransport
 
 /// The encoding of a grant (`format-spec/network.md`, table 4).
 extension PeerGrant {

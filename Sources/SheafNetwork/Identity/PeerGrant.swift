@@ -1,5 +1,5 @@
-public import Sheaf
 import SheafBytes
+public import SheafTransport
 
 /// A statement signed by an authority: the key of a peer, its rights, and their period of validity.
 ///

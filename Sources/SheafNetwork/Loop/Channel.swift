@@ -1,4 +1,4 @@
-import Sheaf
+import SheafTransport
 
 /// A socket and the stage of its connection; used by the loop only.
 final class Channel {

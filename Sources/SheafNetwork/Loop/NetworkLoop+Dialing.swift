@@ -1,6 +1,6 @@
-import Sheaf
 import SheafStorage
 import SheafSystem
+import SheafTransport
 
 /// Opening and reopening outgoing connections.
 extension NetworkLoop {

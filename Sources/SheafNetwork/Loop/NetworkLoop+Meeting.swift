@@ -1,5 +1,6 @@
-import Sheaf
 import SheafBytes
+import SheafDocument
+import SheafTransport
 
 /// Establishing connections: connect, TLS handshake, introduction.
 extension NetworkLoop {

@@ -1,4 +1,4 @@
-import Sheaf
+import SheafTransport
 
 /// Transferring bytes on open connections, and closing them.
 extension NetworkLoop {

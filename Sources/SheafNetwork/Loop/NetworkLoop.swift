@@ -1,6 +1,6 @@
-import Sheaf
 import SheafStorage
 import SheafSystem
+import SheafTransport
 import Synchronization
 
 #if canImport(Glibc)

@@ -1,4 +1,4 @@
-import Sheaf
+import SheafTransport
 
 /// The connection that the transport passes to its host: the send queue and the remote identity.
 final class TCPConnection: PeerConnection {

@@ -36,7 +36,7 @@ public struct PeerKey: Hashable, Sendable {
         return PeerKey(unchecked: bytes)
     }
 
-    init(unchecked bytes: [UInt8]) {
+    package init(unchecked bytes: [UInt8]) {
         self.bytes = bytes
     }
 }
