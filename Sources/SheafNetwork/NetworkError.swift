@@ -3,7 +3,7 @@ import SheafBytes
 /// An invalid configuration, key or connection: the rule that was violated, and an explanation.
 public struct NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
     public let rule: NetworkRule
-    /// What was wrong, where, and what would be right.
+    /// The fault, its location, and the remedy.
     public let text: String
 
     public init(_ rule: NetworkRule, _ text: String) {

@@ -212,39 +212,8 @@ package final class MeshSimulation {
 
     private func take(_ kind: MeshEvent.Kind) throws {
         switch kind {
-        case .arrive(let number, let end, let bytes):
-            guard let wire = wires[number], wire.isOpen else { return }
-            let peer = peers[wire.ends[end]]
-            guard peer.life == wire.lives[end] else { return }
-            let hasBytes = !bytes.isEmpty
-            wire.unread[end] += bytes
-            // A busy peer reads several frames together.
-            if hasBytes, network.chance(1, in: 5) {
-                let time = now + UInt64(1 + network.below(60)) * 1_000_000
-                return agenda.add(.arrive(wire: number, end: end, []), at: time)
-            }
-            let read = wire.unread[end]
-            wire.unread[end] = []
-            guard !read.isEmpty else { return }
-            read.withUnsafeBytes { peer.host.receive($0, on: number, at: now) }
-            try perform(peer)
-        case .broken(let number, let end):
-            guard let wire = wires[number] else { return }
-            let peer = peers[wire.ends[end]]
-            if peer.life == wire.lives[end] {
-                // Bytes before an orderly end are still read.
-                let read = wire.isOpen ? wire.unread[end] : []
-                if !read.isEmpty {
-                    read.withUnsafeBytes { peer.host.receive($0, on: number, at: now) }
-                    try perform(peer)
-                }
-                peer.host.disconnect(number)
-                try perform(peer)
-            }
-            if end == 1 {
-                wires[number] = nil
-                agenda.add(.connect(wire.ends[0], wire.ends[1]), at: delay(2_000))
-            }
+        case .arrive(let number, let end, let bytes): try arrive(number, end, bytes)
+        case .broken(let number, let end): try drop(number, end)
         case .connect(let left, let right): try connect(left, right)
         case .flush(let number, let life):
             let peer = peers[number]
@@ -278,6 +247,45 @@ package final class MeshSimulation {
             peers[number].host.tick(at: now)
             try perform(peers[number])
             agenda.add(.tick(peer: number), at: now + Self.second)
+        }
+    }
+
+    /// Delivers bytes to one end of a wire.
+    private func arrive(_ number: UInt64, _ end: Int, _ bytes: [UInt8]) throws {
+        guard let wire = wires[number], wire.isOpen else { return }
+        let peer = peers[wire.ends[end]]
+        guard peer.life == wire.lives[end] else { return }
+        let hasBytes = !bytes.isEmpty
+        wire.unread[end] += bytes
+        // A busy peer reads several frames together.
+        if hasBytes, network.chance(1, in: 5) {
+            let time = now + UInt64(1 + network.below(60)) * 1_000_000
+            return agenda.add(.arrive(wire: number, end: end, []), at: time)
+        }
+        let read = wire.unread[end]
+        wire.unread[end] = []
+        guard !read.isEmpty else { return }
+        read.withUnsafeBytes { peer.host.receive($0, on: number, at: now) }
+        try perform(peer)
+    }
+
+    /// Disconnects one end of a wire, and connects the peers again later.
+    private func drop(_ number: UInt64, _ end: Int) throws {
+        guard let wire = wires[number] else { return }
+        let peer = peers[wire.ends[end]]
+        if peer.life == wire.lives[end] {
+            // Bytes before an orderly end are still read.
+            let read = wire.isOpen ? wire.unread[end] : []
+            if !read.isEmpty {
+                read.withUnsafeBytes { peer.host.receive($0, on: number, at: now) }
+                try perform(peer)
+            }
+            peer.host.disconnect(number)
+            try perform(peer)
+        }
+        if end == 1 {
+            wires[number] = nil
+            agenda.add(.connect(wire.ends[0], wire.ends[1]), at: delay(2_000))
         }
     }
 

@@ -20,25 +20,7 @@ extension DamageSweep {
         }
         for name in store.names {
             let size = store.files[name]?.count ?? 0
-            for blockSize in Self.blockSizes {
-                let count = (size + blockSize - 1) / blockSize
-                for block in 0..<count {
-                    let bytes = block * blockSize..<min((block + 1) * blockSize, size)
-                    try attempt("block zeroed", "\(name):\(bytes) zeroed") {
-                        try damage(name, .zero(at: bytes.lowerBound, count: bytes.count), [bytes])
-                    }
-                    try attempt("block of another store", "\(name):\(bytes) of another store") {
-                        try overwrite(name, bytes, from: other, file: name)
-                    }
-                    for second in block + 1..<max(count, block + 1) where blockSize == 4_096 {
-                        let others = second * blockSize..<min((second + 1) * blockSize, size)
-                        try attempt("blocks swapped", "\(name):\(bytes) and \(others) swapped") {
-                            try damage(
-                                name, .swapBlocks(block, second, size: blockSize), [bytes, others])
-                        }
-                    }
-                }
-            }
+            try damageBlocks(of: name, other, attempt)
             try attempt("garbage appended", "\(name) with garbage appended") {
                 let garbage = [UInt8](repeating: 0xA5, count: 777)
                 return try damage(name, .append(garbage), [size..<size + 777])
@@ -75,6 +57,33 @@ extension DamageSweep {
             }
         }
         return tallies
+    }
+
+    /// Zeroes, swaps and replaces the blocks of a file.
+    private func damageBlocks(
+        of name: String, _ other: ReferenceStore,
+        _ attempt: (String, String, () throws -> Outcome) throws -> Void
+    ) throws {
+        let size = store.files[name]?.count ?? 0
+        for blockSize in Self.blockSizes {
+            let count = (size + blockSize - 1) / blockSize
+            for block in 0..<count {
+                let bytes = block * blockSize..<min((block + 1) * blockSize, size)
+                try attempt("block zeroed", "\(name):\(bytes) zeroed") {
+                    try damage(name, .zero(at: bytes.lowerBound, count: bytes.count), [bytes])
+                }
+                try attempt("block of another store", "\(name):\(bytes) of another store") {
+                    try overwrite(name, bytes, from: other, file: name)
+                }
+                for second in block + 1..<max(count, block + 1) where blockSize == 4_096 {
+                    let others = second * blockSize..<min((second + 1) * blockSize, size)
+                    try attempt("blocks swapped", "\(name):\(bytes) and \(others) swapped") {
+                        try damage(
+                            name, .swapBlocks(block, second, size: blockSize), [bytes, others])
+                    }
+                }
+            }
+        }
     }
 
     private func damage(

@@ -131,6 +131,11 @@ import Testing
         let unknown = try ToolRun(["explain-sync", ann.store, "cars", "a", stranger])
         #expect(unknown.status == 1 && unknown.errors.contains("no connection to "))
 
+        try close(ann, ben, in: scene)
+    }
+
+    /// Stops both peers, and checks that their stores are complete.
+    private func close(_ ann: RunningPeer, _ ben: RunningPeer, in scene: PeerScene) throws {
         #expect(try ben.stop(SIGINT) == 0)
         #expect(try ann.stop() == 0)
         #expect(!FileManager.default.fileExists(atPath: scene.path("ann.peer")))
@@ -233,10 +238,9 @@ import Testing
             try peer.execute("INSERT INTO cars DOCUMENTS " + documents.joined(separator: ", "))
         }
         let secret = try scene.sharedKey()
-        let left = try scene.serve(
-            "left", "--listen", "127.0.0.1:0", cars[0], cars[1], "--shared-key", secret)
-        let right = try scene.serve(
-            "right", "--listen", "127.0.0.1:0", cars[0], cars[1], "--shared-key", secret)
+        let options = ["--listen", "127.0.0.1:0", cars[0], cars[1], "--shared-key", secret]
+        let left = try scene.serve("left", options)
+        let right = try scene.serve("right", options)
         let (one, other) = (try left.address(), try right.address())
         func middle() throws -> RunningPeer {
             let peer = try scene.connect(

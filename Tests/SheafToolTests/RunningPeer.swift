@@ -179,6 +179,10 @@ struct PeerScene {
     }
 
     func serve(_ name: String, _ words: String...) throws -> RunningPeer {
+        try serve(name, words)
+    }
+
+    func serve(_ name: String, _ words: [String]) throws -> RunningPeer {
         try peer("serve", name, words)
     }
 

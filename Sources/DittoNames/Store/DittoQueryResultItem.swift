@@ -56,8 +56,8 @@ public final class DittoQueryResultItem: Sendable {
 }
 
 /// A dictionary that several threads may read.
-// It contains only values and immutable Foundation objects, which the compiler cannot check behind
-// `Any`.
+// It contains only values and immutable Foundation objects, which the compiler cannot check
+// through `Any`.
 private struct Materialized: @unchecked Sendable {
     let value: [String: Any?]
 }

@@ -1,7 +1,7 @@
 /// The positions of keys, as a hash table with open addressing.
 ///
-/// A key with several positions has one slot and a chain, so many positions of few keys take no
-/// more time than as many different keys.
+/// A key with several positions has one slot and a chain, so few keys with many positions take no
+/// more time than many different keys.
 struct OccurrenceTable: ~Copyable {
     // Not private: the compiler cannot find a private type whose memory another file frees.
     struct Slot: BitwiseCopyable {

@@ -59,72 +59,39 @@ extension DocumentTransaction {
         let isPartial = document.marks.contains(.isPartial)
         guard before != nil || !isPartial else { return .gap }
         if let rule, try isForbiddenDeletion(document, of: position, rule) {
-            let isSeen = try onDocument(key.bytes) { () throws(Malformed) in
-                try before?.covers(EncodedDocument(document.bytes).vector()) ?? false
-            }
-            return .kept(isSeen: isSeen)
+            return .kept(isSeen: try isCovered(document, key, by: before))
         }
-        var lacksOwn = false
-        var received = VersionVector()
-        var (own, isAll) = try onDocument(key.bytes) { () throws(Malformed) in
-            let document = try EncodedDocument(document.bytes)
-            let own = try document.header().time(of: clock.site)
-            guard let before else { return (own, true) }
-            received = try document.vector()
-            guard !received.covers(before) else { return (own, true) }
-            lacksOwn = (formerSites + [clock.site]).contains {
-                before.time(of: $0) > received.time(of: $0)
-            }
-            return (own, false)
-        }
+        let overlap = try overlap(of: document, key, before)
         // Peers can see that the store draws another site, so a hidden document must not cause
         // that.
-        noteOwnWrites(own, of: position, seen: isHidden ? nil : before?.time(of: clock.site))
-        try noteOwnForgotten(in: document, own)
+        noteOwnWrites(
+            overlap.own, of: position, seen: isHidden ? nil : before?.time(of: clock.site))
+        try noteOwnForgotten(in: document, overlap.own)
         if let before { try notePauses(of: document, before: before) }
         if case .upTo(let latest) = seen { try observe(latest) }
         let untouched = rule == nil ? nil : working[position]
-        var hasKept = false
-        var assigned: [UInt8]?
+        var kept = KeptWrites()
         // Kept writes are visible to peers, so writes of a hidden document are not kept.
         if !isHidden, let before {
-            hasKept = keepForgotten(
-                at: position, before: before, receiving: received, document.address)
-            do throws(EngineError) {
-                assigned = try assigningForgotten(
-                    in: document, before: before, receiving: received)
-            } catch {
-                guard case .gap = error else { throw error }
-                return .gap
-            }
-            hasKept = hasKept || assigned != nil
-            if hasKept { isAll = false }
+            guard
+                let writes = try keepWrites(
+                    of: document, at: position, before: before, receiving: overlap.received)
+            else { return .gap }
+            kept = writes
         }
         let isNew: Bool
-        do throws(EngineError) {
-            isNew = try working[position].takeIfNew(
-                ChangedBytes(
-                    bytes: assigned ?? Array(document.bytes),
-                    spellsNames: assigned != nil || document.marks.contains(.maySpellNames)),
-                isPartial: isPartial, directory.names)
-        } catch {
-            switch error {
-            case .gap:
-                // The complete document would be refused in any case.
-                let original = working[position].original
-                guard let rule, try !isPermitted(original, at: key, rule) else { return .gap }
-                if let untouched { working[position] = untouched }
-                return .refused(before: original, .original)
-            case .edit(.malformed(let reason)): throw .received(reason)
-            default: throw error
-            }
+        switch try join(document, key, kept, rule, at: position) {
+        case .joined(let isChange): isNew = isChange
+        case .gap: return .gap
+        case .refused:
+            if let untouched { working[position] = untouched }
+            return .refused(before: working[position].original, .original)
         }
         var hasRemoved = false
         if !isHidden, let before {
             // Writes that were just assigned have a site that neither vector has.
-            let vectors = hasKept ? [try vector(at: position)] : [before, received]
+            let vectors = kept.isAny ? [try vector(at: position)] : [before, overlap.received]
             hasRemoved = removeForgottenSums(at: position, vectors, document.address)
-            if hasRemoved { isAll = false }
         }
         if let rule, let untouched, working[position].isChanged,
             let reason = try refusal(of: position, rule)
@@ -132,16 +99,114 @@ extension DocumentTransaction {
             working[position] = untouched
             return .refused(before: untouched.original, reason)
         }
-        if hasKept { forgotten.kept.append(document.address) }
+        if kept.isAny { forgotten.kept.append(document.address) }
         if hasRemoved { forgotten.removed.append(document.address) }
         try noteSource(of: document, at: position)
         noteTexts(document.bytes)
-        return isAll
+        let hasChangedMore = kept.isAny || hasRemoved
+        return overlap.isAll && !hasChangedMore
             ? .taken(isNew: isNew)
             // The peer lacks what was kept or removed, whether the document matched before or not.
             : .known(
-                before: hasKept || hasRemoved ? nil : working[position].original,
-                lacksOwn: lacksOwn)
+                before: hasChangedMore ? nil : working[position].original,
+                lacksOwn: overlap.lacksOwn)
+    }
+
+    /// Whether a version vector has all writes of a received document.
+    private func isCovered(
+        _ document: BufferedDocument, _ key: DocumentKey, by vector: VersionVector?
+    ) throws(EngineError) -> Bool {
+        try onDocument(key.bytes) { () throws(Malformed) in
+            try vector?.covers(EncodedDocument(document.bytes).vector()) ?? false
+        }
+    }
+
+    /// The writes that a received document and the local state have in common.
+    private struct Overlap {
+        /// Time of the newest write of the local site in the received document.
+        var own: HybridTime
+        /// The version vector of the received document; empty if there is no local state.
+        var received = VersionVector()
+        /// Whether the received document has all local writes.
+        var isAll = true
+        /// Whether the received document lacks a write of the local site or of a former one.
+        var lacksOwn = false
+    }
+
+    private func overlap(
+        of document: BufferedDocument, _ key: DocumentKey, _ before: VersionVector?
+    ) throws(EngineError) -> Overlap {
+        try onDocument(key.bytes) { () throws(Malformed) in
+            let document = try EncodedDocument(document.bytes)
+            var overlap = Overlap(own: try document.header().time(of: clock.site))
+            guard let before else { return overlap }
+            overlap.received = try document.vector()
+            guard !overlap.received.covers(before) else { return overlap }
+            overlap.isAll = false
+            overlap.lacksOwn = (formerSites + [clock.site]).contains {
+                before.time(of: $0) > overlap.received.time(of: $0)
+            }
+            return overlap
+        }
+    }
+
+    /// The outcome of joining a received document with the local state.
+    private enum JoinOutcome {
+        case joined(isNew: Bool)
+        /// The complete document is needed.
+        case gap
+        /// The complete document would be refused in any case.
+        case refused
+    }
+
+    private mutating func join(
+        _ document: BufferedDocument, _ key: DocumentKey, _ kept: KeptWrites,
+        _ rule: SubscriptionMatcher?, at position: Int
+    ) throws(EngineError) -> JoinOutcome {
+        do throws(EngineError) {
+            let changed = ChangedBytes(
+                bytes: kept.assigned ?? Array(document.bytes),
+                spellsNames: kept.assigned != nil || document.marks.contains(.maySpellNames))
+            let isPartial = document.marks.contains(.isPartial)
+            return .joined(
+                isNew: try working[position].takeIfNew(
+                    changed, isPartial: isPartial, directory.names))
+        } catch {
+            switch error {
+            case .gap:
+                guard let rule, try !isPermitted(working[position].original, at: key, rule)
+                else { return .gap }
+                return .refused
+            case .edit(.malformed(let reason)): throw .received(reason)
+            default: throw error
+            }
+        }
+    }
+
+    /// The local writes kept although the store that made them has lost them.
+    private struct KeptWrites {
+        var isAny = false
+        /// The received document, with its forgotten writes assigned to another site; nil if none.
+        var assigned: [UInt8]?
+    }
+
+    /// Keeps the writes that their store has lost; returns nil if the complete document is needed.
+    private mutating func keepWrites(
+        of document: BufferedDocument, at position: Int, before: VersionVector,
+        receiving received: VersionVector
+    ) throws(EngineError) -> KeptWrites? {
+        var kept = KeptWrites()
+        kept.isAny = keepForgotten(
+            at: position, before: before, receiving: received, document.address)
+        do throws(EngineError) {
+            kept.assigned = try assigningForgotten(
+                in: document, before: before, receiving: received)
+        } catch {
+            guard case .gap = error else { throw error }
+            return nil
+        }
+        kept.isAny = kept.isAny || kept.assigned != nil
+        return kept
     }
 
     /// Whether a document received in this transaction exists.

@@ -46,7 +46,7 @@ package struct ClockReport: Sendable, Equatable {
         if isRemarkable, let offset = offsetMilliseconds {
             sentences.append(
                 "its clock is about \(Self.text(offset.magnitude)) "
-                    + (offset > 0 ? "ahead of" : "behind") + " the local clock")
+                    + (offset > 0 ? "ahead of the local clock" : "behind the local clock"))
         }
         if let setAside {
             sentences.append(

@@ -50,7 +50,7 @@ struct AccessPlanner {
     private func cost(of path: AccessPath) -> Double {
         var visited = Double(path.count)
         if let limit, path.isOrdered, !order.isEmpty || path.isExact {
-            // Behind a filter, the number of documents to visit is unknown; half of them is a
+            // After a filter, the number of documents to visit is unknown; half of them is a
             // guess.
             visited = path.isExact ? min(visited, Double(limit)) : visited / 2
         }

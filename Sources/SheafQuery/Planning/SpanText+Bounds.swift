@@ -85,10 +85,10 @@ enum SpanEnd: Equatable {
         switch self {
         case .open: return nil
         case .value(let value, let isBehind):
-            let word = isUpper ? (isBehind ? "through" : "before") : (isBehind ? "behind" : "from")
+            let word = isUpper ? (isBehind ? "through" : "before") : (isBehind ? "after" : "from")
             return "\(name) \(word) \(value?.json ?? "MISSING")"
         case .kind(let kind, let isBehind):
-            let word = isUpper ? (isBehind ? "through" : "before") : (isBehind ? "behind" : "from")
+            let word = isUpper ? (isBehind ? "through" : "before") : (isBehind ? "after" : "from")
             return "\(name) \(word) all of kind \(kind)"
         }
     }

@@ -157,7 +157,7 @@ struct SpanText {
             "(\(bound.values.map { $0?.json ?? "MISSING" }.joined(separator: ", ")))"
         }
         if !lower.values.isEmpty {
-            text += (lower.isBehind ? " behind " : " from ") + values(lower)
+            text += (lower.isBehind ? " after " : " from ") + values(lower)
         }
         guard let upper else { return text }
         guard case .value = upper.position else { return nil }

@@ -96,7 +96,7 @@ package struct FileBirth {
                 Int32, UnsafePointer<CChar>, Int32, UInt32, UnsafeMutableRawPointer
             ) -> Int32
 
-        /// The offsets of fields in the result of `statx`, which are part of the kernel's interface.
+        /// The offsets of fields in the result of `statx`, part of the kernel's interface.
         private enum Layout {
             static let length = 256
             static let mask = 0

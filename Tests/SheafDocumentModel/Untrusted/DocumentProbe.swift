@@ -34,7 +34,7 @@ package struct DocumentProbe {
         stateBytes = state.bytes ?? []
     }
 
-    /// A table with so many names that some numbers need two bytes.
+    /// A table with enough names that some numbers need two bytes.
     package static let manyNames =
         NameTable(
             ["a", "b", "x", "q", "y", ""] + (6..<300).map { "n\($0)" }) ?? NameTable()

@@ -95,20 +95,24 @@ struct NestedWriteTests {
                     }
                 })
             #expect(refusals == Array(repeating: .nestedTransaction, count: refusals.count))
-            // Calls that do not wait are allowed.
-            #expect(try await store.execute("SELECT * FROM t").items.isEmpty)
-            try await write(other)
-            try await store.transaction(isReadOnly: true) { inner in
-                let seen = try await inner.execute("SELECT * FROM t")
-                #expect(seen.items.isEmpty)
-                return .commit
-            }
+            try await checkAllowed(store, other)
             return .commit
         }
         #expect(try await store.execute("SELECT * FROM t").items.count == 1)
         #expect(try await other.execute("SELECT * FROM t").items.count == 1)
         try await store.close()
         try await other.close()
+    }
+
+    /// Checks that calls in a transaction that need not wait for it are allowed.
+    private func checkAllowed(_ store: Store, _ other: Store) async throws {
+        #expect(try await store.execute("SELECT * FROM t").items.isEmpty)
+        try await write(other)
+        try await store.transaction(isReadOnly: true) { inner in
+            let seen = try await inner.execute("SELECT * FROM t")
+            #expect(seen.items.isEmpty)
+            return .commit
+        }
     }
 
     @Test func `a task that outlives its transaction may write`() async throws {
