@@ -84,8 +84,7 @@ struct DocumentedNamesTests {
             query: "UPDATE COLLECTION cars (features MAP) SET features.trim = 'Sport'")
         let result = try await ditto.store.execute(
             query: "SELECT * FROM COLLECTION cars (features MAP) WHERE features.trim = 'Sport'")
-        // {"_id":"a","features":{"speakers":5,"trim":"Sport"},
-        //  "location":{"address":"2147 Chestnut St"}}
+        // {"_id":"a","features":{"speakers":5,"trim":"Sport"},"location":{"address":"2147 Chestnut St"}}
 
         let page = try String(
             contentsOf: URL(filePath: #filePath).deletingLastPathComponent()
