@@ -1,0 +1,81 @@
+import Foundation
+import SheafTestSupport
+import Testing
+
+/// The map of the sources against the sources.
+@Suite struct MapTests {
+    private static let map = "Sources/README.md"
+
+    /// The Swift files below a folder of the project.
+    private func swiftFiles(below folder: String) throws -> [URL] {
+        let root = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../\(folder)").standardizedFileURL
+        let files = try #require(FileManager.default.enumerator(atPath: root.path))
+        return files.compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }
+            .map { root.appending(path: $0) }
+    }
+
+    /// The words between backticks, outside of links.
+    private func quoted(in text: String) -> [Substring] {
+        let parts = text.split(separator: "`", omittingEmptySubsequences: false)
+        return parts.indices.filter { $0 % 2 == 1 }.map { parts[$0] }
+    }
+
+    @Test func `each file and type that the map names exists`() throws {
+        let files = try swiftFiles(below: "Sources")
+        let names = Set(files.map(\.lastPathComponent))
+        let code = try files.map { try String(contentsOf: $0, encoding: .utf8) }.joined()
+        let declared = Set(
+            code.matches(of: /(?:struct|class|enum|protocol|typealias|actor) ([A-Z]\w*)/)
+                .map(\.output.1))
+        let targets = try Set(ProjectFile.names(in: "Sources").map { $0[...] })
+        var count = 0
+        for word in quoted(in: try ProjectFile.text(Self.map)) {
+            if word.hasSuffix(".swift") {
+                let name = word.split(separator: "/").last.map(String.init) ?? ""
+                guard name != "VERBCommand.swift" else { continue }
+                #expect(names.contains(name), "there is no file \(word)")
+                count += 1
+            } else if let match = word.wholeMatch(of: /([A-Z]\w*)(\.\w+)?/) {
+                let name = match.output.1
+                guard name.contains(where: \.isLowercase) else { continue }
+                #expect(
+                    declared.contains(name) || targets.contains(name), "there is no type \(word)")
+                count += 1
+            }
+        }
+        #expect(count > 80)
+    }
+
+    @Test func `each folder that the map names exists`() throws {
+        let files = try swiftFiles(below: "Sources").map(\.path)
+        for word in quoted(in: try ProjectFile.text(Self.map)) where word.hasSuffix("/") {
+            guard !word.contains("."), word != "format-spec/", word != "Benchmarks/" else {
+                continue
+            }
+            #expect(files.contains { $0.contains("/\(word)") }, "there is no folder \(word)")
+        }
+    }
+
+    @Test func `the map fits in 250 lines and each walk in ten`() throws {
+        let lines = try ProjectFile.text(Self.map).split(
+            separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.count <= 250)
+        let walks = lines.drop { $0 != "## Walks" }.prefix { $0 != "## Tests" }
+        let steps = walks.split { $0.hasPrefix("### ") }.map {
+            $0.count { $0.first?.isNumber == true }
+        }
+        #expect(steps.dropFirst().count == 4)
+        #expect(steps.allSatisfy { $0 <= 10 })
+    }
+
+    @Test func `the map links to pages that exist, and the glossary is short`() throws {
+        let pages = try ProjectFile.names(in: "Sources")
+        for link in try ProjectFile.text(Self.map).matches(of: /\]\((\w+\.md)\)/) {
+            #expect(pages.contains(String(link.output.1)))
+        }
+        let glossary = try ProjectFile.text("Sources/Glossary.md").split(
+            separator: "\n", omittingEmptySubsequences: false)
+        #expect(glossary.count <= 61)
+    }
+}
