@@ -26,12 +26,4 @@ enum ResultMode: String, CaseIterable {
         case .json, .csv: false
         }
     }
-
-    /// Whether each row has a cell for every column.
-    var hasColumns: Bool {
-        switch self {
-        case .table, .csv, .markdown: true
-        case .json, .line: false
-        }
-    }
 }

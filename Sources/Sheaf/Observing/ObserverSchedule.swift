@@ -63,8 +63,6 @@ package struct ObserverSchedule {
         parameters = queries.parameters
     }
 
-    var isEmpty: Bool { lives.isEmpty }
-
     /// The time of the next periodic delivery.
     var deadline: UInt64? { nextTick }
 

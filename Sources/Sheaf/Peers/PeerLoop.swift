@@ -62,7 +62,6 @@ final class PeerLoop: Sendable {
     private let thread = Mutex<Thread?>(nil)
     private let lengths: Replicator.Lengths
     private let evaluationStop = EvaluationStop()
-    private let jobs = Atomic<UInt64>(0)
     /// Maximum number of documents in a job that runs on the previous writer's thread.
     private static let mostServed = 64
 

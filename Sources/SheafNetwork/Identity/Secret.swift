@@ -15,9 +15,6 @@ final class Secret: Sendable {
         bytes.deallocate()
     }
 
-    /// The number of bytes.
-    var count: Int { bytes.count }
-
     /// Calls `body` with the bytes, which are valid only during the call.
     func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         body(UnsafeRawBufferPointer(bytes))

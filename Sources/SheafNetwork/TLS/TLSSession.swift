@@ -108,9 +108,6 @@ package final class TLSSession: Sendable {
         step { SSL_write(pointer, buffer.baseAddress, Int32(clamping: buffer.count)) }
     }
 
-    /// Whether OpenSSL has buffered input, for which the socket does not become readable.
-    package var hasPending: Bool { turn.withLock { _ in SSL_has_pending(pointer) == 1 } }
-
     /// Sends a close alert without waiting for the peer's; returns false if the socket is full.
     package func sayCloseMessage() -> Bool {
         turn.withLock { _ in

@@ -151,8 +151,6 @@ package struct DatePrinter {
 
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    package var length: Int { bytes.count }
-
     package mutating func write(_ text: String) {
         bytes.append(contentsOf: text.utf8)
     }

@@ -8,8 +8,6 @@ final class SelectPlanner {
     let environment: PlanEnvironment
     let compiler: ExpressionCompiler
     var hints = PlanHints()
-    /// Whether the caller reads complete documents, in addition to the columns of the statement.
-    var readsDocuments = false
     /// Notes about indexes that are named but do not exist.
     var notes: [String] = []
     /// The rows of the source, if they were computed before.

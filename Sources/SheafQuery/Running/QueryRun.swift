@@ -105,9 +105,6 @@ package struct QueryRun {
             directives: options.directives + statement.directives)
     }
 
-    /// The text of the statement.
-    package var text: String { statement.text }
-
     /// Returns the rows of a statement that reads.
     package func rows() throws(QueryError) -> QueryRows {
         if options.isPlain,

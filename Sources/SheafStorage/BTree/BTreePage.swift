@@ -202,12 +202,6 @@ struct BTreePage {
         isLeaf ? value(index) : BTreeValue(child: child(index), entries: entriesBelow(index))
     }
 
-    /// The number of leaf entries on or below this page.
-    var total: Int {
-        if isLeaf { return count }
-        return (0..<count).reduce(0) { $0 + entriesBelow($1) }
-    }
-
     /// The number of free bytes between the arrays and the heap.
     @inline(__always)
     var free: Int { heap &- Layout.heads &- (Layout.headSize &+ slotSize) &* count }

@@ -7,13 +7,6 @@ package enum StoreCompaction {
         try run(try StoreEngine.open(existing: path, options: options))
     }
 
-    /// Folds everything before the history horizon of `options` and writes a checkpoint.
-    package static func run(
-        in volume: any Volume, options: LogStoreOptions
-    ) throws(StorageError) {
-        try run(try StoreEngine(opening: volume, options: options))
-    }
-
     private static func run(_ engine: StoreEngine) throws(StorageError) {
         do throws(StorageError) {
             engine.compactEverything()

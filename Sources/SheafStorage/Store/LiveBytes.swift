@@ -62,11 +62,6 @@ struct LiveBytes: Equatable, Sendable {
         entries.removeSubrange(first + 1..<last + 1)
     }
 
-    /// Adds the counts of `other`, file by file.
-    mutating func add(_ other: LiveBytes) {
-        for entry in other.entries { change(entry.firstSegment, by: entry.length) }
-    }
-
     /// Subtracts the counts of `other`, file by file.
     mutating func subtract(_ other: LiveBytes) {
         for entry in other.entries { change(entry.firstSegment, by: -entry.length) }

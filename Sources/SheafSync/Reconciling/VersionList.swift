@@ -73,9 +73,6 @@ package struct VersionList: Sendable {
     /// Sum of all documents; synchronized peers have the same sum.
     package var sum: VersionSum { sums[documents.count] }
 
-    /// Fingerprint of all documents; equal for equal lists.
-    package var fingerprint: UInt64 { fingerprint(0..<documents.count) }
-
     func fingerprint(_ range: Range<Int>) -> UInt64 {
         (sums[range.upperBound] - sums[range.lowerBound]).fingerprint(count: range.count)
     }

@@ -37,9 +37,6 @@ extension SyncSession {
     /// A segment is sent once it has this many bytes.
     package static var segmentTarget: Int { 128 << 10 }
 
-    /// The generation of the peer's subscription; 0 before the first.
-    package var toldGeneration: UInt64 { sender.generation }
-
     /// Whether commits can be sent; if not, `roomToSend` is emitted once they can.
     package mutating func hasRoom() -> Bool {
         guard isOpen else { return false }

@@ -50,9 +50,6 @@ final class ControlServer: Sendable {
         }
     }
 
-    /// Whether the server is stopping, so that requests should not wait.
-    var isStopping: Bool { state.withLock(\.isStopping) }
-
     /// Refuses new requests and waits for the current ones; disconnects clients that do not read.
     func stop() {
         unlink(path)
