@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the words of comments, test names, and error and help texts.
+"""Checks the words of comments, test names, error and help texts, and pages.
 
 Prints a line for each finding, and fails if there is one. Before that it checks itself: each rule
 must find its planted case and accept its correct counterpart.
@@ -48,16 +48,23 @@ NAME_RULES = RULES + [
 
 
 def compiled(rules):
-    return [(re.compile(pattern, re.IGNORECASE if "What|Who" not in pattern else 0), advice)
+    return [(re.compile(pattern, re.IGNORECASE if "Who|" not in pattern else 0), advice)
             for pattern, advice, _, _ in rules]
 
 
+PAGE_RULES_TEXT = RULES[:-1] + [
+    (r"(?:^|[.:;] )(Who|Whom|Whose|Whoever) ", "begin the sentence with its noun",
+     "Who writes passes the gate.", "A writer passes the gate."),
+]
+
 COMMENT_RULES = compiled(RULES)
+PAGE_RULES = compiled(PAGE_RULES_TEXT)
 TEST_RULES = compiled(NAME_RULES)
 
 
 def check_itself():
-    for rules, table in ((RULES, COMMENT_RULES), (NAME_RULES, TEST_RULES)):
+    for rules, table in (
+            (RULES, COMMENT_RULES), (NAME_RULES, TEST_RULES), (PAGE_RULES_TEXT, PAGE_RULES)):
         for (pattern, _, planted, correct), (rule, _) in zip(rules, table):
             if not rule.search(planted):
                 sys.exit(f"words: the rule {pattern} does not find its planted case")
@@ -67,6 +74,8 @@ def check_itself():
         sys.exit("words: a function of 62 lines is accepted")
     if list(long_functions("func f() {\n" + "\n" * 58 + "}\n")):
         sys.exit("words: a function of 60 lines is refused")
+    if len(list(page_findings("planted.md", "- Who waits.\n```\nnobody\n```\n"))) != 1:
+        sys.exit("words: a page must be checked outside of its code")
     planted = "/// Nobody waits.\n@Test func `who waits`() { throw E(\"nobody waits\") }\n"
     if len(list(findings("planted.swift", planted, is_test=True))) != 3:
         sys.exit("words: a comment, a test name and an error text must be checked")
@@ -171,6 +180,24 @@ def findings(path, text, is_test):
                 yield f"{path}:{line}: `{found.group().strip()[:40]}`: {advice}"
 
 
+def page_findings(path, text):
+    """Yields a line for each finding in a Markdown page, outside of code."""
+    is_code = False
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.lstrip().startswith("```"):
+            is_code = not is_code
+            continue
+        if is_code:
+            continue
+        # Bullets, cells and emphasized words begin sentences, too.
+        words = re.sub(r"`[^`]*`", "x", line)
+        words = re.sub(r"^[\s|*>-]+|\*\*", "", words)
+        for rule, advice in PAGE_RULES:
+            found = rule.search(words)
+            if found:
+                yield f"{path}:{number}: `{found.group().strip()[:40]}`: {advice}"
+
+
 def long_functions(text):
     """Yields the line and length of each function that is too long."""
     code = list(text)
@@ -198,14 +225,19 @@ def main():
     check_itself()
     names = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "Sources", "Tests",
-         "Benchmarks"], capture_output=True, text=True, check=True).stdout.split("\n")
+         "Benchmarks", "format-spec", "README.md"], capture_output=True, text=True, check=True).stdout.split("\n")
     failed = False
     for path in names:
-        if not path.endswith(".swift"):
+        if not path.endswith((".swift", ".md")):
             continue
         try:
             text = open(path, encoding="utf-8").read()
         except FileNotFoundError:
+            continue
+        if path.endswith(".md"):
+            for finding in page_findings(path, text):
+                print(finding)
+                failed = True
             continue
         is_test = not path.startswith("Sources/")
         for finding in findings(path, text, is_test):

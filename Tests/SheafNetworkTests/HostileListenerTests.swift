@@ -78,7 +78,7 @@ struct HostileListenerTests {
     @Test func `a truncated greeting is refused`() throws {
         let (liar, _) = try liar()
         liar.send(Array(try liar.words(Peers.configuration()).dropLast()))
-        _ = liar.session.sayCloseMessage()
+        _ = liar.session.sendCloseMessage()
         #expect(isGivenUp(.cut))
     }
 

@@ -66,10 +66,10 @@ struct ExtremeClockTests {
             _ = try? await store.execute(
                 "INSERT INTO cars DOCUMENTS ({'_id': 'a'}) ON ID CONFLICT DO UPDATE")
             try await store.execute("DELETE FROM cars WHERE _id = 'b'")
-            _ = try await store.collectTombstonesTombstones()
+            _ = try await store.collectTombstones()
             #expect(try await store.execute("SELECT * FROM cars").items.count == 1)
             clock.setWall(milliseconds: next)
-            _ = try await store.collectTombstonesTombstones()
+            _ = try await store.collectTombstones()
             try await store.close()
         }
     }

@@ -8,7 +8,7 @@ import Synchronization
 final class SlowTransactionMonitor: Sendable {
     /// The parameters that concern slow transactions.
     struct Settings: Sendable {
-        var policy: TransactionWatch.Schedule
+        var schedule: TransactionWatch.Schedule
         /// Maximum time that a writer waits for one transaction, in nanoseconds.
         var waitLimit: UInt64
     }
@@ -73,7 +73,8 @@ final class SlowTransactionMonitor: Sendable {
     private func look(at now: UInt64, _ change: (inout State) -> Void) {
         let settings = settings()
         let wait = min(
-            settings.waitLimit, settings.policy.firstMilliseconds.multipliedClamped(by: 1_000_000))
+            settings.waitLimit, settings.schedule.firstMilliseconds.multipliedClamped(by: 1_000_000)
+        )
         let (needsThread, needsSignal) = state.withLock { state in
             change(&state)
             state.changes += 1
@@ -99,7 +100,7 @@ final class SlowTransactionMonitor: Sendable {
             let changes = state.withLock { $0.changes }
             let limit = gate.withLock { $0.deadline(limit: settings.waitLimit) }
             let deadline = state.withLock { state in
-                let report = state.watch.deadline(settings.policy)
+                let report = state.watch.deadline(settings.schedule)
                 state.wakesAt = [limit, report].compactMap(\.self).min()
                 return state.wakesAt
             }
@@ -109,7 +110,7 @@ final class SlowTransactionMonitor: Sendable {
                     state.wakesAt = nil
                     guard !state.isStopping else { return nil }
                     return state.watch.warnings(
-                        settings.policy, at: Clock.system.monotonicNanoseconds())
+                        settings.schedule, at: Clock.system.monotonicNanoseconds())
                 })
             guard let warnings else { return }
             for warning in warnings {

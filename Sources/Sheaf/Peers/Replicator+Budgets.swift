@@ -69,7 +69,7 @@ extension Replicator {
     }
 
     /// Ends a connection because its subscription cannot be evaluated or costs too much.
-    func failSender(_ link: Connection, _ error: EngineError) {
+    func failSending(_ link: Connection, _ error: EngineError) {
         guard link.sender?.matcher.meter?.isExhausted != true else {
             return fail(
                 link, .limit,

@@ -20,13 +20,13 @@ extension Replicator {
         guard !limited.isEmpty else { return }
         let changes: [FreshChange]
         do throws(EngineError) { changes = try freshChanges() } catch {
-            for link in limited { failSender(link, error) }
+            for link in limited { failSending(link, error) }
             return
         }
         for link in limited {
             link.sender?.sent = news.snapshot.log.commit
             do throws(EngineError) { try collect(changes, for: link) } catch {
-                failSender(link, error)
+                failSending(link, error)
             }
         }
     }
@@ -133,7 +133,7 @@ extension Replicator {
             try judgeIncoming(telling.matcher, link)
             if telling.isStreaming { try judgeCorrections(telling.matcher, link) }
         } catch {
-            guard error == .paused else { return failSender(link, error) }
+            guard error == .paused else { return failSending(link, error) }
             link.sender?.limited.isJudging = true
         }
     }

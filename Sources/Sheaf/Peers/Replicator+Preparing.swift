@@ -37,7 +37,7 @@ extension Replicator {
     /// Continues unfinished work until the slice is used up.
     ///
     /// It starts after the connection on which the last slice was used up.
-    func continueSender() {
+    func continueSending() {
         slice.refill()
         // In most iterations there is no unfinished work.
         guard links.values.contains(where: { $0.isUnfinished || $0.delayed != nil }) else { return }
@@ -195,7 +195,7 @@ extension Replicator {
         do throws(EngineError) {
             try run(&work, matcher, link)
         } catch {
-            guard error == .paused else { return failSender(link, error) }
+            guard error == .paused else { return failSending(link, error) }
             link.sender?.preparation = work
             return
         }

@@ -52,13 +52,13 @@ extension Replicator {
     }
 
     /// Maximum number of rate limiters; beyond it idle ones are discarded.
-    private static let mostRateLimiters = 1_024
+    private static let maximumRateLimiters = 1_024
 
     private func take(
         _ paces: inout [[UInt8]: RateLimiter], _ link: Connection
     ) -> UInt64 {
         guard let key = link.session.remote?.peerKey else { return now }
-        if paces.count >= Self.mostRateLimiters {
+        if paces.count >= Self.maximumRateLimiters {
             paces = paces.filter { !$0.value.isOver(at: now) }
         }
         return paces[key, default: RateLimiter()].take(at: now)
@@ -97,7 +97,7 @@ extension Replicator {
 
     // MARK: Time
 
-    func rateLimiter(_ link: Connection) {
+    func applyRateLimits(_ link: Connection) {
         if let due = link.receiver.due, due.turn <= now {
             link.receiver.due = nil
             sendSubscription(link, complete: due.complete)

@@ -114,7 +114,7 @@ extension Replicator {
                 }
             }
         } catch {
-            guard error == .paused else { return failSender(link, error) }
+            guard error == .paused else { return failSending(link, error) }
             link.sender?.goesOn = true
         }
         link.session.sendSegment()

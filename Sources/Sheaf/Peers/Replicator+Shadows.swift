@@ -72,7 +72,7 @@ extension Replicator {
             }
         }
         do throws(EngineError) { try collect(changes, for: link) } catch {
-            return failSender(link, error)
+            return failSending(link, error)
         }
         guard let (count, last) = outcome.dropped else { return }
         queries.log?.write(

@@ -284,11 +284,11 @@ package final class Replicator {
         for link in allLinks {
             link.session.tick(at: now)
             checkPatience(link)
-            rateLimiter(link)
+            applyRateLimits(link)
             sayHowFarIfDue(link)
             handle(link)
         }
-        continueSender()
+        continueSending()
         reportNewSite()
         checkSetAside()
         tickFiles()

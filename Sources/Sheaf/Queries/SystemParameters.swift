@@ -71,13 +71,13 @@ package struct SystemParameters: Sendable {
     private(set) var timeoutSeconds: Int64 = 0
     private(set) var slowSeconds: Int64 = 0
     private(set) var softSizeLimit = Int.max
-    private(set) var reapsTombstones = true
+    private(set) var collectsTombstones = true
     private(set) var tombstoneMilliseconds: UInt64 = 0
-    private(set) var reapingDays: Int64 = 1
-    private(set) var reapingBatch = 1
+    private(set) var collectionIntervalDays: Int64 = 1
+    private(set) var tombstoneBatchSize = 1
     /// The time for which unreferenced attachments are retained.
     private(set) var attachmentGraceMilliseconds: UInt64 = 0
-    private(set) var transactionPolicy = TransactionWatch.Schedule()
+    private(set) var transactionSchedule = TransactionWatch.Schedule()
     /// Maximum time that a writer waits for one transaction.
     private(set) var transactionWaitMilliseconds: UInt64 = 30_000
     /// The interval between results of an observed system collection.
@@ -102,15 +102,15 @@ package struct SystemParameters: Sendable {
         timeoutSeconds = Int64(integer("dql_request_timeout_seconds"))
         slowSeconds = Int64(integer("dql_slow_request_warn_seconds"))
         softSizeLimit = integer("document_size_soft_limit_bytes")
-        reapsTombstones = (try? value("tombstone_ttl_enabled")) == .bool(true)
+        collectsTombstones = (try? value("tombstone_ttl_enabled")) == .bool(true)
         // At most a million years, so that the product cannot overflow.
         tombstoneMilliseconds =
             UInt64(min(integer("tombstone_ttl_hours"), 8_766_000_000)) * 3_600_000
-        reapingDays = Int64(integer("days_between_reaping"))
-        reapingBatch = integer("tombstone_reap_batch_size")
+        collectionIntervalDays = Int64(integer("days_between_reaping"))
+        tombstoneBatchSize = integer("tombstone_reap_batch_size")
         attachmentGraceMilliseconds =
             UInt64(min(integer("attachment_grace_seconds"), 31_557_600_000)) * 1_000
-        transactionPolicy = TransactionWatch.Schedule(
+        transactionSchedule = TransactionWatch.Schedule(
             firstMilliseconds: UInt64(integer("transaction_duration_before_logging_ms")),
             nextMilliseconds: UInt64(integer("transaction_trace_interval_ms")))
         // At most about a year, so that later products cannot overflow.

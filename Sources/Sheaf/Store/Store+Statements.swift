@@ -68,12 +68,12 @@ extension Store {
         if !statement.isBrief {
             try await enter("the statement \"\(statement.text.shortened)\"")
         } else if let served = try await enter(orServe: statement, values) {
-            collectTombstonesIfDue()
+            collectGarbageIfDue()
             return served
         }
         let outcome = try writeInTurn(statement, values)
         if let commit = outcome.commit { try await reachDurability(of: commit) }
-        collectTombstonesIfDue()
+        collectGarbageIfDue()
         return QueryResult(outcome, commit: .known(outcome.commit))
     }
 

@@ -24,18 +24,19 @@ final class TombstoneCollectionClock: Sendable {
 
 extension Store {
     /// Collects attachments and tombstones in the background, if due.
-    func collectTombstonesIfDue() {
+    func collectGarbageIfDue() {
         collectIfDue()
         let parameters = queries.parameters.values
-        guard parameters.reapsTombstones,
-            reaping.isDue(
-                at: queries.options.clock.wallMilliseconds(), days: parameters.reapingDays),
+        guard parameters.collectsTombstones,
+            tombstoneClock.isDue(
+                at: queries.options.clock.wallMilliseconds(),
+                days: parameters.collectionIntervalDays),
             // Usually there are none, and a task would keep alive a store that is being dropped.
             queries.documents.hasTombstones
         else { return }
         Task { [weak self] in
             do {
-                try await self?.collectTombstones()
+                try await self?.runTombstoneCollection()
             } catch {
                 self?.queries.log?.write(.warning, "tombstone collection failed: \(error)")
             }
@@ -47,13 +48,13 @@ extension Store {
     /// It also runs automatically after the first write and every `days_between_reaping`. A peer
     /// that has not received the deletion by then brings the document back.
     @discardableResult
-    public nonisolated(nonsending) func collectTombstonesTombstones() async throws -> Int {
+    public nonisolated(nonsending) func collectTombstones() async throws -> Int {
         try checkNesting { "tombstone collection" }
-        return try await collectTombstones()
+        return try await runTombstoneCollection()
     }
 
     @discardableResult
-    private nonisolated(nonsending) func collectTombstones() async throws -> Int {
+    private nonisolated(nonsending) func runTombstoneCollection() async throws -> Int {
         var total = 0
         while true {
             let parameters = queries.parameters.values
@@ -61,8 +62,8 @@ extension Store {
             let now = queries.options.clock.wallMilliseconds()
             guard now > age else { return total }
             try await enter("tombstone collection")
-            let report = try collectTombstonesSome(
-                before: now - age, limit: parameters.reapingBatch)
+            let report = try collectTombstoneBatch(
+                before: now - age, limit: parameters.tombstoneBatchSize)
             if let commit = report.commit { try await reachDurability(of: commit) }
             total += report.count
             guard report.isPartial, report.count > 0 else { break }
@@ -74,7 +75,7 @@ extension Store {
         return total
     }
 
-    private func collectTombstonesSome(before time: UInt64, limit: Int) throws(StoreError)
+    private func collectTombstoneBatch(before time: UInt64, limit: Int) throws(StoreError)
         -> TombstoneCollectionReport
     {
         defer { leave() }

@@ -90,7 +90,7 @@ extension Store {
     ) async throws {
         try await reachDurability(of: commit)
         transaction.note(commit)
-        collectTombstonesIfDue()
+        collectGarbageIfDue()
     }
 
     /// Counts a read-only transaction, which closing waits for; throws if the store is closing.

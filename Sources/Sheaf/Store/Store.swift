@@ -21,7 +21,7 @@ public final class Store: Sendable {
     let dispatcher: ObserverDispatcher
     /// The monitor of slow transactions and of the writers that wait for them.
     let slowTransactionMonitor: SlowTransactionMonitor
-    let reaping = TombstoneCollectionClock()
+    let tombstoneClock = TombstoneCollectionClock()
     /// The files that documents reference.
     package let attachments: AttachmentStore
     let collecting = CollectionClock()
@@ -64,7 +64,7 @@ public final class Store: Sendable {
             slowTransactionMonitor = SlowTransactionMonitor(options.log, gate) {
                 let values = queries.parameters.values
                 return SlowTransactionMonitor.Settings(
-                    policy: values.transactionPolicy,
+                    schedule: values.transactionSchedule,
                     waitLimit: values.transactionWaitMilliseconds * 1_000_000)
             }
         } catch {

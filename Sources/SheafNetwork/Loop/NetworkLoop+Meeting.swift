@@ -139,7 +139,7 @@ extension NetworkLoop {
             if channel.role == .listener {
                 channel.queue.replaceAll(with: Greeting(refusing: .host).bytes)
             }
-            sayCloseMessage(channel, session)
+            sendCloseMessage(channel, session)
             return
         }
         channel.stage = .talk(session, link, key: key)
@@ -172,6 +172,6 @@ extension NetworkLoop {
             return
         }
         channel.queue.replaceAll(with: Greeting(refusing: refusal).bytes)
-        sayCloseMessage(channel, session)
+        sendCloseMessage(channel, session)
     }
 }

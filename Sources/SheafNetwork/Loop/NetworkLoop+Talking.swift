@@ -97,7 +97,7 @@ extension NetworkLoop {
     }
 
     /// Sends the queued refusal and a close alert, then ends the channel.
-    func sayCloseMessage(_ channel: Channel, _ session: TLSSession) {
+    func sendCloseMessage(_ channel: Channel, _ session: TLSSession) {
         channel.stage = .closeMessage(session)
         channel.outlet.beginAnew()
         channel.deadlineNanoseconds = nil
@@ -109,7 +109,7 @@ extension NetworkLoop {
     ///
     /// Closing a socket with unread input would reset the connection and discard the bytes sent.
     private func part(_ channel: Channel, _ session: TLSSession) {
-        guard session.sayCloseMessage() else {
+        guard session.sendCloseMessage() else {
             channel.wantsToWrite = true
             return
         }
@@ -133,7 +133,7 @@ extension NetworkLoop {
             let error = channel.closing(error)
             // Without a close alert the peer sees a truncated stream, which is correct if bytes are
             // lost.
-            if channel.queue.die() == 0 { _ = session.sayCloseMessage() }
+            if channel.queue.die() == 0 { _ = session.sendCloseMessage() }
             channel.stage = .silence
             left(channel, link, key, error)
             peerLeft(channel, key, error)

@@ -109,7 +109,7 @@ package final class TLSSession: Sendable {
     }
 
     /// Sends a close alert without waiting for the peer's; returns false if the socket is full.
-    package func sayCloseMessage() -> Bool {
+    package func sendCloseMessage() -> Bool {
         turn.withLock { _ in
             ERR_clear_error()
             defer { ERR_clear_error() }

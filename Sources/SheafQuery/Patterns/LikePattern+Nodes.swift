@@ -2,19 +2,19 @@
 extension LikePattern {
     /// Returns the elements of a pattern; if it is not convertible, those of a convertible prefix.
     static func elements(
-        _ node: PatternNode, takesComplete: Bool
+        _ node: PatternNode, matchesCompleteText: Bool
     ) -> (elements: [Element], isComplete: Bool) {
         var nodes: ArraySlice<PatternNode> = [node]
         if case .sequence(let parts) = node { nodes = parts[...] }
         var elements: [Element] = []
-        if !takesComplete {
+        if !matchesCompleteText {
             if case .assertion(.textStart)? = nodes.first {
                 nodes.removeFirst()
             } else {
                 elements.append(.gap)
             }
         }
-        var isOpen = !takesComplete
+        var isOpen = !matchesCompleteText
         if isOpen, case .assertion(.textEnd)? = nodes.last {
             nodes.removeLast()
             isOpen = false

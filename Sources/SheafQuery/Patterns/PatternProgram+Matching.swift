@@ -60,7 +60,7 @@ private struct PatternRun {
                 }
                 currentCount = enter(0, into: current, currentCount)
             }
-            if isAccepted, !program.takesComplete || offset == text.count { return true }
+            if isAccepted, !program.matchesCompleteText || offset == text.count { return true }
             guard offset < text.count, currentCount > 0 || !program.isAnchored else { return false }
             fuel -= currentCount + 1
             guard fuel >= 0 else { return nil }

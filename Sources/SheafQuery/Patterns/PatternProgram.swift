@@ -17,7 +17,7 @@ struct PatternProgram: Sendable {
     let instructions: [Instruction]
     let sets: [ScalarSet]
     /// Whether the complete text must match, and not only a part of it.
-    let takesComplete: Bool
+    let matchesCompleteText: Bool
     let ignoresCase: Bool
     /// Whether matches must begin at the start of the text.
     private(set) var isAnchored = false
@@ -25,15 +25,15 @@ struct PatternProgram: Sendable {
     private(set) var firstBytes: [Bool] = []
 
     init(
-        _ node: PatternNode, sets: [ScalarSet], takesComplete: Bool, ignoresCase: Bool
+        _ node: PatternNode, sets: [ScalarSet], matchesCompleteText: Bool, ignoresCase: Bool
     ) throws(QueryError) {
         var compiler = PatternCompiler(ignoresCase: ignoresCase)
         try compiler.emit(node)
         instructions = compiler.instructions + [.accept]
         self.sets = sets
-        self.takesComplete = takesComplete
+        self.matchesCompleteText = matchesCompleteText
         self.ignoresCase = ignoresCase
-        isAnchored = takesComplete || startsAreAnchored()
+        isAnchored = matchesCompleteText || startsAreAnchored()
         firstBytes = bytesAtStart()
     }
 

@@ -73,12 +73,14 @@ package struct TextPattern: Sendable {
         var parser = PatternParser(pattern, dialect, flags)
         let node = try parser.parse()
         let ignoresCase = flags.contains(.ignoresCase)
-        let (elements, isComplete) = LikePattern.elements(node, takesComplete: parser.isSimilar)
+        let (elements, isComplete) = LikePattern.elements(
+            node, matchesCompleteText: parser.isSimilar)
         guard !isComplete else {
             return TextPattern(LikePattern(elements, ignoresCase: ignoresCase))
         }
         let program = try PatternProgram(
-            node, sets: parser.sets, takesComplete: parser.isSimilar, ignoresCase: ignoresCase)
+            node, sets: parser.sets, matchesCompleteText: parser.isSimilar, ignoresCase: ignoresCase
+        )
         let start = LikePattern(elements + [.gap], ignoresCase: ignoresCase)
         return TextPattern(program, literalPrefix: start.literalPrefix)
     }

@@ -7,7 +7,7 @@ extension BTreePage {
         let head = key.head(at: prefixCount)
         let index = headsBelow(head)
         guard index < count, heads[index] == head else { return (index, false) }
-        return pointerAmongEqualHeads(from: index, key)
+        return indexAmongEqualHeads(from: index, key)
     }
 
     /// Returns the index of the inner entry whose child may hold `key`.
@@ -72,19 +72,19 @@ extension BTreePage {
     }
 
     @inline(__always)
-    private func pointerAmongEqualHeads(
+    private func indexAmongEqualHeads(
         from first: Int, _ key: BTreeKey
     ) -> (index: Int, isFound: Bool) {
         let order = compareEqualHead(first, key)
         if order >= 0 { return (first, order == 0) }
         let next = first &+ 1
         guard next < count, heads[next] == heads[first] else { return (next, false) }
-        return pointerInRun(from: next, key)
+        return indexInRun(from: next, key)
     }
 
     /// Searches a run of equal heads, which occurs if keys share more bytes than a prefix can hold.
     @inline(never)
-    private func pointerInRun(from first: Int, _ key: BTreeKey) -> (index: Int, isFound: Bool) {
+    private func indexInRun(from first: Int, _ key: BTreeKey) -> (index: Int, isFound: Bool) {
         var low = first
         var high = headsUpTo(heads[first])
         while low < high {

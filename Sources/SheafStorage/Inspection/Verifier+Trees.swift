@@ -23,7 +23,7 @@ extension Verifier {
             }
             guard isWithinLog(checkpoint.summary) else { continue }
             let keyspace = checkpoint.takeKeyspace()
-            guard hasRightPointers(checkpoint.summary, keyspace) else { continue }
+            guard hasValidContents(checkpoint.summary, keyspace) else { continue }
             result.usableCheckpointCount += 1
             guard !result.isDamaged, replay.isComplete else { continue }
             compare(checkpoint.summary, keyspace)
@@ -103,7 +103,7 @@ extension Verifier {
     }
 
     /// Whether the tree and the live-byte counts of a checkpoint are valid.
-    private mutating func hasRightPointers(
+    private mutating func hasValidContents(
         _ summary: Checkpoint.Summary, _ keyspace: borrowing Keyspace
     ) -> Bool {
         for violation in keyspace.tree.checkInvariants() {
