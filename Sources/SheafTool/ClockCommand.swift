@@ -75,21 +75,21 @@ enum ClockCommand {
     private static func write(_ survey: ClockSurvey, isJSON: Bool, _ output: Output) {
         guard isJSON else {
             output.write(
-                survey.clockAhead.map {
+                survey.clockAheadMilliseconds.map {
                     "the clock of the store is \(ClockReport.text($0)) ahead"
                 } ?? "the clock of the store is not ahead")
             return
         }
         var line = JSONLine()
         line.add("type", "clock")
-        line.add("aheadMilliseconds", survey.clockAhead)
+        line.add("aheadMilliseconds", survey.clockAheadMilliseconds)
         output.write(line.closed)
     }
 
     private static func text(_ line: ClockSurvey.Line) -> String {
         let stamps = line.count == 1 ? "1 stamp" : "\(line.count) stamps"
         return TerminalText.visible(
-            "\(ClockReport.text(line.ahead)) ahead  \(DocumentReading.text(line.stamp.site))  "
+            "\(ClockReport.text(line.aheadMilliseconds)) ahead  \(DocumentReading.text(line.stamp.site))  "
                 + "\(stamps)  \(line.collection)  \(line.id.json)")
     }
 
@@ -101,7 +101,7 @@ enum ClockCommand {
         line.add("site", DocumentReading.text(ahead.stamp.site))
         line.add("time", at: ahead.stamp.time.milliseconds)
         line.add("stamp", ahead.stamp.time.rawValue)
-        line.add("aheadMilliseconds", ahead.ahead)
+        line.add("aheadMilliseconds", ahead.aheadMilliseconds)
         line.add("stamps", ahead.count)
         return line.closed
     }
@@ -124,7 +124,7 @@ enum ClockCommand {
                 repair.documentCount == 1
                 ? "1 document was" : "\(repair.documentCount) documents were"
             let clock =
-                repair.clockAhead.map {
+                repair.clockAheadMilliseconds.map {
                     "the clock of the store was \(ClockReport.text($0)) ahead and was reset; "
                 } ?? ""
             output.write(clock + documents + " rewritten")
@@ -133,7 +133,7 @@ enum ClockCommand {
         var line = JSONLine()
         line.add("type", "repair")
         line.add("documents", repair.documentCount)
-        line.add("clockAheadMilliseconds", repair.clockAhead)
+        line.add("clockAheadMilliseconds", repair.clockAheadMilliseconds)
         line.add("commit", repair.commit)
         output.write(line.closed)
         return .ok

@@ -123,7 +123,7 @@ package struct DocumentLives {
     /// Checks document counts, computed from key ranges, against the model.
     private func checkCounts(of peer: DocumentLife, _ title: String) throws {
         let snapshot = peer.engine.snapshot()
-        for (number, collection) in snapshot.directory.collections.enumerated() {
+        for (number, collection) in snapshot.catalog.collections.enumerated() {
             let expected = peer.models.count { $0.collection == collection && $1.value != nil }
             let keys = StoreKey.documents(of: UInt16(number))
             let found = snapshot.tombstones(of: collection).map {

@@ -63,7 +63,7 @@ final class MeshPeer {
         clock.setWall(milliseconds: UInt64(Int(clock.clock.wallMilliseconds()) + Self.start + skew))
         volume = SimulatedVolume(seed: seed)
         store = try StoreEngine(opening: volume, options: Self.options(clock, source))
-        queries = try QueryEngine(opening: store, mostTold: Self.mostTold(number))
+        queries = try QueryEngine(opening: store, maximumListed: Self.mostTold(number))
         attachments = AttachmentStore(in: files)
         host = Self.makeHost(queries, key, attachments, lengths, source)
     }
@@ -100,7 +100,7 @@ final class MeshPeer {
         isFlushing = false
         self.volume = volume
         store = try StoreEngine(opening: volume, options: Self.options(clock, source))
-        queries = try QueryEngine(opening: store, mostTold: Self.mostTold(number))
+        queries = try QueryEngine(opening: store, maximumListed: Self.mostTold(number))
         attachments = AttachmentStore(in: files)
         host = Self.makeHost(queries, key, attachments, lengths, source)
         durableCommit = documents.snapshot().log.commit

@@ -261,7 +261,7 @@ extension MeshPeer {
     func groupNumbers() throws -> [String: [Int64]] {
         var numbers: [String: [Int64]] = [:]
         let snapshot = documents.snapshot()
-        guard let number = snapshot.directory.number(ofCollection: "groups") else { return [:] }
+        guard let number = snapshot.catalog.number(ofCollection: "groups") else { return [:] }
         for group in 0..<9 {
             for index in 0..<4 {
                 let key = try StoreKey.bytes(

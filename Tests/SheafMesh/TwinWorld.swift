@@ -28,7 +28,7 @@ final class TwinWorld {
             options.random = { source.next() }
             store = try StoreEngine(
                 opening: SimulatedVolume(seed: UInt64(number)), options: options)
-            queries = try QueryEngine(opening: store, mostTold: mostTold)
+            queries = try QueryEngine(opening: store, maximumListed: mostTold)
             var lengths = Replicator.Lengths()
             lengths.part = 300
             let drawn = SeededSource(seed: UInt64(number) + 100)

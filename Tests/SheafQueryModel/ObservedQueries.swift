@@ -49,7 +49,7 @@ final class ObservedQueries {
         let statement = try life.queries.statement(query)
         lastNumber += 1
         let observer = Observer(unattended: query, number: lastNumber)
-        let missed = life.queries.documents.wantFeed()
+        let missed = life.queries.documents.startFeed()
         newcomers.append(
             NewObserver(observer, statement, ArgumentValues(arguments), missedThrough: missed))
         watchers[lastNumber] = Watcher(
@@ -69,7 +69,7 @@ final class ObservedQueries {
     func look(_ context: String, isQuiet: Bool) throws {
         let known = newcomers.map(\.observer.number)
         var recovered: Set<UInt64> = []
-        let deliveries = schedule.look(adding: newcomers)
+        let deliveries = schedule.dispatch(adding: newcomers)
         newcomers = []
         deliveryCount += deliveries.count
         for delivery in deliveries {

@@ -113,7 +113,7 @@ package final class QueryLife {
 
     /// Returns a reader of the durable state, or of all commits so far.
     func reader(isPending: Bool) throws(QueryError) -> SnapshotReader {
-        isPending ? queries.writersReader() : try execute("SELECT * FROM t LIMIT 0").reader
+        isPending ? queries.pendingReader() : try execute("SELECT * FROM t LIMIT 0").reader
     }
 
     /// Returns the rows of a statement that reads.

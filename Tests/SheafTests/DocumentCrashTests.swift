@@ -168,8 +168,8 @@ import Testing
         _ engine: DocumentEngine, _ documents: [[UInt8]: [UInt8]], _ comment: Comment
     ) throws {
         let snapshot = engine.snapshot()
-        #expect(engine.linkFailure == nil, comment)
-        for (number, collection) in snapshot.directory.collections.enumerated() {
+        #expect(engine.indexFailure == nil, comment)
+        for (number, collection) in snapshot.catalog.collections.enumerated() {
             let keys = StoreKey.documents(of: UInt16(number))
             let tombstones = try #require(snapshot.tombstones(of: collection), comment)
             let existing = try documents.filter { key, bytes in

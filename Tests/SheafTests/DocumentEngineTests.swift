@@ -293,7 +293,7 @@ import Testing
     }
 
     @Test func `received bytes that are no document are not reported as damage`() throws {
-        #expect(throws: EngineError.received(.truncated(at: 0))) {
+        #expect(throws: EngineError.invalidDocument(.truncated(at: 0))) {
             try commit(DocumentChange("cars", "a", .join([1, 2])))
         }
     }

@@ -23,7 +23,7 @@ import Testing
             let value = try document.read { bytes in
                 try EncodedDocument(bytes).value(snapshot.names)
             }
-            let name = Value.string(snapshot.directory.collections[Int(collection)])
+            let name = Value.string(snapshot.catalog.collections[Int(collection)])
             let shown = value.map { Value.object($0).json } ?? "tombstone"
             expected.append("document \(name) \(try DocumentID.id(of: id)) \(shown)")
             return true

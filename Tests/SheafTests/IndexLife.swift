@@ -86,7 +86,7 @@ final class IndexLife {
     private func reopen() throws {
         store = try StoreEngine(opening: volume, options: Self.options(random.next(), clock))
         engine = try DocumentEngine(store)
-        #expect(engine.linkFailure == nil)
+        #expect(engine.indexFailure == nil)
     }
 
     // MARK: Changes
@@ -188,7 +188,7 @@ final class IndexLife {
         #expect(image.snapshotFiles() == before, comment)
         let store = try StoreEngine(opening: image, options: Self.options(random.next(), clock))
         let engine = try DocumentEngine(store)
-        #expect(engine.linkFailure == nil, comment)
+        #expect(engine.indexFailure == nil, comment)
         try check(engine.snapshot(), comment)
         let change = DocumentChange("cars", "a", .insert(["a": 1], onConflict: .merge))
         _ = try engine.commit([change]) { batch throws(StorageError) in try store.append(batch) }
@@ -202,7 +202,7 @@ final class IndexLife {
         let own = DocumentSnapshot(snapshot.log, try Catalog(snapshot.log))
         let verifier = try IndexVerifier.verify(own)
         #expect(verifier.findings == [], comment)
-        #expect(snapshot.count(in: IndexChanges.all) == verifier.rightCount, comment)
+        #expect(snapshot.count(in: IndexChanges.all) == verifier.correctCount, comment)
         for collection in Self.collections {
             let documents = try existing(collection, in: snapshot)
             try checkTombstones(collection, documents, in: snapshot, comment)
@@ -218,7 +218,7 @@ final class IndexLife {
         _ collection: String, _ documents: [Value: Object], in snapshot: DocumentSnapshot,
         _ comment: Comment
     ) throws {
-        guard let number = snapshot.directory.number(ofCollection: collection) else { return }
+        guard let number = snapshot.catalog.number(ofCollection: collection) else { return }
         let tombstones = try #require(snapshot.tombstones(of: collection), comment)
         let keys = StoreKey.documents(of: number)
         let count = snapshot.count(in: keys) - snapshot.count(in: tombstones)

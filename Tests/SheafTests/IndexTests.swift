@@ -121,7 +121,7 @@ import Testing
         #expect(life.engine.snapshot().indexes(of: "cars").map(\.name) == ["second"])
         #expect(life.engine.snapshot().indexes(of: "cars")[0].number == 0)
         #expect(
-            DocumentSnapshot(old.log, life.engine.snapshot().directory).indexes(of: "cars")
+            DocumentSnapshot(old.log, life.engine.snapshot().catalog).indexes(of: "cars")
                 .isEmpty)
     }
 

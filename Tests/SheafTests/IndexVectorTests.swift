@@ -73,7 +73,7 @@ import Testing
             #expect(found == [try vectors.bytes("\(name).tombstone")], "\(name)")
             #expect(snapshot.tombstones(of: "named").map(snapshot.count(in:)) == 1)
             #expect(snapshot.tombstones(of: "c257").map(snapshot.count(in:)) == 0)
-            try life.commit([DocumentChange("named", id, .forget)])
+            try life.commit([DocumentChange("named", id, .purge)])
             count += 1
         }
         #expect(count == 3)

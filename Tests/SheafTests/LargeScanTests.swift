@@ -153,7 +153,7 @@ import Testing
 
     @Test func `a damaged document in the last part is reported`() throws {
         let number = try #require(
-            queries.documents.snapshot().directory.number(ofCollection: "many"))
+            queries.documents.snapshot().catalog.number(ofCollection: "many"))
         let id = try DocumentID.key(of: .integer(try #require(values.keys.max())))
         var batch = WriteBatch()
         // The checksum of the record is valid, but the state after the kind is missing.

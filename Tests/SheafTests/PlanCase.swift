@@ -121,7 +121,7 @@ final class CarStore {
         for statement in pending { try execute(statement) }
         guard !pending.isEmpty else { return try queries.planText(Query(verbatim: text)) }
         // A writer's reader sees changes that are not durable.
-        let reader = queries.writersReader()
+        let reader = queries.pendingReader()
         let options = QueryOptions(now: 0, clock: { 0 }, newID: { "new" })
         return try QueryRun(try Parser.parse(text), on: reader, options).planText()
     }

@@ -38,13 +38,13 @@ import Testing
         try life.commit([DocumentChange("cars", 4, .evict), DocumentChange("cars", 7, .evict)])
         // An evicted document leaves a tombstone, too.
         #expect(try counts(life) == [9, 3])
-        try life.commit([DocumentChange("cars", 4, .forget), DocumentChange("cars", 7, .forget)])
+        try life.commit([DocumentChange("cars", 4, .purge), DocumentChange("cars", 7, .purge)])
         #expect(try counts(life) == [7, 1])
         // Two opposite changes of a document in one commit.
         try life.commit([
             DocumentChange("cars", 1, .delete),
             DocumentChange("cars", 1, .insert(["a": 2], onConflict: .merge)),
-            DocumentChange("cars", 2, .delete), DocumentChange("cars", 2, .forget),
+            DocumentChange("cars", 2, .delete), DocumentChange("cars", 2, .purge),
         ])
         #expect(try counts(life) == [6, 1])
     }
@@ -88,7 +88,7 @@ import Testing
         #expect(try !touchesLinks(.insert(["a": 3], onConflict: .merge)))
         #expect(try touchesLinks(.evict))
         #expect(try counts(life) == [1, 1])
-        #expect(try touchesLinks(.forget))
+        #expect(try touchesLinks(.purge))
         #expect(try counts(life) == [0, 0])
     }
 
@@ -149,9 +149,9 @@ import Testing
         let store = try StoreEngine(opening: life.volume, options: IndexLife.options(3, clock))
         let linked = store.snapshot().linked
         let engine = try DocumentEngine(store)
-        #expect(linked == .none && engine.linkFailure == nil)
+        #expect(linked == .none && engine.indexFailure == nil)
         let verified = try IndexVerifier.verify(engine.snapshot())
-        #expect(verified.findings == [] && verified.rightCount == 9)
+        #expect(verified.findings == [] && verified.correctCount == 9)
         let tombstones = try #require(engine.snapshot().tombstones(of: "cars"))
         #expect(engine.snapshot().count(in: tombstones) == (isFollowed ? 2 : 3))
     }

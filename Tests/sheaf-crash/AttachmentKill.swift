@@ -48,7 +48,7 @@ enum AttachmentKill {
             try Array(bytes[list.range(of: chunk)]).withUnsafeBytes { bytes in
                 _ = try incoming.put(bytes, at: chunk)
             }
-            try incoming.settle()
+            try incoming.flush()
             Child.print("durable \(number) \(chunk)", to: 1)
         }
     }

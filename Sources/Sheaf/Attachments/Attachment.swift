@@ -41,7 +41,7 @@ public struct Attachment: Sendable {
                     + "\(Self.maximumDataLength)",
                 hint: "copy(to:) and forEachChunk accept files of any length")
         }
-        return try await onFile { file throws(AttachmentError) in try file.read(range) }
+        return try await withFile { file throws(AttachmentError) in try file.read(range) }
     }
 
     /// Calls `body` with successive chunks of up to 256 KiB, on a separate thread.
@@ -50,7 +50,7 @@ public struct Attachment: Sendable {
     public nonisolated(nonsending) func forEachChunk(
         _ body: @escaping @Sendable (UnsafeRawBufferPointer) throws -> Void
     ) async throws {
-        let failure = try await onFile { file throws(AttachmentError) -> (any Error)? in
+        let failure = try await withFile { file throws(AttachmentError) -> (any Error)? in
             for chunk in 0..<file.chunkCount {
                 let bytes = try file.read(chunk)
                 do { try bytes.withUnsafeBytes(body) } catch { return error }
@@ -63,16 +63,16 @@ public struct Attachment: Sendable {
     /// Copies the file to a new file at `path`; the copy is durable when this returns.
     public nonisolated(nonsending) func copy(to path: String) async throws {
         let name = FileName.temporaryName(store.options.random())
-        try await onFile { file throws(AttachmentError) in
-            try file.copy(to: SplitPath(path), by: name)
+        try await withFile { file throws(AttachmentError) in
+            try file.copy(to: SplitPath(path), via: name)
         }
     }
 
-    private nonisolated(nonsending) func onFile<Result: Sendable>(
+    private nonisolated(nonsending) func withFile<Result: Sendable>(
         _ body: @escaping @Sendable (AttachmentFile) throws(AttachmentError) -> Result
     ) async throws -> Result {
         let (store, id) = (store, id)
-        return try await Store.onThread("sheaf-attach") { () throws(StoreError) in
+        return try await Store.runOnThread("sheaf-attach") { () throws(StoreError) in
             try onAttachments { () throws(AttachmentError) in
                 guard let file = try store.file(id) else { throw .missing(id) }
                 defer { file.close() }
@@ -106,17 +106,17 @@ struct SplitPath: Sendable {
 extension AttachmentFile {
     /// Writes all bytes into a file of another directory, which gets its name when it is complete.
     fileprivate func copy(
-        to path: SplitPath, by temporary: String
+        to path: SplitPath, via temporary: String
     ) throws(AttachmentError) {
-        try copy(to: path.name, in: try path.volume(), by: temporary)
+        try copy(to: path.name, in: try path.volume(), via: temporary)
     }
 
     /// Writes all bytes into a file of another directory, which gets its name when it is complete.
     func copy(
-        to name: String, in volume: any Volume, by temporary: String
+        to name: String, in volume: any Volume, via temporary: String
     ) throws(AttachmentError) {
         let isThere = try onVolume { () throws(VolumeError) in try volume.names().contains(name) }
-        guard !isThere else { throw .occupied("\(volume.path)/\(name)") }
+        guard !isThere else { throw .destinationExists("\(volume.path)/\(name)") }
         do throws(AttachmentError) {
             try write(to: temporary, in: volume)
             try onVolume { () throws(VolumeError) in

@@ -14,9 +14,9 @@ package enum AttachmentError: Error, Equatable, Sendable {
     /// Received bytes do not match the hash of the chunk.
     case wrongChunk(AttachmentID, chunk: Int)
     /// The source of an attachment changed while it was added.
-    case changed(String)
+    case sourceChanged(String)
     /// The destination of a copy already exists.
-    case occupied(String)
+    case destinationExists(String)
     /// A value exceeds a limit.
     case limit(name: String, value: Int, limit: Int)
     case readOnly
@@ -34,9 +34,9 @@ extension AttachmentError: CustomStringConvertible {
         case .wrongList(let id): "the received hashes do not match the attachment \(id)"
         case .wrongChunk(let id, let chunk):
             "the received bytes do not match chunk \(chunk) of the attachment \(id)"
-        case .changed(let name):
+        case .sourceChanged(let name):
             "\(name.shortened(to: ErrorText.limit)) was changed while it was read; add it again"
-        case .occupied(let path):
+        case .destinationExists(let path):
             "the destination \(path.shortened(to: ErrorText.limit)) of the copy already exists; "
                 + "remove it, or choose another path"
         case .limit(let name, let value, let limit):
@@ -55,7 +55,7 @@ func onVolume<Value>(
 }
 
 /// Runs a closure that decodes the header of a file, and adds the file to its errors.
-func onHead<Value>(
+func onHeader<Value>(
     of file: String, _ body: () throws(Malformed) -> Value
 ) throws(AttachmentError) -> Value {
     do throws(Malformed) { return try body() } catch {

@@ -6,7 +6,7 @@ package final class AttachmentFile: Sendable {
     package let id: AttachmentID
     package let list: ChunkList
     /// The header at opening.
-    let head: AttachmentHead
+    let header: AttachmentHeader
     private let file: any VolumeFile
     /// The path of the file in error messages.
     private let path: String
@@ -17,17 +17,17 @@ package final class AttachmentFile: Sendable {
 
     /// Returns the file name of a complete attachment; `name(ofPartial:)` is for a partial one.
     static func name(ofComplete id: AttachmentID) -> String { "\(id).whole" }
-    static func name(ofPart id: AttachmentID) -> String { "\(id).part" }
+    static func name(ofPartial id: AttachmentID) -> String { "\(id).part" }
 
     /// Opens a file, and checks that its header matches the id.
     static func open(
         _ id: AttachmentID, isComplete: Bool, in volume: any Volume, for access: FileAccess = .read
     ) throws(AttachmentError) -> AttachmentFile {
-        let name = isComplete ? name(ofComplete: id) : name(ofPart: id)
+        let name = isComplete ? name(ofComplete: id) : name(ofPartial: id)
         let file = try onVolume { () throws(VolumeError) in try volume.open(name, access) }
         do throws(AttachmentError) {
             let path = "\(FileName.attachmentsName)/\(name)"
-            let head = try head(of: id, isComplete: isComplete, in: file, at: path)
+            let head = try header(of: id, isComplete: isComplete, in: file, at: path)
             return AttachmentFile(head, file, path)
         } catch {
             file.close()
@@ -36,32 +36,32 @@ package final class AttachmentFile: Sendable {
     }
 
     /// Creates an instance for an open file that begins with a header.
-    init(_ head: AttachmentHead, _ file: any VolumeFile, _ path: String) {
-        self.head = head
+    init(_ head: AttachmentHeader, _ file: any VolumeFile, _ path: String) {
+        self.header = head
         self.file = file
         self.path = path
         id = head.id
         list = head.list
-        start = AttachmentHead.length(ofFile: head.list.length)
+        start = AttachmentHeader.length(ofFile: head.list.length)
     }
 
     deinit { file.close() }
 
     func close() { file.close() }
 
-    private static func head(
+    private static func header(
         of id: AttachmentID, isComplete: Bool, in file: any VolumeFile, at path: String
-    ) throws(AttachmentError) -> AttachmentHead {
+    ) throws(AttachmentError) -> AttachmentHeader {
         let size = try onVolume { () throws(VolumeError) in try file.size() }
-        let first = try bytes(0..<min(size, AttachmentHead.Layout.list), of: file)
-        let length = try onHead(of: path) { () throws(Malformed) in
+        let first = try bytes(0..<min(size, AttachmentHeader.Layout.list), of: file)
+        let length = try onHeader(of: path) { () throws(Malformed) in
             try first.span.withUnsafeBytes { bytes throws(Malformed) in
-                try AttachmentHead.fileLength(bytes, of: id)
+                try AttachmentHeader.fileLength(bytes, of: id)
             }
         }
         // The length is checked before the header is read: a wrong length would make us read too
         // much.
-        let headLength = AttachmentHead.length(ofFile: length)
+        let headLength = AttachmentHeader.length(ofFile: length)
         guard size == headLength + length else {
             throw .damaged(
                 StorageError.Damage(
@@ -69,9 +69,9 @@ package final class AttachmentFile: Sendable {
                     reason: "the file has \(size) bytes instead of \(headLength + length)"))
         }
         let bytes = try bytes(0..<headLength, of: file)
-        return try onHead(of: path) { () throws(Malformed) in
+        return try onHeader(of: path) { () throws(Malformed) in
             try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
-                try AttachmentHead(decoding: bytes, of: id, isComplete: isComplete)
+                try AttachmentHeader(decoding: bytes, of: id, isComplete: isComplete)
             }
         }
     }
@@ -126,16 +126,16 @@ package final class AttachmentFile: Sendable {
 
     /// Writes the set of stored chunks.
     func write(_ here: ChunkSet) throws(AttachmentError) {
-        let offset = AttachmentHead.hereOffset(list)
+        let offset = AttachmentHeader.storedChunksOffset(list)
         try here.bytes.span.withUnsafeBytes { bytes throws(AttachmentError) in
             try write(bytes, atOffset: offset)
         }
     }
 
     /// Clears the time since which no document references the file.
-    func writeWanted() throws(AttachmentError) {
-        try AttachmentHead.mark(0).span.withUnsafeBytes { bytes throws(AttachmentError) in
-            try write(bytes, atOffset: AttachmentHead.Layout.mark)
+    func clearMark() throws(AttachmentError) {
+        try AttachmentHeader.mark(0).span.withUnsafeBytes { bytes throws(AttachmentError) in
+            try write(bytes, atOffset: AttachmentHeader.Layout.mark)
         }
     }
 

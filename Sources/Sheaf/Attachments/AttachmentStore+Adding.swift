@@ -99,7 +99,7 @@ extension AttachmentStore {
         let file = try onVolume { () throws(VolumeError) in try volume.open(name, .create) }
         defer { file.close() }
         var list = ChunkList(length: source.length)
-        let start = AttachmentHead.length(ofFile: source.length)
+        let start = AttachmentHeader.length(ofFile: source.length)
         // The file gets its final length first, so that one in memory does not grow repeatedly.
         try onVolume { () throws(VolumeError) in try file.truncate(to: start + source.length) }
         try Self.withBuffer(min(source.length, ChunkList.chunkLength)) {
@@ -110,7 +110,7 @@ extension AttachmentStore {
                 let isRead = try onVolume { () throws(VolumeError) in
                     try source.read(into: bytes, at: range.lowerBound)
                 }
-                guard isRead else { throw .changed(source.name) }
+                guard isRead else { throw .sourceChanged(source.name) }
                 list.append(UnsafeRawBufferPointer(bytes))
                 try onVolume { () throws(VolumeError) in
                     try file.writeFully(
@@ -119,16 +119,16 @@ extension AttachmentStore {
             }
         }
         let isUnchanged = try onVolume { () throws(VolumeError) in try source.isUnchanged() }
-        guard isUnchanged else { throw .changed(source.name) }
-        let head = AttachmentHead(
-            id: list.id, list: list, here: ChunkSet(count: list.count, isFull: true))
+        guard isUnchanged else { throw .sourceChanged(source.name) }
+        let head = AttachmentHeader(
+            id: list.id, list: list, storedChunks: ChunkSet(count: list.count, isFull: true))
         try Self.write(head, to: file)
         return list
     }
 
     /// Writes the header of a file, and makes the complete file durable.
     static func write(
-        _ head: AttachmentHead, to file: any VolumeFile
+        _ head: AttachmentHeader, to file: any VolumeFile
     ) throws(AttachmentError) {
         let bytes = head.bytes
         try bytes.span.withUnsafeBytes { bytes throws(AttachmentError) in

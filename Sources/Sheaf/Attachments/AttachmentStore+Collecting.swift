@@ -5,11 +5,11 @@ import Synchronization
 /// Removal of files that no document references.
 extension AttachmentStore {
     /// The result of one collection.
-    package struct Collection: Equatable, Sendable {
+    package struct CollectionReport: Equatable, Sendable {
         package var removed = 0
         /// Files that no document references, kept for the grace period.
-        package var unnamed = 0
-        package var named = 0
+        package var unreferenced = 0
+        package var referenced = 0
     }
 
     /// Removes files that no document has referenced during a grace period.
@@ -20,8 +20,8 @@ extension AttachmentStore {
     package func collect(
         graceMilliseconds grace: UInt64,
         _ named: (Set<AttachmentID>) throws -> Set<AttachmentID>
-    ) throws -> Collection {
-        var result = Collection()
+    ) throws -> CollectionReport {
+        var result = CollectionReport()
         // Sorted, so that the same injected faults have the same result.
         let ids = try ids.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
         guard !ids.isEmpty else { return result }
@@ -31,47 +31,49 @@ extension AttachmentStore {
         let now = max(options.clock.wallMilliseconds(), 1)
         var isChanged = false
         for id in ids {
-            guard let entry = try known().entries[id] else { continue }
+            guard let entry = try currentState().entries[id] else { continue }
             if kept.contains(id) {
-                result.named += 1
+                result.referenced += 1
                 // A mark that could not be read may be set, so it is cleared, too.
-                if entry.unnamedSince != 0 {
-                    try note(0, for: id, insteadOf: entry.unnamedSince)
+                if entry.unreferencedSince != 0 {
+                    try setMark(0, for: id, replacing: entry.unreferencedSince)
                 }
                 continue
             }
-            guard let mark = entry.unnamedSince else { continue }
+            guard let mark = entry.unreferencedSince else { continue }
             if mark == 0 || mark > now {
                 // A time in the future is from a wrong clock.
-                result.unnamed += 1
-                try note(now, for: id, insteadOf: mark)
+                result.unreferenced += 1
+                try setMark(now, for: id, replacing: mark)
             } else if now - mark < grace {
-                result.unnamed += 1
-            } else if try remove(id, if: { $0.unnamedSince == mark }) {
+                result.unreferenced += 1
+            } else if try remove(id, if: { $0.unreferencedSince == mark }) {
                 result.removed += 1
                 isChanged = true
             }
         }
         // If a power failure brings files back, the next collection finds them.
-        if isChanged { try? known().volume?.synchronizeNames() }
+        if isChanged { try? currentState().volume?.synchronizeNames() }
         return result
     }
 
     /// Clears the mark of a file that was requested, durably.
-    func want(_ id: AttachmentID) throws(AttachmentError) {
+    func clearMark(of id: AttachmentID) throws(AttachmentError) {
         guard !options.isReadOnly else { return }
         try loadMark(of: id)
-        guard let mark = try known().entries[id]?.unnamedSince, mark != 0 else { return }
-        try note(0, for: id, insteadOf: mark)
+        guard let mark = try currentState().entries[id]?.unreferencedSince, mark != 0 else {
+            return
+        }
+        try setMark(0, for: id, replacing: mark)
     }
 
     /// Reads the mark of a file, unless it is known.
     private func loadMark(of id: AttachmentID) throws(AttachmentError) {
-        guard let entry = try entry(id), entry.unnamedSince == nil else { return }
+        guard let entry = try entry(id), entry.unreferencedSince == nil else { return }
         let mark = try readMark(of: id, entry.kind)
         state.withLock { state in
-            guard state.entries[id]?.unnamedSince == nil else { return }
-            state.entries[id]?.unnamedSince = mark
+            guard state.entries[id]?.unreferencedSince == nil else { return }
+            state.entries[id]?.unreferencedSince = mark
         }
     }
 
@@ -79,33 +81,33 @@ extension AttachmentStore {
         of id: AttachmentID, _ kind: Kind
     ) throws(AttachmentError) -> UInt64 {
         try withFile(of: id, kind, for: .read) { (file) throws(VolumeError) in
-            var bytes = [UInt8](repeating: 0, count: AttachmentHead.Layout.markLength)
+            var bytes = [UInt8](repeating: 0, count: AttachmentHeader.Layout.markLength)
             var span = bytes.mutableSpan
             try span.withUnsafeMutableBytes { buffer throws(VolumeError) in
-                try file.readFully(into: buffer, at: AttachmentHead.Layout.mark)
+                try file.readFully(into: buffer, at: AttachmentHeader.Layout.mark)
             }
-            return AttachmentHead.time(ofMark: bytes)
+            return AttachmentHeader.time(ofMark: bytes)
         }
     }
 
     /// Changes the mark of a file, unless it has changed from `mark` meanwhile.
-    private func note(
-        _ time: UInt64, for id: AttachmentID, insteadOf mark: UInt64?
+    private func setMark(
+        _ time: UInt64, for id: AttachmentID, replacing mark: UInt64?
     ) throws(AttachmentError) {
         let kind = state.withLock { state -> Kind? in
-            guard let entry = state.entries[id], entry.unnamedSince == mark else { return nil }
-            state.entries[id]?.unnamedSince = time
+            guard let entry = state.entries[id], entry.unreferencedSince == mark else { return nil }
+            state.entries[id]?.unreferencedSince = time
             return state.entries[id]?.kind
         }
         guard let kind else { return }
         do throws(AttachmentError) {
-            try write(time, for: id, kind)
+            try writeMark(time, for: id, kind)
         } catch {
             // A set mark that cannot be written is valid while the store is open.
             guard time == 0 else { return }
             state.withLock { state in
-                guard state.entries[id]?.unnamedSince == 0 else { return }
-                state.entries[id]?.unnamedSince = mark
+                guard state.entries[id]?.unreferencedSince == 0 else { return }
+                state.entries[id]?.unreferencedSince = mark
             }
             throw error
         }
@@ -114,12 +116,12 @@ extension AttachmentStore {
     /// Writes a mark.
     ///
     /// A cleared mark must survive a power failure, or the older mark would return.
-    private func write(
+    private func writeMark(
         _ time: UInt64, for id: AttachmentID, _ kind: Kind
     ) throws(AttachmentError) {
         try withFile(of: id, kind, for: .write) { (file) throws(VolumeError) in
-            try AttachmentHead.mark(time).span.withUnsafeBytes { bytes throws(VolumeError) in
-                try file.writeFully(bytes, at: AttachmentHead.Layout.mark)
+            try AttachmentHeader.mark(time).span.withUnsafeBytes { bytes throws(VolumeError) in
+                try file.writeFully(bytes, at: AttachmentHeader.Layout.mark)
             }
             if time == 0 { try file.synchronize() }
         }
@@ -131,9 +133,9 @@ extension AttachmentStore {
     ) throws(AttachmentError) -> Result {
         let name =
             if case .complete = kind { AttachmentFile.name(ofComplete: id) } else {
-                AttachmentFile.name(ofPart: id)
+                AttachmentFile.name(ofPartial: id)
             }
-        guard let volume = try known().volume else { throw .missing(id) }
+        guard let volume = try currentState().volume else { throw .missing(id) }
         return try onVolume { () throws(VolumeError) in
             let file = try volume.open(name, access)
             defer { file.close() }

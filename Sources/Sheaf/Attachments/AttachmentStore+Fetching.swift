@@ -15,14 +15,14 @@ extension AttachmentStore {
     /// Marks a file as requested; returns its local state.
     package func beginFetch(_ id: AttachmentID) throws(AttachmentError) -> FetchState {
         guard let entry = try entry(id) else { return .unknown }
-        try want(id)
+        try clearMark(of: id)
         switch entry.kind {
         case .complete: return .complete
-        case .part:
+        case .partial:
             guard let incoming = try incoming(id) else { return .unknown }
             guard incoming.missingChunks(limit: 1).isEmpty else { return .incoming(incoming) }
             // The file has no chunks, or the process ended between the last chunk and the rename.
-            try incoming.settle()
+            try incoming.flush()
             return .complete
         }
     }
@@ -55,25 +55,26 @@ extension AttachmentStore {
         do throws(AttachmentError) {
             let file = try onVolume { () throws(VolumeError) in try volume.open(name, .create) }
             defer { file.close() }
-            let head = AttachmentHead(id: id, list: list, here: ChunkSet(count: list.count))
+            let head = AttachmentHeader(
+                id: id, list: list, storedChunks: ChunkSet(count: list.count))
             try onVolume { () throws(VolumeError) in
-                try file.truncate(to: AttachmentHead.length(ofFile: list.length) + list.length)
+                try file.truncate(to: AttachmentHeader.length(ofFile: list.length) + list.length)
             }
             try Self.write(head, to: file)
-            try changingNames { () throws(AttachmentError) in
+            try withNamesLocked { () throws(AttachmentError) in
                 // Another thread may have begun the fetch, or have added the complete file.
-                guard try known().entries[id] == nil else {
+                guard try currentState().entries[id] == nil else {
                     release(list.length)
                     return discardTemporary(name, in: volume)
                 }
                 try onVolume { () throws(VolumeError) in
-                    try volume.rename(name, to: AttachmentFile.name(ofPart: id))
+                    try volume.rename(name, to: AttachmentFile.name(ofPartial: id))
                     try volume.synchronizeNames()
                 }
-                noteFile()
+                recordFile()
                 state.withLock { state in
                     state.entries[id] = Entry(
-                        kind: .part(nil), unnamedSince: 0, length: list.length)
+                        kind: .partial(nil), unreferencedSince: 0, length: list.length)
                 }
             }
         } catch {
@@ -90,34 +91,36 @@ extension AttachmentStore {
     ///
     /// Returns nil if there is none, or if it is damaged.
     package func incoming(_ id: AttachmentID) throws(AttachmentError) -> IncomingAttachment? {
-        guard let entry = try entry(id), case .part(let known) = entry.kind else { return nil }
+        guard let entry = try entry(id), case .partial(let known) = entry.kind else { return nil }
         if let known { return known }
         let volume = try writableVolume()
-        return try changingNames { () throws(AttachmentError) in
-            guard case .part(let opened)? = try self.known().entries[id]?.kind else { return nil }
+        return try withNamesLocked { () throws(AttachmentError) in
+            guard case .partial(let opened)? = try self.currentState().entries[id]?.kind else {
+                return nil
+            }
             if let opened { return opened }
             let file: AttachmentFile
             do throws(AttachmentError) {
                 file = try AttachmentFile.open(id, isComplete: false, in: volume, for: .write)
             } catch .damaged {
                 // A damaged partial file is discarded, because it can be fetched again.
-                forget(id) { _ in true }
-                discardTemporary(AttachmentFile.name(ofPart: id), in: volume)
+                removeEntry(id) { _ in true }
+                discardTemporary(AttachmentFile.name(ofPartial: id), in: volume)
                 return nil
             }
-            let incoming = IncomingAttachment(file, batch: options.chunksPerSync) {
+            let incoming = IncomingAttachment(file, chunksPerSync: options.chunksPerSync) {
                 [weak self] () throws(AttachmentError) in
                 guard let self else { throw .closed }
                 try self.complete(id, length: file.length)
             }
-            state.withLock { $0.entries[id]?.kind = .part(incoming) }
+            state.withLock { $0.entries[id]?.kind = .partial(incoming) }
             return incoming
         }
     }
 
     /// Publishes a file whose chunks are all durable.
     private func complete(_ id: AttachmentID, length: Int) throws(AttachmentError) {
-        let name = AttachmentFile.name(ofPart: id)
+        let name = AttachmentFile.name(ofPartial: id)
         do throws(AttachmentError) {
             try publish(name, as: id, length: length, reserved: 0)
         } catch .volume(let error) where error.code == .noSuchFile {
@@ -133,8 +136,8 @@ extension AttachmentStore {
 
     /// Stops the fetch of a file and discards its chunks.
     package func abandon(_ id: AttachmentID) throws(AttachmentError) {
-        guard case .part? = try entry(id)?.kind else { return }
-        try remove(id) { if case .part = $0.kind { true } else { false } }
+        guard case .partial? = try entry(id)?.kind else { return }
+        try remove(id) { if case .partial = $0.kind { true } else { false } }
     }
 
     /// Returns a chunk to be sent to another peer; nil if it is not stored.
@@ -155,7 +158,7 @@ extension AttachmentStore {
 
     /// Removes the entry of a file if it satisfies a condition.
     @discardableResult
-    private func forget(_ id: AttachmentID, if isRight: (Entry) -> Bool) -> Entry? {
+    private func removeEntry(_ id: AttachmentID, if isRight: (Entry) -> Bool) -> Entry? {
         state.withLock { state in
             guard let entry = state.entries[id], isRight(entry) else { return nil }
             state.entries[id] = nil
@@ -170,12 +173,12 @@ extension AttachmentStore {
         _ id: AttachmentID, if isRight: (Entry) -> Bool
     ) throws(AttachmentError) -> Bool {
         let volume = try writableVolume()
-        let entry = try changingNames { () throws(AttachmentError) -> Entry? in
+        let entry = try withNamesLocked { () throws(AttachmentError) -> Entry? in
             // From here on the file cannot be opened; open files stay readable.
-            guard let entry = forget(id, if: isRight) else { return nil }
+            guard let entry = removeEntry(id, if: isRight) else { return nil }
             let name =
                 if case .complete = entry.kind { AttachmentFile.name(ofComplete: id) } else {
-                    AttachmentFile.name(ofPart: id)
+                    AttachmentFile.name(ofPartial: id)
                 }
             do throws(VolumeError) {
                 try volume.remove(name)
@@ -189,7 +192,7 @@ extension AttachmentStore {
             }
             return entry
         }
-        if case .part(let incoming?)? = entry?.kind { incoming.end(isComplete: false) }
+        if case .partial(let incoming?)? = entry?.kind { incoming.end(isComplete: false) }
         return entry != nil
     }
 }

@@ -23,13 +23,13 @@ package final class AttachmentStore: Sendable {
     enum Kind: Sendable {
         case complete
         /// Some chunks are stored; nil until the file is opened.
-        case part(IncomingAttachment?)
+        case partial(IncomingAttachment?)
     }
 
     struct Entry: Sendable {
         var kind: Kind
         /// When the file was found unreferenced, 0 if it was not; nil until it is read.
-        var unnamedSince: UInt64?
+        var unreferencedSince: UInt64?
         /// Length in bytes of a file added or begun since opening; 0 for older files.
         var length = 0
     }
@@ -63,9 +63,9 @@ package final class AttachmentStore: Sendable {
 
     /// Reads which files exist, and removes incomplete ones.
     package func load() throws(AttachmentError) {
-        guard try !known().isLoaded else { return }
-        try changingNames { () throws(AttachmentError) in
-            guard try !known().isLoaded else { return }
+        guard try !currentState().isLoaded else { return }
+        try withNamesLocked { () throws(AttachmentError) in
+            guard try !currentState().isLoaded else { return }
             let volume = try onVolume { () throws(VolumeError) in
                 try parent.directory(FileName.attachmentsName, creating: false)
             }
@@ -74,11 +74,13 @@ package final class AttachmentStore: Sendable {
                 switch AttachmentName(name) {
                 case .complete(let id):
                     // A crash left the partial file after the complete one had been added.
-                    if entries[id] != nil { discard(AttachmentFile.name(ofPart: id), in: volume) }
+                    if entries[id] != nil {
+                        discard(AttachmentFile.name(ofPartial: id), in: volume)
+                    }
                     entries[id] = Entry(kind: .complete)
-                case .part(let id):
+                case .partial(let id):
                     if entries[id] == nil {
-                        entries[id] = Entry(kind: .part(nil))
+                        entries[id] = Entry(kind: .partial(nil))
                     } else {
                         discard(name, in: volume)
                     }
@@ -91,7 +93,7 @@ package final class AttachmentStore: Sendable {
                 state.volume = volume
                 state.isLoaded = true
             }
-            if !entries.isEmpty { noteFile() }
+            if !entries.isEmpty { recordFile() }
         }
     }
 
@@ -111,7 +113,7 @@ package final class AttachmentStore: Sendable {
     /// Whether there may be any file; a hint that takes no lock.
     var holdsFiles: Bool { mayHoldFiles.load(ordering: .relaxed) }
 
-    func noteFile() { mayHoldFiles.store(true, ordering: .relaxed) }
+    func recordFile() { mayHoldFiles.store(true, ordering: .relaxed) }
 
     /// Whether the complete file is stored.
     package func has(_ id: AttachmentID) throws(AttachmentError) -> Bool {
@@ -123,13 +125,13 @@ package final class AttachmentStore: Sendable {
     package var ids: [AttachmentID] {
         get throws(AttachmentError) {
             try load()
-            return Array(try known().entries.keys)
+            return Array(try currentState().entries.keys)
         }
     }
 
     /// Opens a complete file; returns nil if it is missing or partial.
     package func file(_ id: AttachmentID) throws(AttachmentError) -> AttachmentFile? {
-        guard case .complete? = try entry(id)?.kind, let volume = try known().volume else {
+        guard case .complete? = try entry(id)?.kind, let volume = try currentState().volume else {
             return nil
         }
         do throws(AttachmentError) {
@@ -141,11 +143,11 @@ package final class AttachmentStore: Sendable {
 
     func entry(_ id: AttachmentID) throws(AttachmentError) -> Entry? {
         try load()
-        return try known().entries[id]
+        return try currentState().entries[id]
     }
 
     /// Returns the current state; throws if the store was closed.
-    func known() throws(AttachmentError) -> State {
+    func currentState() throws(AttachmentError) -> State {
         let state = state.withLock { $0 }
         guard !state.isClosed else { throw .closed }
         return state
@@ -155,7 +157,7 @@ package final class AttachmentStore: Sendable {
     package func touch(_ id: AttachmentID) {
         state.withLock { state in
             guard state.entries[id] != nil else { return }
-            state.entries[id]?.unnamedSince = 0
+            state.entries[id]?.unreferencedSince = 0
         }
     }
 
@@ -165,9 +167,9 @@ package final class AttachmentStore: Sendable {
     func writableVolume() throws(AttachmentError) -> any Volume {
         guard !options.isReadOnly else { throw .readOnly }
         try load()
-        if let volume = try known().volume { return volume }
-        return try changingNames { () throws(AttachmentError) in
-            if let volume = try known().volume { return volume }
+        if let volume = try currentState().volume { return volume }
+        return try withNamesLocked { () throws(AttachmentError) in
+            if let volume = try currentState().volume { return volume }
             let made = try onVolume { () throws(VolumeError) in
                 try parent.directory(FileName.attachmentsName, creating: true)
             }
@@ -178,11 +180,11 @@ package final class AttachmentStore: Sendable {
     }
 
     /// Runs a closure that changes file names, one at a time.
-    func changingNames<Result: Sendable>(
+    func withNamesLocked<Result: Sendable>(
         _ body: () throws(AttachmentError) -> Result
     ) throws(AttachmentError) -> Result {
         try names.withLock { _ throws(AttachmentError) in
-            _ = try known()
+            _ = try currentState()
             return try body()
         }
     }
@@ -214,8 +216,8 @@ package final class AttachmentStore: Sendable {
         _ name: String, as id: AttachmentID, length: Int, reserved: Int
     ) throws(AttachmentError) {
         let volume = try writableVolume()
-        let before = try changingNames { () throws(AttachmentError) -> Entry? in
-            let before = try known().entries[id]
+        let before = try withNamesLocked { () throws(AttachmentError) -> Entry? in
+            let before = try currentState().entries[id]
             let finalName = AttachmentFile.name(ofComplete: id)
             // An existing file is replaced, because it may be damaged.
             try onVolume { () throws(VolumeError) in try volume.rename(name, to: finalName) }
@@ -225,17 +227,18 @@ package final class AttachmentStore: Sendable {
                 try? volume.rename(finalName, to: name)
                 throw .volume(error)
             }
-            if case .part? = before?.kind, name != AttachmentFile.name(ofPart: id) {
-                try? volume.remove(AttachmentFile.name(ofPart: id))
+            if case .partial? = before?.kind, name != AttachmentFile.name(ofPartial: id) {
+                try? volume.remove(AttachmentFile.name(ofPartial: id))
             }
-            noteFile()
+            recordFile()
             state.withLock { state in
-                state.entries[id] = Entry(kind: .complete, unnamedSince: 0, length: length)
+                state.entries[id] = Entry(kind: .complete, unreferencedSince: 0, length: length)
                 state.usedLength += length - reserved - (before?.length ?? 0)
             }
             return before
         }
-        if case .part(let incoming?)? = before?.kind, name != AttachmentFile.name(ofPart: id) {
+        if case .partial(let incoming?)? = before?.kind, name != AttachmentFile.name(ofPartial: id)
+        {
             incoming.end(isComplete: true)
         }
     }
@@ -244,7 +247,7 @@ package final class AttachmentStore: Sendable {
 /// The kind of a file in the directory, derived from its name.
 enum AttachmentName {
     case complete(AttachmentID)
-    case part(AttachmentID)
+    case partial(AttachmentID)
     case temporary
     /// A file that Sheaf did not create and leaves alone.
     case foreign
@@ -256,7 +259,7 @@ enum AttachmentName {
         }
         switch name[dot...] {
         case ".whole": self = AttachmentID(String(name[..<dot])).map(Self.complete) ?? .foreign
-        case ".part": self = AttachmentID(String(name[..<dot])).map(Self.part) ?? .foreign
+        case ".part": self = AttachmentID(String(name[..<dot])).map(Self.partial) ?? .foreign
         default: self = FileName(name) == .temporary ? .temporary : .foreign
         }
     }

@@ -7,11 +7,11 @@ extension DocumentSnapshot {
     ///
     /// Tokens count, including hidden ones, and so do objects that look like tokens. Throws if a
     /// document cannot be read, because its references are unknown then.
-    package func named(
-        of wanted: Set<AttachmentID>
+    package func referencedAttachments(
+        among wanted: Set<AttachmentID>
     ) throws(EngineError) -> Set<AttachmentID> {
         var found = Set<AttachmentID>()
-        try forEachNaming(wanted, inPlainObjects: true) { _, _, named in
+        try forEachReferencing(wanted, inPlainObjects: true) { _, _, named in
             found.formUnion(named)
             // The scan ends when all have been found.
             return found.count < wanted.count
@@ -23,42 +23,45 @@ extension DocumentSnapshot {
     ///
     /// With `inPlainObjects`, objects that look like tokens count too: older versions wrote such
     /// objects.
-    func forEachNaming(
+    func forEachReferencing(
         _ wanted: Set<AttachmentID>, inPlainObjects: Bool = false,
         _ body: (_ key: [UInt8], StoredDocument, Set<AttachmentID>) throws(EngineError) -> Bool
     ) throws(EngineError) {
         let keys = StoreKey.documents
         try log.tree.forEach(in: keys) { (key, value) throws(EngineError) in
             guard let pointer = RecordPointer(value),
-                try mayNameAttachments(at: pointer, key, inPlainObjects)
+                try mayReferenceAttachments(at: pointer, key, inPlainObjects)
             else { return true }
             let key = Array(key)
             guard let document = try document(key) else { return true }
-            let named = try attachments(namedBy: document, key, inPlainObjects).intersection(wanted)
+            let named = try attachments(referencedBy: document, key, inPlainObjects).intersection(
+                wanted)
             return named.isEmpty ? true : try body(key, document, named)
         }
     }
 
     /// Whether any operation of a document has tokens; the operations are not joined for that.
-    private func mayNameAttachments(
+    private func mayReferenceAttachments(
         at pointer: RecordPointer, _ key: UnsafeRawBufferPointer, _ inPlainObjects: Bool
     ) throws(EngineError) -> Bool {
         if !pointer.isDelta {
             let operation = try onStorage { () throws(StorageError) in
                 try log.operation(of: key, at: pointer)
             }
-            return try mayName(operation.payload, key, inPlainObjects)
+            return try mayReferenceAttachments(operation.payload, key, inPlainObjects)
         }
         let operations = try onStorage { () throws(StorageError) in
             try log.operations(of: key, at: pointer)
         }
         for logged in operations {
-            if try mayName(logged.operation.payload, key, inPlainObjects) { return true }
+            if try mayReferenceAttachments(logged.operation.payload, key, inPlainObjects) {
+                return true
+            }
         }
         return false
     }
 
-    private func mayName(
+    private func mayReferenceAttachments(
         _ bytes: UnsafeRawBufferPointer, _ key: UnsafeRawBufferPointer, _ inPlainObjects: Bool
     ) throws(EngineError) -> Bool {
         if inPlainObjects, AttachmentTexts.isAny(in: bytes) { return true }
@@ -72,7 +75,7 @@ extension DocumentSnapshot {
     }
 
     private func attachments(
-        namedBy document: StoredDocument, _ key: [UInt8], _ inPlainObjects: Bool
+        referencedBy document: StoredDocument, _ key: [UInt8], _ inPlainObjects: Bool
     ) throws(EngineError) -> Set<AttachmentID> {
         try onDocument(key) { () throws(Malformed) in
             try document.read { bytes throws(Malformed) in

@@ -7,28 +7,28 @@ import Synchronization
 /// the marks are correct after a crash. Threads that add chunks take turns.
 package final class IncomingAttachment: Sendable {
     private struct State: Sendable {
-        var here: ChunkSet
+        var storedChunks: ChunkSet
         /// The chunks written since the last sync.
         var unsynced: [Int] = []
         var phase = Phase.open
     }
 
     private enum Phase: Sendable {
-        case open, complete, gone
+        case open, complete, abandoned
     }
 
     /// The outcome of adding a chunk.
     package enum Outcome: Equatable, Sendable {
-        case taken
+        case accepted
         /// The chunk was stored before.
-        case known
+        case duplicate
         /// The chunk was the last one: the file is complete and durable.
         case complete
     }
 
     let file: AttachmentFile
     private let state: Mutex<State>
-    private let batch: Int
+    private let chunksPerSync: Int
     /// Renames the file to its final name; called when all of it is durable.
     private let complete: @Sendable () throws(AttachmentError) -> Void
 
@@ -37,21 +37,21 @@ package final class IncomingAttachment: Sendable {
     package var list: ChunkList { file.list }
 
     init(
-        _ file: AttachmentFile, batch: Int,
+        _ file: AttachmentFile, chunksPerSync: Int,
         _ complete: @escaping @Sendable () throws(AttachmentError) -> Void
     ) {
         self.file = file
-        self.batch = batch
+        self.chunksPerSync = chunksPerSync
         self.complete = complete
-        state = Mutex(State(here: file.head.here))
+        state = Mutex(State(storedChunks: file.header.storedChunks))
     }
 
     /// Number of received bytes, durable or not.
     package var receivedLength: Int {
         state.withLock { state in
             let last = list.count - 1
-            var length = state.here.filled * ChunkList.chunkLength
-            if state.here.contains(last) {
+            var length = state.storedChunks.filledCount * ChunkList.chunkLength
+            if state.storedChunks.contains(last) {
                 length -= ChunkList.chunkLength - list.range(of: last).count
             }
             return length
@@ -60,11 +60,11 @@ package final class IncomingAttachment: Sendable {
 
     /// Returns the missing chunks, as at most `limit` ranges.
     package func missingChunks(limit: Int = 1_024) -> [Range<Int>] {
-        state.withLock { $0.here.missing(limit: limit) }
+        state.withLock { $0.storedChunks.missing(limit: limit) }
     }
 
     package func contains(_ chunk: Int) -> Bool {
-        state.withLock { $0.here.contains(chunk) }
+        state.withLock { $0.storedChunks.contains(chunk) }
     }
 
     /// Returns a chunk to be sent to another peer; nil if it is not stored.
@@ -84,44 +84,46 @@ package final class IncomingAttachment: Sendable {
             switch state.phase {
             case .open: break
             case .complete: return .complete
-            case .gone: throw .missing(id)
+            case .abandoned: throw .missing(id)
             }
-            if state.here.contains(chunk) { return .known }
+            if state.storedChunks.contains(chunk) { return .duplicate }
             try file.write(bytes, at: chunk)
-            state.here.insert(chunk)
+            state.storedChunks.insert(chunk)
             state.unsynced.append(chunk)
-            guard state.here.isFull || state.unsynced.count >= batch else { return .taken }
-            return try settle(&state) ? .complete : .taken
+            guard state.storedChunks.isFull || state.unsynced.count >= chunksPerSync else {
+                return .accepted
+            }
+            return try flush(&state) ? .complete : .accepted
         }
     }
 
     /// Makes the added chunks durable and marks them; returns whether the file is complete.
     @discardableResult
-    package func settle() throws(AttachmentError) -> Bool {
+    package func flush() throws(AttachmentError) -> Bool {
         try state.withLock { state throws(AttachmentError) in
             switch state.phase {
-            case .open: try settle(&state)
+            case .open: try flush(&state)
             case .complete: true
-            case .gone: throw .missing(id)
+            case .abandoned: throw .missing(id)
             }
         }
     }
 
     /// Refuses further chunks, because the file is complete or was abandoned.
     func end(isComplete: Bool) {
-        state.withLock { $0.phase = isComplete ? .complete : .gone }
+        state.withLock { $0.phase = isComplete ? .complete : .abandoned }
     }
 
-    private func settle(_ state: inout State) throws(AttachmentError) -> Bool {
+    private func flush(_ state: inout State) throws(AttachmentError) -> Bool {
         do throws(AttachmentError) {
             try file.synchronize()
-            try file.write(state.here)
-            guard state.here.isFull else {
+            try file.write(state.storedChunks)
+            guard state.storedChunks.isFull else {
                 state.unsynced = []
                 return false
             }
             // The file counts as requested, because its fetcher is about to read it.
-            try file.writeWanted()
+            try file.clearMark()
             try file.synchronize()
             try complete()
             state.unsynced = []
@@ -129,7 +131,7 @@ package final class IncomingAttachment: Sendable {
             return true
         } catch {
             // The disk may have lost these chunks, so they must be received again.
-            for chunk in state.unsynced { state.here.remove(chunk) }
+            for chunk in state.unsynced { state.storedChunks.remove(chunk) }
             state.unsynced = []
             throw error
         }

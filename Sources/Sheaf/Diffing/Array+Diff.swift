@@ -29,13 +29,13 @@ extension Array {
         var moves = Upcoming(diff.moves)
         var staying = 0
         for index in 0..<newCount {
-            let isUpdated = updates.take { $0 == index } != nil
-            if insertions.take(where: { $0 == index }) != nil {
+            let isUpdated = updates.popFirst { $0 == index } != nil
+            if insertions.popFirst(where: { $0 == index }) != nil {
                 result.append(try element(index))
                 continue
             }
             let source: Int
-            if let move = moves.take(where: { $0.to == index }) {
+            if let move = moves.popFirst(where: { $0.to == index }) {
                 source = move.from
             } else {
                 while !isStaying[staying] { staying += 1 }
@@ -57,7 +57,7 @@ private struct Upcoming<Element> {
         self.elements = elements
     }
 
-    mutating func take(where isDue: (Element) -> Bool) -> Element? {
+    mutating func popFirst(where isDue: (Element) -> Bool) -> Element? {
         guard next < elements.count, isDue(elements[next]) else { return nil }
         next += 1
         return elements[next - 1]

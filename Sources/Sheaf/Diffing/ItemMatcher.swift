@@ -12,12 +12,12 @@ struct ItemMatcher: ~Copyable {
     /// The old index of each new item; negative if there is none.
     private let sources: FlatMemory<Int32>
     /// The items that have no counterpart yet.
-    private var oldLeft: IndexList
-    private var newLeft: IndexList
+    private var unmatchedOld: IndexList
+    private var unmatchedNew: IndexList
     private var updates: [Int] = []
 
     /// Maximum distance at which the walk searches for the next equal items.
-    private static let reach = 8
+    private static let searchDistance = 8
 
     /// Compares `old` with items that have `versions`, and writes their state to `new`.
     init(
@@ -28,23 +28,23 @@ struct ItemMatcher: ~Copyable {
         self.new = new
         self.versions = versions
         sources = FlatMemory(capacity: versions.count)
-        oldLeft = IndexList(capacity: old.count)
-        newLeft = IndexList(capacity: versions.count)
+        unmatchedOld = IndexList(capacity: old.count)
+        unmatchedNew = IndexList(capacity: versions.count)
     }
 
     /// Matches all items and returns the diff.
     mutating func match(_ fingerprint: (Int) -> (id: UInt64, content: UInt64)) -> Diff {
         walk()
-        matchLeft { $0.version == 0 ? nil : $0.version }
-        for position in 0..<newLeft.count {
-            let index = newLeft[position]
+        matchRemaining { $0.version == 0 ? nil : $0.version }
+        for position in 0..<unmatchedNew.count {
+            let index = unmatchedNew[position]
             let (id, content) = fingerprint(index)
             new[index] = Item(version: versions[index], id: id, content: content)
         }
         matchLeadingIDs()
-        matchLeft { $0.id }
+        matchRemaining { $0.id }
         return Diff(
-            insertions: newLeft.array, deletions: oldLeft.array, updates: updates,
+            insertions: unmatchedNew.array, deletions: unmatchedOld.array, updates: updates,
             moves: MoveFinder.moves(sources, count: versions.count))
     }
 
@@ -56,29 +56,29 @@ struct ItemMatcher: ~Copyable {
         while oldEnd > 0, newEnd > 0, isSame(oldEnd &- 1, newEnd &- 1) {
             oldEnd &-= 1
             newEnd &-= 1
-            keep(oldEnd, newEnd)
+            pairEqual(oldEnd, newEnd)
         }
         var (oldIndex, newIndex) = (0, 0)
         while oldIndex < oldEnd, newIndex < newEnd {
             if isSame(oldIndex, newIndex) {
-                keep(oldIndex, newIndex)
+                pairEqual(oldIndex, newIndex)
                 oldIndex &+= 1
                 newIndex &+= 1
                 continue
             }
-            let ahead = nextSame(oldIndex..<oldEnd, newIndex..<newEnd)
-            leave(oldIndex..<ahead.old, newIndex..<ahead.new)
+            let ahead = nextMatch(oldIndex..<oldEnd, newIndex..<newEnd)
+            markUnmatched(oldIndex..<ahead.old, newIndex..<ahead.new)
             (oldIndex, newIndex) = ahead
         }
-        leave(oldIndex..<oldEnd, newIndex..<newEnd)
+        markUnmatched(oldIndex..<oldEnd, newIndex..<newEnd)
     }
 
     /// Returns where the lists are equal again after a difference; otherwise a position ahead.
-    private func nextSame(
+    private func nextMatch(
         _ oldRange: Range<Int>, _ newRange: Range<Int>
     ) -> (old: Int, new: Int) {
         let (oldIndex, newIndex) = (oldRange.lowerBound, newRange.lowerBound)
-        for distance in 1...Self.reach {
+        for distance in 1...Self.searchDistance {
             let (oldAhead, newAhead) = (oldIndex &+ distance, newIndex &+ distance)
             let isInOld = oldAhead < oldRange.upperBound
             let isInNew = newAhead < newRange.upperBound
@@ -87,8 +87,8 @@ struct ItemMatcher: ~Copyable {
             if isInOld, isInNew, isSame(oldAhead, newAhead) { return (oldAhead, newAhead) }
         }
         return (
-            min(oldIndex &+ Self.reach, oldRange.upperBound),
-            min(newIndex &+ Self.reach, newRange.upperBound)
+            min(oldIndex &+ Self.searchDistance, oldRange.upperBound),
+            min(newIndex &+ Self.searchDistance, newRange.upperBound)
         )
     }
 
@@ -99,10 +99,10 @@ struct ItemMatcher: ~Copyable {
     }
 
     /// Leaves items for the next passes.
-    private mutating func leave(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
-        oldLeft.append(oldRange)
+    private mutating func markUnmatched(_ oldRange: Range<Int>, _ newRange: Range<Int>) {
+        unmatchedOld.append(oldRange)
         for index in newRange {
-            newLeft.append(index)
+            unmatchedNew.append(index)
             new[index] = Item(version: versions[index])
             sources[index] = -1
         }
@@ -112,7 +112,7 @@ struct ItemMatcher: ~Copyable {
 
     /// Pairs an old item with an equal new one.
     @inline(__always)
-    private func keep(_ oldIndex: Int, _ newIndex: Int) {
+    private func pairEqual(_ oldIndex: Int, _ newIndex: Int) {
         new[newIndex] = old[oldIndex]
         sources[newIndex] = Int32(truncatingIfNeeded: oldIndex)
     }
@@ -120,7 +120,7 @@ struct ItemMatcher: ~Copyable {
     /// Pairs an old item with a new one, and records an update if their contents differ.
     @inline(__always)
     private mutating func pair(_ oldIndex: Int, _ newIndex: Int) {
-        if isSame(oldIndex, newIndex) { return keep(oldIndex, newIndex) }
+        if isSame(oldIndex, newIndex) { return pairEqual(oldIndex, newIndex) }
         sources[newIndex] = Int32(truncatingIfNeeded: oldIndex)
         if new[newIndex].content != old[oldIndex].content { updates.append(newIndex) }
     }
@@ -132,34 +132,34 @@ struct ItemMatcher: ~Copyable {
     /// Changes in place are all found here, without a table.
     private mutating func matchLeadingIDs() {
         var count = 0
-        while count < oldLeft.count, count < newLeft.count,
-            old[oldLeft[count]].id == new[newLeft[count]].id
+        while count < unmatchedOld.count, count < unmatchedNew.count,
+            old[unmatchedOld[count]].id == new[unmatchedNew[count]].id
         {
-            pair(oldLeft[count], newLeft[count])
+            pair(unmatchedOld[count], unmatchedNew[count])
             count &+= 1
         }
-        oldLeft.removeFirst(count)
-        newLeft.removeFirst(count)
+        unmatchedOld.removeFirst(count)
+        unmatchedNew.removeFirst(count)
     }
 
     /// Pairs the remaining items that have equal keys, in order; skips items without a key.
     @inline(__always)
-    private mutating func matchLeft(by key: (Item) -> UInt64?) {
-        guard oldLeft.count > 0, newLeft.count > 0 else { return }
-        let table = OccurrenceTable(count: oldLeft.count)
-        for position in stride(from: oldLeft.count - 1, through: 0, by: -1) {
-            if let key = key(old[oldLeft[position]]) { table.prepend(key, at: position) }
+    private mutating func matchRemaining(by key: (Item) -> UInt64?) {
+        guard unmatchedOld.count > 0, unmatchedNew.count > 0 else { return }
+        let table = OccurrenceTable(count: unmatchedOld.count)
+        for position in stride(from: unmatchedOld.count - 1, through: 0, by: -1) {
+            if let key = key(old[unmatchedOld[position]]) { table.prepend(key, at: position) }
         }
-        let isTaken = FlatMemory<Bool>(repeating: false, count: oldLeft.count)
-        let isPaired = FlatMemory<Bool>(repeating: false, count: newLeft.count)
-        for position in 0..<newLeft.count {
-            guard let key = key(new[newLeft[position]]) else { continue }
+        let isTaken = FlatMemory<Bool>(repeating: false, count: unmatchedOld.count)
+        let isPaired = FlatMemory<Bool>(repeating: false, count: unmatchedNew.count)
+        for position in 0..<unmatchedNew.count {
+            guard let key = key(new[unmatchedNew[position]]) else { continue }
             guard let source = table.takeFirst(key) else { continue }
-            pair(oldLeft[source], newLeft[position])
+            pair(unmatchedOld[source], unmatchedNew[position])
             isTaken[source] = true
             isPaired[position] = true
         }
-        oldLeft.remove(marked: isTaken)
-        newLeft.remove(marked: isPaired)
+        unmatchedOld.remove(marked: isTaken)
+        unmatchedNew.remove(marked: isPaired)
     }
 }

@@ -8,10 +8,10 @@ enum MoveFinder {
     ///
     /// A negative source is that of a new item.
     static func moves(_ sources: borrowing FlatMemory<Int32>, count: Int) -> [Diff.Move] {
-        guard !isRising(sources, count: count) else { return [] }
+        guard !isAscending(sources, count: count) else { return [] }
         // The length of the longest subsequence that ends with an item; zero for new items.
         let lengths = FlatMemory<Int32>(capacity: count)
-        let longest = measure(sources, count: count, into: lengths)
+        let longest = measureSubsequences(sources, count: count, into: lengths)
 
         // Of the items that end a subsequence of some length, the last one has the smallest source.
         // So from the end, the first item of each length precedes the item found before it.
@@ -31,7 +31,7 @@ enum MoveFinder {
         return moves
     }
 
-    private static func isRising(
+    private static func isAscending(
         _ sources: borrowing FlatMemory<Int32>, count: Int
     ) -> Bool {
         var last: Int32 = -1
@@ -44,7 +44,7 @@ enum MoveFinder {
         return true
     }
 
-    private static func measure(
+    private static func measureSubsequences(
         _ sources: borrowing FlatMemory<Int32>, count: Int,
         into lengths: borrowing FlatMemory<Int32>
     ) -> Int32 {

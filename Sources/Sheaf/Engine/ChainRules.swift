@@ -9,9 +9,9 @@ struct ChainRules {
     /// Commits up to this one may lack operations after compaction, so theirs may be out of order.
     private let foldedThrough: CommitID
     /// The requirement of the last checked operation on the next older one.
-    private var newer: Newer?
+    private var requirement: Requirement?
 
-    private enum Newer {
+    private enum Requirement {
         /// A state with this base.
         case state(base: VersionVector)
         case delta(base: VersionVector)
@@ -62,7 +62,7 @@ struct ChainRules {
 
     /// Checks that the oldest operation does not need an older one.
     func finish() throws(Malformed) {
-        if case .delta = newer { throw .invalid("a delta without a state", at: 0) }
+        if case .delta = requirement { throw .invalid("a delta without a state", at: 0) }
     }
 
     private func checkOrigin(_ logged: LoggedOperation) throws(Malformed) {
@@ -75,10 +75,10 @@ struct ChainRules {
 
     private mutating func checkName(_ operation: SheafStorage.Operation) throws(Malformed) {
         guard operation.kind == .put else { throw .invalid("a removed name", at: 0) }
-        if case .payload(let bytes) = newer, !bytes.elementsEqual(operation.payload) {
+        if case .payload(let bytes) = requirement, !bytes.elementsEqual(operation.payload) {
             throw .invalid("a changed name", at: 0)
         }
-        newer = .payload(operation.payload)
+        requirement = .payload(operation.payload)
     }
 
     private static func checkIndex(
@@ -119,7 +119,7 @@ struct ChainRules {
     private mutating func checkDocument(_ operation: SheafStorage.Operation) throws(Malformed) {
         guard operation.kind != .remove else {
             try finish()
-            newer = nil
+            requirement = nil
             return
         }
         let payload = try DocumentPayload(operation.payload)
@@ -129,7 +129,7 @@ struct ChainRules {
         try payload.state?.validate(names)
         try payload.delta?.validate(names)
         let seen = try payload.vector()
-        switch newer {
+        switch requirement {
         case .state(let base), .delta(let base):
             guard base == seen else {
                 throw .invalid("a base that is not the preceding version vector", at: 0)
@@ -137,6 +137,6 @@ struct ChainRules {
         case .payload, nil: break
         }
         let base = try payload.baseVector()
-        newer = payload.state == nil ? .delta(base: base) : .state(base: base)
+        requirement = payload.state == nil ? .delta(base: base) : .state(base: base)
     }
 }

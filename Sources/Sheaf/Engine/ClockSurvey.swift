@@ -11,21 +11,21 @@ package struct ClockSurvey: Sendable {
         package let id: Value
         package let stamp: Stamp
         /// How far the stamp is ahead, in milliseconds.
-        package let ahead: UInt64
+        package let aheadMilliseconds: UInt64
         /// Number of stamps of that site that are ahead.
         package let count: Int
     }
 
     /// Milliseconds that the clock for the next write is ahead; nil if it is not ahead.
-    package let clockAhead: UInt64?
+    package let clockAheadMilliseconds: UInt64?
 
     /// Compares the clock of a store with the system clock.
     package init(
         of snapshot: DocumentSnapshot, at wallMilliseconds: UInt64
     ) throws(EngineError) {
-        let site = try DocumentEngine.site(of: snapshot.log)
+        let site = try DocumentEngine.siteRecord(of: snapshot.log)
         let latest = site?.clock?.milliseconds ?? snapshot.log.commitAt
-        clockAhead = latest > wallMilliseconds ? latest - wallMilliseconds : nil
+        clockAheadMilliseconds = latest > wallMilliseconds ? latest - wallMilliseconds : nil
     }
 
     /// Calls `body` with the latest stamp ahead of each site, document by document.
@@ -44,7 +44,8 @@ package struct ClockSurvey: Sendable {
                 body(
                     Line(
                         collection: address.collection, id: id, stamp: latest,
-                        ahead: latest.time.milliseconds - wallMilliseconds, count: stamps.count))
+                        aheadMilliseconds: latest.time.milliseconds - wallMilliseconds,
+                        count: stamps.count))
             }
         }
     }

@@ -9,7 +9,7 @@ final class CommitFeed: Sendable {
         let key: DocumentKey
         let before: StoredDocument?
         /// Whether the document was evicted, even if the same commit wrote it again.
-        let isTakenAway: Bool
+        let isEvicted: Bool
         let commit: CommitID
         /// The origin of a received commit; nil for a local commit.
         let origin: CommitOrigin?
@@ -19,56 +19,56 @@ final class CommitFeed: Sendable {
         let stamp: Stamp?
     }
 
-    private let isWanted = Atomic(false)
+    private let isRecording = Atomic(false)
     private let changes = Mutex<[Change]>([])
     /// Commits with too many new documents, which are omitted from `changes`.
-    private let untold = Mutex<[CommitID]>([])
+    private let omitted = Mutex<[CommitID]>([])
     /// Maximum number of new documents in a received commit that is not omitted.
-    private let most: Int
+    private let maximumListed: Int
 
-    init(most: Int = .max) {
-        self.most = most
+    init(maximumListed: Int = .max) {
+        self.maximumListed = maximumListed
     }
 
     /// Starts or stops recording commits; stopping discards what was recorded.
-    func want(_ wanted: Bool) {
-        isWanted.store(wanted, ordering: .relaxed)
+    func setRecording(_ wanted: Bool) {
+        isRecording.store(wanted, ordering: .relaxed)
         guard !wanted else { return }
         changes.withLock { $0 = [] }
-        untold.withLock { $0 = [] }
+        omitted.withLock { $0 = [] }
     }
 
     /// Records the changes of a commit.
-    func note(
+    func record(
         _ transaction: borrowing DocumentTransaction, of commit: CommitID,
         from origin: CommitOrigin?
     ) {
-        guard isWanted.load(ordering: .relaxed) else { return }
+        guard isRecording.load(ordering: .relaxed) else { return }
         let stamp = origin?.stamp ?? transaction.stamp
-        guard transaction.fresh.count <= most else {
-            return untold.withLock { $0.append(commit) }
+        guard transaction.fresh.count <= maximumListed else {
+            return omitted.withLock { $0.append(commit) }
         }
         changes.withLock { changes in
             for document in transaction.working where document.isChanged {
                 changes.append(
                     Change(
                         key: document.key, before: document.original,
-                        isTakenAway: document.isEvicted, commit: commit, origin: origin,
+                        isEvicted: document.isEvicted, commit: commit, origin: origin,
                         connection: transaction.connection, stamp: stamp))
             }
             if changes.isEmpty { changes.reserveCapacity(transaction.fresh.count) }
             for key in transaction.fresh.keys {
                 changes.append(
                     Change(
-                        key: key, before: nil, isTakenAway: false, commit: commit, origin: origin,
+                        key: key, before: nil, isEvicted: false, commit: commit, origin: origin,
                         connection: transaction.connection, stamp: stamp))
             }
         }
     }
 
     /// Removes the omitted commits up to `commit` and returns the newest of them.
-    func takeUntold(through commit: CommitID) -> CommitID? {
-        untold.withLock { untold in
+    func drainOmitted(through commit: CommitID) -> CommitID? {
+        omitted.withLock { untold in
             let last = untold.last { $0 <= commit }
             untold.removeAll { $0 <= commit }
             return last
@@ -78,8 +78,8 @@ final class CommitFeed: Sendable {
     /// Removes and returns the changes of commits up to `commit`, one per document.
     ///
     /// A change has the state of the document before the first of these commits.
-    func take(through commit: CommitID) -> [Change] {
-        let taken = takeEach(through: commit)
+    func drainMerged(through commit: CommitID) -> [Change] {
+        let taken = drain(through: commit)
         // Within one commit each document occurs once.
         guard taken.first?.commit != taken.last?.commit else { return taken }
         var seen: Set<DocumentKey> = []
@@ -87,7 +87,7 @@ final class CommitFeed: Sendable {
     }
 
     /// Removes and returns the changes of commits up to `commit`, in commit order.
-    func takeEach(through commit: CommitID) -> [Change] {
+    func drain(through commit: CommitID) -> [Change] {
         changes.withLock { changes in
             guard let last = changes.last, last.commit > commit else {
                 defer { changes = [] }

@@ -23,7 +23,7 @@ package struct DocumentChange: Sendable {
         /// Evicts the document: removes it locally without informing peers.
         case evict
         /// Removes a tombstone or the remnant of an evicted document.
-        case forget
+        case purge
         /// Joins a state or delta from another peer, with all field names spelled out.
         case join([UInt8])
     }

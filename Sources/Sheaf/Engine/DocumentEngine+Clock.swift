@@ -7,7 +7,7 @@ import Synchronization
 /// The result of a clock repair.
 package struct ClockRepair: Sendable, Equatable {
     /// Milliseconds that the clock of the store was ahead; nil if it was not ahead.
-    package fileprivate(set) var clockAhead: UInt64?
+    package fileprivate(set) var clockAheadMilliseconds: UInt64?
     /// Number of rewritten documents.
     package fileprivate(set) var documentCount = 0
     /// The last commit of the repair; nil if nothing was written.
@@ -28,7 +28,7 @@ extension DocumentEngine {
         try onStorage(flush)
         let wall = min(
             store.options.clock.wallMilliseconds(), HybridTime.maximumMilliseconds)
-        (repair.clockAhead, repair.commit) = try resetClock(at: wall, append: append)
+        (repair.clockAheadMilliseconds, repair.commit) = try resetClock(at: wall, append: append)
         try onStorage(flush)
         let snapshot = snapshot()
         var keys: [DocumentKey] = []
@@ -46,7 +46,8 @@ extension DocumentEngine {
             (key, _, _, bytes) throws(EngineError) in
             keys.append(DocumentKey(key))
             length += bytes
-            guard keys.count >= Self.mostRestamped || length >= Self.mostRestampedBytes else {
+            guard keys.count >= Self.maximumRestampedCount || length >= Self.maximumRestampedBytes
+            else {
                 return
             }
             length = 0
@@ -57,8 +58,8 @@ extension DocumentEngine {
     }
 
     /// Maximum number of documents in one commit of a repair, and of their bytes.
-    private static let mostRestamped = 1_024
-    private static let mostRestampedBytes = 16 << 20
+    private static let maximumRestampedCount = 1_024
+    private static let maximumRestampedBytes = 16 << 20
 
     /// Switches to a new site with a current clock if the clock of the store is ahead.
     ///
@@ -69,27 +70,27 @@ extension DocumentEngine {
     ) throws(EngineError) -> (ahead: UInt64?, commit: CommitID?) {
         try state.withLock { state throws(EngineError) in
             var latest = state.clock.latest.milliseconds
-            if !state.isClockApart { latest = max(latest, store.snapshot().commitAt) }
+            if !state.isClockEarlierThanLog { latest = max(latest, store.snapshot().commitAt) }
             guard latest > wall else { return (nil, nil) }
-            leaveSite(&state)
+            recordOwnPauses(&state)
             state.ownWrites = .ofNewSite
             state.clock = HybridClock(
-                site: Self.drawSite(store.options.random),
+                site: Self.randomSite(store.options.random),
                 latest: HybridTime(milliseconds: wall),
                 leniencyMilliseconds: state.clock.leniencyMilliseconds)
-            state.isClockApart = true
+            state.isClockEarlierThanLog = true
             state.isSiteWritten = false
-            try state.mark.make(in: store)
+            try state.mark.create(in: store)
             var batch = WriteBatch()
             batch.keepsLinks = true
             let commit = try onStorage { () throws(StorageError) in
-                try state.siteWriting?.put(into: &batch)
+                try state.siteRecordUpdate?.write(into: &batch)
                 try state.knownPauses.write(into: &batch)
                 return try append(batch)
             }
-            state.noteSiteWritten()
-            state.knownPauses.noteWritten()
-            state.mark.noteWritten(by: commit, in: store)
+            state.markSiteWritten()
+            state.knownPauses.markWritten()
+            state.mark.markWritten(by: commit, in: store)
             return (latest - wall, commit)
         }
     }
@@ -138,7 +139,7 @@ extension DocumentTransaction {
     ) throws(EngineError) -> Bool {
         let position = try open(key)
         guard let state = working[position].state else { return false }
-        let names = directory.names
+        let names = catalog.names
         let result: Result<RestampedDocument?, RestampingError> =
             state.span.withUnsafeBytes { bytes in
                 do throws(Malformed) {
@@ -159,7 +160,7 @@ extension DocumentTransaction {
         case .success(let restamped?):
             // The clock advances past the new times, which can be slightly ahead if there are many.
             try observe(restamped.latest)
-            return try working[position].takeIfNew(
+            return try working[position].applyIfNew(
                 ChangedBytes(bytes: restamped.bytes), isPartial: false, names)
         }
     }

@@ -16,7 +16,7 @@ extension DocumentEngine {
     /// Whether the newest durable snapshot has tombstones.
     var hasTombstones: Bool {
         let snapshot = snapshot()
-        return snapshot.directory.collections.indices.contains {
+        return snapshot.catalog.collections.indices.contains {
             snapshot.log.tree.count(in: TombstoneEntry.range(of: UInt16($0))) > 0
         }
     }
@@ -50,7 +50,7 @@ extension DocumentEngine {
     ) throws(EngineError) -> (changes: [DocumentChange], isPartial: Bool) {
         let snapshot = snapshot()
         var changes: [DocumentChange] = []
-        for (number, name) in snapshot.directory.collections.enumerated() {
+        for (number, name) in snapshot.catalog.collections.enumerated() {
             let entries = TombstoneEntry.range(of: UInt16(number))
             let cursor = snapshot.log.tree.cursor()
             guard entries.lower.span.withUnsafeBytes({ cursor.seek($0) }) else { continue }
@@ -68,7 +68,7 @@ extension DocumentEngine {
                         try DocumentID.id(of: id)
                     }
                 }
-                changes.append(DocumentChange(name, value, .forget))
+                changes.append(DocumentChange(name, value, .purge))
             } while cursor.next()
         }
         return (changes, false)
@@ -92,14 +92,14 @@ extension DocumentTransaction {
     /// Whether the document of a change exists.
     fileprivate func exists(_ change: DocumentChange) throws(EngineError) -> Bool {
         guard
-            let key = try DocumentSnapshot(snapshot, directory).key(
+            let key = try DocumentSnapshot(snapshot, catalog).key(
                 collection: change.collection, id: change.id)
         else { return false }
         let document: StoredDocument?
         if let newer = pending[key] {
             document = newer.document
         } else {
-            document = try DocumentSnapshot(snapshot, directory).document(key)
+            document = try DocumentSnapshot(snapshot, catalog).document(key)
         }
         guard let document else { return false }
         return try onDocument(key) { () throws(Malformed) in

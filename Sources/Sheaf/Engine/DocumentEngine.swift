@@ -12,21 +12,21 @@ package final class DocumentEngine: Sendable {
     let store: StoreEngine
     let state: Mutex<WriterState>
     /// The catalog for readers, separate from `state` so that readers never wait for a writer.
-    private let directory: Mutex<Catalog>
+    private let catalog: Mutex<Catalog>
     /// The change feed of observers.
     let feed = CommitFeed()
     /// The change feed of peers.
     let peerFeed: CommitFeed
     /// Called before a commit with the attachments that the commit may reference.
-    let tokenWatch = Mutex<(@Sendable ([AttachmentID]) -> Void)?>(nil)
+    let referenceHandler = Mutex<(@Sendable ([AttachmentID]) -> Void)?>(nil)
     private let mayHaveUnproven = Atomic(false)
     /// The error of the index repair at opening; nil if the indexes are usable.
-    package let linkFailure: EngineError?
+    package let indexFailure: EngineError?
 
     /// The state shared by writers.
     struct WriterState: Sendable {
-        var directory: Catalog
-        var registry: NameDictionary
+        var catalog: Catalog
+        var nameDictionary: NameDictionary
         var clock: HybridClock
         /// Whether the current site is in the log.
         var isSiteWritten: Bool
@@ -47,12 +47,12 @@ package final class DocumentEngine: Sendable {
         var unproven: UnprovenTokens
 
         /// Whether the clock is earlier than the record times; commits then write it to the log.
-        var isClockApart = false
+        var isClockEarlierThanLog = false
 
         var siteRecord: SiteRecord {
             SiteRecord(
                 site: clock.site, directory: mark.identity,
-                clock: isClockApart ? clock.latest : nil,
+                clock: isClockEarlierThanLog ? clock.latest : nil,
                 pauses: ownWrites.endedPauses)
         }
     }
@@ -61,41 +61,41 @@ package final class DocumentEngine: Sendable {
     ///
     /// A store has one engine at a time: two would assign the same numbers to different names. A
     /// received commit with more than `maximumListed` documents is omitted from the feed of peers.
-    package init(_ store: StoreEngine, mostTold: Int = .max) throws(EngineError) {
+    package init(_ store: StoreEngine, maximumListed: Int = .max) throws(EngineError) {
         guard store.beginInterpretation() else { throw .inUse }
-        peerFeed = CommitFeed(most: mostTold)
+        peerFeed = CommitFeed(maximumListed: maximumListed)
         var isComplete = false
         defer { if !isComplete { store.endInterpretation() } }
         self.store = store
         let snapshot = store.snapshot()
         let directory = try Catalog(snapshot)
-        self.directory = Mutex(directory)
+        self.catalog = Mutex(directory)
         // A failed index repair is not fatal: queries then run without indexes.
-        linkFailure = Self.repairLinks(of: store, directory)
-        let known = try Self.site(of: snapshot)
+        indexFailure = Self.repairIndexEntries(of: store, directory)
+        let known = try Self.siteRecord(of: snapshot)
         // A copy of a store must not reuse the site, which belongs to the original files.
         let mark = try StoreMark(of: store, known)
-        let site = mark.isKnown ? known?.site : nil
+        let site = mark.matchesLog ? known?.site : nil
         // No write in the log is later than this time, and every new write is.
         let latest = max(
-            try Self.time(of: snapshot) ?? .initial,
+            try Self.clockTime(of: snapshot) ?? .initial,
             HybridTime(milliseconds: min(snapshot.commitAt, HybridTime.maximumMilliseconds)))
         let seen = snapshot.commit == 0 ? .initial : known?.clock ?? latest
         let clock = HybridClock(
-            site: site ?? Self.drawSite(store.options.random),
-            latest: Self.skipping(seen, store.options))
+            site: site ?? Self.randomSite(store.options.random),
+            latest: Self.initialTime(after: seen, store.options))
         state = Mutex(
             WriterState(
-                directory: directory, registry: NameDictionary(directory), clock: clock,
-                isSiteWritten: site != nil && !mark.isDue, loggedSite: known?.site,
+                catalog: directory, nameDictionary: NameDictionary(directory), clock: clock,
+                isSiteWritten: site != nil && !mark.needsFile, loggedSite: known?.site,
                 formerSites: try Self.formerSites(of: snapshot), mark: mark,
                 ownWrites: site == nil
                     ? .ofNewSite : OwnWrites(opened: seen, earlier: known?.pauses ?? []),
                 knownPauses: try KnownPauses(snapshot),
                 unproven: UnprovenTokens(
-                    isAny: !snapshot.tree.isEmpty(in: StoreKey.unprovenTokens)),
-                isClockApart: known?.clock != nil))
-        mayHaveUnproven.store(state.withLock(\.unproven.isAny), ordering: .relaxed)
+                    mayHaveEntries: !snapshot.tree.isEmpty(in: StoreKey.unprovenTokens)),
+                isClockEarlierThanLog: known?.clock != nil))
+        mayHaveUnproven.store(state.withLock(\.unproven.mayHaveEntries), ordering: .relaxed)
         isComplete = true
     }
 
@@ -103,7 +103,9 @@ package final class DocumentEngine: Sendable {
         store.endInterpretation()
     }
 
-    private static func repairLinks(of store: StoreEngine, _ directory: Catalog) -> EngineError? {
+    private static func repairIndexEntries(of store: StoreEngine, _ directory: Catalog)
+        -> EngineError?
+    {
         do throws(EngineError) {
             try IndexRepair.repair(store, directory)
             return nil
@@ -114,10 +116,10 @@ package final class DocumentEngine: Sendable {
 
     /// Publishes a catalog to readers.
     func publish(_ directory: Catalog) {
-        self.directory.withLock { $0 = directory }
+        self.catalog.withLock { $0 = directory }
     }
 
-    static func site(of snapshot: LogSnapshot) throws(EngineError) -> SiteRecord? {
+    static func siteRecord(of snapshot: LogSnapshot) throws(EngineError) -> SiteRecord? {
         guard let payload = try payload(of: .site, in: snapshot) else { return nil }
         return try onDocument(StoreKey.site.bytes) { () throws(Malformed) in
             try payload.span.withUnsafeBytes { bytes throws(Malformed) in
@@ -127,7 +129,7 @@ package final class DocumentEngine: Sendable {
     }
 
     /// Returns the latest clock time in the log; nil if the log has no key `08`.
-    private static func time(of snapshot: LogSnapshot) throws(EngineError) -> HybridTime? {
+    private static func clockTime(of snapshot: LogSnapshot) throws(EngineError) -> HybridTime? {
         guard let payload = try payload(of: .clock, in: snapshot) else { return nil }
         return try onDocument(StoreKey.clock.bytes) { () throws(Malformed) in
             try payload.span.withUnsafeBytes { bytes throws(Malformed) in
@@ -147,8 +149,8 @@ package final class DocumentEngine: Sendable {
     }
 
     /// Replaces the site of this store; the next commit records the new site in the log.
-    func draw(_ site: Site, _ state: inout WriterState) {
-        leaveSite(&state)
+    func switchSite(to site: Site, _ state: inout WriterState) {
+        recordOwnPauses(&state)
         state.clock = HybridClock(
             site: site, latest: state.clock.latest,
             leniencyMilliseconds: state.clock.leniencyMilliseconds)
@@ -156,21 +158,23 @@ package final class DocumentEngine: Sendable {
     }
 
     /// Keeps the pauses of the replaced site: peers may forward documents with its later writes.
-    func leaveSite(_ state: inout WriterState) {
+    func recordOwnPauses(_ state: inout WriterState) {
         _ = state.knownPauses.add(state.ownPauses)
     }
 
     /// Skips a random amount of time if the clock of the store is ahead of the system clock.
     ///
     /// Otherwise a store that was restored to an older state could reuse stamps for other writes.
-    private static func skipping(_ latest: HybridTime, _ options: LogStoreOptions) -> HybridTime {
+    private static func initialTime(after latest: HybridTime, _ options: LogStoreOptions)
+        -> HybridTime
+    {
         let wall = options.clock.wallMilliseconds()
         guard latest.milliseconds >= wall, latest != .initial else { return latest }
         let milliseconds = latest.milliseconds + options.random() % 256 + 1
         return HybridTime(milliseconds: min(milliseconds, HybridTime.maximumMilliseconds))
     }
 
-    static func drawSite(_ random: () -> UInt64) -> Site {
+    static func randomSite(_ random: () -> UInt64) -> Site {
         while true {
             let site = Site(rawValue: random())
             if site != .initial, site != EncodedDocument.evictionSite { return site }
@@ -178,16 +182,16 @@ package final class DocumentEngine: Sendable {
     }
 
     /// The newest catalog, including names that the log does not have yet.
-    var newestDirectory: Catalog { directory.withLock { $0 } }
+    var newestCatalog: Catalog { catalog.withLock { $0 } }
 
     /// Assigns numbers to names while there are free ones; returns the resulting table.
     ///
     /// The next commit writes the numbers to the log.
-    func number(_ names: [[UInt8]]) -> NameTable {
+    func assignNumbers(to names: [[UInt8]]) -> NameTable {
         state.withLock { state in
-            for name in names { state.directory.add(name: name) }
-            publish(state.directory)
-            return state.directory.names
+            for name in names { state.catalog.add(name: name) }
+            publish(state.catalog)
+            return state.catalog.names
         }
     }
 
@@ -200,7 +204,7 @@ package final class DocumentEngine: Sendable {
     package func snapshot() -> DocumentSnapshot {
         // The catalog is read second: names are never removed, so it has all names of the snapshot.
         let snapshot = store.snapshot()
-        return DocumentSnapshot(snapshot, directory.withLock { $0 })
+        return DocumentSnapshot(snapshot, catalog.withLock { $0 })
     }
 
     /// Applies all changes in one commit, or none of them if one fails.
@@ -246,43 +250,43 @@ package final class DocumentEngine: Sendable {
 
     private func begin(_ state: inout WriterState) -> DocumentTransaction {
         let snapshot = store.snapshot()
-        state.pending.forget(through: snapshot.commit)
+        state.pending.discard(through: snapshot.commit)
         // The next write is later than the last record, because a backup can end with that record.
-        if !state.isClockApart { state.clock.advance(toMilliseconds: store.appendedAt) }
+        if !state.isClockEarlierThanLog { state.clock.advance(toMilliseconds: store.appendedAt) }
         var transaction = DocumentTransaction(
-            snapshot, state.directory, state.clock,
-            now: store.options.clock.wallMilliseconds(), state.pending.taken(),
+            snapshot, state.catalog, state.clock,
+            now: store.options.clock.wallMilliseconds(), state.pending.drain(),
             maximumChangedLength: store.options.transactionLength)
         transaction.ownWrites = state.ownWrites
         transaction.formerSites = state.formerSites.sites
         transaction.knownPauses = state.knownPauses
-        transaction.unproven = state.unproven.begun(after: snapshot.commit)
+        transaction.unproven = state.unproven.beginTransaction(after: snapshot.commit)
         return transaction
     }
 
     // MARK: Transactions and change feeds
 
     /// Starts or stops the feed of peers; returns the last commit that it may omit.
-    func wantPeerFeed(_ isWanted: Bool) -> CommitID {
+    func setPeerFeedRecording(_ isWanted: Bool) -> CommitID {
         state.withLock { state in
-            peerFeed.want(isWanted)
+            peerFeed.setRecording(isWanted)
             return max(store.snapshot().commit, state.pending.lastCommit)
         }
     }
 
     /// Removes and returns the changes up to `commit` for peers, and the last omitted commit.
-    func takePeerFeed(
+    func drainPeerFeed(
         through commit: CommitID
     ) -> (changes: [CommitFeed.Change], untold: CommitID?) {
         state.withLock { _ in
-            (peerFeed.takeEach(through: commit), peerFeed.takeUntold(through: commit))
+            (peerFeed.drain(through: commit), peerFeed.drainOmitted(through: commit))
         }
     }
 
     /// Starts the feed of observers; returns the last commit that it may omit.
-    package func wantFeed() -> CommitID {
+    package func startFeed() -> CommitID {
         state.withLock { state in
-            feed.want(true)
+            feed.setRecording(true)
             return max(store.snapshot().commit, state.pending.lastCommit)
         }
     }
@@ -290,8 +294,8 @@ package final class DocumentEngine: Sendable {
     /// Removes and returns the changes of commits up to `commit`.
     ///
     /// The writer lock is needed because a commit can be durable before its changes are recorded.
-    func takeFeed(through commit: CommitID) -> [CommitFeed.Change] {
-        state.withLock { _ in feed.take(through: commit) }
+    func drainFeed(through commit: CommitID) -> [CommitFeed.Change] {
+        state.withLock { _ in feed.drainMerged(through: commit) }
     }
 
     /// Begins a transaction.
@@ -338,44 +342,47 @@ package final class DocumentEngine: Sendable {
             return newest
         }
         if !transaction.tokens.isEmpty {
-            tokenWatch.withLock { $0 }?(transaction.tokens)
+            referenceHandler.withLock { $0 }?(transaction.tokens)
         }
-        if transaction.hasChangedSite { leaveSite(&state) }
+        if transaction.hasChangedSite { recordOwnPauses(&state) }
         // The state advances before the append, so a failed commit never leads to reused stamps.
         state.clock = transaction.clock
         if transaction.hasChangedSite {
             (state.isSiteWritten, state.ownWrites) = (false, .ofNewSite)
         }
         if let site = transaction.nextSite { beginHandover(to: site, &state) }
-        if state.isClockApart {
-            state.isClockApart = state.clock.latest.milliseconds < transaction.snapshot.commitAt
+        if state.isClockEarlierThanLog {
+            state.isClockEarlierThanLog =
+                state.clock.latest.milliseconds < transaction.snapshot.commitAt
             state.isSiteWritten = false
         }
         // Numbers may have been assigned to names since the transaction began.
-        transaction.directory.takeNames(of: state.directory)
-        state.directory = transaction.directory
-        publish(state.directory)
+        transaction.catalog.adoptNames(of: state.catalog)
+        state.catalog = transaction.catalog
+        publish(state.catalog)
         transaction.knownPauses = state.knownPauses
-        try state.mark.make(in: store)
-        state.ownWrites.noteCommit(transaction.stamp?.time ?? transaction.clock.latest.next)
+        try state.mark.create(in: store)
+        state.ownWrites.recordCommit(transaction.stamp?.time ?? transaction.clock.latest.next)
         let batch = try transaction.batch(
-            from: origin, writing: state.siteWriting, state.registry)
+            from: origin, writing: state.siteRecordUpdate, state.nameDictionary)
         let commit = try onStorage { () throws(StorageError) in try append(batch) }
         if transaction.nextSite != nil { state.handover?.commit = commit }
-        state.noteSiteWritten()
-        state.mark.noteWritten(by: commit, in: store)
-        state.knownPauses.noteWritten()
-        state.registry.noteWritten(state.directory)
-        transaction.noteWritten(by: commit)
-        state.unproven.noteWritten(transaction.unproven, by: commit)
-        if state.unproven.isAny { mayHaveUnproven.store(true, ordering: .releasing) }
-        feed.note(transaction, of: commit, from: origin)
-        peerFeed.note(transaction, of: commit, from: origin)
-        for bytes in transaction.spellings { state.registry.note(bytes, in: &state.directory) }
-        if transaction.metOwnFuture {
+        state.markSiteWritten()
+        state.mark.markWritten(by: commit, in: store)
+        state.knownPauses.markWritten()
+        state.nameDictionary.markWritten(state.catalog)
+        transaction.markWritten(by: commit)
+        state.unproven.markWritten(transaction.unproven, by: commit)
+        if state.unproven.mayHaveEntries { mayHaveUnproven.store(true, ordering: .releasing) }
+        feed.record(transaction, of: commit, from: origin)
+        peerFeed.record(transaction, of: commit, from: origin)
+        for bytes in transaction.spellings {
+            state.nameDictionary.recordOccurrence(of: bytes, in: &state.catalog)
+        }
+        if transaction.hasUnknownOwnWrites {
             // A peer has seen writes of this site that the store lacks: the store was restored to
             // an older state, and continues with a new site.
-            draw(Self.drawSite(store.options.random), &state)
+            switchSite(to: Self.randomSite(store.options.random), &state)
         }
         return commit
     }

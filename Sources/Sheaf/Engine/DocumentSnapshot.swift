@@ -6,20 +6,20 @@ package import SheafStorage
 package struct DocumentSnapshot: Sendable {
     package let log: LogSnapshot
     /// A catalog with at least the names used by documents of this snapshot.
-    package let directory: Catalog
+    package let catalog: Catalog
     /// Documents that replace those of the log, by key, in the view of one peer (`ShadowTable`).
     var shadows: [[UInt8]: StoredDocument] = [:]
 
     package init(_ log: LogSnapshot, _ directory: Catalog) {
         self.log = log
-        self.directory = directory
+        self.catalog = directory
     }
 
-    package var names: NameTable { directory.names }
+    package var names: NameTable { catalog.names }
 
     /// Returns the key of a document; nil if its collection does not exist.
     package func key(collection: String, id: Value) throws(EngineError) -> [UInt8]? {
-        guard let number = directory.number(ofCollection: collection) else { return nil }
+        guard let number = catalog.number(ofCollection: collection) else { return nil }
         do throws(DocumentID.Refusal) {
             return StoreKey.document(collection: number, id: try DocumentID.key(of: id)).bytes
         } catch {

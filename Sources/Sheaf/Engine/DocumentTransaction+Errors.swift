@@ -11,16 +11,16 @@ extension DocumentTransaction {
         }
     }
 
-    func translating<Result>(
+    func convertErrors<Result>(
         _ body: () throws(EditError) -> Result,
         orRefusing refusal: (Malformed) -> EngineError = { .edit(.malformed($0)) }
     ) throws(EngineError) -> Result {
         do throws(EditError) { return try body() } catch {
-            throw Self.refusal(error, refusal)
+            throw Self.engineError(error, refusal)
         }
     }
 
-    static func refusal(
+    static func engineError(
         _ error: EditError, _ malformed: (Malformed) -> EngineError
     ) -> EngineError {
         if case .malformed(let reason) = error { malformed(reason) } else { .edit(error) }

@@ -9,7 +9,7 @@ struct WriteRule {
     /// The write rule without budget and errors, for stored documents that the peer may not read.
     ///
     /// An exceeded budget or an error would reveal something about such a document.
-    let freelyWritable: SubscriptionMatcher
+    let unmeteredWritable: SubscriptionMatcher
     let readable: SubscriptionMatcher
     /// Which deletions the peer may learn of.
     var deletions: DeletionRule
@@ -24,7 +24,7 @@ struct HiddenWrite: Sendable {
     /// The document as the peer knew it before the write.
     let before: StoredDocument?
     /// Whether the document has writes that the peer has not sent this time.
-    let isKnown: Bool
+    let hasOtherWrites: Bool
     /// Whether the write was joined with the stored document; otherwise it was dropped.
     var isWritten = false
     /// Whether the write changed the stored document.
@@ -43,11 +43,11 @@ extension DocumentTransaction {
         guard let original = working[position].original, !original.isRemnant else { return false }
         guard original.isTombstone else {
             return try !rule.readable.matches(
-                original, key: key, in: document.collection, directory.names, of: self)
+                original, key: key, in: document.collection, catalog.names, of: self)
         }
         if rule.shadows.documents[document.address] != nil { return true }
         return try !rule.deletions.mayKnowDeletion(
-            key, document.address, DocumentSnapshot(snapshot, directory))
+            key, document.address, DocumentSnapshot(snapshot, catalog))
     }
 
     /// Receives a write to a document that is hidden from the peer.
@@ -57,18 +57,18 @@ extension DocumentTransaction {
     /// joined with it; otherwise, or if the result exceeds a limit, the write is dropped.
     mutating func receiveHidden(
         _ document: BufferedDocument, _ key: DocumentKey, _ rule: WriteRule, at position: Int,
-        _ seen: TimeSeen
+        _ seen: ReceivedTime
     ) throws(EngineError) -> Reception {
-        let (alone, result) = try receiveAlone(document, key, rule, at: position, seen)
+        let (alone, result) = try receiveIsolated(document, key, rule, at: position, seen)
         guard var write = result?.write, let peerState = result?.peerState else { return alone }
-        guard try isPermitted(working[position].original, at: key, rule.freelyWritable),
+        guard try isPermitted(working[position].original, at: key, rule.unmeteredWritable),
             let reception = try joinHidden(document, peerState, key, rule, at: position, seen)
         else { return .hidden(write) }
-        if case .taken(let isNew) = reception { write.isNew = isNew }
+        if case .accepted(let isNew) = reception { write.isNew = isNew }
         guard try isHiddenResult(at: position, document, rule) else {
             // The write made the document readable to the peer, which lacks the writes of other
             // peers.
-            if case .known = reception { return .known(before: nil, lacksOwn: false) }
+            if case .merged = reception { return .merged(before: nil, lacksOwn: false) }
             return reception
         }
         write.isWritten = true
@@ -81,23 +81,23 @@ extension DocumentTransaction {
     /// `peerState` is the document as the peer knows it after the write.
     private mutating func joinHidden(
         _ document: BufferedDocument, _ peerState: [UInt8], _ key: DocumentKey, _ rule: WriteRule,
-        at position: Int, _ seen: TimeSeen
+        at position: Int, _ seen: ReceivedTime
     ) throws(EngineError) -> Reception? {
         let (untouched, tokens) = (working[position], tokens)
         do throws(EngineError) {
             var reception = try receive(
-                document, key, rule.freelyWritable, at: position, seen, isHidden: true)
+                document, key, rule.unmeteredWritable, at: position, seen, isHidden: true)
             if case .gap = reception {
                 // An earlier write was dropped, and the peer regards it as written.
                 reception = try peerState.span.withUnsafeBytes { (bytes) throws(EngineError) in
                     try receive(
-                        document.replaced(by: bytes, peerState), key, rule.freelyWritable,
+                        document.replaced(by: bytes, peerState), key, rule.unmeteredWritable,
                         at: position, seen, isHidden: true)
                 }
             }
             let length = hiddenLength + working[position].changedLength
             switch reception {
-            case .taken, .known:
+            case .accepted, .merged:
                 guard length <= maximumChangedLength, try !working[position].isTooLong() else {
                     break
                 }
@@ -108,7 +108,7 @@ extension DocumentTransaction {
         } catch {
             // An error would show the peer a length or a value that it may not read.
             switch error {
-            case .received, .limit: break
+            case .invalidDocument, .limit: break
             default: throw error
             }
         }
@@ -120,9 +120,9 @@ extension DocumentTransaction {
     ///
     /// Returns the outcome and, if it was accepted, the write and the resulting document. The
     /// stored document is not changed.
-    private mutating func receiveAlone(
+    private mutating func receiveIsolated(
         _ document: BufferedDocument, _ key: DocumentKey, _ rule: WriteRule, at position: Int,
-        _ seen: TimeSeen
+        _ seen: ReceivedTime
     ) throws(EngineError) -> (Reception, (write: HiddenWrite, peerState: [UInt8])?) {
         let (hidden, tokens) = (working[position], tokens)
         let before = rule.shadows.documents[document.address].map {
@@ -133,32 +133,32 @@ extension DocumentTransaction {
         let reception = try receive(
             document, key, rule.writable, at: position, seen, isHidden: true)
         // The length of the stored document does not count: the peer would learn it.
-        try countLength(working[position].changedLength)
+        try addLength(working[position].changedLength)
         let isKnown: Bool
         switch reception {
-        case .taken: isKnown = false
-        case .known: isKnown = true
+        case .accepted: isKnown = false
+        case .merged: isKnown = true
         default: return (reception, nil)
         }
-        let write = try hiddenWrite(at: position, before, isKnown: isKnown)
+        let write = try hiddenWrite(at: position, before, hasOtherWrites: isKnown)
         return (reception, (write, working[position].state ?? []))
     }
 
     /// Returns the outcome for a document that was readable to the peer, or did not exist.
     ///
     /// If the peer may not read the result, the outcome is that of a hidden document.
-    func hidden(
+    func hideIfUnreadable(
         _ reception: Reception, _ document: BufferedDocument, at position: Int, _ rule: WriteRule
     ) throws(EngineError) -> Reception {
         var (isKnown, isNew) = (false, false)
         switch reception {
-        case .taken(let changed): isNew = changed
-        case .known: isKnown = true
+        case .accepted(let changed): isNew = changed
+        case .merged: isKnown = true
         default: return reception
         }
         guard try isHiddenResult(at: position, document, rule) else { return reception }
         var write = try hiddenWrite(
-            at: position, working[position].original, isKnown: isKnown)
+            at: position, working[position].original, hasOtherWrites: isKnown)
         (write.isWritten, write.isNew) = (true, isNew)
         return .hidden(write)
     }
@@ -173,19 +173,20 @@ extension DocumentTransaction {
             state, stateLength: state.count, deltaLength: 0, deltaCount: 0)
         guard result.isTombstone else {
             return try !rule.readable.matches(
-                result, key: key, in: document.collection, directory.names, of: self)
+                result, key: key, in: document.collection, catalog.names, of: self)
         }
         // The peer may learn of the deletion of a document that it could read.
         if let original = working[position].original, !original.isRemnant {
             return try isHidden(document, at: position, rule)
         }
-        return try !rule.deletions.isReadableByID(key, document.address, directory.names)
+        return try !rule.deletions.isReadableByID(key, document.address, catalog.names)
     }
 
     private func hiddenWrite(
-        at position: Int, _ before: StoredDocument?, isKnown: Bool
+        at position: Int, _ before: StoredDocument?, hasOtherWrites: Bool
     ) throws(EngineError) -> HiddenWrite {
-        HiddenWrite(shadow: try spelledState(position), before: before, isKnown: isKnown)
+        HiddenWrite(
+            shadow: try spelledState(position), before: before, hasOtherWrites: hasOtherWrites)
     }
 
     /// Returns a state with all names spelled out: snapshots lack the latest name numbers.
@@ -195,7 +196,7 @@ extension DocumentTransaction {
         }
         return try onDocument(working[position].key.bytes) { () throws(Malformed) in
             try state.span.withUnsafeBytes { (bytes) throws(Malformed) in
-                try EncodedDocument(bytes).renamed(from: directory.names, to: NameTable())
+                try EncodedDocument(bytes).renamed(from: catalog.names, to: NameTable())
             }
         }
     }

@@ -6,20 +6,20 @@ extension DocumentTransaction {
     /// The outcome of a document that a peer has sent.
     enum Reception {
         /// The document was accepted; `isNew` is whether it changed the stored document.
-        case taken(isNew: Bool)
+        case accepted(isNew: Bool)
         /// The document was joined, and the store has writes that the peer lacks.
         ///
         /// `before` is the state before the join; `lacksOwn` is whether some of these writes are
         /// this store's.
-        case known(before: StoredDocument?, lacksOwn: Bool)
+        case merged(before: StoredDocument?, lacksOwn: Bool)
         /// The delta builds on changes that the store lacks: the complete document is needed.
         case gap
         /// The peer may not write the document; the reason names the state that is not permitted.
         case refused(before: StoredDocument?, RefusedNotice.Reason)
         /// The peer may not delete the document; `isSeen` is whether the deletion was seen before.
-        case kept(isSeen: Bool)
+        case deletionRefused(isSeen: Bool)
         /// A dot has this time, which is too far ahead of the clock; nothing was written.
-        case ahead(HybridTime)
+        case tooFarAhead(HybridTime)
         /// The stored document is hidden from the peer.
         ///
         /// The response treats the join of all that the peer has sent as the document.
@@ -34,41 +34,41 @@ extension DocumentTransaction {
         _ document: BufferedDocument, _ key: DocumentKey, _ rule: WriteRule?
     ) throws(EngineError) -> Reception {
         // With a rule, the result of the join must be checked.
-        if rule == nil, try receiveFresh(document, key) { return .taken(isNew: true) }
+        if rule == nil, try receiveFresh(document, key) { return .accepted(isNew: true) }
         guard positions[key] == nil, fresh[key] == nil else {
-            throw .received(.invalid("a document that occurs twice in a batch", at: 0))
+            throw .invalidDocument(.invalid("a document that occurs twice in a batch", at: 0))
         }
-        let seen = try timeSeen(in: document, key)
-        if case .ahead(let time) = seen { return .ahead(time) }
+        let seen = try receivedTime(in: document, key)
+        if case .tooFarAhead(let time) = seen { return .tooFarAhead(time) }
         let position = try open(key)
         if let rule, try isHidden(document, at: position, rule) {
             return try receiveHidden(document, key, rule, at: position, seen)
         }
         let reception = try receive(document, key, rule?.writable, at: position, seen)
-        try countLength(working[position].changedLength)
+        try addLength(working[position].changedLength)
         guard let rule else { return reception }
-        return try hidden(reception, document, at: position, rule)
+        return try hideIfUnreadable(reception, document, at: position, rule)
     }
 
     /// Receives a document at its position in the transaction, which may be hidden from the peer.
     mutating func receive(
         _ document: BufferedDocument, _ key: DocumentKey, _ rule: SubscriptionMatcher?,
-        at position: Int, _ seen: TimeSeen, isHidden: Bool = false
+        at position: Int, _ seen: ReceivedTime, isHidden: Bool = false
     ) throws(EngineError) -> Reception {
         let before = working[position].state == nil ? nil : try vector(at: position)
         let isPartial = document.marks.contains(.isPartial)
         guard before != nil || !isPartial else { return .gap }
         if let rule, try isForbiddenDeletion(document, of: position, rule) {
-            return .kept(isSeen: try isCovered(document, key, by: before))
+            return .deletionRefused(isSeen: try isCovered(document, key, by: before))
         }
         let overlap = try overlap(of: document, key, before)
         // Peers can see that the store draws another site, so a hidden document must not cause
         // that.
-        noteOwnWrites(
-            overlap.own, of: position, seen: isHidden ? nil : before?.time(of: clock.site))
-        try noteOwnForgotten(in: document, overlap.own)
-        if let before { try notePauses(of: document, before: before) }
-        if case .upTo(let latest) = seen { try observe(latest) }
+        checkOwnWrites(
+            overlap.ownTime, of: position, seen: isHidden ? nil : before?.time(of: clock.site))
+        try recordOwnForgotten(in: document, overlap.ownTime)
+        if let before { try recordLostWrite(of: document, before: before) }
+        if case .acceptable(let latest) = seen { try observe(latest) }
         let untouched = rule == nil ? nil : working[position]
         var kept = KeptWrites()
         // Kept writes are visible to peers, so writes of a hidden document are not kept.
@@ -90,24 +90,24 @@ extension DocumentTransaction {
         var hasRemoved = false
         if !isHidden, let before {
             // Writes that were just assigned have a site that neither vector has.
-            let vectors = kept.isAny ? [try vector(at: position)] : [before, overlap.received]
+            let vectors = kept.hasAny ? [try vector(at: position)] : [before, overlap.received]
             hasRemoved = removeForgottenSums(at: position, vectors, document.address)
         }
         if let rule, let untouched, working[position].isChanged,
-            let reason = try refusal(of: position, rule)
+            let reason = try refusalReason(of: position, rule)
         {
             working[position] = untouched
             return .refused(before: untouched.original, reason)
         }
-        if kept.isAny { forgotten.kept.append(document.address) }
+        if kept.hasAny { forgotten.kept.append(document.address) }
         if hasRemoved { forgotten.removed.append(document.address) }
-        try noteSource(of: document, at: position)
-        noteTexts(document.bytes)
-        let hasChangedMore = kept.isAny || hasRemoved
-        return overlap.isAll && !hasChangedMore
-            ? .taken(isNew: isNew)
+        try recordTokenSource(of: document, at: position)
+        recordAttachmentIDs(document.bytes)
+        let hasChangedMore = kept.hasAny || hasRemoved
+        return overlap.coversLocal && !hasChangedMore
+            ? .accepted(isNew: isNew)
             // The peer lacks what was kept or removed, whether the document matched before or not.
-            : .known(
+            : .merged(
                 before: hasChangedMore ? nil : working[position].original,
                 lacksOwn: overlap.lacksOwn)
     }
@@ -124,11 +124,11 @@ extension DocumentTransaction {
     /// The writes that a received document and the local state have in common.
     private struct Overlap {
         /// Time of the newest write of the local site in the received document.
-        var own: HybridTime
+        var ownTime: HybridTime
         /// The version vector of the received document; empty if there is no local state.
         var received = VersionVector()
         /// Whether the received document has all local writes.
-        var isAll = true
+        var coversLocal = true
         /// Whether the received document lacks a write of the local site or of a former one.
         var lacksOwn = false
     }
@@ -138,11 +138,11 @@ extension DocumentTransaction {
     ) throws(EngineError) -> Overlap {
         try onDocument(key.bytes) { () throws(Malformed) in
             let document = try EncodedDocument(document.bytes)
-            var overlap = Overlap(own: try document.header().time(of: clock.site))
+            var overlap = Overlap(ownTime: try document.header().time(of: clock.site))
             guard let before else { return overlap }
             overlap.received = try document.vector()
             guard !overlap.received.covers(before) else { return overlap }
-            overlap.isAll = false
+            overlap.coversLocal = false
             overlap.lacksOwn = (formerSites + [clock.site]).contains {
                 before.time(of: $0) > overlap.received.time(of: $0)
             }
@@ -169,15 +169,15 @@ extension DocumentTransaction {
                 spellsNames: kept.assigned != nil || document.marks.contains(.maySpellNames))
             let isPartial = document.marks.contains(.isPartial)
             return .joined(
-                isNew: try working[position].takeIfNew(
-                    changed, isPartial: isPartial, directory.names))
+                isNew: try working[position].applyIfNew(
+                    changed, isPartial: isPartial, catalog.names))
         } catch {
             switch error {
             case .gap:
                 guard let rule, try !isPermitted(working[position].original, at: key, rule)
                 else { return .gap }
                 return .refused
-            case .edit(.malformed(let reason)): throw .received(reason)
+            case .edit(.malformed(let reason)): throw .invalidDocument(reason)
             default: throw error
             }
         }
@@ -185,7 +185,7 @@ extension DocumentTransaction {
 
     /// The local writes kept although the store that made them has lost them.
     private struct KeptWrites {
-        var isAny = false
+        var hasAny = false
         /// The received document, with its forgotten writes assigned to another site; nil if none.
         var assigned: [UInt8]?
     }
@@ -196,16 +196,16 @@ extension DocumentTransaction {
         receiving received: VersionVector
     ) throws(EngineError) -> KeptWrites? {
         var kept = KeptWrites()
-        kept.isAny = keepForgotten(
+        kept.hasAny = reassignForgotten(
             at: position, before: before, receiving: received, document.address)
         do throws(EngineError) {
-            kept.assigned = try assigningForgotten(
+            kept.assigned = try reassignForgotten(
                 in: document, before: before, receiving: received)
         } catch {
             guard case .gap = error else { throw error }
             return nil
         }
-        kept.isAny = kept.isAny || kept.assigned != nil
+        kept.hasAny = kept.hasAny || kept.assigned != nil
         return kept
     }
 
@@ -217,7 +217,7 @@ extension DocumentTransaction {
 
     /// Joins a document with all field names spelled out; returns whether it had new writes.
     mutating func join(_ bytes: [UInt8], at position: Int) throws(EngineError) -> Bool {
-        let (seen, isPartial, own) = try translating { () throws(EditError) in
+        let (seen, isPartial, own) = try convertErrors { () throws(EditError) in
             try bytes.span.withUnsafeBytes { bytes throws(EditError) in
                 let document = try Self.document(bytes)
                 do throws(Malformed) {
@@ -225,7 +225,7 @@ extension DocumentTransaction {
                     return (
                         try document.latestDot(), document.isPartial,
                         (
-                            try document.renamed(from: NameTable(), to: directory.names),
+                            try document.renamed(from: NameTable(), to: catalog.names),
                             try document.header().time(of: clock.site)
                         )
                     )
@@ -234,13 +234,13 @@ extension DocumentTransaction {
                 }
             }
         } orRefusing: {
-            .received($0)
+            .invalidDocument($0)
         }
-        try noteWritten(own.0, at: position)
-        noteOwnWrites(own.1, of: position)
+        try recordLocalTokens(own.0, at: position)
+        checkOwnWrites(own.1, of: position)
         try observe(seen)
-        return try working[position].takeIfNew(
-            ChangedBytes(bytes: own.0), isPartial: isPartial, directory.names)
+        return try working[position].applyIfNew(
+            ChangedBytes(bytes: own.0), isPartial: isPartial, catalog.names)
     }
 
     /// Advances the clock past a received time, unless the time is too far ahead.
@@ -252,8 +252,8 @@ extension DocumentTransaction {
 
     /// Returns the number of a collection; adds the collection if it does not exist.
     mutating func number(ofCollection name: String) throws(EngineError) -> UInt16 {
-        if let known = directory.number(ofCollection: name) { return known }
-        return try directory.add(collection: name)
+        if let known = catalog.number(ofCollection: name) { return known }
+        return try catalog.add(collection: name)
     }
 
     private func vector(at position: Int) throws(EngineError) -> VersionVector {
@@ -279,12 +279,12 @@ extension DocumentTransaction {
             Array(document.bytes), stateLength: document.bytes.count, deltaLength: 0, deltaCount: 0)
         guard state.isTombstone else { return false }
         return try !rule.matches(
-            original, key: working[position].key.bytes, in: document.collection, directory.names,
+            original, key: working[position].key.bytes, in: document.collection, catalog.names,
             of: self)
     }
 
     /// Returns which state of a changed document the rule forbids; nil if it permits the write.
-    private func refusal(
+    private func refusalReason(
         of position: Int, _ rule: SubscriptionMatcher
     ) throws(EngineError) -> RefusedNotice.Reason? {
         let (key, original) = (working[position].key, working[position].original)
@@ -301,7 +301,7 @@ extension DocumentTransaction {
     ) throws(EngineError) -> Bool {
         guard let image, !image.isTombstone, !image.isRemnant else { return true }
         let number = key.bytes.span.withUnsafeBytes { StoreKey.collection(ofDocument: $0) }
-        guard let number, let collection = directory.collectionName(number) else { return true }
-        return try rule.matches(image, key: key.bytes, in: collection, directory.names, of: self)
+        guard let number, let collection = catalog.collectionName(number) else { return true }
+        return try rule.matches(image, key: key.bytes, in: collection, catalog.names, of: self)
     }
 }

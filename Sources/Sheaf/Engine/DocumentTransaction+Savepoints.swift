@@ -9,13 +9,13 @@ struct Savepoint: Sendable {
     /// Total length of the changed documents.
     private(set) var changedLength = 0
     /// Earlier states of the open documents that the statement changes, by position.
-    private(set) var kept: [Int: WorkingDocument] = [:]
+    private(set) var savedDocuments: [Int: WorkingDocument] = [:]
 
     /// Catalog, clock and stamp before the statement; nil before the first statement.
     private(set) var writer: Writer?
 
     struct Writer: Sendable {
-        let directory: Catalog
+        let catalog: Catalog
         let clock: HybridClock
         let stamp: Stamp?
         let hasChangedSite: Bool
@@ -31,11 +31,13 @@ struct Savepoint: Sendable {
     }
 
     /// Whether a document must be saved before it is changed.
-    func needs(_ position: Int) -> Bool { position < count && kept[position] == nil }
+    func needsSaving(_ position: Int) -> Bool {
+        position < count && savedDocuments[position] == nil
+    }
 
     /// Saves a document that is about to be changed.
-    mutating func keep(_ document: WorkingDocument, at position: Int) {
-        kept[position] = document
+    mutating func save(_ document: WorkingDocument, at position: Int) {
+        savedDocuments[position] = document
     }
 }
 
@@ -45,7 +47,7 @@ extension DocumentTransaction {
         savepoint = Savepoint(
             count: working.count, changedCount: replaced.count, changedLength: changedLength,
             Savepoint.Writer(
-                directory: directory, clock: clock, stamp: stamp,
+                catalog: catalog, clock: clock, stamp: stamp,
                 hasChangedSite: hasChangedSite,
                 pendingCollections: pending.collections))
     }
@@ -56,17 +58,17 @@ extension DocumentTransaction {
         replaced.removeSubrange(savepoint.changedCount...)
         for document in working[savepoint.count...] { positions[document.key] = nil }
         working.removeSubrange(savepoint.count...)
-        for (position, document) in savepoint.kept {
+        for (position, document) in savepoint.savedDocuments {
             working[position] = document
             // A document that earlier statements changed has an entry, even if it equals its
             // original.
             guard pending[document.key]?.commit == PendingDocuments.uncommitted else { continue }
-            _ = pending.note(document.current, at: document.key)
+            _ = pending.record(document.current, at: document.key)
         }
         changedLength = savepoint.changedLength
         // New collections are dropped with their documents, and unused stamps are returned.
         if let writer = savepoint.writer {
-            (directory, clock, stamp) = (writer.directory, writer.clock, writer.stamp)
+            (catalog, clock, stamp) = (writer.catalog, writer.clock, writer.stamp)
             hasChangedSite = writer.hasChangedSite
             pending.restore(collections: writer.pendingCollections)
         }
@@ -84,9 +86,9 @@ extension DocumentTransaction {
     }
 
     /// Makes the current state of a document visible to statements.
-    mutating func notePending(_ position: Int) {
+    mutating func updatePending(_ position: Int) {
         let key = working[position].key
-        let entry = pending.note(working[position].current, at: key)
+        let entry = pending.record(working[position].current, at: key)
         guard entry?.commit != PendingDocuments.uncommitted else { return }
         replaced.append((key, entry))
     }

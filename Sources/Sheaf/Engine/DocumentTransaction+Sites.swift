@@ -20,18 +20,18 @@ extension DocumentTransaction {
     ///
     /// If the document has later writes than the store made, or lacks writes that it evicted, the
     /// store switches to another site. `seen` is the time in the stored document.
-    mutating func noteOwnWrites(_ time: HybridTime, of position: Int, seen: HybridTime? = nil) {
+    mutating func checkOwnWrites(_ time: HybridTime, of position: Int, seen: HybridTime? = nil) {
         // Otherwise a peer could send ever later times of a new site, and cause a new site each
         // time.
         let isLater = !ownWrites.isOfNewSite && seen.map { time > $0 } ?? false
-        if ownWrites.lack(time) || isLater { noteLacking(time) }
-        if time > clock.latest || time < working[position].forgottenTime(of: clock.site) {
-            metOwnFuture = true
+        if ownWrites.lacks(time) || isLater { recordMissingWrite(time) }
+        if time > clock.latest || time < working[position].evictedTime(of: clock.site) {
+            hasUnknownOwnWrites = true
         }
     }
 
     /// Records that a received document has a write of this store that the store lacks.
-    mutating func noteLacking(_ time: HybridTime) {
+    mutating func recordMissingWrite(_ time: HybridTime) {
         lacksOwnWrites = true
         uniqueThrough = min(uniqueThrough ?? ownWrites.opened, ownWrites.end(before: time))
     }
@@ -40,7 +40,7 @@ extension DocumentTransaction {
     ///
     /// `time` is that of the store's own site in the document. Later additions to a counter would
     /// not include the forgotten ones, so they need another site.
-    mutating func noteOwnForgotten(
+    mutating func recordOwnForgotten(
         in document: BufferedDocument, _ time: HybridTime
     ) throws(EngineError) {
         guard time > .initial else { return }
@@ -52,11 +52,11 @@ extension DocumentTransaction {
             for origin in sites { times.append(header.time(of: origin.derived)) }
             return times
         }
-        for time in times where time > .initial { noteLacking(time) }
+        for time in times where time > .initial { recordMissingWrite(time) }
     }
 
     /// Records a write that its peer lost and that later writes of the peer would cover.
-    mutating func notePauses(
+    mutating func recordLostWrite(
         of document: BufferedDocument, before: VersionVector
     ) throws(EngineError) {
         guard let (site, pauses) = peerPauses else { return }
@@ -72,14 +72,14 @@ extension DocumentTransaction {
     ///
     /// Returns whether there were any. All stores compute the same site. If the received document
     /// has the writes under that site, the stored ones must become the same.
-    mutating func keepForgotten(
+    mutating func reassignForgotten(
         at position: Int, before: VersionVector, receiving vector: VersionVector,
         _ address: DocumentAddress
     ) -> Bool {
         var hasKept = false
         for origin in forgottenSites(in: before, joining: vector) {
             do throws(EngineError) {
-                let names = directory.names
+                let names = catalog.names
                 let length = try replace(at: position) { (document) throws(Malformed) in
                     try document.assigningForgottenWrites(
                         of: origin.site, after: origin.pause.after, to: origin.derived,
@@ -88,7 +88,7 @@ extension DocumentTransaction {
                 if length > 0 { hasKept = true }
             } catch {
                 // One document without room for another site must not stop the following ones.
-                forgotten.unkept.append(UnmovedDocument(address: address, reason: error))
+                forgotten.unmoved.append(UnmovedDocument(address: address, reason: error))
             }
         }
         return hasKept
@@ -98,10 +98,10 @@ extension DocumentTransaction {
     ///
     /// This applies if the stored document would cover them, or has them under that site. A delta
     /// with such writes throws `gap`: the complete document is needed.
-    mutating func assigningForgotten(
+    mutating func reassignForgotten(
         in document: BufferedDocument, before: VersionVector, receiving vector: VersionVector
     ) throws(EngineError) -> [UInt8]? {
-        let names = directory.names
+        let names = catalog.names
         var moved: [UInt8]?
         for origin in forgottenSites(in: vector, joining: before) {
             guard !document.marks.contains(.isPartial) else {
@@ -118,7 +118,7 @@ extension DocumentTransaction {
                 }
                 moved = result ?? moved
             } catch {
-                forgotten.unkept.append(UnmovedDocument(address: document.address, reason: error))
+                forgotten.unmoved.append(UnmovedDocument(address: document.address, reason: error))
             }
         }
         return moved
@@ -156,12 +156,12 @@ extension DocumentTransaction {
         }
         guard !stores.isEmpty else { return false }
         do throws(EngineError) {
-            let names = directory.names
+            let names = catalog.names
             return try replace(at: position) { (document) throws(Malformed) in
                 try document.removingForgottenSums(of: stores, names)
             } > 0
         } catch {
-            forgotten.unkept.append(UnmovedDocument(address: address, reason: error))
+            forgotten.unmoved.append(UnmovedDocument(address: address, reason: error))
             return false
         }
     }

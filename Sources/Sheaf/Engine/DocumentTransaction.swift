@@ -15,10 +15,10 @@ package struct DocumentTransaction: Sendable {
     /// The state to which the current statement can be rolled back.
     var savepoint = Savepoint()
     let now: UInt64
-    var directory: Catalog
+    var catalog: Catalog
     var clock: HybridClock
     /// Whether a peer knows writes of this store that are later than all it knows of.
-    var metOwnFuture = false
+    var hasUnknownOwnWrites = false
     /// The periods in which the site has written before.
     var ownWrites = OwnWrites.ofNewSite
     /// The sites of the store before its current one.
@@ -61,11 +61,11 @@ package struct DocumentTransaction: Sendable {
     /// Beyond the limit, writes to hidden documents are dropped.
     var hiddenLength = 0
     /// Length beyond which a document is recorded in `largeDocuments`.
-    var remarkableLength = Int.max
+    var largeDocumentLength = Int.max
     /// Whether a value that would hide a counter is refused, as statements require.
     var keepsCounters = false
     /// Documents longer than `largeDocumentLength`, not reported yet.
-    var remarkable: [LargeDocument] = []
+    var largeDocuments: [LargeDocument] = []
     /// Attachments that the written documents may reference, so that they are kept.
     var tokens: [AttachmentID] = []
     /// The attachment tokens without proof of possession.
@@ -79,7 +79,7 @@ package struct DocumentTransaction: Sendable {
     ) {
         self.maximumChangedLength = maximumChangedLength
         self.snapshot = snapshot
-        self.directory = directory
+        self.catalog = directory
         self.clock = clock
         self.now = now
         self.pending = pending
@@ -90,9 +90,9 @@ package struct DocumentTransaction: Sendable {
     }
 
     /// Records that the batch has become a commit.
-    mutating func noteWritten(by commit: CommitID) {
+    mutating func markWritten(by commit: CommitID) {
         pending.note(stored, of: commit)
-        if !fresh.isEmpty { pending.note(fresh, of: commit) }
+        if !fresh.isEmpty { pending.record(fresh, of: commit) }
         replaced = []
     }
 
@@ -104,20 +104,20 @@ package struct DocumentTransaction: Sendable {
             return DocumentReceipt.Outcome(isChanged: false, stamp: nil)
         }
         let position = try open(key)
-        if savepoint.needs(position) { savepoint.keep(working[position], at: position) }
+        if savepoint.needsSaving(position) { savepoint.save(working[position], at: position) }
         let length = working[position].changedLength
         usedStamp = nil
         do throws(EngineError) {
             let isChanged = try apply(change, to: position)
             if isChanged {
                 try checkLength(of: position, change)
-                try countLength(working[position].changedLength - length)
-                notePending(position)
+                try addLength(working[position].changedLength - length)
+                updatePending(position)
             }
             return DocumentReceipt.Outcome(
                 isChanged: isChanged, stamp: isChanged ? usedStamp : nil)
         } catch {
-            throw Self.naming(error, change, key.bytes)
+            throw Self.located(error, change, key.bytes)
         }
     }
 
@@ -132,30 +132,30 @@ package struct DocumentTransaction: Sendable {
             return try insert(object, conflict, change, at: position)
         case .insertInitial(let object):
             guard working[position].state == nil else { return false }
-            let state = try translating { () throws(EditError) in
-                try Insertion.initial(object, directory.names)
+            let state = try convertErrors { () throws(EditError) in
+                try Insertion.initial(object, catalog.names)
             }
-            try noteWritten(state, at: position)
-            try working[position].take(ChangedBytes(bytes: state), directory.names)
+            try recordLocalTokens(state, at: position)
+            try working[position].apply(ChangedBytes(bytes: state), catalog.names)
             usedStamp = .initial
             return true
         case .delete:
             guard try working[position].exists() else { return false }
             let stamp = try nextStamp(for: position)
             do throws(EditError) { return try working[position].delete(at: stamp) } catch {
-                throw Self.refusal(error) { .edit(.malformed($0)) }
+                throw Self.engineError(error) { .edit(.malformed($0)) }
             }
         case .evict:
             return try working[position].evict(by: clock.site, at: clock.latest)
-        case .forget:
-            return working[position].forget()
+        case .purge:
+            return working[position].purge()
         case .join(let bytes):
             return try join(bytes, at: position)
         }
     }
 
     /// Adds to the length of the changed documents; throws if the transaction becomes too long.
-    mutating func countLength(_ more: Int) throws(EngineError) {
+    mutating func addLength(_ more: Int) throws(EngineError) {
         changedLength += more
         guard changedLength <= maximumChangedLength else {
             throw .limit(
@@ -169,11 +169,11 @@ package struct DocumentTransaction: Sendable {
         of position: Int, _ change: DocumentChange
     ) throws(EngineError) {
         switch change.action {
-        case .join, .delete, .evict, .forget: return
+        case .join, .delete, .evict, .purge: return
         case .edit, .insert, .insertInitial: break
         }
         // Spelling out a numbered name takes at most 16 times its two bytes, so short states pass.
-        let least = min(maximumLength, remarkableLength) / 32
+        let least = min(maximumLength, largeDocumentLength) / 32
         guard let state = working[position].state, state.count > least else { return }
         let length = try onDocument(working[position].key.bytes) { () throws(Malformed) in
             // The base is not part of the document.
@@ -181,17 +181,17 @@ package struct DocumentTransaction: Sendable {
                 try EncodedDocument(bytes).settingBase(nil)
             }
             return try plain.span.withUnsafeBytes { bytes throws(Malformed) in
-                try EncodedDocument(bytes).renamed(from: directory.names, to: NameTable()).count
+                try EncodedDocument(bytes).renamed(from: catalog.names, to: NameTable()).count
             }
         }
         guard length <= maximumLength else {
             throw .limit(name: "maximumDocumentLength", value: length, limit: maximumLength)
         }
-        if length > remarkableLength {
-            remarkable.append(
+        if length > largeDocumentLength {
+            largeDocuments.append(
                 LargeDocument(
                     collection: change.collection, id: change.id, length: length,
-                    limit: remarkableLength))
+                    limit: largeDocumentLength))
         }
     }
 
@@ -199,13 +199,13 @@ package struct DocumentTransaction: Sendable {
 
     private mutating func edit(_ position: Int, _ edits: [Edit]) throws(EngineError) -> Bool {
         let stamp = try nextStamp(for: position)
-        let delta = try translating { () throws(EditError) in
+        let delta = try convertErrors { () throws(EditError) in
             try working[position].delta(
-                edits, at: stamp, directory.names, keepsCounters: keepsCounters)
+                edits, at: stamp, catalog.names, keepsCounters: keepsCounters)
         }
         guard let delta else { return false }
-        try noteWritten(delta.bytes, at: position)
-        try working[position].take(delta, directory.names)
+        try recordLocalTokens(delta.bytes, at: position)
+        try working[position].apply(delta, catalog.names)
         return true
     }
 
@@ -215,12 +215,12 @@ package struct DocumentTransaction: Sendable {
     ) throws(EngineError) -> Bool {
         guard let state = working[position].state else {
             let stamp = try nextStamp(for: position)
-            let state = try translating { () throws(EditError) in
+            let state = try convertErrors { () throws(EditError) in
                 try Insertion.document(
-                    object, without: IndexKeyBuilder.idName, at: stamp, directory.names)
+                    object, without: IndexKeyBuilder.idName, at: stamp, catalog.names)
             }
-            try noteWritten(state.bytes, at: position)
-            try working[position].take(state, directory.names)
+            try recordLocalTokens(state.bytes, at: position)
+            try working[position].apply(state, catalog.names)
             return true
         }
         var object = object
@@ -232,10 +232,10 @@ package struct DocumentTransaction: Sendable {
         case .doNothing: return false
         case .merge: return try edit(position, [merging])
         case .mergeDifferences:
-            let edits = try translating { () throws(EditError) in
+            let edits = try convertErrors { () throws(EditError) in
                 try state.span.withUnsafeBytes { bytes throws(EditError) in
                     try Insertion.differences(
-                        between: try Self.document(bytes), and: object, directory.names)
+                        between: try Self.document(bytes), and: object, catalog.names)
                 }
             }
             return try edits.isEmpty ? false : edit(position, edits)
@@ -246,17 +246,17 @@ package struct DocumentTransaction: Sendable {
 
     private mutating func key(of change: DocumentChange) throws(EngineError) -> DocumentKey? {
         let number: UInt16
-        if let known = directory.number(ofCollection: change.collection) {
+        if let known = catalog.number(ofCollection: change.collection) {
             number = known
         } else {
             // A collection is added with its first document.
             switch change.action {
-            case .edit, .delete, .evict, .forget:
+            case .edit, .delete, .evict, .purge:
                 try Self.checkID(change.id)
                 return nil
             case .insert, .insertInitial, .join:
                 try Self.checkID(change.id)
-                number = try directory.add(collection: change.collection)
+                number = try catalog.add(collection: change.collection)
             }
         }
         do throws(DocumentID.Refusal) {
@@ -276,7 +276,7 @@ package struct DocumentTransaction: Sendable {
         if let newer = pending[key] {
             document = newer.document
         } else {
-            document = try DocumentSnapshot(snapshot, directory).document(key.bytes)
+            document = try DocumentSnapshot(snapshot, catalog).document(key.bytes)
         }
         working.append(try WorkingDocument(key, document))
         positions[key] = working.count - 1
@@ -285,7 +285,7 @@ package struct DocumentTransaction: Sendable {
 
     /// Returns the stamp for the next write; two writes to one document never share a stamp.
     private mutating func nextStamp(for position: Int) throws(EngineError) -> Stamp {
-        if working[position].forgottenTime(of: clock.site) > .initial { changeSite() }
+        if working[position].evictedTime(of: clock.site) > .initial { changeSite() }
         if let stamp, !working[position].isChanged {
             usedStamp = stamp
             return stamp
@@ -304,7 +304,7 @@ package struct DocumentTransaction: Sendable {
 
     /// Builds the batch of the commit.
     mutating func batch(
-        from origin: CommitOrigin?, writing site: SiteWriting?, _ registry: NameDictionary
+        from origin: CommitOrigin?, writing site: SiteRecordUpdate?, _ registry: NameDictionary
     ) throws(EngineError) -> WriteBatch {
         var batch = WriteBatch()
         // After an opening, the clock continues from the time of the last record.
@@ -312,15 +312,15 @@ package struct DocumentTransaction: Sendable {
         try onStorage { () throws(StorageError) in
             if let origin { try batch.put(StoreKey.origin.bytes, origin.bytes) }
             try knownPauses.write(into: &batch)
-            try registry.write(directory, into: &batch)
-            try site?.put(into: &batch)
+            try registry.write(catalog, into: &batch)
+            try site?.write(into: &batch)
             // The record time has milliseconds only, without the counter.
             if clock.latest.counter != 0 {
                 try batch.put(StoreKey.clock.bytes, clock.latest.bytes)
             }
         }
         batch.keepsLinks = true
-        var entries = DocumentIndexEntries(directory.indexes, directory.names)
+        var entries = DocumentIndexEntries(catalog.indexes, catalog.names)
         stored.reserveCapacity(working.count)
         // Documents are accessed by index: a copy of each would retain a dozen references.
         for position in working.indices where working[position].isChanged {
@@ -328,10 +328,10 @@ package struct DocumentTransaction: Sendable {
             let before = try entries.keys(of: working[position].original, key.bytes)
             let written = try working[position].write(into: &batch)
             let after = try entries.keys(of: written, key.bytes)
-            try Self.replace(before, with: after, in: &batch)
+            try Self.replaceEntries(before, with: after, in: &batch)
             stored.append((key, written))
-            try noteUnproven(at: position, written)
-            try noteSpellings(at: position)
+            try updateUnproven(at: position, written)
+            try recordSpellings(at: position)
         }
         try writeFresh(into: &batch, &entries)
         try unproven.write(into: &batch)
@@ -339,7 +339,7 @@ package struct DocumentTransaction: Sendable {
     }
 
     /// Replaces the index entries of a document with entries that point to its newest operation.
-    private static func replace(
+    private static func replaceEntries(
         _ before: [[UInt8]], with after: [[UInt8]], in batch: inout WriteBatch
     ) throws(EngineError) {
         try onStorage { () throws(StorageError) in
@@ -351,7 +351,7 @@ package struct DocumentTransaction: Sendable {
         }
     }
 
-    private mutating func noteSpellings(at position: Int) throws(EngineError) {
+    private mutating func recordSpellings(at position: Int) throws(EngineError) {
         // A delta does not show whether its names are keys of a large map, which are data.
         guard try working[position].spellsNames(), let bytes = working[position].smallState else {
             return
@@ -368,7 +368,7 @@ package struct DocumentTransaction: Sendable {
     // MARK: Errors
 
     /// Returns the error with the collection and id of the document.
-    private static func naming(
+    private static func located(
         _ error: EngineError, _ change: DocumentChange, _ key: [UInt8]
     ) -> EngineError {
         switch error {

@@ -54,7 +54,7 @@ package struct DocumentVerifier {
         let snapshot = snapshot
         let newest = snapshot.place(of: key)?.position ?? .none
         var rules: ChainRules?
-        let isKnown = note(at: newest) { () throws(Malformed) in
+        let isKnown = runCheck(at: newest) { () throws(Malformed) in
             rules = try ChainRules(of: key, directory, foldedThrough: snapshot.foldedThrough)
         }
         guard isKnown, var rules else { return }
@@ -62,10 +62,10 @@ package struct DocumentVerifier {
         var oldest = newest
         while let logged = try onStorage({ () throws(StorageError) in try history.next() }) {
             oldest = logged.position
-            let isRight = note(at: oldest) { () throws(Malformed) in try rules.check(logged) }
+            let isRight = runCheck(at: oldest) { () throws(Malformed) in try rules.check(logged) }
             guard isRight else { return }
         }
-        guard note(at: oldest, { () throws(Malformed) in try rules.finish() }) else { return }
+        guard runCheck(at: oldest, { () throws(Malformed) in try rules.finish() }) else { return }
         guard case .document = StoreKey(key) else { return }
         try count(key, at: newest, directory.names)
     }
@@ -79,7 +79,7 @@ package struct DocumentVerifier {
             try snapshot.operations(of: key)
         }
         var exists = false
-        let isRight = note(at: position) { () throws(Malformed) in
+        let isRight = runCheck(at: position) { () throws(Malformed) in
             let document = try StoredDocument(operations, in: snapshot, names)
             exists =
                 try document?.read { bytes throws(Malformed) in
@@ -91,7 +91,7 @@ package struct DocumentVerifier {
     }
 
     /// Runs a check and records its error as a finding; returns whether it passed.
-    private mutating func note(
+    private mutating func runCheck(
         at position: LogPosition, _ check: () throws(Malformed) -> Void
     ) -> Bool {
         do throws(Malformed) {

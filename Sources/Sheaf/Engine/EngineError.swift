@@ -15,7 +15,7 @@ package enum EngineError: Error, Equatable, Sendable {
     /// The caller of `write` rolled the transaction back, for a reason that it keeps itself.
     case rolledBack
     /// The received data is not a document.
-    case received(Malformed)
+    case invalidDocument(Malformed)
     /// The store already has an engine.
     case inUse
     case edit(EditError)
@@ -47,7 +47,7 @@ extension EngineError: CustomStringConvertible {
         case .evaluation(let error): error.message
         case .paused: "evaluation is paused and continues later"
         case .rolledBack: "the transaction was rolled back"
-        case .received(let reason): "received data is not a document: \(reason)"
+        case .invalidDocument(let reason): "received data is not a document: \(reason)"
         case .inUse: "the store already has a document engine; it can have one at a time"
         case .edit(let error): "\(error)"
         case .id(let refusal): "\(refusal)"

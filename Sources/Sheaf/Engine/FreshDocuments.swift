@@ -11,7 +11,7 @@ struct FreshDocuments: Sendable {
     /// Slices of the received bytes, not copies.
     private(set) var states: [ArraySlice<UInt8>] = []
     /// A range without documents in the store: from a key to the next existing one.
-    private var absent = KeyRange(from: [], to: [])
+    private var absentRange = KeyRange(from: [], to: [])
     private(set) var length = 0
 
     var count: Int { keys.count }
@@ -24,14 +24,14 @@ struct FreshDocuments: Sendable {
     }
 
     /// Whether a key sorts after all others.
-    func isBehind(_ key: DocumentKey) -> Bool {
+    func sortsLast(_ key: DocumentKey) -> Bool {
         guard let last = keys.last else { return true }
         return Self.precedes(last.bytes, key.bytes)
     }
 
     /// Whether a snapshot lacks a key that sorts after all others.
     mutating func isAbsent(_ key: DocumentKey, in snapshot: LogSnapshot) -> Bool {
-        if absent.contains(key.bytes) { return true }
+        if absentRange.contains(key.bytes) { return true }
         guard
             let number = key.bytes.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) })
         else { return false }
@@ -41,7 +41,7 @@ struct FreshDocuments: Sendable {
             next = Array(found)
             return false
         }
-        absent = KeyRange(from: key.bytes, to: next)
+        absentRange = KeyRange(from: key.bytes, to: next)
         return next != key.bytes
     }
 
@@ -85,20 +85,22 @@ extension DocumentTransaction {
         _ document: BufferedDocument, _ key: DocumentKey
     ) throws(EngineError) -> Bool {
         guard document.marks.isDisjoint(with: [.isPartial, .maySpellNames, .hasUnproven]),
-            fresh.isBehind(key),
+            fresh.sortsLast(key),
             positions.isEmpty || positions[key] == nil, pending[key] == nil,
             fresh.isAbsent(key, in: snapshot)
         else { return false }
         let own = try onDocument(key.bytes) { () throws(Malformed) in
             try EncodedDocument(document.bytes).header().time(of: clock.site)
         }
-        guard case .upTo(let latest) = try timeSeen(in: document, key) else { return false }
-        if own > clock.latest { metOwnFuture = true }
-        if ownWrites.lack(own) { noteLacking(own) }
-        try noteOwnForgotten(in: document, own)
+        guard case .acceptable(let latest) = try receivedTime(in: document, key) else {
+            return false
+        }
+        if own > clock.latest { hasUnknownOwnWrites = true }
+        if ownWrites.lacks(own) { recordMissingWrite(own) }
+        try recordOwnForgotten(in: document, own)
         try observe(latest)
-        noteTexts(document.bytes)
-        try countLength(document.bytes.count)
+        recordAttachmentIDs(document.bytes)
+        try addLength(document.bytes.count)
         fresh.append(key, document.contents)
         return true
     }

@@ -32,12 +32,12 @@ struct ForgottenWrites: Sendable {
     /// Documents that lost additions to a counter, because their store has added to it since.
     var removed: [DocumentAddress] = []
     /// Documents that have no room for another site.
-    var unkept: [UnmovedDocument] = []
+    var unmoved: [UnmovedDocument] = []
 
     static func += (all: inout ForgottenWrites, more: ForgottenWrites) {
         all.kept += more.kept
         all.removed += more.removed
-        all.unkept += more.unkept
+        all.unmoved += more.unmoved
     }
 }
 
@@ -57,7 +57,7 @@ struct KnownPauses: Sendable {
     /// Maximum number of sites; the sites whose last pause ended last are kept.
     ///
     /// The same sites remain in whatever order peers forward pauses, so that forwarding ends.
-    static let mostSites = 256
+    static let maximumSites = 256
 
     var isEmpty: Bool { pauses.isEmpty }
     var all: [SitePauses] {
@@ -71,7 +71,7 @@ struct KnownPauses: Sendable {
             keys.append(Array(key))
             return true
         }
-        for bytes in keys.prefix(Self.mostSites) {
+        for bytes in keys.prefix(Self.maximumSites) {
             guard case .pauses(let site)? = bytes.span.withUnsafeBytes({ StoreKey($0) }),
                 let payload = try DocumentEngine.payload(of: .pauses(site), in: snapshot)
             else { continue }
@@ -97,7 +97,7 @@ struct KnownPauses: Sendable {
         for pause in reported.pauses where !known.contains(pause) { known.add(pause) }
         guard known != pauses[site] ?? [] else { return nil }
         set(known, of: site)
-        if pauses.count > Self.mostSites {
+        if pauses.count > Self.maximumSites {
             let least = pauses.min { Self.isBefore($0, $1) }?.key ?? site
             set(nil, of: least)
             if logged.contains(least) { unsaved.insert(least) } else { unsaved.remove(least) }
@@ -161,7 +161,7 @@ struct KnownPauses: Sendable {
     }
 
     /// Records that the log has all pauses.
-    mutating func noteWritten() {
+    mutating func markWritten() {
         guard !unsaved.isEmpty else { return }
         (logged, unsaved) = (Set(pauses.keys), [])
     }
@@ -201,7 +201,7 @@ extension DocumentEngine {
     }
 
     /// Adds reported pauses of a site; returns all its pauses, or nil if there are no new ones.
-    package func learn(_ reported: SitePauses) -> SitePauses? {
+    package func addPauses(_ reported: SitePauses) -> SitePauses? {
         state.withLock { $0.knownPauses.add(reported) }
     }
 }

@@ -7,38 +7,38 @@ import SheafStorage
 /// A name that occurs in two documents gets a number. Names that occur once, like ids used as
 /// names, would fill the table.
 struct NameDictionary: Sendable {
-    private var writtenNames: Int
-    private var writtenCollections: Int
-    private var sightings: Set<UInt64> = []
+    private var writtenNameCount: Int
+    private var writtenCollectionCount: Int
+    private var occurrences: Set<UInt64> = []
 
     /// Maximum number of names remembered; frequent names recur after the set is cleared.
-    private static let maximumSightings = 1 << 14
+    private static let maximumOccurrences = 1 << 14
 
     /// Creates a dictionary with the names and collections in the log.
     init(_ directory: Catalog) {
-        writtenNames = directory.names.count
-        writtenCollections = directory.collections.count
+        writtenNameCount = directory.names.count
+        writtenCollectionCount = directory.collections.count
     }
 
     /// Counts an occurrence of a spelled-out name; assigns a number on the second one.
-    mutating func note(_ name: [UInt8], in directory: inout Catalog) {
+    mutating func recordOccurrence(of name: [UInt8], in directory: inout Catalog) {
         guard directory.names.number(of: name) == nil else { return }
         let hash = name.withUnsafeBytes { XXH3.hash64($0) }
-        guard !sightings.insert(hash).inserted else {
-            if sightings.count > Self.maximumSightings { sightings = [hash] }
+        guard !occurrences.insert(hash).inserted else {
+            if occurrences.count > Self.maximumOccurrences { occurrences = [hash] }
             return
         }
-        sightings.remove(hash)
+        occurrences.remove(hash)
         directory.add(name: name)
     }
 
     /// Writes the names and collections that the log lacks to a batch.
     func write(_ directory: Catalog, into batch: inout WriteBatch) throws(StorageError) {
-        for number in writtenNames..<directory.names.count {
+        for number in writtenNameCount..<directory.names.count {
             guard let name = directory.names.name(number) else { continue }
             try batch.put(StoreKey.name(UInt16(number)).bytes, Array(name.utf8))
         }
-        for number in writtenCollections..<directory.collections.count {
+        for number in writtenCollectionCount..<directory.collections.count {
             try batch.put(
                 StoreKey.collection(UInt16(number)).bytes,
                 Array(directory.collections[number].utf8))
@@ -46,8 +46,8 @@ struct NameDictionary: Sendable {
     }
 
     /// Records that the log has all names and collections.
-    mutating func noteWritten(_ directory: Catalog) {
-        writtenNames = directory.names.count
-        writtenCollections = directory.collections.count
+    mutating func markWritten(_ directory: Catalog) {
+        writtenNameCount = directory.names.count
+        writtenCollectionCount = directory.collections.count
     }
 }

@@ -35,12 +35,12 @@ struct OwnWrites: Sendable {
     var isOfNewSite: Bool { opened == .initial && first == .initial }
 
     /// Records a commit; `time` is that of its first write, or the latest time seen.
-    mutating func noteCommit(_ time: HybridTime) {
+    mutating func recordCommit(_ time: HybridTime) {
         if first == nil { first = time }
     }
 
     /// Whether a write of the site at `time`, which a peer knows, is missing from the log.
-    func lack(_ time: HybridTime) -> Bool {
+    func lacks(_ time: HybridTime) -> Bool {
         guard time != .initial else { return false }
         if time > opened, first.map({ time < $0 }) ?? true { return true }
         return earlier.contains { $0.contains(time) }

@@ -21,8 +21,8 @@ struct PendingDocuments: Sendable {
     /// Numbers of the collections with pending documents; may include some without.
     private(set) var collections: Set<UInt16> = []
     /// Number of entries beyond which durable ones are swept.
-    private var sweepCount = Self.firstSweepCount
-    private static let firstSweepCount = 1_024
+    private var sweepThreshold = Self.initialSweepThreshold
+    private static let initialSweepThreshold = 1_024
     private(set) var lastCommit: CommitID = 0
 
     var isEmpty: Bool { entries.isEmpty && fresh.isEmpty }
@@ -53,7 +53,7 @@ struct PendingDocuments: Sendable {
     subscript(bytes: [UInt8]) -> Entry? { isEmpty ? nil : self[DocumentKey(bytes)] }
 
     /// Records a change of the current transaction; returns the entry that it replaces.
-    mutating func note(_ document: StoredDocument?, at key: DocumentKey) -> Entry? {
+    mutating func record(_ document: StoredDocument?, at key: DocumentKey) -> Entry? {
         let entry = Entry(document: document, commit: Self.uncommitted)
         guard let old = entries.updateValue(entry, forKey: key) else {
             if let number = key.bytes.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) })
@@ -80,13 +80,13 @@ struct PendingDocuments: Sendable {
         _ documents: [(key: DocumentKey, document: StoredDocument?)], of commit: CommitID
     ) {
         lastCommit = commit
-        noteCollections(of: documents.lazy.map(\.key))
+        addCollections(of: documents.lazy.map(\.key))
         for (key, document) in documents {
             entries[key] = Entry(document: document, commit: commit)
         }
     }
 
-    private mutating func noteCollections(of keys: some Sequence<DocumentKey>) {
+    private mutating func addCollections(of keys: some Sequence<DocumentKey>) {
         var last: UInt16?
         for key in keys {
             let number = key.bytes.span.withUnsafeBytes { StoreKey.collection(ofDocument: $0) }
@@ -97,31 +97,31 @@ struct PendingDocuments: Sendable {
     }
 
     /// Records a commit of documents that are new to the store.
-    mutating func note(_ documents: FreshDocuments, of commit: CommitID) {
+    mutating func record(_ documents: FreshDocuments, of commit: CommitID) {
         lastCommit = commit
         fresh.append((documents, commit))
-        noteCollections(of: documents.keys)
+        addCollections(of: documents.keys)
     }
 
     /// Returns the contents and leaves the value empty.
-    mutating func taken() -> PendingDocuments {
+    mutating func drain() -> PendingDocuments {
         defer { self = PendingDocuments() }
         return self
     }
 
     /// Drops the documents of commits up to `commit`, which the newest snapshot shows.
-    mutating func forget(through commit: CommitID) {
+    mutating func discard(through commit: CommitID) {
         guard !isEmpty || !collections.isEmpty else { return }
         fresh.removeAll { $0.commit <= commit }
         if commit >= lastCommit {
             // A large capacity is released: the next transaction may be small.
-            entries.removeAll(keepingCapacity: entries.count <= Self.firstSweepCount)
+            entries.removeAll(keepingCapacity: entries.count <= Self.initialSweepThreshold)
             collections.removeAll(keepingCapacity: true)
-            sweepCount = Self.firstSweepCount
-        } else if entries.count > sweepCount {
+            sweepThreshold = Self.initialSweepThreshold
+        } else if entries.count > sweepThreshold {
             entries = entries.filter { $0.value.commit > commit }
             // Not on every commit: the next sweep runs when the entries have doubled.
-            sweepCount = max(Self.firstSweepCount, entries.count * 2)
+            sweepThreshold = max(Self.initialSweepThreshold, entries.count * 2)
         }
     }
 }

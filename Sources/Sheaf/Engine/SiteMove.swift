@@ -8,7 +8,7 @@ import Synchronization
 struct SiteMove {
     let site: Site
     let time: HybridTime
-    let other: Site
+    let target: Site
     /// Keys of the remaining documents, in descending order; nil until they are looked up.
     fileprivate var keys: [[UInt8]]?
     fileprivate(set) var unmoved: [UnmovedDocument] = []
@@ -16,7 +16,7 @@ struct SiteMove {
     var isDone: Bool { keys?.isEmpty ?? false }
 
     /// Maximum total length of the documents that one commit moves; a single one may be longer.
-    static let commitLength = 64 << 20
+    static let maximumCommitLength = 64 << 20
 }
 
 /// A document whose writes could not be assigned to another site.
@@ -50,18 +50,19 @@ extension DocumentEngine {
         let site = before.0
         guard expected ?? site == site else { return nil }
         var move = SiteMove(
-            site: site, time: time ?? before.2.opened, other: Self.drawSite(store.options.random))
+            site: site, time: time ?? before.2.opened, target: Self.randomSite(store.options.random)
+        )
         var separation = Separation(commit: 0)
         repeat {
             do throws(EngineError) {
                 (separation.commit, _) = try write(from: nil, append: append) { transaction in
                     transaction.moveWrites(&move)
-                    if move.isDone { transaction.nextSite = move.other }
+                    if move.isDone { transaction.nextSite = move.target }
                 }
             } catch {
                 state.withLock { state in
-                    guard state.clock.site == move.other else { return }
-                    draw(site, &state)
+                    guard state.clock.site == move.target else { return }
+                    switchSite(to: site, &state)
                     (_, state.isSiteWritten, state.ownWrites, state.handover) = before
                 }
                 throw error
@@ -79,7 +80,7 @@ extension DocumentEngine {
                 site: state.clock.site, pauses: state.ownWrites.endedPauses)
         }
         state.handover?.commit = nil
-        draw(site, &state)
+        switchSite(to: site, &state)
     }
 }
 
@@ -89,7 +90,7 @@ extension DocumentTransaction {
         var keys = move.keys ?? keysOfDocuments(to: &move)
         var length = 0
         // Each changed state stays in memory until the commit.
-        let limit = min(SiteMove.commitLength, maximumChangedLength / 16)
+        let limit = min(SiteMove.maximumCommitLength, maximumChangedLength / 16)
         while length < limit, let key = keys.popLast() {
             do throws(EngineError) {
                 length += try moveWrites(ofDocument: key, move)
@@ -102,12 +103,12 @@ extension DocumentTransaction {
 
     /// Returns the address of a document, even if its collection is not durable yet.
     private func address(of key: [UInt8]) -> DocumentAddress? {
-        DocumentSnapshot(snapshot, directory).address(of: key)
+        DocumentSnapshot(snapshot, catalog).address(of: key)
     }
 
     /// Returns the keys of documents with writes to move, or not yet durable, in descending order.
     private func keysOfDocuments(to move: inout SiteMove) -> [[UInt8]] {
-        let documents = DocumentSnapshot(snapshot, directory)
+        let documents = DocumentSnapshot(snapshot, catalog)
         var unmoved: [UnmovedDocument] = []
         var keys = Set(pending.keys(startingWith: StoreKey.documents.lower))
         snapshot.tree.forEach(in: StoreKey.documents) { (key, _) in
@@ -137,11 +138,11 @@ extension DocumentTransaction {
         ofDocument key: [UInt8], _ move: SiteMove
     ) throws(EngineError) -> Int {
         let position = try open(DocumentKey(key))
-        let names = directory.names
+        let names = catalog.names
         let length = try replace(at: position) { (document) throws(Malformed) in
-            try document.movingWrites(of: move.site, after: move.time, to: move.other, names)
+            try document.movingWrites(of: move.site, after: move.time, to: move.target, names)
         }
-        if length > 0 { notePending(position) }
+        if length > 0 { updatePending(position) }
         return length
     }
 
@@ -158,8 +159,8 @@ extension DocumentTransaction {
         guard let changed else { return 0 }
         var document = working[position]
         // The old state is removed first, because a join would keep both.
-        _ = document.forget()
-        try document.take(ChangedBytes(bytes: changed, spellsNames: true), directory.names)
+        _ = document.purge()
+        try document.apply(ChangedBytes(bytes: changed, spellsNames: true), catalog.names)
         working[position] = document
         return changed.count
     }

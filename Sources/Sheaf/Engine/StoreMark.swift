@@ -13,9 +13,9 @@ struct StoreMark: Sendable {
     /// The identity in the log, a hash of the directory and its mark file; 0 if unsupported.
     private(set) var identity: UInt64 = 0
     /// Whether the files are those that the log names.
-    private(set) var isKnown = true
+    private(set) var matchesLog = true
     /// Whether a mark file must be created before the next commit.
-    private(set) var isDue = false
+    private(set) var needsFile = false
     /// The mark files of earlier openings.
     private var older: [SiteMark] = []
 
@@ -26,31 +26,31 @@ struct StoreMark: Sendable {
         let directory = store.directoryIdentity
         identity = directory
         guard store.hasSiteMarks else {
-            isKnown = known?.isOf(directory: directory) ?? false
+            matchesLog = known?.isOf(directory: directory) ?? false
             return
         }
-        isDue = true
+        needsFile = true
         older = try onStorage { () throws(StorageError) in try store.siteMarks() }
         guard let known else {
-            isKnown = false
+            matchesLog = false
             return
         }
         // A record without a directory identity was written before there were mark files.
-        isKnown =
+        matchesLog =
             known.directory == 0
             || older.contains { known.directory == $0.hash(in: directory) }
     }
 
     /// Creates the mark file of this opening, unless it exists.
-    mutating func make(in store: StoreEngine) throws(EngineError) {
-        guard isDue else { return }
+    mutating func create(in store: StoreEngine) throws(EngineError) {
+        guard needsFile else { return }
         let made = try onStorage { () throws(StorageError) in try store.makeSiteMark() }
         identity = made.hash(in: store.directoryIdentity)
-        isDue = false
+        needsFile = false
     }
 
     /// Records that the log names the mark file; older files are removed once that is durable.
-    mutating func noteWritten(by commit: CommitID, in store: StoreEngine) {
+    mutating func markWritten(by commit: CommitID, in store: StoreEngine) {
         store.remove(older, whenDurable: commit)
         older = []
     }

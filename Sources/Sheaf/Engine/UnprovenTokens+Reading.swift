@@ -6,7 +6,7 @@ import SheafStorage
 struct UnprovenToken: Sendable {
     let key: [UInt8]
     /// The key of the peer; empty if a trusted peer marked the token as unproven.
-    let bringer: [UInt8]
+    let senderKey: [UInt8]
 }
 
 extension DocumentSnapshot {
@@ -19,12 +19,12 @@ extension DocumentSnapshot {
     func proven(_ ids: Set<AttachmentID>, inDocument key: [UInt8]) -> Set<AttachmentID> {
         guard hasUnprovenTokens else { return ids }
         let hash = UnprovenTokens.hash(ofDocument: key)
-        guard !isUnproven(UnprovenTokens.everyAttachment, inDocument: hash) else { return [] }
+        guard !isUnproven(UnprovenTokens.allAttachments, inDocument: hash) else { return [] }
         return ids.filter { !isUnproven($0.bytes, inDocument: hash) }
     }
 
     /// Returns the attachments that the tokens of a document reference, including hidden tokens.
-    func attachments(namedBy key: [UInt8]) throws(EngineError) -> Set<AttachmentID> {
+    func attachments(referencedBy key: [UInt8]) throws(EngineError) -> Set<AttachmentID> {
         guard let document = try document(key) else { return [] }
         return try onDocument(key) { () throws(Malformed) in
             try document.read { bytes throws(Malformed) in
@@ -46,7 +46,7 @@ extension DocumentSnapshot {
             attachment, inDocument: UnprovenTokens.hash(ofDocument: document))
         return try onStorage { () throws(StorageError) in
             try key.span.withUnsafeBytes { bytes throws(StorageError) in
-                try log.payload(of: bytes).map { UnprovenToken(key: key, bringer: Array($0)) }
+                try log.payload(of: bytes).map { UnprovenToken(key: key, senderKey: Array($0)) }
             }
         }
     }
@@ -58,7 +58,7 @@ extension DocumentSnapshot {
             (key, _) throws(EngineError) in
             let payload = try onStorage { () throws(StorageError) in try log.payload(of: key) }
             found.append(
-                UnprovenToken(key: Array(key), bringer: payload.map { Array($0) } ?? []))
+                UnprovenToken(key: Array(key), senderKey: payload.map { Array($0) } ?? []))
             return true
         }
         return found
@@ -67,7 +67,7 @@ extension DocumentSnapshot {
 
 extension DocumentEngine {
     /// Removes the entries of proven tokens, except entries that have changed since.
-    func prove(
+    func markProven(
         _ tokens: [UnprovenToken], append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> CommitID {
         try write(from: nil, append: append) { (transaction) throws(EngineError) in
@@ -79,7 +79,7 @@ extension DocumentEngine {
 extension DocumentTransaction {
     fileprivate mutating func removeUnproven(_ tokens: [UnprovenToken]) throws(EngineError) {
         for token in tokens
-        where try unproven.payload(of: token.key, in: snapshot) == token.bringer {
+        where try unproven.payload(of: token.key, in: snapshot) == token.senderKey {
             try unproven.remove(token.key, in: snapshot)
         }
     }

@@ -17,32 +17,32 @@ struct UnprovenTokens: Sendable {
     }
 
     /// Represents all attachments that a document references.
-    static let everyAttachment = [UInt8](repeating: 0, count: SHA256.length)
+    static let allAttachments = [UInt8](repeating: 0, count: SHA256.length)
 
     /// Whether the store has an entry, or had one since it was opened.
-    private(set) var isAny: Bool
+    private(set) var mayHaveEntries: Bool
     /// Entries of commits that the snapshot of a writer may lack.
     private var pending: [[UInt8]: Entry] = [:]
     /// Payloads of the entries that the transaction changes; nil for removed entries.
     private(set) var changes: [[UInt8]: [UInt8]?] = [:]
     /// The key of the peer with limited rights that sent the documents of the transaction.
-    var bringer: [UInt8]?
+    var senderKey: [UInt8]?
 
-    init(isAny: Bool = false) {
-        self.isAny = isAny
+    init(mayHaveEntries: Bool = false) {
+        self.mayHaveEntries = mayHaveEntries
     }
 
     /// Returns the tokens for the next transaction; drops entries that `snapshot` has.
-    mutating func begun(after snapshot: CommitID) -> UnprovenTokens {
+    mutating func beginTransaction(after snapshot: CommitID) -> UnprovenTokens {
         if !pending.isEmpty { pending = pending.filter { $0.value.commit > snapshot } }
         return self
     }
 
     /// Records the changes of a transaction that has become a commit.
-    mutating func noteWritten(_ transaction: UnprovenTokens, by commit: CommitID) {
+    mutating func markWritten(_ transaction: UnprovenTokens, by commit: CommitID) {
         for (key, payload) in transaction.changes {
             pending[key] = Entry(payload: payload, commit: commit)
-            if payload != nil { isAny = true }
+            if payload != nil { mayHaveEntries = true }
         }
     }
 
@@ -86,7 +86,7 @@ struct UnprovenTokens: Sendable {
         }
     }
 
-    /// Returns the key of the entry for an attachment, or for `everyAttachment`, in a document.
+    /// Returns the key of the entry for an attachment, or for `allAttachments`, in a document.
     static func key(_ attachment: [UInt8], inDocument hash: [UInt8]) -> [UInt8] {
         StoreKey.unprovenToken(attachment: attachment, document: hash).bytes
     }
@@ -99,31 +99,31 @@ struct UnprovenTokens: Sendable {
 /// The origin of the tokens that a change writes into a document.
 struct TokenChange: Sendable {
     /// The peer with limited rights that sent the change; its tokens are unproven.
-    var bringer: [UInt8]?
+    var senderKey: [UInt8]?
     /// Attachments whose tokens were written locally, or sent as proven by a trusted peer.
     var proven: Set<AttachmentID> = []
     /// Attachments whose tokens a trusted peer marked as unproven.
     var unproven: Set<AttachmentID> = []
-    var isEveryUnproven = false
+    var areAllUnproven = false
 }
 
 extension DocumentTransaction {
     /// Records the attachments that a local write references; its tokens are proven.
-    mutating func noteWritten(_ bytes: [UInt8], at position: Int) throws(EngineError) {
+    mutating func recordLocalTokens(_ bytes: [UInt8], at position: Int) throws(EngineError) {
         let count = tokens.count
-        bytes.span.withUnsafeBytes { noteTexts($0) }
-        guard tokens.count > count, unproven.isAny else { return }
+        bytes.span.withUnsafeBytes { recordAttachmentIDs($0) }
+        guard tokens.count > count, unproven.mayHaveEntries else { return }
         let named = try onDocument(working[position].key.bytes) { () throws(Malformed) in
             try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
-                try EncodedDocument(bytes).attachments(directory.names)
+                try EncodedDocument(bytes).attachments(catalog.names)
             }
         }
         guard !named.isEmpty else { return }
-        working[position].noteTokens { $0.proven.formUnion(named) }
+        working[position].updateTokens { $0.proven.formUnion(named) }
     }
 
     /// Records texts that may be attachment ids, so that the attachments are kept.
-    mutating func noteTexts(_ bytes: UnsafeRawBufferPointer) {
+    mutating func recordAttachmentIDs(_ bytes: UnsafeRawBufferPointer) {
         AttachmentTexts.forEach(in: bytes) { text in
             if let id = AttachmentID(String(decoding: text, as: UTF8.self)) { tokens.append(id) }
             return true
@@ -131,19 +131,20 @@ extension DocumentTransaction {
     }
 
     /// Records which tokens of a received document are unproven, as listed by its sender.
-    mutating func noteSource(
+    mutating func recordTokenSource(
         of document: BufferedDocument, at position: Int
     ) throws(EngineError) {
-        if let bringer = unproven.bringer {
-            return working[position].noteTokens { $0.bringer = bringer }
+        if let bringer = unproven.senderKey {
+            return working[position].updateTokens { $0.senderKey = bringer }
         }
-        guard document.marks.contains(.hasTokens), unproven.isAny || !document.unproven.isEmpty
+        guard document.marks.contains(.hasTokens),
+            unproven.mayHaveEntries || !document.unproven.isEmpty
         else { return }
         let key = working[position].key
         let named = try onDocument(key.bytes) { () throws(Malformed) in
-            try EncodedDocument(document.bytes).attachments(directory.names)
+            try EncodedDocument(document.bytes).attachments(catalog.names)
         }
-        let isEvery = document.unproven.contains(UnprovenTokens.everyAttachment)
+        let isEvery = document.unproven.contains(UnprovenTokens.allAttachments)
         let listed = isEvery ? named : Set(document.unproven.compactMap { AttachmentID(bytes: $0) })
         let proven = named.subtracting(listed)
         guard working[position].isChanged else {
@@ -151,10 +152,10 @@ extension DocumentTransaction {
             return try removeUnproven(
                 proven, inDocument: UnprovenTokens.hash(ofDocument: key.bytes))
         }
-        working[position].noteTokens { change in
+        working[position].updateTokens { change in
             change.proven = proven
             change.unproven = listed.intersection(named)
-            change.isEveryUnproven = isEvery
+            change.areAllUnproven = isEvery
         }
     }
 
@@ -167,40 +168,42 @@ extension DocumentTransaction {
     }
 
     /// Updates the entries for the tokens of a changed document.
-    mutating func noteUnproven(
+    mutating func updateUnproven(
         at position: Int, _ written: StoredDocument?
     ) throws(EngineError) {
         let change = working[position].tokens
-        guard unproven.isAny || change?.bringer != nil || change?.unproven.isEmpty == false else {
+        guard
+            unproven.mayHaveEntries || change?.senderKey != nil || change?.unproven.isEmpty == false
+        else {
             return
         }
         let key = working[position].key.bytes
-        let before = try attachments(namedBy: working[position].original, key)
-        let after = try attachments(namedBy: written, key)
+        let before = try attachments(referencedBy: working[position].original, key)
+        let after = try attachments(referencedBy: written, key)
         guard !before.isEmpty || !after.isEmpty else { return }
         let hash = UnprovenTokens.hash(ofDocument: key)
         try removeUnproven(before.subtracting(after), inDocument: hash)
         try removeUnproven(
             (change?.proven ?? []).intersection(after).intersection(before), inDocument: hash)
-        let every = UnprovenTokens.key(UnprovenTokens.everyAttachment, inDocument: hash)
+        let every = UnprovenTokens.key(UnprovenTokens.allAttachments, inDocument: hash)
         if after.isEmpty { try unproven.remove(every, in: snapshot) }
         guard let change else { return }
         let added = after.subtracting(before)
-        let doubted = change.bringer == nil ? added.intersection(change.unproven) : added
+        let doubted = change.senderKey == nil ? added.intersection(change.unproven) : added
         guard !doubted.isEmpty else { return }
-        let payload = change.bringer ?? []
-        guard doubted.count <= SyncLimits.unprovenTokens, !change.isEveryUnproven else {
+        let payload = change.senderKey ?? []
+        guard doubted.count <= SyncLimits.unprovenTokens, !change.areAllUnproven else {
             return unproven.put(every, payload)
         }
         for id in doubted { unproven.put(UnprovenTokens.key(id.bytes, inDocument: hash), payload) }
     }
 
     private func attachments(
-        namedBy document: StoredDocument?, _ key: [UInt8]
+        referencedBy document: StoredDocument?, _ key: [UInt8]
     ) throws(EngineError) -> Set<AttachmentID> {
         try onDocument(key) { () throws(Malformed) in
             try document?.read { bytes throws(Malformed) in
-                try EncodedDocument(bytes).attachments(directory.names)
+                try EncodedDocument(bytes).attachments(catalog.names)
             } ?? []
         }
     }

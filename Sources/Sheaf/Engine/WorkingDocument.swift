@@ -11,16 +11,16 @@ struct WorkingDocument: Sendable {
     /// The current state; nil if there is neither a document nor a tombstone.
     private(set) var state: [UInt8]?
     /// The changes: a delta, or a state if everything was changed.
-    private(set) var touched: [UInt8]?
+    private(set) var accumulatedChange: [UInt8]?
     private(set) var isEvicted = false
     /// The record to keep when the document is evicted: the last write of this store to it.
     private var remnant: [UInt8]?
     /// The version vector of a remnant: the writes that this store made and evicted.
-    private var forgotten: VersionVector?
+    private var evictedVector: VersionVector?
     /// Whether the state already has the base with which it is written.
     private var hasBase = false
     /// Whether the changes are known to follow from the state and its base.
-    private var isTold = false
+    private var isDerivable = false
     /// Whether the changes may spell out names that have no number.
     private var maySpellNames = false
     /// The origin of the written tokens; nil if it need not be recorded.
@@ -36,7 +36,7 @@ struct WorkingDocument: Sendable {
         original = document
         if let document, document.isRemnant {
             (state, base) = (nil, nil)
-            forgotten = try onDocument(key.bytes) { () throws(Malformed) in
+            evictedVector = try onDocument(key.bytes) { () throws(Malformed) in
                 try document.read { bytes throws(Malformed) in
                     try EncodedDocument(bytes).vector()
                 }
@@ -50,13 +50,13 @@ struct WorkingDocument: Sendable {
     }
 
     /// Length of the document if it was changed, otherwise 0.
-    var changedLength: Int { touched == nil ? 0 : state?.count ?? 0 }
+    var changedLength: Int { accumulatedChange == nil ? 0 : state?.count ?? 0 }
 
     /// Whether the changes spell out a name without a number; otherwise the state has no new name.
     func spellsNames() throws(EngineError) -> Bool {
-        guard maySpellNames, let touched else { return false }
+        guard maySpellNames, let accumulatedChange else { return false }
         return try onDocument(key.bytes) { () throws(Malformed) in
-            try touched.span.withUnsafeBytes { bytes throws(Malformed) in
+            try accumulatedChange.span.withUnsafeBytes { bytes throws(Malformed) in
                 var isSpelled = false
                 try EncodedDocument(bytes).forEachSpelledName { _ in isSpelled = true }
                 return isSpelled
@@ -66,17 +66,17 @@ struct WorkingDocument: Sendable {
 
     /// The state; nil if it is large and was only partly changed.
     var smallState: [UInt8]? {
-        state.flatMap { $0.count <= 4 * Self.smallLength || touched == $0 ? $0 : nil }
+        state.flatMap { $0.count <= 4 * Self.smallLength || accumulatedChange == $0 ? $0 : nil }
     }
 
     /// Updates the origin of the written tokens.
-    mutating func noteTokens(_ note: (inout TokenChange) -> Void) {
+    mutating func updateTokens(_ note: (inout TokenChange) -> Void) {
         var change = tokens ?? TokenChange()
         note(&change)
         tokens = change
     }
 
-    var isChanged: Bool { touched != nil || isEvicted && original != nil }
+    var isChanged: Bool { accumulatedChange != nil || isEvicted && original != nil }
 
     func exists() throws(EngineError) -> Bool {
         guard let state else { return false }
@@ -103,17 +103,17 @@ struct WorkingDocument: Sendable {
     }
 
     /// Joins a change into the document.
-    mutating func take(_ change: ChangedBytes, _ names: NameTable) throws(EngineError) {
-        let isFirst = touched == nil
+    mutating func apply(_ change: ChangedBytes, _ names: NameTable) throws(EngineError) {
+        let isFirst = accumulatedChange == nil
         maySpellNames = maySpellNames || change.spellsNames
         guard let older = state else {
             (state, hasBase) = (change.bytes, false)
-            return try touch(change.bytes, isTold: false, names)
+            return try accumulate(change.bytes, isDerivable: false, names)
         }
         // Most documents are changed once, and written with their original base.
         state = try joined(older, change.bytes, names, base: isFirst ? base : nil)
         hasBase = isFirst && base != nil
-        try touch(change.bytes, isTold: isFirst && change.isTold, names)
+        try accumulate(change.bytes, isDerivable: isFirst && change.isTold, names)
     }
 
     /// Deletes the document; returns false if it does not exist.
@@ -129,28 +129,28 @@ struct WorkingDocument: Sendable {
             return try Insertion.deletion(of: document, at: stamp, base: base)
         }
         guard let deletion else { return false }
-        (state, touched, hasBase, isTold) = (deletion, deletion, base != nil, false)
+        (state, accumulatedChange, hasBase, isDerivable) = (deletion, deletion, base != nil, false)
         return true
     }
 
-    private mutating func touch(
-        _ change: [UInt8], isTold: Bool, _ names: NameTable
+    private mutating func accumulate(
+        _ change: [UInt8], isDerivable: Bool, _ names: NameTable
     ) throws(EngineError) {
-        self.isTold = isTold
-        touched =
-            try touched.map { (touched) throws(EngineError) in
+        self.isDerivable = isDerivable
+        accumulatedChange =
+            try accumulatedChange.map { (touched) throws(EngineError) in
                 try joined(touched, change, names)
             } ?? change
     }
 
     /// Joins a received change that uses this store's name numbers; returns whether it was new.
-    mutating func takeIfNew(
+    mutating func applyIfNew(
         _ change: ChangedBytes, isPartial: Bool, _ names: NameTable
     ) throws(EngineError) -> Bool {
         let other = change.bytes
         guard let state else {
             guard !isPartial else { throw .gap(collection: "", id: .null) }
-            try take(change, names)
+            try apply(change, names)
             return true
         }
         let next = try joined(state, other, names)
@@ -169,7 +169,7 @@ struct WorkingDocument: Sendable {
             }
         }
         (self.state, hasBase, maySpellNames) = (next, false, true)
-        try touch(change, isTold: false, names)
+        try accumulate(change, isDerivable: false, names)
         return true
     }
 
@@ -185,8 +185,8 @@ struct WorkingDocument: Sendable {
     }
 
     /// Returns the time of the last write of a site that was evicted and has not returned.
-    func forgottenTime(of site: Site) -> HybridTime {
-        state == nil ? forgotten?.time(of: site) ?? .initial : .initial
+    func evictedTime(of site: Site) -> HybridTime {
+        state == nil ? evictedVector?.time(of: site) ?? .initial : .initial
     }
 
     /// Evicts the document; returns false if it does not exist.
@@ -205,21 +205,21 @@ struct WorkingDocument: Sendable {
                 try Insertion.remnant(of: site, writtenUntil: written, evictedAt: now)
             }
             remnant = bytes
-            forgotten = VersionVector()
-            forgotten?.note(Stamp(written, site))
+            evictedVector = VersionVector()
+            evictedVector?.note(Stamp(written, site))
         }
-        return forget()
+        return purge()
     }
 
     /// Removes the document, its tombstone or its remnant; returns false if there is none.
-    mutating func forget() -> Bool {
-        if state == nil, forgotten != nil, remnant == nil {
+    mutating func purge() -> Bool {
+        if state == nil, evictedVector != nil, remnant == nil {
             isEvicted = true
             return true
         }
         guard state != nil else { return false }
         (state, hasBase) = (nil, false)
-        touched = nil
+        accumulatedChange = nil
         isEvicted = true
         return true
     }
@@ -256,7 +256,7 @@ struct WorkingDocument: Sendable {
         if original != nil, isEvicted || base == nil {
             try onStorage { () throws(StorageError) in try batch.remove(key.bytes) }
         }
-        guard let state, let touched else {
+        guard let state, let accumulatedChange else {
             guard isEvicted, let remnant else { return nil }
             return try put(DocumentPayload.encode(state: remnant), remnant, into: &batch)
         }
@@ -264,16 +264,16 @@ struct WorkingDocument: Sendable {
             return try put(DocumentPayload.encode(state: state), state, into: &batch)
         }
         let (isPartial, isTold) = try onDocument(key.bytes) { () throws(Malformed) in
-            try touched.span.withUnsafeBytes { bytes throws(Malformed) in
+            try accumulatedChange.span.withUnsafeBytes { bytes throws(Malformed) in
                 let touched = try EncodedDocument(bytes)
-                let isTold = self.isTold ? true : try Changes.isTold(touched, since: base)
+                let isTold = self.isDerivable ? true : try Changes.isTold(touched, since: base)
                 return (touched.isPartial, isTold)
             }
         }
         if isPartial, state.count > Self.smallLength, original.deltaCount < Self.maximumDeltas,
-            original.deltaLength + touched.count <= state.count / 2
+            original.deltaLength + accumulatedChange.count <= state.count / 2
         {
-            let payload = DocumentPayload.encode(delta: touched)
+            let payload = DocumentPayload.encode(delta: accumulatedChange)
             try onStorage { () throws(StorageError) in try batch.extend(key.bytes, payload) }
             return StoredDocument(
                 state, stateLength: original.stateLength,
@@ -291,7 +291,7 @@ struct WorkingDocument: Sendable {
             ? DocumentPayload.encode(complete: based)
             : isTold
                 ? DocumentPayload.encode(state: based)
-                : DocumentPayload.encode(state: based, delta: touched)
+                : DocumentPayload.encode(state: based, delta: accumulatedChange)
         return try put(payload, based, into: &batch)
     }
 

@@ -22,30 +22,30 @@ extension DocumentEngine {
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> IndexReceipt {
         try state.withLock { state throws(EngineError) in
-            if state.directory.index(name, onCollection: collection) != nil {
+            if state.catalog.index(name, onCollection: collection) != nil {
                 guard ifNotExists else { throw .indexExists(collection: collection, name: name) }
                 return IndexReceipt(commit: newestCommit(state), isChanged: false)
             }
-            var directory = state.directory
+            var directory = state.catalog
             let definition = try directory.newIndex(name, on: collection, fields)
             // The record pointers of documents are known once all commits are durable.
             try onStorage { () throws(StorageError) in try flush() }
             guard newestCommit(state) == store.snapshot().commit,
-                try IndexRepair.repair(store, state.directory)
+                try IndexRepair.repair(store, state.catalog)
             else { throw .storage(store.failure ?? .closed) }
             let snapshot = DocumentSnapshot(store.snapshot(), directory)
             var entries = DocumentIndexEntries(
-                [definition.collection: [definition]], directory.names, linksTombstones: false,
+                [definition.collection: [definition]], directory.names, includesTombstones: false,
                 until: stop)
             var changes = IndexChanges()
-            try entries.linkAll(in: snapshot, &changes)
+            try entries.indexAll(in: snapshot, &changes)
             changes.sort()
-            try state.mark.make(in: store)
+            try state.mark.create(in: store)
             let batch = try state.batch(definition, definition.payload, directory, changes)
             let commit = try onStorage { () throws(StorageError) in try append(batch) }
-            state.noteWritten(directory, by: commit, in: store)
-            state.directory.add(definition.made(with: commit))
-            publish(state.directory)
+            state.markWritten(directory, by: commit, in: store)
+            state.catalog.add(definition.created(by: commit))
+            publish(state.catalog)
             return IndexReceipt(commit: commit, isChanged: true)
         }
     }
@@ -56,7 +56,7 @@ extension DocumentEngine {
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> IndexReceipt {
         try state.withLock { state throws(EngineError) in
-            guard let definition = state.directory.index(name, onCollection: collection) else {
+            guard let definition = state.catalog.index(name, onCollection: collection) else {
                 guard ifExists else { throw .noIndex(collection: collection, name: name) }
                 return IndexReceipt(commit: newestCommit(state), isChanged: false)
             }
@@ -64,17 +64,17 @@ extension DocumentEngine {
             changes.unlink(definition.entries)
             // The index is removed first: no reader may use it with a snapshot that lacks its
             // entries.
-            state.directory.remove(definition)
-            publish(state.directory)
+            state.catalog.remove(definition)
+            publish(state.catalog)
             do throws(EngineError) {
-                try state.mark.make(in: store)
-                let batch = try state.batch(definition, nil, state.directory, changes)
+                try state.mark.create(in: store)
+                let batch = try state.batch(definition, nil, state.catalog, changes)
                 let commit = try onStorage { () throws(StorageError) in try append(batch) }
-                state.noteWritten(state.directory, by: commit, in: store)
+                state.markWritten(state.catalog, by: commit, in: store)
                 return IndexReceipt(commit: commit, isChanged: true)
             } catch {
-                state.directory.add(definition)
-                publish(state.directory)
+                state.catalog.add(definition)
+                publish(state.catalog)
                 throw error
             }
         }
@@ -96,8 +96,8 @@ extension DocumentEngine.WriterState {
         batch.keepsLinks = true
         batch.earliestTime = clock.latest.milliseconds
         try onStorage { () throws(StorageError) in
-            try registry.write(directory, into: &batch)
-            try siteWriting?.put(into: &batch)
+            try nameDictionary.write(directory, into: &batch)
+            try siteRecordUpdate?.write(into: &batch)
             if let payload {
                 try batch.put(definition.key, payload)
             } else {
@@ -108,13 +108,13 @@ extension DocumentEngine.WriterState {
     }
 
     /// Records that such a batch has become a commit.
-    fileprivate mutating func noteWritten(
+    fileprivate mutating func markWritten(
         _ directory: Catalog, by commit: CommitID, in store: StoreEngine
     ) {
-        self.directory = directory
-        noteSiteWritten()
-        mark.noteWritten(by: commit, in: store)
-        registry.noteWritten(directory)
+        self.catalog = directory
+        markSiteWritten()
+        mark.markWritten(by: commit, in: store)
+        nameDictionary.markWritten(directory)
         pending.note([], of: commit)
     }
 }

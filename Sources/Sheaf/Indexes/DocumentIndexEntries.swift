@@ -7,24 +7,24 @@ import SheafStorage
 struct DocumentIndexEntries {
     private let names: NameTable
     private let indexes: [UInt16: [IndexDefinition]]
-    private let linksTombstones: Bool
+    private let includesTombstones: Bool
     /// Stops `indexAll` when the statement that creates the index is canceled.
     private let stop: EvaluationStop?
     /// The key builders of each collection, created with its first document.
-    private var makers: [UInt16: [IndexKeyBuilder]] = [:]
+    private var builders: [UInt16: [IndexKeyBuilder]] = [:]
 
     init(
-        _ indexes: [UInt16: [IndexDefinition]], _ names: NameTable, linksTombstones: Bool = true,
+        _ indexes: [UInt16: [IndexDefinition]], _ names: NameTable, includesTombstones: Bool = true,
         until stop: EvaluationStop? = nil
     ) {
         self.stop = stop
         self.indexes = indexes
         self.names = names
-        self.linksTombstones = linksTombstones
+        self.includesTombstones = includesTombstones
     }
 
     /// Whether the collection of a document has any of these indexes.
-    mutating func hasIndexes(ofDocument key: [UInt8]) -> Bool { !makers(ofDocument: key).isEmpty }
+    mutating func hasIndexes(ofDocument key: [UInt8]) -> Bool { !builders(ofDocument: key).isEmpty }
 
     /// Returns the index entry keys of a document or tombstone, index by index.
     mutating func keys(
@@ -40,13 +40,13 @@ struct DocumentIndexEntries {
     mutating func keys(
         ofState bytes: UnsafeRawBufferPointer, _ key: [UInt8]
     ) throws(EngineError) -> [[UInt8]] {
-        let makers = makers(ofDocument: key)
-        guard linksTombstones || !makers.isEmpty else { return [] }
-        let (names, linksTombstones) = (names, linksTombstones)
+        let makers = builders(ofDocument: key)
+        guard includesTombstones || !makers.isEmpty else { return [] }
+        let (names, linksTombstones) = (names, includesTombstones)
         return try onDocument(key) { () throws(Malformed) in
             let document = try EncodedDocument(bytes)
             guard try document.exists() else {
-                return linksTombstones ? [TombstoneEntry.key(toDocument: key)] : []
+                return linksTombstones ? [TombstoneEntry.key(ofDocument: key)] : []
             }
             guard !makers.isEmpty else { return [] }
             return try key.span.withUnsafeBytes { key throws(Malformed) in
@@ -61,39 +61,39 @@ struct DocumentIndexEntries {
         }
     }
 
-    private mutating func makers(ofDocument key: [UInt8]) -> [IndexKeyBuilder] {
+    private mutating func builders(ofDocument key: [UInt8]) -> [IndexKeyBuilder] {
         guard !indexes.isEmpty,
             let collection = key.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) })
         else { return [] }
-        if let known = makers[collection] { return known }
+        if let known = builders[collection] { return known }
         let made = (indexes[collection] ?? []).map { IndexKeyBuilder($0, names) }
-        makers[collection] = made
+        builders[collection] = made
         return made
     }
 
     /// Adds the index entries of all documents of a snapshot.
-    mutating func linkAll(
+    mutating func indexAll(
         in snapshot: DocumentSnapshot, _ changes: inout IndexChanges
     ) throws(EngineError) {
-        if linksTombstones { return try linkAll(StoreKey.documents, in: snapshot, &changes) }
+        if includesTombstones { return try indexAll(StoreKey.documents, in: snapshot, &changes) }
         for collection in indexes.keys.sorted() {
-            try linkAll(StoreKey.documents(of: collection), in: snapshot, &changes)
+            try indexAll(StoreKey.documents(of: collection), in: snapshot, &changes)
         }
     }
 
-    private mutating func linkAll(
+    private mutating func indexAll(
         _ range: KeyRange, in snapshot: DocumentSnapshot, _ changes: inout IndexChanges
     ) throws(EngineError) {
         try snapshot.log.tree.forEach(in: range) { (key, value) throws(EngineError) in
             guard let pointer = RecordPointer(value) else { return true }
             do throws(QueryError) { try stop?.check() } catch { throw .evaluation(error) }
-            try link(Array(key), at: pointer, in: snapshot, &changes)
+            try indexDocument(Array(key), at: pointer, in: snapshot, &changes)
             return true
         }
     }
 
     /// Adds the index entries of one document of a snapshot.
-    mutating func link(
+    mutating func indexDocument(
         _ key: [UInt8], at pointer: RecordPointer, in snapshot: DocumentSnapshot,
         _ changes: inout IndexChanges
     ) throws(EngineError) {

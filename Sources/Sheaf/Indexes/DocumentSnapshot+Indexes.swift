@@ -5,25 +5,25 @@ package import SheafStorage
 
 extension DocumentSnapshot {
     /// Whether indexes and counts can be used in this snapshot.
-    var hasLinks: Bool { log.linked.commit == log.commit }
+    var hasUsableIndexes: Bool { log.linked.commit == log.commit }
 
     /// Returns the usable indexes of a collection, sorted by number.
     package func indexes(of collection: String) -> [IndexDefinition] {
-        hasLinks ? knownIndexes(of: collection) : []
+        hasUsableIndexes ? knownIndexes(of: collection) : []
     }
 
     /// Returns the usable indexes of the collection with a number.
     func indexes(ofCollection number: UInt16) -> [IndexDefinition] {
-        hasLinks ? knownIndexes(ofCollection: number) : []
+        hasUsableIndexes ? knownIndexes(ofCollection: number) : []
     }
 
     /// Returns the indexes of a collection, including unusable ones.
     func knownIndexes(of collection: String) -> [IndexDefinition] {
-        directory.number(ofCollection: collection).map(knownIndexes(ofCollection:)) ?? []
+        catalog.number(ofCollection: collection).map(knownIndexes(ofCollection:)) ?? []
     }
 
     private func knownIndexes(ofCollection number: UInt16) -> [IndexDefinition] {
-        guard let all = directory.indexes[number] else { return [] }
+        guard let all = catalog.indexes[number] else { return [] }
         return all.allSatisfy { $0.since <= log.commit }
             ? all : all.filter { $0.since <= log.commit }
     }
@@ -32,8 +32,10 @@ extension DocumentSnapshot {
     ///
     /// The entries are in the order of the document keys.
     package func tombstones(of collection: String) -> KeyRange? {
-        guard hasLinks, let number = directory.number(ofCollection: collection) else { return nil }
-        return directory.descriptions[Int(number)].tombstones
+        guard hasUsableIndexes, let number = catalog.number(ofCollection: collection) else {
+            return nil
+        }
+        return catalog.descriptions[Int(number)].tombstones
     }
 
     /// Returns the number of keys or index entries in a range.

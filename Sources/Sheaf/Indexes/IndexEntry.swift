@@ -15,9 +15,9 @@ package struct IndexEntry: Sendable {
         /// All values and the id; their order is exact.
         case complete = 0
         /// The first bytes of the values, and the id; a range scan may find too many documents.
-        case cut = 1
+        case truncated = 1
         /// The id alone.
-        case bare = 2
+        case idOnly = 2
     }
 
     package let region: Region
@@ -29,7 +29,7 @@ package struct IndexEntry: Sendable {
     static let regionOffset = 5
     static let headerLength = 6
     /// Length of the components in a truncated entry.
-    package static let cutLength = 256
+    package static let truncatedLength = 256
 
     /// Returns the index key of a document; `id` is its encoded id.
     package static func key(
@@ -55,12 +55,12 @@ package struct IndexEntry: Sendable {
             return writer.components
         }
         let components = writer.components.dropFirst(headerLength)
-        if components.count >= cutLength,
-            headerLength + cutLength + id.count <= Limits.maximumLinkLength
+        if components.count >= truncatedLength,
+            headerLength + truncatedLength + id.count <= Limits.maximumLinkLength
         {
-            return prefix(of: definition, .cut) + components.prefix(cutLength) + id
+            return prefix(of: definition, .truncated) + components.prefix(truncatedLength) + id
         }
-        return prefix(of: definition, .bare) + id
+        return prefix(of: definition, .idOnly) + id
     }
 
     /// Decodes an index key; an `IndexEntryReader` is faster for many keys.
@@ -87,7 +87,7 @@ package struct IndexEntry: Sendable {
     /// Returns the range of incomplete entries; if it is empty, order and values are exact.
     static func incompleteRange(collection: UInt16, number: UInt16) -> KeyRange {
         KeyRange(
-            from: prefix(of: collection, number, .cut),
+            from: prefix(of: collection, number, .truncated),
             to: range(collection: collection, number: number).upper)
     }
 
@@ -119,12 +119,12 @@ extension IndexDefinition {
     ) -> KeyRange {
         let prefix = IndexEntry.prefix(of: self, region)
         let all = KeyRange.prefix(prefix)
-        let cut = IndexEntry.cutLength
+        let cut = IndexEntry.truncatedLength
         switch region {
-        case .bare: return all
+        case .idOnly: return all
         case .complete:
             return KeyRange(from: prefix + lower, to: upper.map { prefix + $0 } ?? all.upper)
-        case .cut:
+        case .truncated:
             guard let upper else {
                 return KeyRange(from: prefix + lower.prefix(cut), to: all.upper)
             }

@@ -27,7 +27,7 @@ package struct IndexEntryReader {
             var found = try SortKeyReader.read(rest, descending: isDescending)
             guard let id = found.removeLast() else { throw .invalid("a missing id", at: start) }
             return IndexEntry(region: region, values: found, id: id)
-        case .cut, .bare:
+        case .truncated, .idOnly:
             return IndexEntry(region: region, values: [], id: try DocumentID.id(of: Array(rest)))
         }
     }
@@ -43,7 +43,8 @@ package struct IndexEntryReader {
         guard let region = IndexEntry.Region(rawValue: tag) else {
             throw .unexpected(tag, at: IndexEntry.regionOffset)
         }
-        let start = IndexEntry.headerLength + (region == .cut ? IndexEntry.cutLength : 0)
+        let start =
+            IndexEntry.headerLength + (region == .truncated ? IndexEntry.truncatedLength : 0)
         guard key.count > start else { throw .truncated(at: key.count) }
         return (region, start)
     }

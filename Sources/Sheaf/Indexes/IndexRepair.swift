@@ -9,7 +9,7 @@ import SheafStorage
 /// If the log does not reach back to that commit, all entries are rebuilt.
 struct IndexRepair {
     private let snapshot: DocumentSnapshot
-    private let linked: IndexMark
+    private let indexMark: IndexMark
 
     /// Repairs the index entries if necessary; returns false if commits are not durable yet.
     @discardableResult
@@ -19,18 +19,18 @@ struct IndexRepair {
         let snapshot = store.snapshot()
         guard snapshot.linked.commit != snapshot.commit else { return true }
         let mender = IndexRepair(
-            snapshot: DocumentSnapshot(snapshot, directory), linked: snapshot.linked)
+            snapshot: DocumentSnapshot(snapshot, directory), indexMark: snapshot.linked)
         return store.repairLinks(of: snapshot, try mender.changes())
     }
 
     /// Returns the snapshot with its index entries repaired in memory.
-    static func mend(
+    static func repairInMemory(
         _ state: RepairableSnapshot, _ directory: Catalog
     ) throws(EngineError) -> LogSnapshot {
         let snapshot = state.snapshot
         guard snapshot.linked.commit != snapshot.commit else { return snapshot }
         let mender = IndexRepair(
-            snapshot: DocumentSnapshot(snapshot, directory), linked: snapshot.linked)
+            snapshot: DocumentSnapshot(snapshot, directory), indexMark: snapshot.linked)
         return state.mended(try mender.changes())
     }
 
@@ -39,21 +39,21 @@ struct IndexRepair {
         if reachesBack, try repairChanged(&changes) { return changes }
         changes = IndexChanges()
         changes.unlink(IndexChanges.all)
-        var entries = DocumentIndexEntries(snapshot.directory.indexes, snapshot.names)
-        try entries.linkAll(in: snapshot, &changes)
+        var entries = DocumentIndexEntries(snapshot.catalog.indexes, snapshot.names)
+        try entries.indexAll(in: snapshot, &changes)
         changes.sort()
         return changes
     }
 
     /// Whether the log has the documents as of the last current entries, and all removals since.
     private var reachesBack: Bool {
-        linked.commit > 0 && linked.commit >= snapshot.log.foldedThrough
-            && linked.end >= snapshot.log.removalsFoldedThrough
+        indexMark.commit > 0 && indexMark.commit >= snapshot.log.foldedThrough
+            && indexMark.end >= snapshot.log.removalsFoldedThrough
     }
 
     /// Repairs the entries of changed documents; returns false if an earlier state is unavailable.
     private func repairChanged(_ changes: inout IndexChanges) throws(EngineError) -> Bool {
-        let (kept, new) = split(snapshot.directory.indexes)
+        let (kept, new) = split(snapshot.catalog.indexes)
         forEachChange(in: StoreKey.indexes) { key, _ in
             guard case .index(let collection, let number)? = key.withUnsafeBytes({ StoreKey($0) })
             else { return }
@@ -63,30 +63,30 @@ struct IndexRepair {
         var changed: [(key: [UInt8], pointer: RecordPointer?)] = []
         forEachChange(in: StoreKey.documents) { changed.append(($0, $1)) }
         for (key, pointer) in changed {
-            guard let earlier = try earlierLinks(to: key, &entries) else { return false }
+            guard let earlier = try earlierEntries(of: key, &entries) else { return false }
             try onStorage { () throws(StorageError) in
                 for entry in earlier { try changes.unlink(entry) }
             }
             guard let pointer else { continue }
-            try entries.link(key, at: pointer, in: snapshot, &changes)
+            try entries.indexDocument(key, at: pointer, in: snapshot, &changes)
         }
-        var made = DocumentIndexEntries(new, snapshot.names, linksTombstones: false)
-        try made.linkAll(in: snapshot, &changes)
+        var made = DocumentIndexEntries(new, snapshot.names, includesTombstones: false)
+        try made.indexAll(in: snapshot, &changes)
         changes.sort()
         return true
     }
 
     /// Returns the earlier entries of a document; nil if its earlier state is unavailable.
-    private func earlierLinks(
-        to key: [UInt8], _ entries: inout DocumentIndexEntries
+    private func earlierEntries(
+        of key: [UInt8], _ entries: inout DocumentIndexEntries
     ) throws(EngineError) -> [[UInt8]]? {
-        let tombstone = TombstoneEntry.key(toDocument: key)
+        let tombstone = TombstoneEntry.key(ofDocument: key)
         // The tree shows whether it was a tombstone, and there are no other entries.
         guard entries.hasIndexes(ofDocument: key) else {
             let isLinked = tombstone.withUnsafeBytes { snapshot.log.tree.find($0) != nil }
             return isLinked ? [tombstone] : []
         }
-        guard let past = try snapshot.document(key, asOf: linked.commit) else { return nil }
+        guard let past = try snapshot.document(key, asOf: indexMark.commit) else { return nil }
         return try entries.keys(of: past, key)
     }
 
@@ -97,7 +97,7 @@ struct IndexRepair {
         var (kept, new): ([UInt16: [IndexDefinition]], [UInt16: [IndexDefinition]]) = ([:], [:])
         for definition in indexes.values.joined() {
             let pointer = definition.key.withUnsafeBytes { snapshot.log.place(of: $0) }
-            if let pointer, pointer.position < linked.end {
+            if let pointer, pointer.position < indexMark.end {
                 kept[definition.collection, default: []].append(definition)
             } else {
                 new[definition.collection, default: []].append(definition)
@@ -113,13 +113,13 @@ struct IndexRepair {
         in range: KeyRange, _ body: (_ key: [UInt8], _ pointer: RecordPointer?) -> Void
     ) {
         snapshot.log.tree.forEach(in: range) { key, value in
-            if let pointer = RecordPointer(value), pointer.position >= linked.end {
+            if let pointer = RecordPointer(value), pointer.position >= indexMark.end {
                 body(Array(key), pointer)
             }
             return true
         }
         snapshot.log.forEachRemoval(in: range) { key, pointer in
-            if pointer.position >= linked.end { body(Array(key), nil) }
+            if pointer.position >= indexMark.end { body(Array(key), nil) }
         }
     }
 }

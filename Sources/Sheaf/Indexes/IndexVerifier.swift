@@ -10,14 +10,14 @@ import SheafStorage
 package struct IndexVerifier {
     private struct Entry {
         let key: [UInt8]
-        let place: RecordPointer
+        let pointer: RecordPointer
 
         var isTombstone: Bool { TombstoneEntry.isTombstone(key) }
     }
 
     package private(set) var findings: [DocumentVerifier.Finding] = []
     /// Number of index entries that are correct.
-    package private(set) var rightCount = 0
+    package private(set) var correctCount = 0
 
     private let snapshot: DocumentSnapshot
     /// Maximum number of findings.
@@ -27,7 +27,7 @@ package struct IndexVerifier {
     package static func verify(_ snapshot: DocumentSnapshot) throws(EngineError) -> IndexVerifier {
         var verifier = IndexVerifier(snapshot: snapshot)
         guard snapshot.log.linked.commit > 0 else { return verifier }
-        verifier.compare(try verifier.expected(), verifier.found())
+        verifier.compare(try verifier.expectedEntries(), verifier.existingEntries())
         return verifier
     }
 
@@ -41,22 +41,22 @@ package struct IndexVerifier {
 
     /// The indexes that existed at the commit up to which the entries are current.
     private var indexes: [IndexDefinition] {
-        snapshot.directory.indexes.values.joined().filter { definition in
+        snapshot.catalog.indexes.values.joined().filter { definition in
             isUnchanged(definition.key.withUnsafeBytes { snapshot.log.place(of: $0) })
         }
     }
 
     /// Returns the index entries that must exist, sorted by key.
-    private func expected() throws(EngineError) -> [Entry] {
+    private func expectedEntries() throws(EngineError) -> [Entry] {
         var entries = try expectedTombstones()
         for definition in indexes {
             let range = StoreKey.documents(of: definition.collection)
             try snapshot.log.tree.forEach(in: range) { (key, value) throws(EngineError) in
                 let key = Array(key)
                 guard let pointer = RecordPointer(value), isUnchanged(pointer),
-                    let entry = try link(to: key, in: definition)
+                    let entry = try entryKey(of: key, in: definition)
                 else { return true }
-                entries.append(Entry(key: entry, place: pointer))
+                entries.append(Entry(key: entry, pointer: pointer))
                 return true
             }
         }
@@ -77,7 +77,7 @@ package struct IndexVerifier {
                 }
             }
             if isTombstone {
-                entries.append(Entry(key: TombstoneEntry.key(toDocument: key), place: pointer))
+                entries.append(Entry(key: TombstoneEntry.key(ofDocument: key), pointer: pointer))
             }
             return true
         }
@@ -87,8 +87,8 @@ package struct IndexVerifier {
     /// Returns the index key of a document; nil if the document does not exist.
     ///
     /// The document is decoded completely, while `IndexKeyBuilder` reads its fields in place.
-    private func link(
-        to key: [UInt8], in definition: IndexDefinition
+    private func entryKey(
+        of key: [UInt8], in definition: IndexDefinition
     ) throws(EngineError) -> [UInt8]? {
         guard let document = try snapshot.document(key) else { return nil }
         return try onDocument(key) { () throws(Malformed) in
@@ -107,12 +107,12 @@ package struct IndexVerifier {
     }
 
     /// Returns the existing index entries in order, except those of documents changed since.
-    private func found() -> [Entry] {
+    private func existingEntries() -> [Entry] {
         var entries: [Entry] = []
         let isComplete = snapshot.log.linked.commit == snapshot.log.commit
         let known = indexes
         snapshot.forEachEntry(in: IndexChanges.all) { key, pointer in
-            let entry = Entry(key: Array(key), place: pointer)
+            let entry = Entry(key: Array(key), pointer: pointer)
             if isComplete || isCurrent(entry, known) { entries.append(entry) }
             return true
         }
@@ -124,9 +124,9 @@ package struct IndexVerifier {
         guard
             TombstoneEntry.isTombstone(entry.key)
                 || known.contains(where: { $0.entries.contains(entry.key) }),
-            let found = try? snapshot.log.operation(at: entry.place)
+            let found = try? snapshot.log.operation(at: entry.pointer)
         else { return false }
-        return snapshot.log.place(of: found.operation.key) == entry.place
+        return snapshot.log.place(of: found.operation.key) == entry.pointer
     }
 
     private mutating func compare(_ expected: [Entry], _ found: [Entry]) {
@@ -135,23 +135,24 @@ package struct IndexVerifier {
             switch (left.first, right.first) {
             case (nil, nil): return
             case (let wanted?, let there?) where wanted.key == there.key:
-                if wanted.place == there.place {
-                    rightCount += 1
+                if wanted.pointer == there.pointer {
+                    correctCount += 1
                 } else {
                     let what = wanted.isTombstone ? "a tombstone index entry" : "an index entry"
-                    note(wanted.place, "\(what) points to \(there.place.position) instead")
+                    addFinding(
+                        wanted.pointer, "\(what) points to \(there.pointer.position) instead")
                 }
                 (left, right) = (left.dropFirst(), right.dropFirst())
             case (let wanted?, let there)
             where there.map { wanted.key.lexicographicallyPrecedes($0.key) } ?? true:
-                note(
-                    wanted.place,
+                addFinding(
+                    wanted.pointer,
                     wanted.isTombstone
                         ? "the tombstone has no entry" : "the document is missing in an index")
                 left = left.dropFirst()
             case (_, let there?):
-                note(
-                    there.place,
+                addFinding(
+                    there.pointer,
                     there.isTombstone
                         ? "a tombstone index entry points to no tombstone"
                         : "an index entry matches no document")
@@ -161,7 +162,7 @@ package struct IndexVerifier {
         }
     }
 
-    private mutating func note(_ pointer: RecordPointer, _ reason: String) {
+    private mutating func addFinding(_ pointer: RecordPointer, _ reason: String) {
         findings.append(
             DocumentVerifier.Finding(position: pointer.position, reason: reason))
     }

@@ -13,7 +13,7 @@ enum TombstoneEntry {
     private static let mark: [UInt8] = [0xFF, 0xFF]
 
     /// Returns the tombstone index entry for the document with this key.
-    static func key(toDocument key: [UInt8]) -> [UInt8] {
+    static func key(ofDocument key: [UInt8]) -> [UInt8] {
         var entry: [UInt8] = []
         entry.reserveCapacity(key.count + mark.count)
         entry.append(IndexChanges.firstByte)
@@ -30,6 +30,6 @@ enum TombstoneEntry {
 
     /// Returns the range of a collection's tombstone index entries, in the order of document keys.
     static func range(of collection: UInt16) -> KeyRange {
-        .prefix(key(toDocument: StoreKey.document(collection: collection, id: []).bytes))
+        .prefix(key(ofDocument: StoreKey.document(collection: collection, id: []).bytes))
     }
 }

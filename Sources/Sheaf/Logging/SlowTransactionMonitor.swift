@@ -18,7 +18,7 @@ final class SlowTransactionMonitor: Sendable {
         var hasThread = false
         var isStopping = false
         /// Incremented by each change, so that the thread updates its deadline before it sleeps.
-        var changes: UInt64 = 0
+        var changeCount: UInt64 = 0
         /// The time at which the sleeping thread wakes without a signal, if any.
         var wakesAt: UInt64?
     }
@@ -42,15 +42,15 @@ final class SlowTransactionMonitor: Sendable {
         let now = Clock.system.monotonicNanoseconds()
         let keepsWaiting = gate.withLock { $0.hold(info, at: now) }
         guard log != nil || keepsWaiting else { return }
-        look(at: now) { [log] state in
+        updateDeadline(at: now) { [log] state in
             if log != nil { state.watch.begin(info, at: now) }
         }
     }
 
     /// Starts to monitor a waiting writer, if a transaction holds the gate.
-    func noteWaiter() {
+    func monitorWaiter() {
         guard gate.withLock({ $0.isHeldByTransaction }) else { return }
-        look(at: Clock.system.monotonicNanoseconds()) { _ in }
+        updateDeadline(at: Clock.system.monotonicNanoseconds()) { _ in }
     }
 
     /// Stops monitoring a transaction that has left the gate.
@@ -70,14 +70,14 @@ final class SlowTransactionMonitor: Sendable {
     }
 
     /// Makes the thread update its deadline, unless it wakes early enough without a signal.
-    private func look(at now: UInt64, _ change: (inout State) -> Void) {
+    private func updateDeadline(at now: UInt64, _ change: (inout State) -> Void) {
         let settings = settings()
         let wait = min(
             settings.waitLimit, settings.schedule.firstMilliseconds.multipliedClamped(by: 1_000_000)
         )
         let (needsThread, needsSignal) = state.withLock { state in
             change(&state)
-            state.changes += 1
+            state.changeCount += 1
             defer { state.hasThread = true }
             let isEarly = state.wakesAt.map { $0 <= now.addedClamped(wait) } ?? false
             return (!state.hasThread && !state.isStopping, !isEarly)
@@ -97,7 +97,7 @@ final class SlowTransactionMonitor: Sendable {
     private func run() {
         while true {
             let settings = settings()
-            let changes = state.withLock { $0.changes }
+            let changes = state.withLock { $0.changeCount }
             let limit = gate.withLock { $0.deadline(limit: settings.waitLimit) }
             let deadline = state.withLock { state in
                 let report = state.watch.deadline(settings.schedule)
@@ -105,7 +105,7 @@ final class SlowTransactionMonitor: Sendable {
                 return state.wakesAt
             }
             let warnings: [TransactionWatch.Warning]? = state.wait(
-                until: deadline, while: { !$0.isStopping && $0.changes == changes },
+                until: deadline, while: { !$0.isStopping && $0.changeCount == changes },
                 then: { state in
                     state.wakesAt = nil
                     guard !state.isStopping else { return nil }

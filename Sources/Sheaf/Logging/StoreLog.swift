@@ -19,7 +19,7 @@ public struct StoreLog: Sendable {
     /// The details of a message, by keys that do not vary between messages.
     public typealias Metadata = [String: String]
 
-    private let least: Level
+    private let minimumLevel: Level
     private let writer: @Sendable (Level, String, Metadata) -> Void
 
     /// Creates a log that passes messages of level `least` and above to `writer`.
@@ -28,7 +28,7 @@ public struct StoreLog: Sendable {
     public init(
         from least: Level = .trace, _ writer: @escaping @Sendable (Level, String, Metadata) -> Void
     ) {
-        self.least = least
+        self.minimumLevel = least
         self.writer = writer
     }
 
@@ -42,11 +42,11 @@ public struct StoreLog: Sendable {
     }
 
     /// Whether messages of a level are passed to the writer.
-    func takes(_ level: Level) -> Bool { level >= least }
+    func accepts(_ level: Level) -> Bool { level >= minimumLevel }
 
     /// Passes a message to the writer, if its level is high enough.
     func write(_ level: Level, _ message: String, _ metadata: Metadata = [:]) {
-        guard takes(level) else { return }
+        guard accepts(level) else { return }
         writer(level, message, metadata)
     }
 }

@@ -51,13 +51,13 @@ public struct Observation: AsyncSequence, Sendable {
             let outcome = await withTaskCancellationHandler {
                 await withUnsafeContinuation {
                     (continuation: UnsafeContinuation<Observer.Outcome?, Never>) in
-                    observer.take { continuation.resume(returning: $0) }
+                    observer.requestNext { continuation.resume(returning: $0) }
                 }
             } onCancel: {
                 observer.cancel()
             }
             // Any error ends the sequence, but that of a second loop must not end the first loop.
-            if case .failure(let error) = outcome, error != Observer.secondLoop {
+            if case .failure(let error) = outcome, error != Observer.secondLoopError {
                 observer.cancel()
             }
             return try outcome?.get()

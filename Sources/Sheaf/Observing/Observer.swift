@@ -38,7 +38,7 @@ public final class Observer: Sendable {
         /// Whether the callback is running.
         var isRunning = false
         /// Whether the next delivery must wait for a signal of the callback.
-        var hasToSignal = false
+        var awaitsSignal = false
         /// The number of the newest call; signals of earlier calls are ignored.
         var signalNumber: UInt32 = 0
         var isCancelled = false
@@ -47,7 +47,7 @@ public final class Observer: Sendable {
 
         /// Marks the observer as scheduled; returns false if it cannot be called now.
         mutating func schedule() -> Bool {
-            guard newest != nil, !isScheduled, !isRunning, !hasToSignal else { return false }
+            guard newest != nil, !isScheduled, !isRunning, !awaitsSignal else { return false }
             isScheduled = true
             return true
         }
@@ -117,7 +117,7 @@ public final class Observer: Sendable {
             state.newest = nil
             state.isRunning = true
             if case .signal = callback, case .success = outcome {
-                state.hasToSignal = true
+                state.awaitsSignal = true
                 state.signalNumber &+= 1
             }
             return outcome
@@ -133,9 +133,9 @@ public final class Observer: Sendable {
             case (.sequence, .success): break
             }
         } catch {
-            dispatcher.dispatcher?.note(error, of: self)
+            dispatcher.dispatcher?.recordError(error, of: self)
             // A callback that throws may not have signaled.
-            state.withLock { $0.hasToSignal = false }
+            state.withLock { $0.awaitsSignal = false }
         }
         return state.withLock { state in
             state.isRunning = false
@@ -147,21 +147,21 @@ public final class Observer: Sendable {
     private func signal(_ number: UInt32) {
         let isToBeCalled = state.withLock { state in
             guard number == state.signalNumber else { return false }
-            state.hasToSignal = false
+            state.awaitsSignal = false
             return state.schedule()
         }
         if isToBeCalled { dispatcher.dispatcher?.deliver(self) }
     }
 
     /// The error of a loop that requests a result while another loop waits for one.
-    static let secondLoop = StoreError(
+    static let secondLoopError = StoreError(
         .limit, "an observation supports one loop at a time, and another loop is already waiting",
         hint: "observe the query once for each loop")
 
     /// Calls `waiter` with the newest result or the next one, or with nil if none will follow.
-    func take(_ waiter: @escaping Waiter) {
+    func requestNext(_ waiter: @escaping Waiter) {
         let outcome: Outcome?? = state.withLock { state in
-            if state.waiter != nil { return .some(.failure(Self.secondLoop)) }
+            if state.waiter != nil { return .some(.failure(Self.secondLoopError)) }
             if let newest = state.newest {
                 state.newest = nil
                 return .some(newest)

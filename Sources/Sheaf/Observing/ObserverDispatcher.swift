@@ -12,7 +12,7 @@ final class ObserverDispatcher: Sendable {
     private let schedule: Mutex<ObserverSchedule>
     private let queries: QueryEngine
     private let observers = Mutex<[UInt64: Observer]>([:])
-    private let numbers = Atomic<UInt64>(0)
+    private let lastNumber = Atomic<UInt64>(0)
 
     init(_ queries: QueryEngine) {
         self.queries = queries
@@ -25,8 +25,8 @@ final class ObserverDispatcher: Sendable {
     }
 
     /// Counts and logs an error that a callback has thrown.
-    func note(_ error: any Error, of observer: Observer) {
-        queries.noteObserverFailure()
+    func recordError(_ error: any Error, of observer: Observer) {
+        queries.countObserverFailure()
         // Without the line of the statement, which may contain values.
         let text = (error as? StoreError)?.message ?? "\(error)".shortened(to: ErrorText.limit)
         queries.log?.write(
@@ -62,16 +62,17 @@ final class ObserverDispatcher: Sendable {
             return (statement, values)
         }
         _ = try documents
-        let number = numbers.add(1, ordering: .relaxed).newValue
+        let number = lastNumber.add(1, ordering: .relaxed).newValue
         let observer = Observer(query, number: number, callback, dispatcher: self)
         observers.withLock { $0[number] = observer }
         let arrival = NewObserver(
-            observer, statement, values, missedThrough: try documents.wantFeed())
+            observer, statement, values, missedThrough: try documents.startFeed())
         // Set before the first dispatch, so that no commit published in between is missed.
-        try documents.store.onPublishing { [weak self] in self?.ring() }
+        try documents.store.onPublishing { [weak self] in self?.wakeDispatcher() }
         let isIn: Bool
         // Weak: a thread stuck in a callback must not keep a released store and its lock file.
-        let look: ObserverWorkerPool.Look = { [weak self] in self?.look($0) ?? ([], nil) }
+        let look: ObserverWorkerPool.DispatchBody = { [weak self] in self?.dispatch($0) ?? ([], nil)
+        }
         do throws(ThreadRefused) { isIn = try workers.add(arrival, look) } catch {
             observer.cancel()
             throw StoreError(
@@ -103,21 +104,22 @@ final class ObserverDispatcher: Sendable {
         let documents = try? documents
         documents?.store.onPublishing(nil)
         workers.stop()
-        documents?.feed.want(false)
+        documents?.feed.setRecording(false)
     }
 
     // MARK: Dispatching
 
     /// Wakes a thread, if there is one, to dispatch published commits or changed parameters.
-    func ring() {
-        workers.ring()
+    func wakeDispatcher() {
+        workers.wakeDispatcher()
     }
 
     /// Computes new results and stores them in their observers; returns the observers to call.
-    private func look(_ wishes: WorkerScheduler.PendingWork) -> (called: [Observer], next: UInt64?)
-    {
+    private func dispatch(_ wishes: WorkerScheduler.PendingWork) -> (
+        called: [Observer], next: UInt64?
+    ) {
         let (deliveries, next) = schedule.withLock { schedule in
-            (step(&schedule, wishes), schedule.deadline)
+            (computeDeliveries(&schedule, wishes), schedule.deadline)
         }
         var called: [Observer] = []
         for delivery in deliveries where delivery.observer.put(delivery.outcome) {
@@ -126,12 +128,12 @@ final class ObserverDispatcher: Sendable {
         return (called, next)
     }
 
-    private func step(
+    private func computeDeliveries(
         _ schedule: inout ObserverSchedule, _ wishes: WorkerScheduler.PendingWork
     ) -> [ObserverSchedule.Delivery] {
-        schedule.remove(wishes.departures)
-        let hasNews = wishes.hasPublished || !wishes.arrivals.isEmpty
-        var deliveries = hasNews ? schedule.look(adding: wishes.arrivals) : []
+        schedule.remove(wishes.removedNumbers)
+        let hasNews = wishes.hasPublished || !wishes.addedObservers.isEmpty
+        var deliveries = hasNews ? schedule.dispatch(adding: wishes.addedObservers) : []
         let ticks = schedule.tick(Clock.system.monotonicNanoseconds()) {
             queries.reader(queries.parameters)
         }

@@ -7,21 +7,21 @@ struct ObserverIndex {
     /// The results that read one collection.
     struct Watchers {
         /// Results that require one id, by that id.
-        fileprivate var byID: [[UInt8]: [LiveResult]] = [:]
+        fileprivate var byID: [[UInt8]: [ObservedResult]] = [:]
         /// Results that require a value of a field, by the path of the field.
         fileprivate var byField: [[[UInt8]]: ByValue] = [:]
         /// All other results.
-        fileprivate var others: [LiveResult] = []
+        fileprivate var others: [ObservedResult] = []
 
         /// Whether a document may affect a result, judging by its id alone.
-        func mayCare(for id: ArraySlice<UInt8>) -> Bool {
+        func mayMatch(id: ArraySlice<UInt8>) -> Bool {
             !others.isEmpty || !byField.isEmpty || byID[Array(id)] != nil
         }
     }
 
     fileprivate struct ByValue {
         let path: [String]
-        var lives: [[UInt8]: [LiveResult]] = [:]
+        var results: [[UInt8]: [ObservedResult]] = [:]
     }
 
     /// By the bytes of names, because `String` equality ignores Unicode normalization.
@@ -31,22 +31,22 @@ struct ObserverIndex {
     func watchers(of collection: String) -> Watchers? { collections[Array(collection.utf8)] }
 
     /// Adds a result under each key that its watch requires.
-    mutating func add(_ live: LiveResult) {
-        forEachPlace(of: live) { $0.append(live) }
+    mutating func add(_ live: ObservedResult) {
+        forEachList(of: live) { $0.append(live) }
     }
 
     /// Removes a result whose watch has not changed since it was added.
-    mutating func remove(_ live: LiveResult) {
-        forEachPlace(of: live) { list in list.removeAll { $0 === live } }
+    mutating func remove(_ live: ObservedResult) {
+        forEachList(of: live) { list in list.removeAll { $0 === live } }
     }
 
-    private mutating func forEachPlace(
-        of live: LiveResult, _ body: (inout [LiveResult]) -> Void
+    private mutating func forEachList(
+        of live: ObservedResult, _ body: (inout [ObservedResult]) -> Void
     ) {
         switch live.watch {
         case .select(let watched, let collection):
             let name = Array(collection.utf8)
-            Self.forEachPlace(
+            Self.forEachList(
                 of: watched, in: &collections[name, default: Watchers()], body)
         case .collections(let names, _):
             for name in Set(names.map { Array($0.utf8) }) {
@@ -57,9 +57,9 @@ struct ObserverIndex {
     }
 
     /// Calls `body` with the list of a select; removes lists left empty, lest they accumulate.
-    private static func forEachPlace(
+    private static func forEachList(
         of watched: IncrementalViewDefinition, in watchers: inout Watchers,
-        _ body: (inout [LiveResult]) -> Void
+        _ body: (inout [ObservedResult]) -> Void
     ) {
         switch watched.handle {
         case .document(let id):
@@ -67,11 +67,11 @@ struct ObserverIndex {
             if watchers.byID[id]?.isEmpty == true { watchers.byID[id] = nil }
         case .field(let path, let value):
             let names = path.map { Array($0.utf8) }
-            body(&watchers.byField[names, default: ByValue(path: path)].lives[value, default: []])
-            if watchers.byField[names]?.lives[value]?.isEmpty == true {
-                watchers.byField[names]?.lives[value] = nil
+            body(&watchers.byField[names, default: ByValue(path: path)].results[value, default: []])
+            if watchers.byField[names]?.results[value]?.isEmpty == true {
+                watchers.byField[names]?.results[value] = nil
             }
-            if watchers.byField[names]?.lives.isEmpty == true { watchers.byField[names] = nil }
+            if watchers.byField[names]?.results.isEmpty == true { watchers.byField[names] = nil }
         case .none:
             body(&watchers.others)
         }
@@ -84,7 +84,7 @@ extension ObserverIndex.Watchers {
     /// Throws if a field that is used for lookup is damaged: the affected results are then unknown.
     func forEachCandidate(
         _ images: DocumentImages, id: ArraySlice<UInt8>, _ names: NameTable,
-        _ body: (LiveResult) -> Void
+        _ body: (ObservedResult) -> Void
     ) throws(Malformed) {
         if !byID.isEmpty, let found = byID[Array(id)] {
             for live in found { body(live) }
@@ -93,8 +93,8 @@ extension ObserverIndex.Watchers {
             let field = FieldPath(byValue.path, in: names)
             let before = try Self.identity(field, images.before, names)
             let after = try Self.identity(field, images.after, names)
-            if let before, let found = byValue.lives[before] { for live in found { body(live) } }
-            guard let after, after != before, let found = byValue.lives[after] else { continue }
+            if let before, let found = byValue.results[before] { for live in found { body(live) } }
+            guard let after, after != before, let found = byValue.results[after] else { continue }
             for live in found { body(live) }
         }
         for live in others { body(live) }

@@ -43,15 +43,15 @@ package struct ObserverSchedule {
     package private(set) var tally = Tally()
     private let queries: QueryEngine
     private var index = ObserverIndex()
-    private var lives: [UInt64: LiveResult] = [:]
+    private var observedResults: [UInt64: ObservedResult] = [:]
     /// Results that read system collections, whose changes are not part of commits.
-    private var systemLives: [LiveResult] = []
+    private var systemResults: [ObservedResult] = []
     /// Results that may lack changes published before they were added.
-    private var late: [LiveResult] = []
+    private var late: [ObservedResult] = []
     /// Results whose statement failed; it runs again on the next snapshot.
-    private var failing: [LiveResult] = []
+    private var failing: [ObservedResult] = []
     /// Results whose statement changed its meaning with the parameters.
-    private var changed: [LiveResult] = []
+    private var changed: [ObservedResult] = []
     /// The segment table of the snapshot dispatched last.
     private var table: SegmentTable?
     private var nextTick: UInt64?
@@ -69,68 +69,68 @@ package struct ObserverSchedule {
     // MARK: Events
 
     /// Applies all durable changes, then adds newcomers; returns the new results.
-    package mutating func look(adding newcomers: [NewObserver] = []) -> [Delivery] {
+    package mutating func dispatch(adding newcomers: [NewObserver] = []) -> [Delivery] {
         let old = parameters
         parameters = queries.parameters
         let reader = queries.reader(parameters)
-        note(old.values, reader)
-        let changes = queries.documents.takeFeed(through: reader.snapshot.log.commit)
+        applyParameters(old.values, reader)
+        let changes = queries.documents.drainFeed(through: reader.snapshot.log.commit)
         // Appended only if there are newcomers, because a copy retains all deliveries again.
-        var deliveries = take(changes, reader)
+        var deliveries = apply(changes, reader)
         if !newcomers.isEmpty { deliveries += add(newcomers, reader) }
         return deliveries
     }
 
     /// Adds observers, and returns their first results.
     private mutating func add(_ newcomers: [NewObserver], _ reader: SnapshotReader) -> [Delivery] {
-        var new: [LiveResult] = []
+        var new: [ObservedResult] = []
         for newcomer in newcomers where !newcomer.observer.isCancelled {
             let run = queries.run(
                 newcomer.statement, newcomer.arguments, parameters, on: reader, isTimed: false)
-            new.append(LiveResult(newcomer, run))
+            new.append(ObservedResult(newcomer, run))
         }
         for live in new {
-            lives[live.observer.number] = live
+            observedResults[live.observer.number] = live
             index.add(live)
-            if case .system = live.watch { systemLives.append(live) }
+            if case .system = live.watch { systemResults.append(live) }
             if live.missedThrough > reader.snapshot.log.commit { late.append(live) }
         }
         return results(new, reader, always: true)
     }
 
     /// Applies changed parameters: statements whose meaning depends on them must run again.
-    private mutating func note(_ old: SystemParameters, _ reader: SnapshotReader) {
+    private mutating func applyParameters(_ old: SystemParameters, _ reader: SnapshotReader) {
         let new = parameters.values
         if new.systemRefreshMilliseconds != old.systemRefreshMilliseconds { nextTick = nil }
         guard new.meaning != old.meaning else { return }
-        for live in lives.values {
+        for live in observedResults.values {
             index.remove(live)
-            live.watchAnew(
+            live.replaceWatch(
                 queries.run(
                     live.statement, live.arguments, parameters, on: reader, isTimed: false))
             index.add(live)
         }
-        changed = Array(lives.values)
+        changed = Array(observedResults.values)
     }
 
     /// Removes observers.
     package mutating func remove(_ numbers: [UInt64]) {
         for number in numbers {
-            guard let live = lives.removeValue(forKey: number) else { continue }
+            guard let live = observedResults.removeValue(forKey: number) else { continue }
             index.remove(live)
-            systemLives.removeAll { $0 === live }
+            systemResults.removeAll { $0 === live }
             late.removeAll { $0 === live }
             failing.removeAll { $0 === live }
         }
-        if systemLives.isEmpty { nextTick = nil }
+        if systemResults.isEmpty { nextTick = nil }
     }
 
     /// Applies changes up to the snapshot of a reader; returns the new results.
-    private mutating func take(
+    private mutating func apply(
         _ changes: [CommitFeed.Change], _ reader: SnapshotReader
     ) -> [Delivery] {
-        var concerned: [LiveResult] = []
-        func list(_ live: LiveResult) {
+        var concerned: [ObservedResult] = []
+        func list(_ live: ObservedResult) {
             guard !live.isListed else { return }
             live.isListed = true
             concerned.append(live)
@@ -143,11 +143,11 @@ package struct ObserverSchedule {
             }
             if number != collection {
                 collection = number
-                watchers = number.flatMap(reader.snapshot.directory.collectionName)
+                watchers = number.flatMap(reader.snapshot.catalog.collectionName)
                     .flatMap(index.watchers)
             }
             guard let watchers else { continue }
-            take(change, watchers, reader, list)
+            apply(change, watchers, reader, list)
         }
         let commit = reader.snapshot.log.commit
         for live in late where live.missedThrough <= commit {
@@ -158,22 +158,22 @@ package struct ObserverSchedule {
         for live in failing { list(live) }
         for live in changed { list(live) }
         changed = []
-        noteFiles(reader, list)
+        invalidateRemovedFiles(reader, list)
         return results(concerned, reader)
     }
 
-    private func take(
+    private func apply(
         _ change: CommitFeed.Change, _ watchers: ObserverIndex.Watchers, _ reader: SnapshotReader,
-        _ list: (LiveResult) -> Void
+        _ list: (ObservedResult) -> Void
     ) {
         let id = change.key.bytes[StoreKey.documentPrefixLength...]
-        guard watchers.mayCare(for: id) else { return }
+        guard watchers.mayMatch(id: id) else { return }
         // Captured one by one: capturing `self` would copy the schedule for each affected result.
         let (queries, parameters) = (queries, parameters)
         let isReadable = reader.withImages(of: change) { (images) throws(Malformed) in
             try watchers.forEachCandidate(images, id: id, reader.names) { live in
-                live.knownNames = reader.names.count
-                let isConcerned = live.take(images) { live in
+                live.knownNameCount = reader.names.count
+                let isConcerned = live.apply(images) { live in
                     queries.run(
                         live.statement, live.arguments, parameters, on: reader, isTimed: false)
                 }
@@ -182,7 +182,7 @@ package struct ObserverSchedule {
         }
         // A damaged document may affect any result: all statements run again and report the damage.
         guard !isReadable else { return }
-        for live in lives.values {
+        for live in observedResults.values {
             live.isStale = true
             list(live)
         }
@@ -191,11 +191,13 @@ package struct ObserverSchedule {
     /// Marks results stale whose rows lie in files that compaction has removed.
     ///
     /// As long as their bytes are retained, the files occupy space on the disk.
-    private mutating func noteFiles(_ reader: SnapshotReader, _ list: (LiveResult) -> Void) {
+    private mutating func invalidateRemovedFiles(
+        _ reader: SnapshotReader, _ list: (ObservedResult) -> Void
+    ) {
         let new = reader.snapshot.log.segments
         defer { table = new }
         guard let table, !new.holds(table) else { return }
-        for live in lives.values where live.hasLost(new) {
+        for live in observedResults.values where live.hasLost(new) {
             live.isStale = true
             list(live)
         }
@@ -203,14 +205,14 @@ package struct ObserverSchedule {
 
     /// Returns the periodic results of system collections, if they are due.
     mutating func tick(_ now: UInt64, _ reader: () -> SnapshotReader) -> [Delivery] {
-        guard !systemLives.isEmpty else { return [] }
+        guard !systemResults.isEmpty else { return [] }
         guard let due = nextTick, due <= now else {
             if nextTick == nil { nextTick = now + interval }
             return []
         }
         nextTick = now + interval
-        for live in systemLives { live.isStale = true }
-        return results(systemLives, reader(), always: true)
+        for live in systemResults { live.isStale = true }
+        return results(systemResults, reader(), always: true)
     }
 
     private var interval: UInt64 {
@@ -220,7 +222,7 @@ package struct ObserverSchedule {
     // MARK: Results
 
     private mutating func results(
-        _ lives: [LiveResult], _ reader: SnapshotReader, always: Bool = false
+        _ lives: [ObservedResult], _ reader: SnapshotReader, always: Bool = false
     ) -> [Delivery] {
         var deliveries: [Delivery] = []
         deliveries.reserveCapacity(lives.count)

@@ -5,12 +5,13 @@ import Synchronization
 /// The threads that dispatch published commits and call observers.
 final class ObserverWorkerPool: Sendable {
     /// A dispatch; returns the observers to call, and the time of the next dispatch, if any.
-    typealias Look = @Sendable (WorkerScheduler.PendingWork) -> (called: [Observer], next: UInt64?)
+    typealias DispatchBody =
+        @Sendable (WorkerScheduler.PendingWork) -> (called: [Observer], next: UInt64?)
 
     private let scheduler = Monitor(WorkerScheduler())
     private let handles = Mutex(Handles())
     /// The identifier of the dispatching thread; zero if none dispatches.
-    private let looker = Atomic<UInt>(0)
+    private let dispatchingThread = Atomic<UInt>(0)
 
     private struct Handles: Sendable {
         var threads: [UInt64: Thread] = [:]
@@ -22,11 +23,12 @@ final class ObserverWorkerPool: Sendable {
     /// Adds an observer; returns false if the pool was stopped.
     ///
     /// The first observer starts the first thread.
-    func add(_ newcomer: NewObserver, _ look: @escaping Look) throws(ThreadRefused) -> Bool {
+    func add(_ newcomer: NewObserver, _ look: @escaping DispatchBody) throws(ThreadRefused) -> Bool
+    {
         let (isStopping, needsThread) = scheduler.withLock { roster in
             guard !roster.isStopping else { return (true, false) }
             roster.add(newcomer)
-            return (false, roster.takesFirstThread())
+            return (false, roster.claimFirstThread())
         }
         if isStopping { return false }
         if needsThread { try startThread(look) } else { scheduler.signal() }
@@ -46,8 +48,8 @@ final class ObserverWorkerPool: Sendable {
     }
 
     /// Wakes a thread, if there is one, to dispatch published commits or changed parameters.
-    func ring() {
-        if scheduler.withLock({ $0.notePublished() }) { scheduler.signal() }
+    func wakeDispatcher() {
+        if scheduler.withLock({ $0.markPublished() }) { scheduler.signal() }
     }
 
     /// Ends the threads; waits for those that are not in a callback.
@@ -55,7 +57,7 @@ final class ObserverWorkerPool: Sendable {
         scheduler.withLock { $0.stop() }
         scheduler.broadcast()
         // Releasing an observer may release the store: a dispatching thread must not await itself.
-        guard looker.load(ordering: .relaxed) != Thread.currentIdentifier else { return }
+        guard dispatchingThread.load(ordering: .relaxed) != Thread.currentIdentifier else { return }
         scheduler.wait(while: { $0.hasOwnThreads })
         let ended = handles.withLock { handles in
             defer { handles.ended = [] }
@@ -66,7 +68,7 @@ final class ObserverWorkerPool: Sendable {
 
     // MARK: Threads
 
-    private func startThread(_ look: @escaping Look) throws(ThreadRefused) {
+    private func startThread(_ look: @escaping DispatchBody) throws(ThreadRefused) {
         let number = handles.withLock { handles in
             handles.next += 1
             return handles.next
@@ -75,13 +77,13 @@ final class ObserverWorkerPool: Sendable {
             let thread = try Thread(name: "sheaf-observers") { self.run(number, look) }
             handles.withLock { $0.threads[number] = thread }
         } catch {
-            scheduler.withLock { $0.noteRefusedThread() }
+            scheduler.withLock { $0.recordRefusedThread() }
             throw error
         }
     }
 
-    private func run(_ number: UInt64, _ look: @escaping Look) {
-        var done = WorkerScheduler.Done.nothing
+    private func run(_ number: UInt64, _ look: @escaping DispatchBody) {
+        var done = WorkerScheduler.CompletedDuty.nothing
         var idleSince = Clock.system.monotonicNanoseconds()
         while true {
             let now = Clock.system.monotonicNanoseconds()
@@ -91,14 +93,14 @@ final class ObserverWorkerPool: Sendable {
             // If no thread starts, new work is dispatched after the callback.
             if next.needsThread { try? startThread(look) }
             switch next.duty {
-            case .look(let wishes):
-                looker.store(Thread.currentIdentifier, ordering: .relaxed)
+            case .dispatch(let wishes):
+                dispatchingThread.store(Thread.currentIdentifier, ordering: .relaxed)
                 let (called, time) = look(wishes)
-                looker.store(0, ordering: .relaxed)
-                done = .look(called, next: time)
+                dispatchingThread.store(0, ordering: .relaxed)
+                done = .dispatch(called, next: time)
             case .call(let observer, let help):
                 call(observer, help)
-                done = .calls(help: help)
+                done = .calls(stallCount: help)
             case .wait(let version, let deadline, let isWatching):
                 scheduler.wait(until: deadline, while: { $0.version == version })
                 done = .wait(isWatching: isWatching)
@@ -111,7 +113,7 @@ final class ObserverWorkerPool: Sendable {
                     }
                 }
                 if isStopping {
-                    scheduler.withLock { $0.noteEnd() }
+                    scheduler.withLock { $0.recordEnd() }
                     scheduler.broadcast()
                 }
                 return
@@ -124,7 +126,7 @@ final class ObserverWorkerPool: Sendable {
         var observer = observer
         while true {
             let repeated = observer.call() ? observer : nil
-            guard let next = scheduler.withLock({ $0.nextCall(repeated, help: help) }) else {
+            guard let next = scheduler.withLock({ $0.nextCall(repeated, stallCount: help) }) else {
                 return
             }
             observer = next

@@ -14,16 +14,16 @@ extension SnapshotReader {
         do throws(QueryError) {
             try read(change.key.bytes) { (document) throws(QueryError) in
                 isShown = true
-                isReadable = show(change, document, body)
+                isReadable = passImages(change, document, body)
             }
         } catch {
             // The statements that run again report the error.
             return false
         }
-        return isShown ? isReadable : show(change, nil, body)
+        return isShown ? isReadable : passImages(change, nil, body)
     }
 
-    private func show(
+    private func passImages(
         _ change: CommitFeed.Change, _ after: ScannedDocument?,
         _ body: (DocumentImages) throws(Malformed) -> Void
     ) -> Bool {

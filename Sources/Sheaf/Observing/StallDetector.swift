@@ -3,7 +3,7 @@
 /// Commits published meanwhile wake the waiting thread, and must not postpone the detection.
 package struct StallDetector {
     /// The time without progress after which threads are stuck.
-    package static let nanoseconds: UInt64 = 5_000_000
+    package static let timeoutNanoseconds: UInt64 = 5_000_000
 
     private var progress: UInt64?
     private var since: UInt64 = 0
@@ -16,12 +16,12 @@ package struct StallDetector {
             self.progress = progress
             since = now
         }
-        return progress.map { _ in since + Self.nanoseconds }
+        return progress.map { _ in since + Self.timeoutNanoseconds }
     }
 
     /// Whether the threads are stuck; if so, the period starts again.
-    package mutating func isReached(at now: UInt64) -> Bool {
-        guard progress != nil, now >= since + Self.nanoseconds else { return false }
+    package mutating func hasStalled(at now: UInt64) -> Bool {
+        guard progress != nil, now >= since + Self.timeoutNanoseconds else { return false }
         since = now
         return true
     }

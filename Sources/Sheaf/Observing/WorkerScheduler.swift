@@ -7,9 +7,9 @@
 package struct WorkerScheduler: Sendable {
     /// The next work of a thread.
     package enum Duty: Sendable {
-        case look(PendingWork)
+        case dispatch(PendingWork)
         /// Call an observer; passing the number of stalls back shows whether the thread was stuck.
-        case call(Observer, help: UInt64)
+        case call(Observer, stallCount: UInt64)
         /// Wait until `version` changes, or until a time if there is one.
         ///
         /// If `isWatching`, the thread wakes in time to detect a stall.
@@ -19,11 +19,11 @@ package struct WorkerScheduler: Sendable {
     }
 
     /// The completed duty of a thread that requests its next one.
-    package enum Done: Sendable {
+    package enum CompletedDuty: Sendable {
         case nothing
         /// The observers to call, and the time of the next dispatch if nothing is published before.
-        case look([Observer], next: UInt64?)
-        case calls(help: UInt64)
+        case dispatch([Observer], next: UInt64?)
+        case calls(stallCount: UInt64)
         case wait(isWatching: Bool)
     }
 
@@ -31,10 +31,12 @@ package struct WorkerScheduler: Sendable {
     package struct PendingWork: Sendable {
         /// Whether a snapshot was published since the last dispatch.
         package var hasPublished = false
-        package var arrivals: [NewObserver] = []
-        package var departures: [UInt64] = []
+        package var addedObservers: [NewObserver] = []
+        package var removedNumbers: [UInt64] = []
 
-        package var isEmpty: Bool { !hasPublished && arrivals.isEmpty && departures.isEmpty }
+        package var isEmpty: Bool {
+            !hasPublished && addedObservers.isEmpty && removedNumbers.isEmpty
+        }
     }
 
     /// Maximum number of threads in callbacks; beyond it, further callbacks wait.
@@ -44,95 +46,95 @@ package struct WorkerScheduler: Sendable {
 
     package init() {}
 
-    private var wishes = PendingWork()
-    private var isLooking = false
-    private var nextLook: UInt64?
+    private var pendingWork = PendingWork()
+    private var isDispatching = false
+    private var nextDispatch: UInt64?
     /// The observers to call, from index `first` on.
-    private var list: [Observer] = []
+    private var callQueue: [Observer] = []
     private var first = 0
     /// The number of callbacks started; while it does not change, the callers may be stuck.
-    private var begun: UInt64 = 0
-    private var standstill = StallDetector()
+    private var startedCalls: UInt64 = 0
+    private var stallDetector = StallDetector()
     private var threads = 0
     private var callers = 0
     /// The number of callers that the last stall check found stuck.
-    private var stuck = 0
+    private var stuckCallers = 0
     /// The number of stalls detected; callers that began before the last one count as stuck.
-    package private(set) var help: UInt64 = 0
+    package private(set) var stallCount: UInt64 = 0
     /// The number of waiting threads that wake in time to detect a stall.
-    private var watchers = 0
+    private var stallWatchers = 0
     package private(set) var isStopping = false
     /// A counter that changes with everything that waiting threads must react to.
     package private(set) var version: UInt64 = 0
 
-    private var idle: Int { threads - callers - (isLooking ? 1 : 0) }
-    private var hasList: Bool { first < list.count }
+    private var idleCount: Int { threads - callers - (isDispatching ? 1 : 0) }
+    private var hasCalls: Bool { first < callQueue.count }
     /// Whether there are threads outside of callbacks, the only ones that can be waited for.
     package var hasOwnThreads: Bool { threads > callers }
 
     // MARK: Events
 
     /// Marks a snapshot as published; returns whether a thread must be woken.
-    package mutating func notePublished() -> Bool {
-        guard !wishes.hasPublished else { return false }
-        wishes.hasPublished = true
+    package mutating func markPublished() -> Bool {
+        guard !pendingWork.hasPublished else { return false }
+        pendingWork.hasPublished = true
         version &+= 1
         return true
     }
 
     /// Adds an observer at the next dispatch.
     package mutating func add(_ newcomer: NewObserver) {
-        wishes.arrivals.append(newcomer)
+        pendingWork.addedObservers.append(newcomer)
         version &+= 1
     }
 
     /// Removes an observer at the next dispatch.
     package mutating func remove(_ number: UInt64) {
-        wishes.departures.append(number)
+        pendingWork.removedNumbers.append(number)
         version &+= 1
     }
 
     /// Queues observers to be called, in this order.
     package mutating func deliver(_ observers: [Observer]) {
         guard !isStopping, !observers.isEmpty else { return }
-        if first > 0, !hasList {
-            list.removeAll(keepingCapacity: list.count < 1 << 14)
+        if first > 0, !hasCalls {
+            callQueue.removeAll(keepingCapacity: callQueue.count < 1 << 14)
             first = 0
         }
-        list += observers
+        callQueue += observers
         version &+= 1
     }
 
     /// Ends all threads; those in a callback end when it returns.
     package mutating func stop() {
         isStopping = true
-        wishes = PendingWork()
-        list = []
+        pendingWork = PendingWork()
+        callQueue = []
         first = 0
         version &+= 1
     }
 
     /// Whether the caller must start the first thread, which is then counted as running.
-    package mutating func takesFirstThread() -> Bool {
+    package mutating func claimFirstThread() -> Bool {
         guard threads == 0 else { return false }
         threads = 1
         return true
     }
 
     /// Counts a thread that could not be started.
-    package mutating func noteRefusedThread() { threads -= 1 }
+    package mutating func recordRefusedThread() { threads -= 1 }
     /// Counts a thread that has ended after `stop()`.
-    package mutating func noteEnd() { threads -= 1 }
+    package mutating func recordEnd() { threads -= 1 }
 
     // MARK: Duties
 
     /// Returns the next duty of a thread, and whether another thread must be started or woken.
     package mutating func next(
-        _ done: Done, at now: UInt64, idleSince: UInt64
+        _ done: CompletedDuty, at now: UInt64, idleSince: UInt64
     ) -> (duty: Duty, needsThread: Bool, wakesAnother: Bool) {
         finish(done)
         let duty = duty(at: now, idleSince: idleSince)
-        guard case .call = duty, idle == 0 else { return (duty, false, wakesAnother(duty)) }
+        guard case .call = duty, idleCount == 0 else { return (duty, false, wakesAnother(duty)) }
         // A callback may take arbitrarily long, so another thread must be available.
         threads += 1
         return (duty, true, false)
@@ -141,53 +143,54 @@ package struct WorkerScheduler: Sendable {
     /// Returns the next observer for a calling thread; nil if it must request a new duty.
     ///
     /// `repeated` is queued after all others, so that constant changes cannot starve them.
-    package mutating func nextCall(_ repeated: Observer?, help: UInt64) -> Observer? {
+    package mutating func nextCall(_ repeated: Observer?, stallCount: UInt64) -> Observer? {
         if let repeated { deliver([repeated]) }
-        guard !isStopping, help == self.help else { return nil }
-        return takeCall()
+        guard !isStopping, stallCount == self.stallCount else { return nil }
+        return dequeueCall()
     }
 
-    private mutating func takeCall() -> Observer? {
-        guard hasList else { return nil }
-        begun &+= 1
+    private mutating func dequeueCall() -> Observer? {
+        guard hasCalls else { return nil }
+        startedCalls &+= 1
         defer { first += 1 }
-        return list[first]
+        return callQueue[first]
     }
 
-    private mutating func finish(_ done: Done) {
+    private mutating func finish(_ done: CompletedDuty) {
         switch done {
         case .nothing: break
-        case .look(let observers, let next):
-            isLooking = false
-            nextLook = next
+        case .dispatch(let observers, let next):
+            isDispatching = false
+            nextDispatch = next
             deliver(observers)
         case .calls(let help):
             callers -= 1
-            if help != self.help { stuck -= 1 }
-        case .wait(let isWatching): if isWatching { watchers -= 1 }
+            if help != self.stallCount { stuckCallers -= 1 }
+        case .wait(let isWatching): if isWatching { stallWatchers -= 1 }
         }
     }
 
     private mutating func duty(at now: UInt64, idleSince: UInt64) -> Duty {
         if isStopping { return .end(isStopping: true) }
-        let standstillDeadline = standstill.deadline(hasList ? begun : nil, at: now)
-        if hasList {
-            if callers > stuck, standstill.isReached(at: now) {
-                stuck = callers
-                help &+= 1
+        let standstillDeadline = stallDetector.deadline(hasCalls ? startedCalls : nil, at: now)
+        if hasCalls {
+            if callers > stuckCallers, stallDetector.hasStalled(at: now) {
+                stuckCallers = callers
+                stallCount &+= 1
             }
-            if callers <= stuck, callers < Self.maximumCallers, let observer = takeCall() {
+            if callers <= stuckCallers, callers < Self.maximumCallers, let observer = dequeueCall()
+            {
                 callers += 1
-                return .call(observer, help: help)
+                return .call(observer, stallCount: stallCount)
             }
         }
-        if canLook || (!isLooking && nextLook.map { $0 <= now } ?? false) {
-            isLooking = true
-            defer { wishes = PendingWork() }
-            return .look(wishes)
+        if canDispatch || (!isDispatching && nextDispatch.map { $0 <= now } ?? false) {
+            isDispatching = true
+            defer { pendingWork = PendingWork() }
+            return .dispatch(pendingWork)
         }
-        var deadlines = [standstillDeadline, isLooking ? nil : nextLook].compactMap { $0 }
-        if idle > 1 {
+        var deadlines = [standstillDeadline, isDispatching ? nil : nextDispatch].compactMap { $0 }
+        if idleCount > 1 {
             let end = idleSince + Self.idleNanoseconds
             guard now < end else {
                 threads -= 1
@@ -195,18 +198,18 @@ package struct WorkerScheduler: Sendable {
             }
             deadlines.append(end)
         }
-        if hasList { watchers += 1 }
-        return .wait(version: version, until: deadlines.min(), isWatching: hasList)
+        if hasCalls { stallWatchers += 1 }
+        return .wait(version: version, until: deadlines.min(), isWatching: hasCalls)
     }
 
-    private var canLook: Bool { !isLooking && !wishes.isEmpty }
+    private var canDispatch: Bool { !isDispatching && !pendingWork.isEmpty }
 
     /// Whether a waiting thread must be woken for work that remains after `duty` was assigned.
     private func wakesAnother(_ duty: Duty) -> Bool {
         switch duty {
         case .wait: false
         case .end: true
-        case .look, .call: idle > 0 && (canLook || hasList && watchers == 0)
+        case .dispatch, .call: idleCount > 0 && (canDispatch || hasCalls && stallWatchers == 0)
         }
     }
 }

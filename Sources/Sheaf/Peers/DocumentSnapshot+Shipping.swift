@@ -66,7 +66,7 @@ extension DocumentSnapshot {
         from position: inout [UInt8]?,
         _ body: ([UInt8], StoredDocument) throws(EngineError) -> Bool
     ) throws(EngineError) -> Bool {
-        guard let number = directory.number(ofCollection: collection) else { return true }
+        guard let number = catalog.number(ofCollection: collection) else { return true }
         let ranked = rankings.ids(in: collection)
         let first = position ?? []
         guard matcher.asksPlainly(for: collection) else {
@@ -100,7 +100,7 @@ extension DocumentSnapshot {
         of collection: String, from first: [UInt8] = [],
         _ body: ([UInt8], StoredDocument) throws(EngineError) -> Bool
     ) throws(EngineError) {
-        guard let number = directory.number(ofCollection: collection) else { return }
+        guard let number = catalog.number(ofCollection: collection) else { return }
         let range = StoreKey.documents(of: number).intersection(KeyRange(from: first))
         try log.forEachPointers(in: range, .ascending) {
             (pointers) throws(EngineError) in
@@ -131,7 +131,7 @@ extension DocumentSnapshot {
 
     /// Returns the key of an address; nil if the collection does not exist.
     func key(of address: DocumentAddress) -> [UInt8]? {
-        guard let number = directory.number(ofCollection: address.collection) else { return nil }
+        guard let number = catalog.number(ofCollection: address.collection) else { return nil }
         return StoreKey.document(collection: number, id: address.id).bytes
     }
 
@@ -139,7 +139,7 @@ extension DocumentSnapshot {
     func address(of key: [UInt8]) -> DocumentAddress? {
         guard
             let number = key.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) }),
-            let name = directory.collectionName(number)
+            let name = catalog.collectionName(number)
         else { return nil }
         return DocumentAddress(
             collection: name, id: Array(key[StoreKey.documentPrefixLength...]))

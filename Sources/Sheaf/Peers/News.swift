@@ -29,7 +29,7 @@ struct News {
     private static let mostEnds = 1 << 12
 
     init(_ engine: DocumentEngine) {
-        start = engine.wantPeerFeed(true)
+        start = engine.setPeerFeedRecording(true)
         snapshot = engine.snapshot()
         ends = [(snapshot.log.commit, snapshot.log.end)]
     }
@@ -41,7 +41,7 @@ struct News {
         let commit = snapshot.log.commit
         freshStart = commits.count
         var group: [CommitFeed.Change] = []
-        let (changes, omitted) = engine.takePeerFeed(through: commit)
+        let (changes, omitted) = engine.drainPeerFeed(through: commit)
         if let omitted {
             start = max(start, omitted)
             stateBefore = before

@@ -26,7 +26,7 @@ public final class Peer: Sendable {
 
     private init(_ store: Store, _ configuration: PeerConfiguration) throws {
         self.store = store
-        let board = store.queries.board
+        let board = store.queries.replicationRegistry
         fetches = FetchRegistry(store.attachments)
         let identity = Replicator.Identity(
             database: PeerConfiguration.databaseHash(of: configuration.databaseID),
@@ -88,7 +88,7 @@ public final class Peer: Sendable {
     public nonisolated(nonsending) func close() async throws {
         sync.shutDown()
         fetches.close()
-        try await Store.onThread("sheaf-close") { [loop] () throws(StoreError) in loop.stop() }
+        try await Store.runOnThread("sheaf-close") { [loop] () throws(StoreError) in loop.stop() }
         presence.close()
         try await store.close()
     }

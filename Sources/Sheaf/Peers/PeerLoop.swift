@@ -163,7 +163,7 @@ final class PeerLoop: Sendable {
             return inbox.events
         }
         for event in late { refuse(event) }
-        _ = store.queries.documents.wantPeerFeed(false)
+        _ = store.queries.documents.setPeerFeedRecording(false)
     }
 
     private func take(
@@ -272,7 +272,7 @@ final class PeerLoop: Sendable {
     /// Runs a job as soon as the write gate admits it.
     private func enter(_ job: WriteJob) {
         if store.gate.withLock({ $0.enter() }) { return write(job) }
-        let number = store.numbers.add(1, ordering: .relaxed).newValue
+        let number = store.lastNumber.add(1, ordering: .relaxed).newValue
         // Retains this object until the gate admits the job, so that the gate is left even after a
         // stop.
         let wake: @Sendable (WriteGate.Outcome) -> Void = { [self] outcome in

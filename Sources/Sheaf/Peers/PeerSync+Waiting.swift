@@ -56,7 +56,7 @@ extension PeerSync {
         let known = Set(board.refusedWrites.map(RefusedDocument.init))
         let documents = Set(writes.map(RefusedDocument.init)).intersection(known)
         guard !documents.isEmpty else { return }
-        try await store.takeAway(documents.map { ($0.collection, $0.id) })
+        try await store.evict(documents.map { ($0.collection, $0.id) })
     }
 }
 

@@ -31,13 +31,13 @@ extension Replicator {
     func prepare(
         _ step: ShippedStep, on link: Connection, onto pile: inout SpillBuffer
     ) throws(EngineError) {
-        link.heard.update(from: step.names, to: queries.documents.newestDirectory.names)
+        link.heard.update(from: step.names, to: queries.documents.newestCatalog.names)
         for commit in step.commits {
             for document in commit.documents {
                 do throws(Malformed) {
                     try prepare(document, on: link, onto: &pile)
                 } catch {
-                    throw .received(error)
+                    throw .invalidDocument(error)
                 }
             }
         }
@@ -85,7 +85,7 @@ extension Replicator {
         guard link.writable == nil else { return try link.heard.translate(document) }
         let outcome = try link.heard.translateAll(document)
         guard case .unknown = outcome else { return outcome }
-        let names = queries.documents.number(try link.heard.unknownNames(of: document))
+        let names = queries.documents.assignNumbers(to: try link.heard.unknownNames(of: document))
         link.heard.update(from: link.heard.source, to: names)
         return try link.heard.translate(document)
     }

@@ -77,7 +77,7 @@ struct RankingAdvance {
     ) throws(EngineError) {
         while index < rankings.terms.count {
             let collection = rankings.terms[index].query.collection
-            if let number = snapshot.directory.number(ofCollection: collection) {
+            if let number = snapshot.catalog.number(ofCollection: collection) {
                 try advance(matcher, filter, number)
             }
             index += 1

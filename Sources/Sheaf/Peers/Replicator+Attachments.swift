@@ -181,7 +181,7 @@ extension Replicator {
     private func forgetFile(_ id: AttachmentID) {
         guard let file = files.wanted.removeValue(forKey: id) else { return }
         // Chunks received so far are kept for a later fetch.
-        if case .loading(let incoming) = file.phase { _ = try? incoming.settle() }
+        if case .loading(let incoming) = file.phase { _ = try? incoming.flush() }
         removeIfEmpty(id)
         files.order.removeAll { $0 == id }
         for link in links.values { link.files.known.remove(id) }
@@ -311,7 +311,7 @@ extension Replicator {
     /// Makes the received chunks durable, so that they are not fetched again.
     func settleParts() {
         for file in files.wanted.values {
-            if case .loading(let incoming) = file.phase { _ = try? incoming.settle() }
+            if case .loading(let incoming) = file.phase { _ = try? incoming.flush() }
         }
     }
 

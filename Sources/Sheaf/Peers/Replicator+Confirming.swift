@@ -84,7 +84,7 @@ extension Replicator {
             return fail(
                 link, .limit, "the requests for proofs exceed the evaluation budget of a peer")
         }
-        if isProven, let named = try? snapshot.attachments(namedBy: key), named.contains(id) {
+        if isProven, let named = try? snapshot.attachments(referencedBy: key), named.contains(id) {
             link.files.proofsOwed[token] = nil
             link.session.confirm(token)
             files.isStirred = true

@@ -149,7 +149,7 @@ extension Replicator {
         guard let rankings = draft.advance?.rankings, rankings.areSure else { return false }
         draft.hasAdvanced = true
         draft.outgoing.rankings = rankings
-        draft.entered = Set(rankings.entered(snapshot.directory))
+        draft.entered = Set(rankings.entered(snapshot.catalog))
         let entered = draft.entered.filter { draft.changed[$0] == nil }
         draft.keys = inOrder(draft.keys + entered, snapshot)
         link.sender?.rankings = rankings

@@ -35,7 +35,7 @@ extension Replicator {
         }
         for id in wanted.sorted(by: { $0.description < $1.description }) {
             do throws(EngineError) {
-                let bringers = Set(try snapshot.unprovenTokens(of: id).map(\.bringer))
+                let bringers = Set(try snapshot.unprovenTokens(of: id).map(\.senderKey))
                 if bringers.isEmpty { files.wantedHere.remove(id) }
                 for link in allLinks where isLimited(link) {
                     guard let key = link.session.remote?.peerKey, bringers.contains(key) else {
@@ -144,7 +144,7 @@ extension Replicator {
         guard let hello = link.session.remote,
             let tokens = try? news.snapshot.unprovenTokens(of: id)
         else { return }
-        let proven = tokens.filter { $0.bringer == hello.peerKey }
+        let proven = tokens.filter { $0.senderKey == hello.peerKey }
         guard !proven.isEmpty else { return }
         emit(
             .write(

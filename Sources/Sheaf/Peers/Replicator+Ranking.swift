@@ -116,7 +116,7 @@ extension Replicator {
         guard let rankings = step.advance?.rankings, rankings.areSure else { return false }
         var known = Set(step.keys)
         if let told = step.told { step.keys.removeAll { !told.contains($0) } }
-        for key in rankings.entered(step.snapshot.directory) where known.insert(key).inserted {
+        for key in rankings.entered(step.snapshot.catalog) where known.insert(key).inserted {
             step.keys.append(key)
         }
         link.sender?.rankings = rankings

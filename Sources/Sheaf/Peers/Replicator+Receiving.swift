@@ -97,7 +97,7 @@ extension Replicator {
         var evicted: [Evicted] = []
         for commit in news.fresh {
             // Documents that were received again are included: their states may be older or newer.
-            for change in commit.changes where change.isTakenAway {
+            for change in commit.changes where change.isEvicted {
                 guard let before = change.before else { continue }
                 if !refusals.isEmpty, let address = news.snapshot.address(of: change.key.bytes) {
                     refusals.remove(address)
@@ -334,7 +334,7 @@ extension Replicator {
         }
         func text(_ short: String) -> String { link.isLimited ? short : "\(error)" }
         switch error {
-        case .received, .id, .invalidCollection:
+        case .invalidDocument, .id, .invalidCollection:
             fail(link, .protocolBroken, text("a batch contains an invalid document"))
         case .clock: fail(link, .refused, text("a batch contains an invalid time"))
         case .limit: fail(link, .limit, text("a batch, or a document in it, is too long"))

@@ -92,7 +92,7 @@ extension Replicator {
         _ change: CommitFeed.Change, of commit: CommitID, _ snapshot: DocumentSnapshot,
         on link: Connection
     ) throws(EngineError) {
-        guard change.origin == nil, !change.isTakenAway, let sendable = link.sendable,
+        guard change.origin == nil, !change.isEvicted, let sendable = link.sendable,
             let telling = link.sender, let wanted = unfilteredMatcher(of: link)
         else { return }
         let key = change.key.bytes

@@ -132,7 +132,7 @@ extension Replicator {
     ) throws(EngineError) -> Set<AttachmentID> {
         let snapshot = news.snapshot
         var (readable, named) = (Set<AttachmentID>(), Set<AttachmentID>())
-        try snapshot.forEachNaming(wanted) { (key, document, ids) throws(EngineError) in
+        try snapshot.forEachReferencing(wanted) { (key, document, ids) throws(EngineError) in
             named.formUnion(ids)
             let all = ids
             let ids = isLimited(link) ? snapshot.proven(all, inDocument: key) : all

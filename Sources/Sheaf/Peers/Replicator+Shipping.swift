@@ -197,11 +197,11 @@ extension Replicator {
             try EncodedDocument(bytes).attachments(snapshot.names)
         }
         guard !named.isEmpty else { return [] }
-        let current = try snapshot.attachments(namedBy: key)
+        let current = try snapshot.attachments(referencedBy: key)
         let proven = snapshot.proven(named.intersection(current), inDocument: key)
         let unproven = named.subtracting(proven)
         guard unproven.count <= SyncLimits.unprovenTokens else {
-            return [UnprovenTokens.everyAttachment]
+            return [UnprovenTokens.allAttachments]
         }
         return unproven.map(\.bytes).sorted { $0.lexicographicallyPrecedes($1) }
     }

@@ -76,13 +76,13 @@ extension Replicator {
                     + "to the same counters since",
                 first.logFields.merging(["documents": "\(forgotten.removed.count)"]) { $1 })
         }
-        if let first = forgotten.unkept.first, let address = first.address {
+        if let first = forgotten.unmoved.first, let address = first.address {
             queries.log?.write(
                 .error,
                 "a document has no room for writes that their store has lost: they are missing, or "
                     + "counted twice",
                 address.logFields.merging([
-                    "documents": "\(forgotten.unkept.count)", "reason": "\(first.reason)",
+                    "documents": "\(forgotten.unmoved.count)", "reason": "\(first.reason)",
                 ]) { $1 })
         }
     }
@@ -173,8 +173,8 @@ extension Replicator {
     /// write everything. Pauses of the peer's own site are used to check its batches in any case.
     func learn(_ reported: SitePauses, from link: Connection) {
         if reported.site == link.site, !link.hasNewSite { link.pauses = reported.pauses }
-        guard link.writable == nil, queries.documents.learn(reported) != nil else { return }
-        if link.toldPauses.count >= 2 * KnownPauses.mostSites { link.toldPauses = [:] }
+        guard link.writable == nil, queries.documents.addPauses(reported) != nil else { return }
+        if link.toldPauses.count >= 2 * KnownPauses.maximumSites { link.toldPauses = [:] }
         link.toldPauses[reported.site] = reported.pauses
     }
 

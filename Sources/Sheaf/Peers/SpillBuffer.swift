@@ -135,7 +135,7 @@ struct SpillBuffer: Sendable {
                 do throws(Malformed) {
                     document = try BufferedDocument(from: &reader, in: block, after: collection)
                 } catch {
-                    throw .received(error)
+                    throw .invalidDocument(error)
                 }
                 collection = document.collection
                 try body(document)

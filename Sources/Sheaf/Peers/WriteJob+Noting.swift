@@ -43,7 +43,9 @@ extension DocumentEngine.Reception {
         // `ShadowTable` keeps only the last documents, so older ones are dropped here.
         if hidden.count >= ShadowTable.most { hidden.removeFirst() }
         hidden.append(WriteJob.Hidden(address: address, write: write))
-        if write.isKnown { known.append(WriteJob.Known(address: address, before: write.before)) }
+        if write.hasOtherWrites {
+            known.append(WriteJob.Known(address: address, before: write.before))
+        }
         guard write.isWritten else { return dropped = ((dropped?.count ?? 0) + 1, address) }
         if write.isNew { takenCount += 1 }
         settle(document, watched)

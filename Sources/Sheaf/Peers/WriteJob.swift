@@ -206,7 +206,7 @@ package struct WriteJob: Sendable {
             writable: SubscriptionMatcher(
                 writable, queries, meter: meter, where: nil, chargesLength: false,
                 errorPolicy: .mismatchingWithinLimits),
-            freelyWritable: SubscriptionMatcher(rule: writable, queries, stop: stop),
+            unmeteredWritable: SubscriptionMatcher(rule: writable, queries, stop: stop),
             readable: readable,
             deletions: DeletionRule(
                 readable: readable,
@@ -243,7 +243,7 @@ extension WriteJob {
         var outcome = Outcome(link: link, generation: 0, length: 0)
         outcome.isOfProof = true
         do throws(EngineError) {
-            outcome.lastCommit = try queries.documents.prove(proven, append: append)
+            outcome.lastCommit = try queries.documents.markProven(proven, append: append)
         } catch {
             outcome.error = error
         }
@@ -294,7 +294,7 @@ extension DocumentEngine {
             let (commit, _) = try write(from: origin, append: append) {
                 (transaction) throws(EngineError) in
                 if !pauses.isEmpty { transaction.peerPauses = (peer, pauses) }
-                transaction.unproven.bringer = step.bringer
+                transaction.unproven.senderKey = step.bringer
                 transaction.connection = step.connection
                 try Self.receive(
                     step.documents, rule, watched, until: stop, in: &transaction, &reception)
@@ -353,19 +353,19 @@ extension DocumentEngine {
             let key = DocumentKey(StoreKey.document(collection, id: document.id))
             switch try transaction.receive(document, key, rule) {
             case .gap: reception.gaps.append(document.address)
-            case .taken(let isNew):
+            case .accepted(let isNew):
                 if isNew { reception.takenCount += 1 }
                 reception.settle(document, watched)
                 reception.cover(document, watched)
                 if let rule { reception.bring(document, try transaction.exists(key), rule) }
-            case .ahead(let time): reception.ahead.add(document.address, time)
-            case .known(let before, let lacksOwn):
+            case .tooFarAhead(let time): reception.ahead.add(document.address, time)
+            case .merged(let before, let lacksOwn):
                 reception.settle(document, watched)
                 if let rule { reception.bring(document, try transaction.exists(key), rule) }
                 reception.known.append(
                     WriteJob.Known(
                         address: document.address, before: before, lacksOwn: lacksOwn))
-            case .kept(let isSeen):
+            case .deletionRefused(let isSeen):
                 if !isSeen { reception.refuse(document, .original) }
             case .refused(let before, let reason):
                 reception.refuse(document, reason)

@@ -6,7 +6,7 @@ import SheafDocument
 /// Literals cannot throw, so the reason is retained until the query is run.
 enum Argument: Sendable {
     case value(Value)
-    case unfit(String)
+    case invalid(String)
 
     /// Maximum number of path components shown in errors.
     private static let maximumPathLength = 8
@@ -15,7 +15,7 @@ enum Argument: Sendable {
         self =
             value.canBeArgument
             ? .value(value)
-            : .unfit("arrays and objects are nested deeper than \(Value.maximumDepth)")
+            : .invalid("arrays and objects are nested deeper than \(Value.maximumDepth)")
     }
 
     /// Encodes `source`; with `keepsNil`, nil fields of an object become null instead of missing.
@@ -24,9 +24,10 @@ enum Argument: Sendable {
             self.init(try ValueEncoder(keepsNil: keepsNil).encode(source))
         } catch EncodingError.invalidValue(_, let context) {
             let path = Self.text(of: context.codingPath)
-            self = .unfit((path.isEmpty ? "" : "at \(path.shortened), ") + context.debugDescription)
+            self = .invalid(
+                (path.isEmpty ? "" : "at \(path.shortened), ") + context.debugDescription)
         } catch {
-            self = .unfit("\(error)".shortened)
+            self = .invalid("\(error)".shortened)
         }
     }
 

@@ -4,7 +4,7 @@ import SheafStorage
 enum DocumentSource: Sendable {
     case engine(DocumentEngine)
     /// The snapshot of a read-only store, and the damage that prevents its indexes, if any.
-    case fixed(DocumentSnapshot, EngineError?)
+    case readOnly(DocumentSnapshot, EngineError?)
 
     /// Reads the newest snapshot of a store that is not open for writing.
     ///
@@ -16,26 +16,26 @@ enum DocumentSource: Sendable {
         let log: LogSnapshot
         var failure: EngineError?
         do throws(EngineError) {
-            log = try IndexRepair.mend(state, directory)
+            log = try IndexRepair.repairInMemory(state, directory)
         } catch {
             log = state.snapshot
             failure = error
         }
-        self = .fixed(DocumentSnapshot(log, directory), failure)
+        self = .readOnly(DocumentSnapshot(log, directory), failure)
     }
 
     /// Returns the newest durable snapshot.
     func snapshot() -> DocumentSnapshot {
         switch self {
         case .engine(let engine): engine.snapshot()
-        case .fixed(let snapshot, _): snapshot
+        case .readOnly(let snapshot, _): snapshot
         }
     }
 
-    var linkFailure: EngineError? {
+    var indexFailure: EngineError? {
         switch self {
-        case .engine(let engine): engine.linkFailure
-        case .fixed(_, let failure): failure
+        case .engine(let engine): engine.indexFailure
+        case .readOnly(_, let failure): failure
         }
     }
 }

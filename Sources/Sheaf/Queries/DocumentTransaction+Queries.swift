@@ -7,7 +7,7 @@ extension DocumentTransaction {
     /// Returns a reader of the documents, including the changes of earlier statements.
     func reader(_ virtual: any VirtualCollections, storeNumber: UInt64) -> SnapshotReader {
         SnapshotReader(
-            DocumentSnapshot(snapshot, directory), pending: pending, virtual: virtual,
+            DocumentSnapshot(snapshot, catalog), pending: pending, virtual: virtual,
             storeNumber: storeNumber)
     }
 
@@ -41,7 +41,7 @@ extension DocumentTransaction {
 
     /// Returns the mutated document as a statement sees it; nil if there is none.
     func object(_ mutation: Mutation, _ types: FieldTypes) throws(QueryError) -> Object? {
-        guard let number = directory.number(ofCollection: mutation.collection),
+        guard let number = catalog.number(ofCollection: mutation.collection),
             let key = try? StoreKey.bytes(ofDocument: mutation.id, collection: number),
             let position = positions[DocumentKey(key)], let state = working[position].state
         else {
@@ -50,7 +50,7 @@ extension DocumentTransaction {
         do throws(Malformed) {
             var object = try state.span.withUnsafeBytes { bytes throws(Malformed) in
                 try EncodedDocument(bytes).existingFields().map { (fields) throws(Malformed) in
-                    try types.value(of: fields, directory.names)
+                    try types.value(of: fields, catalog.names)
                 }
             }
             object?["_id"] = mutation.id

@@ -15,12 +15,12 @@ struct ParallelScan {
     let filter: FieldFilter
 
     /// The number of documents scanned sequentially first, unless all rows are needed.
-    static let firstLength = 4_096
+    static let sequentialLength = 4_096
     /// Minimum number of documents for which waking threads pays off.
-    static let leastLength = 16_384
+    static let minimumLength = 16_384
     /// Maximum number of documents filtered before the first match is delivered.
-    static let length = 1 << 17
-    private static let partLength = 2_048
+    static let maximumLength = 1 << 17
+    private static let chunkLength = 2_048
 
     init(_ pointers: UnsafeBufferPointer<RecordPointer>, _ log: LogSnapshot, _ filter: FieldFilter)
     {
@@ -33,11 +33,11 @@ struct ParallelScan {
     func run(
         _ body: (FoundDocuments) throws(QueryError) -> Bool
     ) throws(QueryError) -> Bool {
-        let count = (pointers.count + Self.partLength - 1) / Self.partLength
+        let count = (pointers.count + Self.chunkLength - 1) / Self.chunkLength
         // Each part is used by one thread at a time: first by a worker, then by this one.
         nonisolated(unsafe) let parts = (0..<count).map { number in
-            let start = number * Self.partLength
-            let end = min(start + Self.partLength, pointers.count)
+            let start = number * Self.chunkLength
+            let end = min(start + Self.chunkLength, pointers.count)
             return FoundDocuments(UnsafeBufferPointer(rebasing: pointers[start..<end]))
         }
         let (log, filter) = (log, filter)
@@ -55,7 +55,7 @@ final class FoundDocuments {
     private var fields: [EncodedObject] = []
     private var stored: [StoredBytes] = []
     /// The number of documents filtered, excluding `others`.
-    private(set) var lookedAt = 0
+    private(set) var scannedCount = 0
     /// Record pointers of documents to read one by one: damaged ones, and those with deltas.
     private(set) var others: [RecordPointer] = []
 
@@ -72,7 +72,7 @@ final class FoundDocuments {
             let rest = UnsafeBufferPointer(
                 rebasing: pointers[start..<min(start + batch.capacity, pointers.count)])
             let found = batch.find(rest, in: log)
-            take(batch.stored(found), rest, documents, filter)
+            append(batch.stored(found), rest, documents, filter)
             start += found
             guard found < rest.count else { continue }
             others.append(rest[found])
@@ -80,7 +80,7 @@ final class FoundDocuments {
         }
     }
 
-    private func take(
+    private func append(
         _ found: UnsafeBufferPointer<StoredBytes>, _ pointers: UnsafeBufferPointer<RecordPointer>,
         _ documents: DocumentBatch, _ filter: FieldFilter
     ) {
@@ -88,7 +88,7 @@ final class FoundDocuments {
             others.append(contentsOf: pointers[..<found.count])
             return
         }
-        lookedAt += found.count
+        scannedCount += found.count
         for index in documents.left {
             fields.append(documents.fields[Int(index)])
             stored.append(found[Int(index)])
@@ -109,7 +109,7 @@ final class FoundDocuments {
                     guard let fields = fields.baseAddress, let stored = stored.baseAddress else {
                         return nil
                     }
-                    return try Self.show(fields + start, stored + start, count, body)
+                    return try Self.passDocuments(fields + start, stored + start, count, body)
                 }
             }
             guard stop == nil else { return false }
@@ -117,7 +117,7 @@ final class FoundDocuments {
         return true
     }
 
-    private static func show(
+    private static func passDocuments(
         _ fields: UnsafePointer<EncodedObject>, _ stored: UnsafePointer<StoredBytes>, _ count: Int,
         _ body: (ScannedDocuments) throws(QueryError) -> Int?
     ) throws(QueryError) -> Int? {

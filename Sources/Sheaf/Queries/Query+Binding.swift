@@ -8,11 +8,11 @@ extension Query {
         guard !arguments.isEmpty else { return named.values }
         var fields = Array(named.values.fields)
         fields.reserveCapacity(fields.count + arguments.count)
-        let ranges = pieces.lazy.filter { $0.kind == .value }.map(\.range)
+        let ranges = interpolations.lazy.filter { $0.kind == .value }.map(\.range)
         for (index, (argument, range)) in zip(arguments, ranges).enumerated() {
             let name = Self.name(ofArgument: index + 1)
             switch argument {
-            case .unfit(let problem):
+            case .invalid(let problem):
                 throw QueryError(
                     .argument, "the interpolated value :\(name) cannot be encoded: \(problem)",
                     at: range, in: text)

@@ -22,7 +22,7 @@ public struct Query: Sendable, ExpressibleByStringInterpolation {
     public private(set) var text: String
 
     /// The interpolations in the text, in order.
-    private(set) var pieces: [InsertedPiece] = []
+    private(set) var interpolations: [InsertedPiece] = []
 
     /// The interpolated values, in order.
     private(set) var arguments: [Argument] = []
@@ -116,7 +116,7 @@ extension Query {
     private mutating func append(_ piece: String, as kind: InsertedPiece.Kind) {
         let start = text.utf8.count
         text += piece
-        pieces.append(InsertedPiece(kind, at: SourceRange(start, text.utf8.count)))
+        interpolations.append(InsertedPiece(kind, at: SourceRange(start, text.utf8.count)))
     }
 
     /// Appends another query, renumbering its arguments after the existing ones.
@@ -125,7 +125,7 @@ extension Query {
         var values = part.arguments[...]
         var end = bytes.startIndex
         var endOffset = 0
-        for piece in part.pieces {
+        for piece in part.interpolations {
             let start = bytes.index(end, offsetBy: piece.range.lower - endOffset)
             text += part.text[end..<start]
             end = bytes.index(start, offsetBy: piece.range.upper - piece.range.lower)

@@ -59,7 +59,7 @@ public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
             values = ArgumentValues(object)
         case .value(let value):
             problem = (nil, "the arguments must be encoded as an object, not as \(value.kindText)")
-        case .unfit(let text):
+        case .invalid(let text):
             problem = (nil, "the arguments cannot be encoded: \(text)")
         }
     }
@@ -85,24 +85,25 @@ public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
             let (name, argument) = argument(number)
             switch argument {
             case .value(let value): fields.append(Object.Field(name, value))
-            case .unfit(let text): note("the argument \(name) cannot be encoded: \(text)", of: name)
+            case .invalid(let text):
+                recordProblem("the argument \(name) cannot be encoded: \(text)", of: name)
             }
         }
         let object = Object(sorting: fields)
-        if object.count < fields.count { noteDoubles(fields.map(\.name)) }
+        if object.count < fields.count { recordDuplicates(fields.map(\.name)) }
         values = ArgumentValues(object)
     }
 
-    private mutating func noteDoubles(_ names: [String]) {
+    private mutating func recordDuplicates(_ names: [String]) {
         let names = names.sorted { UTF8Order.compare($0, $1) < 0 }
         for (name, next) in zip(names, names.dropFirst())
         where UTF8Order.compare(name, next) == 0 {
-            note("the argument \(name) is given twice", of: name)
+            recordProblem("the argument \(name) is given twice", of: name)
         }
     }
 
     /// Keeps the error of the first name in sort order, independent of the order of arguments.
-    private mutating func note(_ text: String, of name: String) {
+    private mutating func recordProblem(_ text: String, of name: String) {
         if let other = problem?.name, other < name { return }
         problem = (name, text)
     }

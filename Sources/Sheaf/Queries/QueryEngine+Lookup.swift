@@ -7,7 +7,7 @@ import SheafSystem
 /// Fast path for point lookups by `_id`.
 extension QueryEngine {
     /// Size in bytes of the temporary key buffer; longer keys are allocated on the heap.
-    private static let roomForKey = 512
+    private static let keyBufferLength = 512
 
     /// Returns the result of a point lookup in the newest durable snapshot.
     ///
@@ -39,7 +39,7 @@ extension QueryEngine {
         on snapshot: DocumentSnapshot, commit: CommitCell?
     ) -> ResultStorage? {
         let parameters = parameters
-        guard parameters.arePlain(for: statement) else { return nil }
+        guard parameters.haveNoEffect(on: statement) else { return nil }
         let start = requests.clock.monotonicNanoseconds()
         let item: ResultItem?
         switch Self.find(lookup, id, in: snapshot) {
@@ -50,14 +50,14 @@ extension QueryEngine {
         let storage = ResultStorage(
             item, of: snapshot, commit: commit.map { .of($0) } ?? .known(snapshot.log.commit),
             storeNumber: number)
-        let nanoseconds = requests.note(
+        let nanoseconds = requests.record(
             statement, from: start, rows: storage.count,
             keeping: parameters.values.requestHistorySize)
-        warn(of: statement, nanoseconds, rows: storage.count, parameters.values)
+        warnIfSlow(of: statement, nanoseconds, rows: storage.count, parameters.values)
         return storage
     }
 
-    private enum Finding {
+    private enum LookupOutcome {
         case document(ResultItem)
         case nothing
         /// The document has deltas, is a tombstone, or is damaged.
@@ -67,12 +67,12 @@ extension QueryEngine {
     @inline(__always)
     private static func find(
         _ lookup: FastPath.Lookup, _ id: Value, in snapshot: DocumentSnapshot
-    ) -> Finding {
-        let (log, directory) = (snapshot.log, snapshot.directory)
+    ) -> LookupOutcome {
+        let (log, directory) = (snapshot.log, snapshot.catalog)
         let collection = lookup.number(among: directory.collections) {
             directory.number(ofCollection: $0)
         }
-        guard let collection, let pointer = place(of: id, in: collection, log) else {
+        guard let collection, let pointer = recordPointer(of: id, in: collection, log) else {
             return .nothing
         }
         // Damage is reported by the regular run of the statement.
@@ -88,11 +88,11 @@ extension QueryEngine {
     }
 
     @inline(__always)
-    private static func place(
+    private static func recordPointer(
         of id: Value, in collection: UInt16, _ log: LogSnapshot
     ) -> RecordPointer? {
         if case .string(let text) = id {
-            let found = withUnsafeTemporaryAllocation(byteCount: roomForKey, alignment: 1) {
+            let found = withUnsafeTemporaryAllocation(byteCount: keyBufferLength, alignment: 1) {
                 room -> RecordPointer?? in
                 StoreKey.write(documentOf: collection, id: text, to: room).map { length in
                     log.place(of: UnsafeRawBufferPointer(rebasing: room[..<length]))

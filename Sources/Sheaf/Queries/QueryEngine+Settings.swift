@@ -55,7 +55,7 @@ extension QueryEngine {
     ) throws(QueryError) -> QueryOutcome {
         let parameters = parameters
         let reader = reader(parameters)
-        try QueryError.check(source.linkFailure, of: reader.snapshot)
+        try QueryError.checkIndexes(source.indexFailure, of: reader.snapshot)
         let advice = try run(statement, arguments, parameters, on: reader).advice()
         var commit: CommitID?
         if isProvisioning {
@@ -85,7 +85,7 @@ extension QueryEngine {
     func configure(
         _ change: ConfigurationChange, in statement: Statement, on reader: SnapshotReader
     ) throws(QueryError) -> QueryOutcome {
-        let row = try shared.withLock { (shared) throws(QueryError) in
+        let row = try sharedParameters.withLock { (shared) throws(QueryError) in
             var values = shared.values
             let row = try values.apply(change, in: statement.text)
             shared = shared.with(values)

@@ -9,7 +9,7 @@ extension QueryEngine {
     ) throws(QueryError) -> QueryOutcome {
         let statement = try statement(query)
         let arguments = try query.bind(arguments)
-        return try noting(statement) { () throws(QueryError) in
+        return try recordingRequest(statement) { () throws(QueryError) in
             try run(statement, arguments, in: &transaction)
         }
     }
@@ -33,14 +33,14 @@ extension QueryEngine {
                 hint: "run the statement outside of a transaction, with Store.execute")
         default:
             let reader = transaction.reader(parameters.collections, storeNumber: number)
-            return try look(statement, arguments, on: reader)
+            return try executeReading(statement, arguments, on: reader)
         }
     }
 
     /// Returns a reader of all committed documents, durable or not, as the next writer sees them.
     ///
     /// No writer may be active meanwhile.
-    package func writersReader() -> SnapshotReader {
+    package func pendingReader() -> SnapshotReader {
         var transaction = documents.begin()
         defer { documents.rollBack(&transaction) }
         return transaction.reader(parameters.collections, storeNumber: number)
@@ -50,18 +50,18 @@ extension QueryEngine {
     func execute(
         _ statement: Statement, _ arguments: ArgumentValues, on snapshot: DocumentSnapshot
     ) throws(QueryError) -> QueryOutcome {
-        try noting(statement) { () throws(QueryError) in
-            try look(statement, arguments, on: reader(of: snapshot, parameters))
+        try recordingRequest(statement) { () throws(QueryError) in
+            try executeReading(statement, arguments, on: reader(of: snapshot, parameters))
         }
     }
 
-    private func look(
+    private func executeReading(
         _ statement: Statement, _ arguments: ArgumentValues, on reader: SnapshotReader
     ) throws(QueryError) -> QueryOutcome {
         switch statement.kind {
         case .reading: return try read(statement, arguments, on: reader)
         case .advising:
-            try QueryError.check(source.linkFailure, of: reader.snapshot)
+            try QueryError.checkIndexes(source.indexFailure, of: reader.snapshot)
             let rows = try run(statement, arguments, parameters, on: reader).advice().rows
             return QueryOutcome(rows: rows, reader: reader, mutatedIDs: [], commit: nil)
         default:

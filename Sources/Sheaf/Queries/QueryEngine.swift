@@ -9,10 +9,10 @@ import Synchronization
 package final class QueryEngine: Sendable {
     let source: DocumentSource
     private let statements = SharedStatements()
-    let shared: Mutex<SharedParameters>
+    let sharedParameters: Mutex<SharedParameters>
     let requests: RequestLog
     /// The replication state that system collections show.
-    let board = ReplicationRegistry()
+    let replicationRegistry = ReplicationRegistry()
     let options: LogStoreOptions
     /// A number that is unique among the engines of the process.
     let number = QueryEngine.count.add(1, ordering: .relaxed).newValue
@@ -47,9 +47,9 @@ package final class QueryEngine: Sendable {
         self.options = options
         self.log = log
         requests = RequestLog(options.clock)
-        shared = Mutex(
+        sharedParameters = Mutex(
             SharedParameters(
-                SystemParameters(isStrict: isStrict), requests, board, statements,
+                SystemParameters(isStrict: isStrict), requests, replicationRegistry, statements,
                 clock: options.clock))
     }
 
@@ -57,12 +57,13 @@ package final class QueryEngine: Sendable {
     ///
     /// A received commit with more than `mostTold` new documents is omitted from the feed of peers.
     package convenience init(
-        opening store: StoreEngine, log: StoreLog? = nil, mostTold: Int = 4_096,
+        opening store: StoreEngine, log: StoreLog? = nil, maximumListed: Int = 4_096,
         isStrict: Bool = false
     ) throws(QueryError) {
         do throws(EngineError) {
             self.init(
-                try DocumentEngine(store, mostTold: mostTold), log: log, isStrict: isStrict)
+                try DocumentEngine(store, maximumListed: maximumListed), log: log,
+                isStrict: isStrict)
         } catch {
             throw QueryError(error)
         }
@@ -79,7 +80,7 @@ package final class QueryEngine: Sendable {
     /// Returns the newest durable snapshot.
     package func snapshot() -> DocumentSnapshot { source.snapshot() }
 
-    var parameters: SharedParameters { shared.withLock { $0 } }
+    var parameters: SharedParameters { sharedParameters.withLock { $0 } }
 
     /// Returns the parsed statement of a query, cached by its text.
     package func statement(_ query: Query) throws(QueryError) -> Statement {
@@ -90,21 +91,21 @@ package final class QueryEngine: Sendable {
             statement = try parse(query)
             statements.cache.withLock { $0.insert(statement) }
         }
-        try statement.check(query.pieces)
+        try statement.check(query.interpolations)
         return statement
     }
 
     private func parse(_ query: Query) throws(QueryError) -> Statement {
-        requests.noteParsing()
+        requests.countParsing()
         do throws(QueryError) { return try Parser.parse(query.text) } catch {
             // An interpolation between quotes is a better explanation than the syntax error.
-            throw InsertedPiece.misplacement(of: query.pieces, in: query.text) ?? error
+            throw InsertedPiece.misplacement(of: query.interpolations, in: query.text) ?? error
         }
     }
 
     /// Counts an observer whose callback has thrown, or whose statement has failed.
-    func noteObserverFailure() {
-        requests.noteObserverFailure()
+    func countObserverFailure() {
+        requests.countObserverFailure()
     }
 
     /// Runs a statement as its own transaction.
@@ -119,11 +120,13 @@ package final class QueryEngine: Sendable {
         _ statement: Statement, _ arguments: ArgumentValues = ArgumentValues(),
         _ sink: CommitSink = .refusing
     ) throws(QueryError) -> QueryOutcome {
-        try noting(statement) { () throws(QueryError) in try run(statement, arguments, sink) }
+        try recordingRequest(statement) { () throws(QueryError) in
+            try run(statement, arguments, sink)
+        }
     }
 
     /// Runs `body` for a statement, and records its outcome in the request log.
-    func noting(
+    func recordingRequest(
         _ statement: Statement, _ body: () throws(QueryError) -> QueryOutcome
     ) throws(QueryError) -> QueryOutcome {
         let number = requests.begin(statement)
@@ -131,7 +134,7 @@ package final class QueryEngine: Sendable {
             try statement.checkDirectives()
             let outcome = try body()
             end(statement, number, outcome.rows.items.count, outcome.mutatedIDs.count, nil)
-            tell(of: outcome.large)
+            logSize(of: outcome.largeDocuments)
             for note in outcome.rows.notes {
                 let text = RedactedText.of(statement.text)
                     .shortened(to: ErrorText.loggedStatementLimit)
@@ -140,8 +143,8 @@ package final class QueryEngine: Sendable {
             return outcome
         } catch {
             let snapshot = source.snapshot()
-            let error = error.wantingIndexes(of: snapshot, source.linkFailure)
-                .naming(fileIn: snapshot.log.segments)
+            let error = error.orIndexFailure(of: snapshot, source.indexFailure)
+                .located(in: snapshot.log.segments)
             end(statement, number, 0, 0, error.message)
             throw error
         }
@@ -154,15 +157,15 @@ package final class QueryEngine: Sendable {
         let nanoseconds = requests.end(
             number, rows: rows, mutations: mutations, error: error,
             keeping: parameters.requestHistorySize)
-        warn(of: statement, nanoseconds, rows: rows, parameters)
+        warnIfSlow(of: statement, nanoseconds, rows: rows, parameters)
     }
 
     /// Logs a statement that took longer than the parameter for slow statements allows.
-    func warn(
+    func warnIfSlow(
         of statement: Statement, _ nanoseconds: UInt64, rows: Int, _ parameters: SystemParameters
     ) {
-        guard let log, parameters.slowSeconds > 0,
-            nanoseconds / 1_000_000_000 >= parameters.slowSeconds
+        guard let log, parameters.slowRequestSeconds > 0,
+            nanoseconds / 1_000_000_000 >= parameters.slowRequestSeconds
         else { return }
         log.write(
             .warning, "a statement took \(nanoseconds / 1_000_000) ms",
@@ -176,7 +179,7 @@ package final class QueryEngine: Sendable {
     private func run(
         _ statement: Statement, _ arguments: ArgumentValues, _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
-        if case .fixed = source, !statement.kind.isAllowedReadOnly {
+        if case .readOnly = source, !statement.kind.isAllowedReadOnly {
             throw QueryError(.failed, "\(StorageError.readOnly)")
         }
         switch statement.kind {
@@ -261,7 +264,7 @@ package final class QueryEngine: Sendable {
     ) throws(QueryError) -> QueryOutcome {
         let parameters = parameters
         let rows: QueryRows
-        if parameters.arePlain(for: statement),
+        if parameters.haveNoEffect(on: statement),
             let found = try statement.shortcut?.rows(arguments, on: reader)
         {
             rows = found
@@ -301,12 +304,12 @@ package final class QueryEngine: Sendable {
     ) throws(QueryError) -> QueryOutcome {
         transaction.maximumLength = parameters.values.hardSizeLimit
         transaction.keepsCounters = true
-        if log != nil { transaction.remarkableLength = parameters.values.softSizeLimit }
-        transaction.remarkable = []
+        if log != nil { transaction.largeDocumentLength = parameters.values.softSizeLimit }
+        transaction.largeDocuments = []
         let reader = transaction.reader(parameters.collections, storeNumber: number)
         let (plan, run) = try plan(statement, arguments, parameters, on: reader)
         // The plan is complete and no longer reads pending documents.
-        reader.forgetPending()
+        reader.releasePending()
         var ids: [Value] = []
         ids.reserveCapacity(plan.mutations.count)
         var returned: [Object] = plan.older
@@ -322,13 +325,13 @@ package final class QueryEngine: Sendable {
         let rows = try run?.returned(returned, by: plan, changing: ids.count)
         return QueryOutcome(
             rows: rows ?? QueryRows(), reader: reader, mutatedIDs: ids, commit: nil,
-            large: transaction.remarkable)
+            largeDocuments: transaction.largeDocuments)
     }
 
     /// Logs documents that exceed the soft size limit.
     ///
     /// The writer lock has been released by then, so a slow log does not block writers.
-    private func tell(of documents: [LargeDocument]) {
+    private func logSize(of documents: [LargeDocument]) {
         for document in documents {
             log?.write(
                 .warning,
@@ -353,7 +356,7 @@ package final class QueryEngine: Sendable {
         on reader: SnapshotReader
     ) throws(QueryError) -> (MutationPlan, QueryRun?) {
         let random = options.random
-        if parameters.arePlain(for: statement),
+        if parameters.haveNoEffect(on: statement),
             let plan = try statement.shortcut?.mutations(
                 arguments, newID: { RandomID.make(random) })
         {

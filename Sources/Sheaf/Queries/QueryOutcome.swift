@@ -12,12 +12,13 @@ package struct QueryOutcome {
     /// The commit of the changes, or the newest one if there are none; nil for reading statements.
     package let commit: CommitID?
     /// The written documents that exceed the soft size limit.
-    var large: [LargeDocument] = []
+    var largeDocuments: [LargeDocument] = []
 
     /// Returns a copy with the commit of the changes.
     func with(_ commit: CommitID) -> QueryOutcome {
         QueryOutcome(
-            rows: rows, reader: reader, mutatedIDs: mutatedIDs, commit: commit, large: large)
+            rows: rows, reader: reader, mutatedIDs: mutatedIDs, commit: commit,
+            largeDocuments: largeDocuments)
     }
 }
 

@@ -28,12 +28,12 @@ final class RequestLog: Sendable {
     }
 
     /// Counts a parsed statement.
-    func noteParsing() {
+    func countParsing() {
         state.withLock { $0.parsings += 1 }
     }
 
     /// Counts an observer whose callback has thrown, or whose statement has failed.
-    func noteObserverFailure() {
+    func countObserverFailure() {
         state.withLock { $0.observerFailures += 1 }
     }
 
@@ -69,7 +69,7 @@ final class RequestLog: Sendable {
     }
 
     /// Records a point lookup, too short to be shown as running; returns its nanoseconds.
-    func note(
+    func record(
         _ statement: Statement, from start: UInt64, rows: Int, keeping count: Int
     ) -> UInt64 {
         let nanoseconds = clock.monotonicNanoseconds() &- start

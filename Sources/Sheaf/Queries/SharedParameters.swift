@@ -7,7 +7,7 @@ final class SharedParameters: Sendable {
     let values: SystemParameters
     let collections: SystemCollections
     /// Whether there are no default directives.
-    private let areDirectivesOwn: Bool
+    private let hasNoDefaultDirectives: Bool
 
     convenience init(
         _ values: SystemParameters, _ requests: RequestLog, _ board: ReplicationRegistry,
@@ -20,7 +20,7 @@ final class SharedParameters: Sendable {
     private init(_ values: SystemParameters, _ collections: SystemCollections) {
         self.values = values
         self.collections = collections
-        areDirectivesOwn = values.defaultDirectives.isEmpty
+        hasNoDefaultDirectives = values.defaultDirectives.isEmpty
     }
 
     /// Returns a copy with other parameters.
@@ -30,7 +30,7 @@ final class SharedParameters: Sendable {
 
     /// Whether neither default directives nor strict mode affect a statement.
     @inline(__always)
-    func arePlain(for statement: Statement) -> Bool {
-        areDirectivesOwn && !(statement.strictness ?? values.isStrict)
+    func haveNoEffect(on statement: Statement) -> Bool {
+        hasNoDefaultDirectives && !(statement.strictness ?? values.isStrict)
     }
 }

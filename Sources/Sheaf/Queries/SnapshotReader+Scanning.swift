@@ -13,7 +13,7 @@ extension SnapshotReader {
         _ range: KeyRange, _ order: ScanOrder, skipping skipped: Int, filter: FieldFilter?,
         _ tally: inout ScanTally, _ body: Visitor
     ) throws(QueryError) {
-        guard let range = entered(range, isReversed: order == .descending, skipping: skipped)
+        guard let range = remainingRange(range, isReversed: order == .descending, skipping: skipped)
         else { return }
         var scanned = ScanTally()
         defer {
@@ -22,16 +22,16 @@ extension SnapshotReader {
         }
         let batch = OperationBatch(capacity: DocumentBatch.capacity)
         let documents = DocumentBatch()
-        let firstLength = order == .all ? 0 : ParallelScan.firstLength
+        let firstLength = order == .all ? 0 : ParallelScan.sequentialLength
         try log.forEachPointers(in: range, RecordPointerOrder(order)) {
             (pointers) throws(QueryError) in
             var start = 0
             while start < pointers.count {
                 try interruption?.check()
                 if let filter, start >= firstLength, pending.isEmpty,
-                    pointers.count - start >= ParallelScan.leastLength
+                    pointers.count - start >= ParallelScan.minimumLength
                 {
-                    let length = min(pointers.count - start, ParallelScan.length)
+                    let length = min(pointers.count - start, ParallelScan.maximumLength)
                     let rest = UnsafeBufferPointer(rebasing: pointers[start..<start + length])
                     start += length
                     guard try visit(ParallelScan(rest, log, filter), &scanned, body) else {
@@ -134,8 +134,8 @@ extension SnapshotReader {
         _ scan: ParallelScan, _ tally: inout ScanTally, _ body: Visitor
     ) throws(QueryError) -> Bool {
         try scan.run { (found) throws(QueryError) in
-            tally.entries += found.lookedAt
-            tally.fetched += found.lookedAt
+            tally.entries += found.scannedCount
+            tally.fetched += found.scannedCount
             guard try found.forEachBatch(body) else { return false }
             for pointer in found.others {
                 guard try visit(pointer, scan.filter, &tally, body) else { return false }
@@ -168,7 +168,7 @@ extension SnapshotReader {
             try DocumentPayload(logged.payload).state?.existingFields()
         }
         guard let fields, try holds(filter, fields, at: number) else { return true }
-        return try Self.show(fields, logged.key, position: number, isLasting: true, body)
+        return try Self.passDocument(fields, logged.key, position: number, isLasting: true, body)
     }
 
     private func visit(
@@ -192,12 +192,12 @@ extension SnapshotReader {
                 try EncodedDocument(bytes).existingFields()
             }
             guard let fields, try holds(filter, fields, at: position) else { return true }
-            return try Self.show(fields, key, position: position, isLasting: false, body)
+            return try Self.passDocument(fields, key, position: position, isLasting: false, body)
         }
     }
 
     /// Passes one document to `body`.
-    private static func show(
+    private static func passDocument(
         _ fields: EncodedObject, _ key: UnsafeRawBufferPointer, position: UInt64, isLasting: Bool,
         _ body: Visitor
     ) throws(QueryError) -> Bool {
@@ -217,7 +217,7 @@ extension SnapshotReader {
     }
 
     /// Returns the range without its first `skipped` entries; nil if none are left.
-    func entered(
+    func remainingRange(
         _ range: KeyRange, isReversed: Bool, skipping skipped: Int
     ) -> KeyRange? {
         guard skipped > 0 else { return range }
@@ -245,7 +245,7 @@ extension SnapshotReader {
             guard let document = pending[key]?.document else { continue }
             tally.entries += 1
             tally.fetched += 1
-            let position = pendingPlace(of: key)
+            let position = pendingPosition(of: key)
             let goesOn = try key.span.withUnsafeBytes { (key) throws(QueryError) in
                 try visit(document, key, position, filter, body)
             }
@@ -273,7 +273,7 @@ extension SnapshotReader {
     @inline(never)
     private func damaged(_ error: Malformed, at position: UInt64) -> QueryError {
         QueryError(.damaged, "a document is damaged: \(error)", document: position)
-            .naming(fileIn: log.segments)
+            .located(in: log.segments)
     }
 
     /// Returns the newest operation at a record pointer.

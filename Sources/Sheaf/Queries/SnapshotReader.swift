@@ -17,7 +17,7 @@ package final class SnapshotReader: QueryStore {
     private var pendingNumbers: [[UInt8]: UInt64] = [:]
 
     /// The bit that distinguishes positions of pending documents from those in the log.
-    static let pendingPlace: UInt64 = 1 << 63
+    static let pendingBit: UInt64 = 1 << 63
 
     init(
         _ snapshot: DocumentSnapshot, pending: PendingDocuments = PendingDocuments(),
@@ -36,7 +36,7 @@ package final class SnapshotReader: QueryStore {
 
     /// Checks for an interruption on every 256th lookup.
     @inline(__always)
-    private func countReading() throws(QueryError) {
+    private func countRead() throws(QueryError) {
         readCount &+= 1
         if readCount & 0xFF == 0 { try interruption?.check() }
     }
@@ -44,27 +44,27 @@ package final class SnapshotReader: QueryStore {
     /// Releases pending documents, so that the transaction can change them in place.
     ///
     /// Rows read before stay valid: those of pending documents are copies.
-    func forgetPending() {
+    func releasePending() {
         pending = PendingDocuments()
     }
 
     package func collection(_ name: String) -> CollectionDescription? {
-        guard let number = snapshot.directory.number(ofCollection: name) else { return nil }
+        guard let number = snapshot.catalog.number(ofCollection: name) else { return nil }
         let indexes = snapshot.indexes(ofCollection: number).map { definition in
             let incomplete = definition.incompleteEntries
             return snapshot.log.tree.isEmpty(in: incomplete)
                 ? definition.description : definition.description.withIrregularKeys(incomplete)
         }
         return CollectionDescription(
-            snapshot.directory.descriptions[Int(number)], indexes: indexes,
-            hasTombstones: snapshot.hasLinks,
+            snapshot.catalog.descriptions[Int(number)], indexes: indexes,
+            hasTombstones: snapshot.hasUsableIndexes,
             hasPendingChanges: pending.collections.contains(number))
     }
 
     package var names: NameTable { snapshot.names }
 
     package func keyPrefix(ofCollection name: String) -> [UInt8]? {
-        let directory = snapshot.directory
+        let directory = snapshot.catalog
         return directory.number(ofCollection: name).map {
             directory.descriptions[Int($0)].keyPrefix
         }
@@ -79,20 +79,22 @@ package final class SnapshotReader: QueryStore {
     package func count(in range: KeyRange) -> Int { snapshot.count(in: range) }
 
     /// Returns the position of a pending document, which is the same on each access.
-    func pendingPlace(of key: [UInt8]) -> UInt64 {
+    func pendingPosition(of key: [UInt8]) -> UInt64 {
         let number = pendingNumbers[key] ?? UInt64(pendingNumbers.count)
         pendingNumbers[key] = number
-        return Self.pendingPlace | number
+        return Self.pendingBit | number
     }
 
     package func scanKeys(
         _ range: KeyRange, isReversed: Bool, skipping skipped: Int,
         _ body: (_ key: UnsafeRawBufferPointer, _ position: UInt64) throws(QueryError) -> Bool
     ) throws(QueryError) {
-        guard let range = entered(range, isReversed: isReversed, skipping: skipped) else { return }
+        guard let range = remainingRange(range, isReversed: isReversed, skipping: skipped) else {
+            return
+        }
         try snapshot.forEachEntry(in: range, reversed: isReversed) {
             (key, pointer) throws(QueryError) in
-            try countReading()
+            try countRead()
             return try body(key, pointer.position.rawValue)
         }
     }
@@ -100,10 +102,10 @@ package final class SnapshotReader: QueryStore {
     package func read(
         _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
     ) throws(QueryError) {
-        try countReading()
+        try countRead()
         if !pending.isEmpty, let found = pending[key] {
             guard let document = found.document else { return }
-            let position = pendingPlace(of: key)
+            let position = pendingPosition(of: key)
             return try key.span.withUnsafeBytes { (key) throws(QueryError) in
                 _ = try visit(document, key, position, nil) { (documents) throws(QueryError) in
                     try body(documents[0])
@@ -153,23 +155,27 @@ package final class SnapshotReader: QueryStore {
 
 extension QueryError {
     /// Returns the damage that prevents indexes if it may have caused this error, otherwise `self`.
-    func wantingIndexes(of snapshot: DocumentSnapshot, _ failure: EngineError?) -> QueryError {
+    func orIndexFailure(of snapshot: DocumentSnapshot, _ failure: EngineError?) -> QueryError {
         guard reason == .meaning else { return self }
-        do throws(QueryError) { try Self.check(failure, of: snapshot) } catch { return error }
+        do throws(QueryError) { try Self.checkIndexes(failure, of: snapshot) } catch {
+            return error
+        }
         return self
     }
 
     /// Throws the damage that prevents the indexes of a snapshot, if it should have some.
-    static func check(
+    static func checkIndexes(
         _ failure: EngineError?, of snapshot: DocumentSnapshot
     ) throws(QueryError) {
-        guard !snapshot.hasLinks, !snapshot.directory.indexes.isEmpty, let failure else { return }
+        guard !snapshot.hasUsableIndexes, !snapshot.catalog.indexes.isEmpty, let failure else {
+            return
+        }
         throw QueryError(failure)
     }
 
     /// Returns the error with the file and the offset of the damaged document, if they are known.
-    func naming(fileIn table: SegmentTable) -> QueryError {
-        guard document != 0, document & SnapshotReader.pendingPlace == 0 else { return self }
+    func located(in table: SegmentTable) -> QueryError {
+        guard document != 0, document & SnapshotReader.pendingBit == 0 else { return self }
         let position = LogPosition(rawValue: document)
         return QueryError(EngineError.storage(table.disagreement(at: position, message)))
     }

@@ -9,17 +9,17 @@ package struct StatementCache: Sendable {
     private struct Entry {
         let hash: UInt64
         let statement: Statement
-        var use: UInt64
+        var lastUse: UInt64
     }
 
     /// A hash table with linear probing; at least half of the slots are free.
     private var slots: [Entry?] = []
     private var count = 0
-    private var uses: UInt64 = 0
+    private var useCount: UInt64 = 0
     private let maximumCount: Int
     private let hashBits: UInt64
 
-    private static let leastSlotCount = 64
+    private static let minimumSlotCount = 64
     /// Maximum length of a cached text in bytes; longer texts are mostly data that is used once.
     private static let maximumLength = 4_096
     /// A random seed, so that chosen texts cannot cause collisions.
@@ -36,8 +36,8 @@ package struct StatementCache: Sendable {
         guard !slots.isEmpty else { return nil }
         let slot = slot(of: text, hash(text))
         guard slots[slot]?.hash != nil else { return nil }
-        uses += 1
-        slots[slot]?.use = uses
+        useCount += 1
+        slots[slot]?.lastUse = useCount
         return slots[slot]?.statement
     }
 
@@ -45,29 +45,29 @@ package struct StatementCache: Sendable {
     package mutating func insert(_ statement: Statement) {
         let text = statement.text
         guard text.utf8.count <= Self.maximumLength else { return }
-        if count >= maximumCount { forgetOldest() }
+        if count >= maximumCount { evictOldest() }
         if slots.count < 2 * (count + 1) {
-            place(slots, in: max(Self.leastSlotCount, 2 * slots.count))
+            rehash(slots, in: max(Self.minimumSlotCount, 2 * slots.count))
         }
-        uses += 1
+        useCount += 1
         let hash = hash(text)
         let slot = slot(of: text, hash)
         if slots[slot]?.hash == nil { count += 1 }
-        slots[slot] = Entry(hash: hash, statement: statement, use: uses)
+        slots[slot] = Entry(hash: hash, statement: statement, lastUse: useCount)
     }
 
     /// All statements, the most recently used first.
     var statements: [Statement] {
-        slots.compactMap { $0 }.sorted { $0.use > $1.use }.map(\.statement)
+        slots.compactMap { $0 }.sorted { $0.lastUse > $1.lastUse }.map(\.statement)
     }
 
     /// Evicts half of the statements, so that not each insertion has to find the oldest.
-    private mutating func forgetOldest() {
-        let middle = slots.compactMap { $0?.use }.sorted()[count / 2]
-        place(slots.filter { ($0?.use ?? 0) > middle }, in: slots.count)
+    private mutating func evictOldest() {
+        let middle = slots.compactMap { $0?.lastUse }.sorted()[count / 2]
+        rehash(slots.filter { ($0?.lastUse ?? 0) > middle }, in: slots.count)
     }
 
-    private mutating func place(_ entries: [Entry?], in slotCount: Int) {
+    private mutating func rehash(_ entries: [Entry?], in slotCount: Int) {
         slots = Array(repeating: nil, count: slotCount)
         count = 0
         for case let entry? in entries {

@@ -8,7 +8,7 @@ import SheafSystem
 final class SystemCollections: VirtualCollections {
     private let parameters: SystemParameters
     private let requests: RequestLog?
-    private let board: ReplicationRegistry?
+    private let replicationRegistry: ReplicationRegistry?
     private let statements: SharedStatements?
     private let clock: Clock
 
@@ -18,7 +18,7 @@ final class SystemCollections: VirtualCollections {
         _ statements: SharedStatements? = nil, clock: Clock
     ) {
         self.statements = statements
-        self.board = board
+        self.replicationRegistry = board
         self.parameters = parameters
         self.requests = requests
         self.clock = clock
@@ -34,7 +34,7 @@ final class SystemCollections: VirtualCollections {
 
     /// Returns a copy with other parameters.
     func with(_ parameters: SystemParameters) -> SystemCollections {
-        SystemCollections(parameters, requests, board, statements, clock: clock)
+        SystemCollections(parameters, requests, replicationRegistry, statements, clock: clock)
     }
 
     func rows(
@@ -44,22 +44,22 @@ final class SystemCollections: VirtualCollections {
         case "dual": [Object()]
         case "indexes": Self.indexes(snapshot)
         case "collections": try collections(snapshot)
-        case "data_sync_info": board?.rows ?? []
-        case "refused_writes": board?.refusedRows ?? []
+        case "data_sync_info": replicationRegistry?.rows ?? []
+        case "refused_writes": replicationRegistry?.refusedRows ?? []
         case "system_info": information(snapshot)
         case "active_requests":
             requests?.running() ?? []
         case "request_history": requests?.history(parameters.requestHistorySize) ?? []
         case "dql_vars": parameters.rows
         case "shared_statements": statements?.rows ?? []
-        case "transports_info": board?.transportRows ?? []
+        case "transports_info": replicationRegistry?.transportRows ?? []
         case "metrics": Self.metrics(requests)
         default: nil
         }
     }
 
     private static func indexes(_ snapshot: DocumentSnapshot) -> [Object] {
-        snapshot.directory.collections.flatMap { collection in
+        snapshot.catalog.collections.flatMap { collection in
             snapshot.knownIndexes(of: collection).map { index in
                 let fields = index.fields.map { field in
                     Value.object([
@@ -78,13 +78,13 @@ final class SystemCollections: VirtualCollections {
     private func collections(_ snapshot: DocumentSnapshot) throws(QueryError) -> [Object] {
         let reader = SnapshotReader(snapshot, virtual: self)
         var rows: [Object] = []
-        for (number, name) in snapshot.directory.collections.enumerated() {
+        for (number, name) in snapshot.catalog.collections.enumerated() {
             let keys = StoreKey.documents(of: UInt16(number))
             let count =
                 if let tombstones = snapshot.tombstones(of: name) {
                     snapshot.count(in: keys) - snapshot.count(in: tombstones)
                 } else {
-                    try Self.visit(keys, with: reader)
+                    try Self.countDocuments(in: keys, with: reader)
                 }
             rows.append([
                 "_id": .string(name), "name": .string(name), "documents": .integer(Int64(count)),
@@ -94,8 +94,8 @@ final class SystemCollections: VirtualCollections {
     }
 
     /// Counts the existing documents by reading each of them.
-    private static func visit(
-        _ keys: KeyRange, with reader: SnapshotReader
+    private static func countDocuments(
+        in keys: KeyRange, with reader: SnapshotReader
     ) throws(QueryError) -> Int {
         var count = 0
         var tally = ScanTally()
@@ -109,7 +109,7 @@ final class SystemCollections: VirtualCollections {
 
     private func information(_ snapshot: DocumentSnapshot) -> [Object] {
         let now = Value.integer(Int64(clamping: clock.wallMilliseconds()))
-        let collections = snapshot.directory.collections
+        let collections = snapshot.catalog.collections
         let indexCount = collections.reduce(0) { $0 + snapshot.knownIndexes(of: $1).count }
         var facts: [(String, String, Value)] = [
             ("store", "commit_id", .integer(Int64(clamping: snapshot.log.commit))),

@@ -16,52 +16,53 @@ package struct SystemParameters: Sendable {
     private struct Parameter: Sendable {
         let name: String
         let kind: Kind
-        let standard: Value
+        let defaultValue: Value
     }
 
     private static let parameters: [Parameter] = [
-        Parameter(name: "dql_strict_mode", kind: .boolean, standard: false),
-        Parameter(name: "dql_restrict_subscriptions", kind: .boolean, standard: true),
-        Parameter(name: "user_collection_sync_scopes", kind: .object, standard: .object([:])),
-        Parameter(name: "tombstone_ttl_enabled", kind: .boolean, standard: true),
-        Parameter(name: "tombstone_ttl_hours", kind: .integer(from: 1), standard: 168),
-        Parameter(name: "days_between_reaping", kind: .integer(from: 1), standard: 1),
-        Parameter(name: "tombstone_reap_batch_size", kind: .integer(from: 1), standard: 10_000),
-        Parameter(name: "attachment_grace_seconds", kind: .integer(from: 1), standard: 600),
-        Parameter(name: "dql_slow_request_warn_seconds", kind: .integer(from: 0), standard: 60),
-        Parameter(name: "dql_request_timeout_seconds", kind: .integer(from: 0), standard: 0),
-        Parameter(name: "dql_default_directives", kind: .object, standard: .object([:])),
-        Parameter(name: "dql_request_history_size", kind: .integer(from: 0), standard: 4_096),
+        Parameter(name: "dql_strict_mode", kind: .boolean, defaultValue: false),
+        Parameter(name: "dql_restrict_subscriptions", kind: .boolean, defaultValue: true),
+        Parameter(name: "user_collection_sync_scopes", kind: .object, defaultValue: .object([:])),
+        Parameter(name: "tombstone_ttl_enabled", kind: .boolean, defaultValue: true),
+        Parameter(name: "tombstone_ttl_hours", kind: .integer(from: 1), defaultValue: 168),
+        Parameter(name: "days_between_reaping", kind: .integer(from: 1), defaultValue: 1),
+        Parameter(name: "tombstone_reap_batch_size", kind: .integer(from: 1), defaultValue: 10_000),
+        Parameter(name: "attachment_grace_seconds", kind: .integer(from: 1), defaultValue: 600),
+        Parameter(name: "dql_slow_request_warn_seconds", kind: .integer(from: 0), defaultValue: 60),
+        Parameter(name: "dql_request_timeout_seconds", kind: .integer(from: 0), defaultValue: 0),
+        Parameter(name: "dql_default_directives", kind: .object, defaultValue: .object([:])),
+        Parameter(name: "dql_request_history_size", kind: .integer(from: 0), defaultValue: 4_096),
         Parameter(
-            name: "document_size_soft_limit_bytes", kind: .integer(from: 0), standard: 262_144),
+            name: "document_size_soft_limit_bytes", kind: .integer(from: 0), defaultValue: 262_144),
         Parameter(
-            name: "document_size_hard_limit_bytes", kind: .integer(from: 1), standard: 5_242_880),
+            name: "document_size_hard_limit_bytes", kind: .integer(from: 1), defaultValue: 5_242_880
+        ),
         Parameter(
             name: "transaction_duration_before_logging_ms", kind: .integer(from: 0),
-            standard: 10_000),
+            defaultValue: 10_000),
         Parameter(
-            name: "transaction_trace_interval_ms", kind: .integer(from: 1), standard: 5_000),
+            name: "transaction_trace_interval_ms", kind: .integer(from: 1), defaultValue: 5_000),
         Parameter(
-            name: "transaction_wait_limit_ms", kind: .integer(from: 1), standard: 30_000),
+            name: "transaction_wait_limit_ms", kind: .integer(from: 1), defaultValue: 30_000),
         Parameter(
             name: "live_query_system_collection_refresh_interval", kind: .integer(from: 1),
-            standard: 500),
-        Parameter(name: "rotating_log_file_max_size_mb", kind: .ignored, standard: 1),
-        Parameter(name: "rotating_log_file_max_age_h", kind: .ignored, standard: 24),
-        Parameter(name: "rotating_log_file_max_files_on_disk", kind: .ignored, standard: 15),
+            defaultValue: 500),
+        Parameter(name: "rotating_log_file_max_size_mb", kind: .ignored, defaultValue: 1),
+        Parameter(name: "rotating_log_file_max_age_h", kind: .ignored, defaultValue: 24),
+        Parameter(name: "rotating_log_file_max_files_on_disk", kind: .ignored, defaultValue: 15),
         Parameter(
-            name: "mesh_chooser_avoid_redundant_bluetooth", kind: .ignored, standard: true),
-        Parameter(name: "transports_discovered_peers", kind: .ignored, standard: []),
+            name: "mesh_chooser_avoid_redundant_bluetooth", kind: .ignored, defaultValue: true),
+        Parameter(name: "transports_discovered_peers", kind: .ignored, defaultValue: []),
     ]
 
     /// The prefixes of the reference's parameters for transports and log files.
     private static let ignoredPrefixes = ["rotating_log_file_", "mesh_chooser_", "transports_"]
 
     /// The initial value of `dql_strict_mode`.
-    private let strictAtFirst: Value
+    private let initialStrictMode: Value
 
     private var changed: [String: Value] = [:] {
-        didSet { note() }
+        didSet { updateCache() }
     }
 
     // Cached values, read by each statement.
@@ -69,10 +70,10 @@ package struct SystemParameters: Sendable {
     private(set) var hardSizeLimit = Int.max
     private(set) var requestHistorySize = Int.max
     private(set) var timeoutSeconds: Int64 = 0
-    private(set) var slowSeconds: Int64 = 0
+    private(set) var slowRequestSeconds: Int64 = 0
     private(set) var softSizeLimit = Int.max
     private(set) var collectsTombstones = true
-    private(set) var tombstoneMilliseconds: UInt64 = 0
+    private(set) var tombstoneLifetimeMilliseconds: UInt64 = 0
     private(set) var collectionIntervalDays: Int64 = 1
     private(set) var tombstoneBatchSize = 1
     /// The time for which unreferenced attachments are retained.
@@ -91,20 +92,20 @@ package struct SystemParameters: Sendable {
 
     /// Creates the parameters of a newly opened store.
     package init(isStrict: Bool = false) {
-        strictAtFirst = .bool(isStrict)
-        note()
+        initialStrictMode = .bool(isStrict)
+        updateCache()
     }
 
-    private mutating func note() {
+    private mutating func updateCache() {
         isStrict = (try? value("dql_strict_mode")) == .bool(true)
         hardSizeLimit = integer("document_size_hard_limit_bytes")
         requestHistorySize = integer("dql_request_history_size")
         timeoutSeconds = Int64(integer("dql_request_timeout_seconds"))
-        slowSeconds = Int64(integer("dql_slow_request_warn_seconds"))
+        slowRequestSeconds = Int64(integer("dql_slow_request_warn_seconds"))
         softSizeLimit = integer("document_size_soft_limit_bytes")
         collectsTombstones = (try? value("tombstone_ttl_enabled")) == .bool(true)
         // At most a million years, so that the product cannot overflow.
-        tombstoneMilliseconds =
+        tombstoneLifetimeMilliseconds =
             UInt64(min(integer("tombstone_ttl_hours"), 8_766_000_000)) * 3_600_000
         collectionIntervalDays = Int64(integer("days_between_reaping"))
         tombstoneBatchSize = integer("tombstone_reap_batch_size")
@@ -150,7 +151,7 @@ package struct SystemParameters: Sendable {
     }
 
     private func initial(_ parameter: Parameter) -> Value {
-        parameter.name == "dql_strict_mode" ? strictAtFirst : parameter.standard
+        parameter.name == "dql_strict_mode" ? initialStrictMode : parameter.defaultValue
     }
 
     /// Sets a parameter; returns its name in lowercase.
@@ -224,7 +225,7 @@ package struct SystemParameters: Sendable {
         let lower = name.lowercased()
         guard let found = parameters.first(where: { $0.name == lower }) else {
             if ignoredPrefixes.contains(where: lower.hasPrefix) {
-                return Parameter(name: lower, kind: .ignored, standard: .null)
+                return Parameter(name: lower, kind: .ignored, defaultValue: .null)
             }
             throw QueryError(
                 .meaning, "unknown parameter '\(name)'",

@@ -26,7 +26,7 @@ public struct QueryResult: Sendable {
     /// they may contain rows whose values are the same as before. Nil for first results, and after
     /// the statement had to run again; use a `Differ` then.
     public var changes: Diff? {
-        edits.map { RowPieces.diff($0, count: storage.count) }
+        edits.map { RowRuns.diff($0, count: storage.count) }
     }
 
     /// Returns this result for an observer that did not receive the `missed` one before it.

@@ -32,14 +32,14 @@ public struct QueryResultItem: Sendable {
     /// One field of the row, without decoding the others; nil if it is missing.
     public subscript(name: String) -> Value? {
         @inline(never) get throws {
-            if let known = storage.known(index) { return known[name] }
+            if let known = storage.materializedRow(index) { return known[name] }
             return try storage.value(index, of: name)
         }
     }
 
     /// Returns the value at a path; nil if it is missing.
     func field(_ path: [String]) throws(StoreError) -> Value? {
-        if let known = storage.known(index) { return Self.value(at: path, in: known) }
+        if let known = storage.materializedRow(index) { return Self.value(at: path, in: known) }
         return try storage.value(index, at: path)
     }
 
@@ -68,7 +68,7 @@ public struct QueryResultItem: Sendable {
     }
 
     /// Whether the decoded row is retained.
-    public var isMaterialized: Bool { storage.known(index) != nil }
+    public var isMaterialized: Bool { storage.materializedRow(index) != nil }
 
     /// Decodes the row, and retains it until `dematerialize` or the end of the result.
     @inline(never)

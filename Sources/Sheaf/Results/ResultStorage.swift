@@ -11,7 +11,7 @@ package final class ResultStorage: Sendable {
     let mutatedIDs: [Value]
     let commit: ResultCommit
     /// The owner of the bytes of rows.
-    private let kept: Kept
+    private let owner: BytesOwner
     package let names: NameTable
     /// The decoded rows that are retained, by index.
     private let materialized = Mutex<[Int: Object]>([:])
@@ -23,42 +23,43 @@ package final class ResultStorage: Sendable {
     private enum Rows {
         /// A single row, without the allocation of an array.
         case one(ResultItem)
-        case any([ResultItem])
+        case many([ResultItem])
     }
 
     /// The owner of the bytes of rows.
-    enum Kept: Sendable {
+    enum BytesOwner: Sendable {
         /// The complete snapshot.
-        case state(DocumentSnapshot)
+        case snapshot(DocumentSnapshot)
         /// Only the files, current and older, which cost less than a snapshot per result.
         case files(SegmentTable?, older: [SegmentTable])
 
         /// The newest segment table.
         var table: SegmentTable? {
             switch self {
-            case .state(let snapshot): snapshot.log.segments
+            case .snapshot(let snapshot): snapshot.log.segments
             case .files(let table, older: _): table
             }
         }
     }
 
     /// Creates the result of an incremental view.
-    init(_ rows: IncrementalView, columns: [String]?, of reader: SnapshotReader, _ kept: Kept) {
+    init(_ rows: IncrementalView, columns: [String]?, of reader: SnapshotReader, _ kept: BytesOwner)
+    {
         let rows = rows.rows
-        self.rows = rows.count == 1 ? .one(rows[0].item) : .any(rows.map(\.item))
+        self.rows = rows.count == 1 ? .one(rows[0].item) : .many(rows.map(\.item))
         self.columns = columns
         mutatedIDs = []
-        self.kept = kept
+        self.owner = kept
         names = reader.names
         commit = .known(reader.snapshot.log.commit)
         storeNumber = reader.storeNumber
     }
 
     init(_ outcome: QueryOutcome, commit: ResultCommit) {
-        rows = .any(outcome.rows.items)
+        rows = .many(outcome.rows.items)
         columns = outcome.rows.columns
         mutatedIDs = outcome.mutatedIDs
-        kept = .state(outcome.reader.snapshot)
+        owner = .snapshot(outcome.reader.snapshot)
         names = outcome.reader.names
         self.commit = commit
         storeNumber = outcome.reader.storeNumber
@@ -69,10 +70,10 @@ package final class ResultStorage: Sendable {
         _ document: ResultItem?, of snapshot: DocumentSnapshot, commit: ResultCommit,
         storeNumber: UInt64
     ) {
-        rows = document.map { .one($0) } ?? .any([])
+        rows = document.map { .one($0) } ?? .many([])
         columns = nil
         mutatedIDs = []
-        kept = .state(snapshot)
+        owner = .snapshot(snapshot)
         names = snapshot.names
         self.commit = commit
         self.storeNumber = storeNumber
@@ -82,7 +83,7 @@ package final class ResultStorage: Sendable {
     package var count: Int {
         switch rows {
         case .one: 1
-        case .any(let items): items.count
+        case .many(let items): items.count
         }
     }
 
@@ -92,13 +93,13 @@ package final class ResultStorage: Sendable {
         case .one(let item):
             precondition(index == 0, "The result has one row.")
             return item
-        case .any(let items): return items[index]
+        case .many(let items): return items[index]
         }
     }
 
     /// Returns a decoded row, and retains it.
     func materialize(_ index: Int) throws(StoreError) -> Object {
-        if let known = known(index) { return known }
+        if let known = materializedRow(index) { return known }
         let object = try decoded(index)
         materialized.withLock { $0[index] = object }
         hasMaterialized.store(true, ordering: .releasing)
@@ -107,37 +108,37 @@ package final class ResultStorage: Sendable {
 
     /// Returns a decoded row, without retaining it.
     func object(_ index: Int) throws(StoreError) -> Object {
-        if let known = known(index) { return known }
+        if let known = materializedRow(index) { return known }
         return try decoded(index)
     }
 
     private func decoded(_ index: Int) throws(StoreError) -> Object {
         do throws(QueryError) { return try item(index).object(names) } catch {
-            throw named(error)
+            throw storeError(error)
         }
     }
 
     /// Returns one value of a row without decoding the others; nil if it is missing.
     func value(_ index: Int, at path: [String]) throws(StoreError) -> Value? {
         do throws(QueryError) { return try item(index).value(at: path, names) } catch {
-            throw named(error)
+            throw storeError(error)
         }
     }
 
     /// Returns the value of a top-level field, which is faster than a path.
     func value(_ index: Int, of name: String) throws(StoreError) -> Value? {
         do throws(QueryError) { return try item(index).value(of: name, names) } catch {
-            throw named(error)
+            throw storeError(error)
         }
     }
 
     /// Adds the file to an error that reports damage.
-    private func named(_ error: QueryError) -> StoreError {
-        StoreError(kept.table.map { error.naming(fileIn: $0) } ?? error)
+    private func storeError(_ error: QueryError) -> StoreError {
+        StoreError(owner.table.map { error.located(in: $0) } ?? error)
     }
 
     /// Returns the retained row at an index, if there is one.
-    func known(_ index: Int) -> Object? {
+    func materializedRow(_ index: Int) -> Object? {
         guard hasMaterialized.load(ordering: .acquiring) else { return nil }
         return materialized.withLock { $0[index] }
     }

@@ -4,15 +4,15 @@ import SheafSystem
 import Synchronization
 
 /// The schedule of attachment collection, and the references found by its last scan.
-final class CollectionClock: Sendable {
-    private struct Look: Sendable {
+final class AttachmentCollectionClock: Sendable {
+    private struct Scan: Sendable {
         let commit: CommitID
         let wanted: Set<AttachmentID>
         let named: Set<AttachmentID>
     }
 
     private let next = Atomic<UInt64>(0)
-    private let last = Mutex<Look?>(nil)
+    private let last = Mutex<Scan?>(nil)
 
     /// Whether collection is due; if so, postpones the next one by half the grace period.
     func isDue(at milliseconds: UInt64, grace: UInt64) -> Bool {
@@ -25,8 +25,8 @@ final class CollectionClock: Sendable {
     }
 
     /// Returns the files of `wanted` that documents reference, cached until the next commit.
-    func named(
-        of wanted: Set<AttachmentID>, in snapshot: DocumentSnapshot
+    func referencedAttachments(
+        among wanted: Set<AttachmentID>, in snapshot: DocumentSnapshot
     ) throws(EngineError) -> Set<AttachmentID> {
         let commit = snapshot.log.commit
         if let look = last.withLock({ $0 }), look.commit == commit,
@@ -34,8 +34,8 @@ final class CollectionClock: Sendable {
         {
             return look.named.intersection(wanted)
         }
-        let named = try snapshot.named(of: wanted)
-        last.withLock { $0 = Look(commit: commit, wanted: wanted, named: named) }
+        let named = try snapshot.referencedAttachments(among: wanted)
+        last.withLock { $0 = Scan(commit: commit, wanted: wanted, named: named) }
         return named
     }
 }
@@ -85,7 +85,7 @@ extension Store {
                 hint: "store longer metadata in the document")
         }
         let attachments = attachments
-        let (id, length) = try await Self.onThread("sheaf-attach") { () throws(StoreError) in
+        let (id, length) = try await Self.runOnThread("sheaf-attach") { () throws(StoreError) in
             try onAttachments { () throws(AttachmentError) in try body(attachments) }
         }
         return Attachment(
@@ -97,11 +97,11 @@ extension Store {
         _ token: AttachmentToken
     ) async throws -> Attachment? {
         let attachments = attachments
-        let isHere = try await Self.onThread("sheaf-attach") { () throws(StoreError) in
+        let isHere = try await Self.runOnThread("sheaf-attach") { () throws(StoreError) in
             try onAttachments { () throws(AttachmentError) in
                 guard let file = try attachments.file(token.id) else { return false }
                 defer { file.close() }
-                try attachments.want(token.id)
+                try attachments.clearMark(of: token.id)
                 return file.length == token.length
             }
         }
@@ -117,24 +117,25 @@ extension Store {
     @discardableResult
     public nonisolated(nonsending) func collectAttachments() async throws -> Int {
         guard !isReadOnly else { throw StoreError(.readOnly) }
-        let (attachments, queries, collecting) = (attachments, queries, collecting)
-        return try await Self.onThread("sheaf-collect") { () throws(StoreError) in
+        let (attachments, queries, collecting) = (attachments, queries, attachmentCollection)
+        return try await Self.runOnThread("sheaf-collect") { () throws(StoreError) in
             try Self.collect(attachments, queries, collecting)
         }
     }
 
     /// Collects attachments in the background, if due.
-    func collectIfDue() {
+    func collectAttachmentsIfDue() {
         guard attachments.holdsFiles else { return }
         let grace = queries.parameters.values.attachmentGraceMilliseconds
-        guard collecting.isDue(at: queries.options.clock.wallMilliseconds(), grace: grace) else {
+        guard attachmentCollection.isDue(at: queries.options.clock.wallMilliseconds(), grace: grace)
+        else {
             return
         }
         // The store is not captured: a running collection must not keep a dropped store alive.
-        let (attachments, queries, collecting) = (attachments, queries, collecting)
+        let (attachments, queries, collecting) = (attachments, queries, attachmentCollection)
         Task {
             do {
-                try await Self.onThread("sheaf-collect") { () throws(StoreError) in
+                try await Self.runOnThread("sheaf-collect") { () throws(StoreError) in
                     _ = try Self.collect(attachments, queries, collecting)
                 }
             } catch let error as StoreError where error.reason == .closed {
@@ -146,13 +147,14 @@ extension Store {
     }
 
     private static func collect(
-        _ attachments: AttachmentStore, _ queries: QueryEngine, _ collecting: CollectionClock
+        _ attachments: AttachmentStore, _ queries: QueryEngine,
+        _ collecting: AttachmentCollectionClock
     ) throws(StoreError) -> Int {
         let grace = queries.parameters.values.attachmentGraceMilliseconds
-        let result: AttachmentStore.Collection
+        let result: AttachmentStore.CollectionReport
         do {
             result = try attachments.collect(graceMilliseconds: grace) { wanted in
-                try collecting.named(of: wanted, in: queries.snapshot())
+                try collecting.referencedAttachments(among: wanted, in: queries.snapshot())
             }
         } catch let error as AttachmentError {
             throw StoreError(attachments: error)
@@ -177,10 +179,10 @@ extension Store {
     }
 
     /// Marks attachments as used when a commit is about to reference them.
-    func watchTokens() {
+    func installReferenceHandler() {
         guard !isReadOnly else { return }
         let attachments = attachments
-        queries.documents.tokenWatch.withLock { watch in
+        queries.documents.referenceHandler.withLock { watch in
             watch = { named in
                 for id in named { attachments.touch(id) }
             }

@@ -15,7 +15,7 @@ extension Store {
         _ body: (Transaction) throws -> TransactionCompletion
     ) throws {
         guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
-        let number = numbers.add(1, ordering: .relaxed).newValue
+        let number = lastNumber.add(1, ordering: .relaxed).newValue
         let info = TransactionInfo(id: "\(number)", hint: hint, isReadOnly: isReadOnly)
         guard !isReadOnly else {
             try beginReading()
@@ -34,7 +34,7 @@ extension Store {
         guard let commit = try finishBlocking(transaction, body) else { return }
         let log = try log
         do throws(StorageError) { try log.flush() } catch { throw StoreError(error) }
-        transaction.note(commit)
+        transaction.publishCommit(commit)
     }
 
     private func finishBlocking(
@@ -58,13 +58,13 @@ extension Store {
     private func enterBlocking(_ what: String) throws(StoreError) {
         if gate.withLock({ $0.enter() }) { return }
         let answer = Monitor<WriteGate.Outcome?>(nil)
-        let number = numbers.add(1, ordering: .relaxed).newValue
-        let waiter = WriteGate.Waiter(number: number, since: waitingSince) { outcome in
+        let number = lastNumber.add(1, ordering: .relaxed).newValue
+        let waiter = WriteGate.Waiter(number: number, since: waitStart) { outcome in
             answer.withLock { $0 = outcome }
             answer.broadcast()
         }
         let known = gate.withLock { $0.wait(waiter) }
-        if known == nil { slowTransactionMonitor.noteWaiter() }
+        if known == nil { slowTransactionMonitor.monitorWaiter() }
         switch known ?? answer.wait(while: { $0 == nil }, then: { $0 }) {
         case .entered: return
         // `.cancelled` cannot occur: only tasks are cancelled.

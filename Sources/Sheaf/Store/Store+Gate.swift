@@ -44,7 +44,7 @@ extension Store {
         try await checkEntry()
         if gate.withLock({ $0.enter() }) { return }
         let turn = try await wait(what) { (number, end) in
-            WriteGate.Waiter(number: number, since: waitingSince) { end(.ended($0)) }
+            WriteGate.Waiter(number: number, since: waitStart) { end(.ended($0)) }
         }
         precondition(turn == nil, "A waiter without a `serve` closure was served.")
     }
@@ -61,7 +61,7 @@ extension Store {
         if gate.withLock({ $0.enter() }) { return nil }
         return try await wait("the statement \"\(statement.text.shortened)\"") { (number, end) in
             WriteGate.Waiter(
-                number: number, since: waitingSince,
+                number: number, since: waitStart,
                 serve: { [self] in serve(statement, values) { end(.served($0)) } },
                 wake: { end(.ended($0)) })
         }?.get()
@@ -85,21 +85,21 @@ extension Store {
         _ what: @autoclosure () -> String,
         _ makeWaiter: (UInt64, @escaping @Sendable (Turn) -> Void) -> WriteGate.Waiter
     ) async throws -> Result<QueryResult, StoreError>? {
-        let number = numbers.add(1, ordering: .relaxed).newValue
+        let number = lastNumber.add(1, ordering: .relaxed).newValue
         let turn = await withTaskCancellationHandler {
             await withUnsafeContinuation { (continuation: UnsafeContinuation<Turn, Never>) in
                 let waiter = makeWaiter(number) { continuation.resume(returning: $0) }
                 if let outcome = gate.withLock({ $0.wait(waiter) }) {
                     continuation.resume(returning: .ended(outcome))
                 } else {
-                    slowTransactionMonitor.noteWaiter()
+                    slowTransactionMonitor.monitorWaiter()
                 }
             }
         } onCancel: {
             gate.withLock { $0.cancel(number) }?.wake(.cancelled)
         }
         // The contended lock is taken only if the task was cancelled and may have left a mark.
-        if Task.isCancelled { gate.withLock { $0.forget(number) } }
+        if Task.isCancelled { gate.withLock { $0.clearCancellation(number) } }
         switch turn {
         case .ended(.entered): return nil
         case .ended(.cancelled): throw CancellationError()
@@ -110,7 +110,7 @@ extension Store {
     }
 
     /// The current time, as the start of a wait.
-    var waitingSince: UInt64 { Clock.system.monotonicNanoseconds() }
+    var waitStart: UInt64 { Clock.system.monotonicNanoseconds() }
 
     /// Returns the error of a writer that one transaction kept waiting for too long.
     static func overdueError(_ what: String, _ holder: TransactionInfo) -> StoreError {

@@ -3,16 +3,16 @@ import SheafStorage
 
 extension Store {
     /// Evicts documents, including tombstones, in one transaction.
-    nonisolated(nonsending) func takeAway(
+    nonisolated(nonsending) func evict(
         _ documents: [(collection: String, id: Value)]
     ) async throws {
         try checkNesting { "reverting refused writes" }
         try await enter("reverting refused writes")
-        let commit = try takeAwayNow(documents)
-        try await reachDurability(of: commit)
+        let commit = try commitEvictions(documents)
+        try await waitForDurability(of: commit)
     }
 
-    private func takeAwayNow(
+    private func commitEvictions(
         _ documents: [(collection: String, id: Value)]
     ) throws(StoreError) -> CommitID {
         defer { leave() }

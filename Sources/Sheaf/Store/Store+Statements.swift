@@ -27,7 +27,7 @@ extension Store {
                 return try read(statement, values)
             case .system:
                 // Changed parameters may change the meaning of observed statements.
-                defer { dispatcher.ring() }
+                defer { dispatcher.wakeDispatcher() }
                 return try read(statement, values)
             case .writing:
                 return try await write(statement, values)
@@ -72,7 +72,7 @@ extension Store {
             return served
         }
         let outcome = try writeInTurn(statement, values)
-        if let commit = outcome.commit { try await reachDurability(of: commit) }
+        if let commit = outcome.commit { try await waitForDurability(of: commit) }
         collectGarbageIfDue()
         return QueryResult(outcome, commit: .known(outcome.commit))
     }
@@ -131,7 +131,7 @@ extension Store {
         // The thread runs outside of the task, so it cannot see whether the task was cancelled.
         let stop = EvaluationStop()
         let written = try await withTaskCancellationHandler {
-            try await Self.onThread("sheaf-index") { () throws(StoreError) in
+            try await Self.runOnThread("sheaf-index") { () throws(StoreError) in
                 let outcome = try self.writeInTurn(statement, values, until: stop)
                 return QueryResult(outcome, commit: .known(outcome.commit))
             }
@@ -139,12 +139,12 @@ extension Store {
             stop.set()
         }
         guard let commit = written.commitID else { return written }
-        try await reachDurability(of: CommitID(commit))
+        try await waitForDurability(of: CommitID(commit))
         return written
     }
 
     /// Waits until a commit has reached the store's durability.
-    nonisolated(nonsending) func reachDurability(of commit: CommitID) async throws {
+    nonisolated(nonsending) func waitForDurability(of commit: CommitID) async throws {
         let log = try log
         do throws(StorageError) {
             try await log.reachDurability(of: commit)

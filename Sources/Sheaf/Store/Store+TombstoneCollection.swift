@@ -25,7 +25,7 @@ final class TombstoneCollectionClock: Sendable {
 extension Store {
     /// Collects attachments and tombstones in the background, if due.
     func collectGarbageIfDue() {
-        collectIfDue()
+        collectAttachmentsIfDue()
         let parameters = queries.parameters.values
         guard parameters.collectsTombstones,
             tombstoneClock.isDue(
@@ -58,13 +58,13 @@ extension Store {
         var total = 0
         while true {
             let parameters = queries.parameters.values
-            let age = parameters.tombstoneMilliseconds
+            let age = parameters.tombstoneLifetimeMilliseconds
             let now = queries.options.clock.wallMilliseconds()
             guard now > age else { return total }
             try await enter("tombstone collection")
             let report = try collectTombstoneBatch(
                 before: now - age, limit: parameters.tombstoneBatchSize)
-            if let commit = report.commit { try await reachDurability(of: commit) }
+            if let commit = report.commit { try await waitForDurability(of: commit) }
             total += report.count
             guard report.isPartial, report.count > 0 else { break }
         }

@@ -60,7 +60,7 @@ extension Store {
         endingAs completion: (Result) -> TransactionCompletion?
     ) async throws -> Result {
         guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
-        let number = numbers.add(1, ordering: .relaxed).newValue
+        let number = lastNumber.add(1, ordering: .relaxed).newValue
         let info = TransactionInfo(id: "\(number)", hint: hint, isReadOnly: isReadOnly)
         guard !isReadOnly else {
             try beginReading()
@@ -88,8 +88,8 @@ extension Store {
     nonisolated(nonsending) func finishCommit(
         _ commit: CommitID, of transaction: Transaction
     ) async throws {
-        try await reachDurability(of: commit)
-        transaction.note(commit)
+        try await waitForDurability(of: commit)
+        transaction.publishCommit(commit)
         collectGarbageIfDue()
     }
 

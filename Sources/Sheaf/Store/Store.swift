@@ -24,11 +24,11 @@ public final class Store: Sendable {
     let tombstoneClock = TombstoneCollectionClock()
     /// The files that documents reference.
     package let attachments: AttachmentStore
-    let collecting = CollectionClock()
+    let attachmentCollection = AttachmentCollectionClock()
     /// The queue of writers.
     let gate = WriteGateLock()
     /// The last number assigned to a waiting writer or a transaction.
-    let numbers = Atomic<UInt64>(0)
+    let lastNumber = Atomic<UInt64>(0)
     private let phase = Mutex(Phase.open)
     /// Whether the store is closed or being closed; read without a lock.
     let isClosed = Atomic(false)
@@ -71,7 +71,7 @@ public final class Store: Sendable {
             backing.abandon()
             throw StoreError(error)
         }
-        watchTokens()
+        installReferenceHandler()
     }
 
     deinit {
@@ -119,7 +119,7 @@ public final class Store: Sendable {
         _ options: StoreOptions, at path: String? = nil,
         _ open: @escaping @Sendable () throws(StorageError) -> Backing
     ) async throws -> Store {
-        try await onThread("sheaf-open") { () throws(StoreError) in
+        try await runOnThread("sheaf-open") { () throws(StoreError) in
             let backing: Backing
             do throws(StorageError) {
                 backing = try open()
@@ -127,16 +127,16 @@ public final class Store: Sendable {
                 throw StoreError(error, openingAt: path ?? "memory")
             }
             let store = try Store(backing, options)
-            store.noteOpening()
+            store.logOpening()
             store.loadAttachments()
             return store
         }
     }
 
-    private func noteOpening() {
+    private func logOpening() {
         guard let log = queries.log else { return }
         log.write(.info, "the store is open", ["commit": "\(queries.snapshot().log.commit)"])
-        guard let failure = queries.source.linkFailure else { return }
+        guard let failure = queries.source.indexFailure else { return }
         log.write(
             .error, "the store was opened without indexes: a document is damaged",
             ["reason": "\(failure)"])
@@ -177,7 +177,7 @@ public final class Store: Sendable {
         )
         let attachments = attachments
         defer { endClosing() }
-        try await Self.onThread("sheaf-close") { () throws(StoreError) in
+        try await Self.runOnThread("sheaf-close") { () throws(StoreError) in
             hub.stop()
             watchman.stop()
             queries.log?.write(.info, "closing the store")
@@ -214,7 +214,7 @@ public final class Store: Sendable {
     }
 
     /// Runs blocking work on a new thread, so that no thread of the task pool blocks.
-    static nonisolated(nonsending) func onThread<Result: Sendable>(
+    static nonisolated(nonsending) func runOnThread<Result: Sendable>(
         _ name: String, _ body: @escaping @Sendable () throws(StoreError) -> Result
     ) async throws -> Result {
         do {

@@ -48,7 +48,7 @@ public struct StoreError: Error, Equatable, Sendable {
     }
 
     /// The location of an error in a statement.
-    public struct Place: Equatable, Sendable {
+    public struct TextLocation: Equatable, Sendable {
         /// The line, counted from 1.
         public let line: Int
         /// The column in characters, counted from 1.
@@ -59,7 +59,7 @@ public struct StoreError: Error, Equatable, Sendable {
         let reason: Reason
         let message: String
         let hint: String?
-        var place: Place?
+        var location: TextLocation?
         let text: String
     }
 
@@ -82,7 +82,7 @@ public struct StoreError: Error, Equatable, Sendable {
     /// A suggestion for correcting the error, if there is one.
     public var hint: String? { details.hint }
     /// The location in the statement, if the error is in its text.
-    public var place: Place? { details.place }
+    public var location: TextLocation? { details.location }
 
     init(_ reason: Reason, _ message: String, hint: String? = nil) {
         let message = message.shortened(to: ErrorText.messageLimit)
@@ -92,11 +92,11 @@ public struct StoreError: Error, Equatable, Sendable {
     }
 
     init(_ error: QueryError) {
-        let place = error.excerpt.map { Place(line: $0.line, column: $0.column) }
+        let place = error.excerpt.map { TextLocation(line: $0.line, column: $0.column) }
         box = .details(
             Details(
                 reason: Reason(error.reason), message: error.message, hint: error.hint,
-                place: place, text: error.description))
+                location: place, text: error.description))
     }
 
     init(_ error: EngineError) {
@@ -123,11 +123,11 @@ public struct StoreError: Error, Equatable, Sendable {
         self.init(
             Reason(error),
             text.contains(start) ? text : "\(path.shortened(to: ErrorText.limit)): \(text)",
-            hint: error.isFull ? Self.roomHint : nil)
+            hint: error.isFull ? Self.diskFullHint : nil)
     }
 
     /// The hint for a store that cannot be opened because the disk is full.
-    private static let roomHint =
+    private static let diskFullHint =
         "opening a store for writing needs free space; with isReadOnly it can be read without. "
         + "On a full copy-on-write file system (btrfs, ZFS, bcachefs) overwriting and deleting "
         + "need space, too: truncate a large file, delete a snapshot, or add a device"
@@ -177,7 +177,7 @@ extension StoreError.Reason {
         case .volume(let error): self = error.code.meansFull ? .full : .disk
         case .damaged, .wrongList, .wrongChunk: self = .damaged
         case .missing: self = .missing
-        case .changed, .occupied: self = .conflict
+        case .sourceChanged, .destinationExists: self = .conflict
         case .limit: self = .limit
         case .readOnly: self = .readOnly
         case .closed: self = .closed

@@ -147,7 +147,7 @@ public final class Transaction: Sendable {
     }
 
     /// Publishes the durable commit to the results of the transaction.
-    func note(_ commit: CommitID) {
+    func publishCommit(_ commit: CommitID) {
         commitCell.set(commit)
     }
 

@@ -34,7 +34,7 @@ package struct WriteGate: Sendable {
         }
     }
 
-    private var isTaken = false
+    private var isHeld = false
     /// Waiters in order of arrival, from index `first` on; earlier ones have been served.
     private var waiting: [Waiter] = []
     private var first = 0
@@ -50,15 +50,15 @@ package struct WriteGate: Sendable {
     package init() {}
 
     /// Whether the gate is free; then no writer waits either.
-    package var isIdle: Bool { !isTaken }
+    package var isIdle: Bool { !isHeld }
 
     /// The number of waiting writers.
     var waitingCount: Int { waiting.count - first }
 
     /// Enters the gate without waiting; returns false if it is occupied or closing.
     package mutating func enter() -> Bool {
-        guard !isTaken, !isClosing else { return false }
-        isTaken = true
+        guard !isHeld, !isClosing else { return false }
+        isHeld = true
         return true
     }
 
@@ -75,7 +75,7 @@ package struct WriteGate: Sendable {
     package mutating func leave() -> Waiter? {
         holder = nil
         guard first < waiting.count else {
-            isTaken = false
+            isHeld = false
             return nil
         }
         let next = waiting[first]
@@ -98,7 +98,7 @@ package struct WriteGate: Sendable {
     }
 
     /// Removes the mark of a cancellation that arrived after the waiter's outcome.
-    package mutating func forget(_ number: UInt64) {
+    package mutating func clearCancellation(_ number: UInt64) {
         cancelled.remove(number)
     }
 

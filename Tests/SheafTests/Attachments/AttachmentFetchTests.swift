@@ -29,7 +29,7 @@ import Testing
                 #expect(try !store.has(sample.id))
                 #expect(try incoming.read(chunk) == nil)
                 let outcome = try incoming.put(sample.chunk(chunk), at: chunk)
-                #expect(outcome == (count == order.count - 1 ? .complete : .taken))
+                #expect(outcome == (count == order.count - 1 ? .complete : .accepted))
                 #expect(try incoming.read(chunk) == sample.chunk(chunk))
                 let received = order.prefix(count + 1).reduce(0) {
                     $0 + sample.list.range(of: $1).count
@@ -100,7 +100,7 @@ import Testing
                 }
             #expect(!incoming.missingChunks().contains { $0 == chunk..<chunk })
             try incoming.put(sample.chunk(chunk), at: chunk)
-            if chunk != 0 { try incoming.settle() }
+            if chunk != 0 { try incoming.flush() }
             volume = volume.processDeath()
         }
         #expect(try AttachmentStore(volume).bytes(of: sample.id) == sample.bytes)
@@ -113,9 +113,9 @@ import Testing
             let store = AttachmentStore(volume)
             let incoming = try #require(try store.begin(sample))
             try incoming.put(sample.chunk(2), at: 2)
-            try incoming.settle()
+            try incoming.flush()
             try incoming.put(sample.chunk(0), at: 0)
-            try incoming.settle()
+            try incoming.flush()
             try incoming.put(sample.chunk(1).dropLast() + [sample.chunk(1).last ?? 0], at: 1)
             _ = incoming
             let kept = AttachmentStore(volume.powerCut(seed: seed))
@@ -138,7 +138,7 @@ import Testing
         let second = try #require(try store.begin(sample))
         #expect(first === second)
         try first.put(sample.chunk(0), at: 0)
-        #expect(try second.put(sample.chunk(0), at: 0) == .known)
+        #expect(try second.put(sample.chunk(0), at: 0) == .duplicate)
         _ = try store.add(sample.bytes)
         #expect(volume.snapshotFiles().keys.sorted() == ["\(sample.id).whole"])
         #expect(try first.put(sample.chunk(1), at: 1) == .complete)

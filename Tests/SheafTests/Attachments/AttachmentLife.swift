@@ -127,14 +127,14 @@ final class AttachmentLife {
             return
         }
         switch try incoming.put(sample.chunk(chunk), at: chunk) {
-        case .taken, .known: taken[number, default: []].insert(chunk)
+        case .accepted, .duplicate: taken[number, default: []].insert(chunk)
         case .complete: noteComplete(number)
         }
     }
 
     private func settle(_ number: Int) throws {
         guard let incoming = try store.incoming(Self.samples[number].id) else { return }
-        if try incoming.settle() { return noteComplete(number) }
+        if try incoming.flush() { return noteComplete(number) }
         durable[number] = taken[number]
     }
 

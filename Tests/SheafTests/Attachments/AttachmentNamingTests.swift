@@ -129,10 +129,10 @@ import Testing
             try life.store.flush()
             let snapshot = life.engine.snapshot()
             let expected = try Self.named(in: snapshot)
-            let found = try snapshot.named(of: Set(Self.ids))
+            let found = try snapshot.referencedAttachments(among: Set(Self.ids))
             #expect(found == expected, "seed \(seed), step \(step)")
             let some = Set(Self.ids.filter { _ in random.chance(1, in: 2) })
-            let foundSome = try snapshot.named(of: some)
+            let foundSome = try snapshot.referencedAttachments(among: some)
             #expect(foundSome == expected.intersection(some), "seed \(seed), step \(step)")
             sizes.insert(expected.count)
         }
@@ -155,11 +155,13 @@ import Testing
         _ = try life.store.append(batch)
         try life.store.flush()
         let damaged = life.engine.snapshot()
-        #expect(throws: EngineError.self) { try damaged.named(of: Set(Self.ids)) }
+        #expect(throws: EngineError.self) {
+            try damaged.referencedAttachments(among: Set(Self.ids))
+        }
         let store = AttachmentStore(SimulatedVolume())
         let id = try store.add([1])
         #expect(throws: EngineError.self) {
-            try store.collect(graceMilliseconds: 0) { try damaged.named(of: $0) }
+            try store.collect(graceMilliseconds: 0) { try damaged.referencedAttachments(among: $0) }
         }
         #expect(try store.ids == [id])
     }

@@ -172,7 +172,7 @@ import Testing
         #expect(try store.add("a", in: directory).id == SampleFile.all[4].id)
         for change in [SimulatedCorruption.truncate(to: 262_144), .append([1])] {
             let changing = ObservedFiles(["a": SampleFile.all[4].bytes], atFirstRead: change)
-            #expect(throws: AttachmentError.changed("simulation/a")) {
+            #expect(throws: AttachmentError.sourceChanged("simulation/a")) {
                 try store.add("a", in: changing)
             }
         }

@@ -251,9 +251,9 @@ import Testing
             "INSERT INTO cars DOCUMENTS ({'_id': 1, 'photos': [:token]})",
             ["token": photo.token.value])
         let found = try store.attachments.collect(graceMilliseconds: 600_000) {
-            try before.named(of: $0)
+            try before.referencedAttachments(among: $0)
         }
-        #expect(found.removed == 0 && found.unnamed == 1)
+        #expect(found.removed == 0 && found.unreferenced == 1)
         try await store.close()
     }
 
@@ -267,7 +267,7 @@ import Testing
         try scene.run()
         _ = try scene.nodes[1].attachments.add(Self.photo.bytes)
         let snapshot = scene.nodes[1].store.queries.snapshot()
-        #expect(try snapshot.named(of: [Self.photo.id]) == [Self.photo.id])
+        #expect(try snapshot.referencedAttachments(among: [Self.photo.id]) == [Self.photo.id])
     }
 
     @Test func `a document of a Codable type has its token as an attachment`() async throws {

@@ -74,11 +74,11 @@ import Testing
             let here = try vectors.bytes("\(name).here").map(Int.init)
             let since = try vectors.number("\(name).since")
             let head = try part.withUnsafeBytes {
-                try AttachmentHead(decoding: $0, of: file.id, isComplete: false)
+                try AttachmentHeader(decoding: $0, of: file.id, isComplete: false)
             }
             #expect(head.bytes == part, "\(name)")
-            #expect(head.unnamedSince == since, "\(name)")
-            #expect((0..<file.list.count).filter { head.here.contains($0) } == here)
+            #expect(head.unreferencedSince == since, "\(name)")
+            #expect((0..<file.list.count).filter { head.storedChunks.contains($0) } == here)
             #expect(head.list == file.list)
         }
     }
@@ -90,7 +90,7 @@ import Testing
             let id = try #require(AttachmentID(bytes: try vectors.bytes("\(name).name")))
             #expect(throws: Malformed.self, "\(name)") {
                 try bytes.withUnsafeBytes {
-                    try AttachmentHead(decoding: $0, of: id, isComplete: true)
+                    try AttachmentHeader(decoding: $0, of: id, isComplete: true)
                 }
             }
             count += 1
@@ -108,17 +108,17 @@ import Testing
                 var bytes = right
                 bytes[offset] ^= 1 << UInt8(bit)
                 let head = bytes.withUnsafeBytes {
-                    try? AttachmentHead(decoding: $0, of: file.id, isComplete: true)
+                    try? AttachmentHeader(decoding: $0, of: file.id, isComplete: true)
                 }
                 #expect((head != nil) == mark.contains(offset), "bit \(bit) of \(offset)")
-                #expect(head.map { $0.unnamedSince == 0 } ?? true)
+                #expect(head.map { $0.unreferencedSince == 0 } ?? true)
             }
         }
         for length in 0..<right.count {
             let cut = Array(right.prefix(length))
             #expect(throws: Malformed.self) {
                 try cut.withUnsafeBytes {
-                    try AttachmentHead(decoding: $0, of: file.id, isComplete: true)
+                    try AttachmentHeader(decoding: $0, of: file.id, isComplete: true)
                 }
             }
         }
@@ -127,11 +127,11 @@ import Testing
     private func head(of file: SampleFile) throws -> [UInt8] {
         var here = ChunkSet(count: file.list.count)
         for chunk in 0..<file.list.count { here.insert(chunk) }
-        var head = AttachmentHead(id: file.id, list: file.list, here: here)
-        head.unnamedSince = 4_711
+        var head = AttachmentHeader(id: file.id, list: file.list, storedChunks: here)
+        head.unreferencedSince = 4_711
         let bytes = head.bytes
         let read = try bytes.withUnsafeBytes {
-            try AttachmentHead(decoding: $0, of: file.id, isComplete: true)
+            try AttachmentHeader(decoding: $0, of: file.id, isComplete: true)
         }
         #expect(read == head)
         return bytes

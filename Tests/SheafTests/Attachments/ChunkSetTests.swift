@@ -24,7 +24,7 @@ import Testing
                 #expect(set.missing(limit: 1).count == min(1, missing.count))
             }
             #expect((0..<count).filter { set.contains($0) } == model.sorted(), "round \(round)")
-            #expect(set.filled == model.count && set.isFull == (model.count == count))
+            #expect(set.filledCount == model.count && set.isFull == (model.count == count))
             #expect(!set.contains(-1) && !set.contains(count))
             #expect(ChunkSet(count: count, bytes: set.bytes) == set)
             #expect(ChunkSet(count: count, bytes: set.bytes + [0]) == nil)

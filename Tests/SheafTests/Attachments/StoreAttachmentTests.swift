@@ -171,9 +171,9 @@ import Testing
         try await store.execute(
             Self.insertion, ["car": ["_id": 1, "photo": photo.token.value] as Value])
         let found = try store.attachments.collect(graceMilliseconds: 600_000) {
-            try before.named(of: $0)
+            try before.referencedAttachments(among: $0)
         }
-        #expect(found.removed == 0 && found.unnamed == 1)
+        #expect(found.removed == 0 && found.unreferenced == 1)
         try await store.collectAttachments()
         #expect(try store.attachments.has(photo.id))
         try await store.close()

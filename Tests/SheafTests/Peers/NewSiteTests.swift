@@ -149,7 +149,7 @@ struct NewSiteTests {
         let store = scene.nodes[0].store
         try scene.execute(0, "INSERT INTO boats DOCUMENTS ({'_id': 'x'})")
         let number = try #require(
-            store.queries.documents.snapshot().directory.number(ofCollection: "boats"))
+            store.queries.documents.snapshot().catalog.number(ofCollection: "boats"))
         var batch = WriteBatch()
         try batch.put(
             StoreKey.bytes(ofDocument: "x", collection: number), [1, 0xFF, 0xFF, 0xFF])

@@ -113,7 +113,7 @@ struct RelayedPauseTests {
         }
         for number in 0...1 {
             let documents = scene.nodes[number].store.queries.documents
-            _ = documents.learn(
+            _ = documents.addPauses(
                 SitePauses(site: site, pauses: [try pause(UInt64(20 + number))]))
         }
         try scene.subscribe(0, [cars])
@@ -201,16 +201,16 @@ struct RelayedPauseTests {
         let pause = try #require(
             WritePause(after: HybridTime(rawValue: 1), before: HybridTime(rawValue: 9)))
         for number in 1...300 {
-            _ = documents.learn(
+            _ = documents.addPauses(
                 SitePauses(site: Site(rawValue: UInt64(number)), pauses: [pause]))
         }
         let sites = (45...300).map { Site(rawValue: UInt64($0)) }
         #expect(documents.knownPauses.map(\.site) == sites)
         let early = try #require(
             WritePause(after: HybridTime(rawValue: 1), before: HybridTime(rawValue: 5)))
-        #expect(documents.learn(SitePauses(site: Site(rawValue: 999), pauses: [early])) == nil)
+        #expect(documents.addPauses(SitePauses(site: Site(rawValue: 999), pauses: [early])) == nil)
         try scene.write(0, "a", "first")
-        _ = documents.learn(SitePauses(site: Site(rawValue: 301), pauses: [pause]))
+        _ = documents.addPauses(SitePauses(site: Site(rawValue: 301), pauses: [pause]))
         try scene.write(0, "a", "second")
         try scene.putBack(0, to: scene.nodes[0].volume.processDeath())
         let known = scene.nodes[0].store.queries.documents.knownPauses
@@ -224,7 +224,7 @@ struct RelayedPauseTests {
             let pause = try #require(
                 WritePause(
                     after: HybridTime(rawValue: after), before: HybridTime(rawValue: before)))
-            return documents.learn(SitePauses(site: Site(rawValue: 7), pauses: [pause]))?
+            return documents.addPauses(SitePauses(site: Site(rawValue: 7), pauses: [pause]))?
                 .pauses.flatMap { [$0.after.rawValue, $0.before.rawValue] }
         }
         #expect(try learn(10, 20) == [10, 20])

@@ -84,7 +84,7 @@ struct ErrorLengthTests {
             StoreError(.io(refusal), openingAt: long), StoreError(.full(within), openingAt: long),
             StoreError(.corrupt(damage), openingAt: long), StoreError(.readOnly, openingAt: long),
             AttachmentError.volume(refusal), AttachmentError.damaged(damage),
-            AttachmentError.changed(long), AttachmentError.occupied(long),
+            AttachmentError.sourceChanged(long), AttachmentError.destinationExists(long),
             EngineError.storage(.io(refusal)),
             EngineError.exists(collection: long, id: .string(long)),
             EngineError.gap(collection: long, id: .string(long)),

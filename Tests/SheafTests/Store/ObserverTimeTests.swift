@@ -51,15 +51,15 @@ struct ObserverTimeTests {
             let observer = Observer(unattended: query, number: 1)
             let newcomer = NewObserver(
                 observer, try test.queries.statement(query), [:],
-                missedThrough: test.queries.documents.wantFeed())
-            let first = schedule.look(adding: [newcomer])
+                missedThrough: test.queries.documents.startFeed())
+            let first = schedule.dispatch(adding: [newcomer])
             #expect(try first.first?.outcome.get().items.count == 1, "\(query.text)")
             let isKept = !query.text.contains("COUNT")
             for id in ["b", "c"] {
                 test.clock.advance(milliseconds: 5_000)
                 try test.insert(id)
                 let rerun = schedule.tally.rerun
-                let next = schedule.look()
+                let next = schedule.dispatch()
                 try #require(next.count == 1, "\(query.text)")
                 let items = try next[0].outcome.get().items
                 let count = try items.first?.value["n"] == .integer(id == "b" ? 2 : 3)

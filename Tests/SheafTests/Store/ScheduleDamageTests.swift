@@ -28,7 +28,7 @@ struct ScheduleDamageTests {
     private func newcomer(_ query: Query, number: UInt64) throws -> NewObserver {
         NewObserver(
             Observer(unattended: query, number: number), try queries.statement(query), [:],
-            missedThrough: queries.documents.wantFeed())
+            missedThrough: queries.documents.startFeed())
     }
 
     /// Overwrites the last occurrence of a text with invalid bytes; returns the file name.
@@ -56,11 +56,11 @@ struct ScheduleDamageTests {
             let test = try ScheduleDamageTests()
             try test.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1, 'color': 'red'})")
             var schedule = ObserverSchedule(test.queries)
-            let first = schedule.look(adding: [try test.newcomer(query, number: 1)])
+            let first = schedule.dispatch(adding: [try test.newcomer(query, number: 1)])
             #expect(first.count == 1)
             try test.execute("UPDATE t SET color = 'needle' WHERE _id = 1")
             let name = try test.damage("needle")
-            let deliveries = schedule.look()
+            let deliveries = schedule.dispatch()
             #expect(deliveries.count == 1, "\(query.text)")
             let error = #expect(throws: StoreError.self, "\(query.text)") {
                 try deliveries.first?.outcome.get()
@@ -73,11 +73,11 @@ struct ScheduleDamageTests {
         try execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'color': 'needle'})")
         var schedule = ObserverSchedule(queries)
         let query: Query = "SELECT * FROM t WHERE color = 'needle'"
-        let first = schedule.look(adding: [try newcomer(query, number: 1)])
+        let first = schedule.dispatch(adding: [try newcomer(query, number: 1)])
         #expect(try first.first?.outcome.get().items.count == 1)
         try execute("UPDATE t SET color = 'blue' WHERE _id = 1")
         _ = try damage("needle")
-        let second = schedule.look()
+        let second = schedule.dispatch()
         #expect(second.count == 1)
         #expect(try second.first?.outcome.get().items.count == 0)
     }

@@ -2,7 +2,7 @@ import Sheaf
 import Testing
 
 struct StallDetectorTests {
-    private let limit = StallDetector.nanoseconds
+    private let limit = StallDetector.timeoutNanoseconds
 
     /// Returns the deadline and the outcome of each check.
     private func looks(
@@ -10,7 +10,7 @@ struct StallDetectorTests {
     ) -> [(deadline: UInt64?, isReached: Bool)] {
         var standstill = StallDetector()
         return looks.map { look in
-            (standstill.deadline(look.progress, at: look.now), standstill.isReached(at: look.now))
+            (standstill.deadline(look.progress, at: look.now), standstill.hasStalled(at: look.now))
         }
     }
 

@@ -7,7 +7,7 @@ struct WorkerSchedulerTests {
     /// Simulated threads; a random runnable one continues next.
     private struct Crew {
         enum State {
-            case running(WorkerScheduler.Done)
+            case running(WorkerScheduler.CompletedDuty)
             case looking
             case calling(Observer, help: UInt64, until: UInt64)
             case waiting(version: UInt64, until: UInt64?, isWatching: Bool)
@@ -65,15 +65,15 @@ struct WorkerSchedulerTests {
                     Observer(unattended: "SELECT * FROM t", number: UInt64(number))
                 }
                 undelivered += observers.count
-                threads[index] = .running(.look(observers, next: nil))
+                threads[index] = .running(.dispatch(observers, next: nil))
             case .calling(let observer, let help, _):
                 undelivered -= 1
                 let repeated = random.chance(1, in: 10) ? observer : nil
                 if repeated != nil { undelivered += 1 }
-                if let next = scheduler.nextCall(repeated, help: help) {
+                if let next = scheduler.nextCall(repeated, stallCount: help) {
                     threads[index] = .calling(next, help: help, until: end(&random))
                 } else {
-                    threads[index] = .running(.calls(help: help))
+                    threads[index] = .running(.calls(stallCount: help))
                 }
             case .running(let done): ask(index, done, &random)
             case .ended: break
@@ -103,17 +103,18 @@ struct WorkerSchedulerTests {
 
         /// Returns the time at which a callback ends, which is sometimes after a stall.
         func end(_ random: inout SeededRandom) -> UInt64 {
-            isHanging && random.chance(1, in: 20) ? now + 50 * StallDetector.nanoseconds : now
+            isHanging && random.chance(1, in: 20)
+                ? now + 50 * StallDetector.timeoutNanoseconds : now
         }
 
         mutating func ask(
-            _ index: Int, _ done: WorkerScheduler.Done, _ random: inout SeededRandom
+            _ index: Int, _ done: WorkerScheduler.CompletedDuty, _ random: inout SeededRandom
         ) {
             if case .wait = done {} else { idleSince[index] = now }
             let next = scheduler.next(done, at: now, idleSince: idleSince[index])
             if next.needsThread { addThread() }
             switch next.duty {
-            case .look(let pending):
+            case .dispatch(let pending):
                 #expect(!threads.contains { if case .looking = $0 { true } else { false } })
                 if pending.hasPublished { isPublished = false }
                 threads[index] = .looking
@@ -125,7 +126,7 @@ struct WorkerSchedulerTests {
                     ? .waiting(version: version, until: until, isWatching: isWatching)
                     : .running(.wait(isWatching: isWatching))
             case .end(let isStopping):
-                if isStopping { scheduler.noteEnd() }
+                if isStopping { scheduler.recordEnd() }
                 threads[index] = .ended
             }
             if next.wakesAnother { signal(&random) }
@@ -143,25 +144,27 @@ struct WorkerSchedulerTests {
 
     private func run(_ random: inout SeededRandom) {
         var workers = Crew()
-        let isFirst = workers.scheduler.takesFirstThread()
+        let isFirst = workers.scheduler.claimFirstThread()
         #expect(isFirst)
         workers.addThread()
         for _ in 0..<300 {
             switch random.below(6) {
             case 0:
                 workers.isPublished = true
-                if workers.scheduler.notePublished() { workers.signal(&random) }
+                if workers.scheduler.markPublished() { workers.signal(&random) }
             case 1 where random.chance(1, in: 4):
                 workers.undelivered += 1
                 workers.scheduler.deliver([Observer(unattended: "SELECT * FROM t", number: 99)])
                 workers.signal(&random)
-            case 2: workers.now += StallDetector.nanoseconds / 3
+            case 2: workers.now += StallDetector.timeoutNanoseconds / 3
             default:
                 guard let index = workers.runnable.randomElement(using: &random) else { continue }
                 workers.step(index, &random)
             }
             let callers = workers.threads.count { thread in
-                guard case .calling(_, workers.scheduler.help, _) = thread else { return false }
+                guard case .calling(_, workers.scheduler.stallCount, _) = thread else {
+                    return false
+                }
                 return true
             }
             #expect(callers <= 1, "more than one thread that is not stuck makes calls")
@@ -178,7 +181,7 @@ struct WorkerSchedulerTests {
         workers.run(&random)
         #expect(!workers.isPublished, "a published snapshot was not dispatched")
         for _ in 0...workers.hanging {
-            workers.now += StallDetector.nanoseconds
+            workers.now += StallDetector.timeoutNanoseconds
             workers.run(&random)
         }
         #expect(workers.undelivered == workers.hanging, "a queued observer was not called")

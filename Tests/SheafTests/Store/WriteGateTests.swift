@@ -51,7 +51,7 @@ struct WriteGateTests {
                 if outcome == nil {
                     model.waiting.append(writer)
                 } else {
-                    gate.forget(writer)
+                    gate.clearCancellation(writer)
                 }
             case 5..<8:
                 guard model.inside != nil else { continue }
@@ -60,7 +60,7 @@ struct WriteGateTests {
                 guard !model.waiting.isEmpty else { continue }
                 let writer = model.waiting.remove(at: random.below(model.waiting.count))
                 #expect(gate.cancel(writer)?.number == writer)
-                gate.forget(writer)
+                gate.clearCancellation(writer)
             case 9 where step > steps / 2 && !isClosing:
                 isClosing = true
                 let isIdle = gate.close { idleCalls.withLock { $0 += 1 } }
@@ -70,7 +70,7 @@ struct WriteGateTests {
                 // A cancellation after admission has no effect.
                 guard let writer = model.inside else { continue }
                 #expect(gate.cancel(writer) == nil)
-                gate.forget(writer)
+                gate.clearCancellation(writer)
             default: break
             }
             gate.takeIdleWaiter()?()

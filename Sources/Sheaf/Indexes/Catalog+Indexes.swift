@@ -99,7 +99,7 @@ extension IndexDefinition {
     fileprivate func isNamed(_ other: String) -> Bool { name.utf8.elementsEqual(other.utf8) }
 
     /// Returns the index as created by a commit.
-    func made(with commit: CommitID) -> IndexDefinition {
+    func created(by commit: CommitID) -> IndexDefinition {
         IndexDefinition(
             collection: collection, number: number, name: name, fields: fields, since: commit)
     }

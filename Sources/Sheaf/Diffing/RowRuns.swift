@@ -3,9 +3,9 @@ import SheafQuery
 /// The rows of a result, as runs of old rows and single rows that edits changed.
 ///
 /// Edits are applied one by one; size and time depend on the number of edits, not of rows.
-struct RowPieces {
+struct RowRuns {
     /// Consecutive rows.
-    private struct Piece {
+    private struct RowRun {
         /// The old index of the first row; nil for a new row.
         var source: Int?
         var count: Int
@@ -13,13 +13,13 @@ struct RowPieces {
         var isUpdated = false
     }
 
-    private var pieces: [Piece]
+    private var runs: [RowRun]
     /// Removed old rows by their ids, which a later edit may insert again.
-    private var gone: [[UInt8]: Piece] = [:]
+    private var removed: [[UInt8]: RowRun] = [:]
 
     /// Creates `count` unchanged rows.
     init(count: Int) {
-        pieces = count > 0 ? [Piece(source: 0, count: count)] : []
+        runs = count > 0 ? [RowRun(source: 0, count: count)] : []
     }
 
     /// Returns the diff of edits that result in `count` rows.
@@ -31,7 +31,7 @@ struct RowPieces {
             case .update, .move: count
             }
         }
-        var rows = RowPieces(count: before)
+        var rows = RowRuns(count: before)
         for edit in edits { rows.apply(edit) }
         return rows.diff
     }
@@ -41,45 +41,45 @@ struct RowPieces {
     private mutating func apply(_ edit: RowEdit) {
         switch edit {
         case .insert(let index, let id, let isUpdated):
-            var piece = gone.removeValue(forKey: id) ?? Piece(source: nil, count: 1)
+            var piece = removed.removeValue(forKey: id) ?? RowRun(source: nil, count: 1)
             if isUpdated { piece.isUpdated = true }
-            pieces.insert(piece, at: cut(at: index))
+            runs.insert(piece, at: split(at: index))
         case .remove(let index, let id):
-            let piece = pieces.remove(at: single(at: index))
-            if piece.source != nil { gone[id] = piece }
+            let piece = runs.remove(at: isolate(at: index))
+            if piece.source != nil { removed[id] = piece }
         case .update(let index):
-            pieces[single(at: index)].isUpdated = true
+            runs[isolate(at: index)].isUpdated = true
         case .move(let from, let to, let isUpdated):
-            var piece = pieces.remove(at: single(at: from))
+            var piece = runs.remove(at: isolate(at: from))
             if isUpdated { piece.isUpdated = true }
-            pieces.insert(piece, at: cut(at: to))
+            runs.insert(piece, at: split(at: to))
         }
     }
 
     /// Splits the pieces at a row; returns the number of the piece that begins with it, or the end.
-    private mutating func cut(at index: Int) -> Int {
+    private mutating func split(at index: Int) -> Int {
         var rest = index
-        for number in pieces.indices {
+        for number in runs.indices {
             if rest == 0 { return number }
-            let piece = pieces[number]
+            let piece = runs[number]
             guard rest < piece.count else {
                 rest -= piece.count
                 continue
             }
-            pieces[number].count = rest
-            pieces.insert(
-                Piece(source: piece.source.map { $0 + rest }, count: piece.count - rest),
+            runs[number].count = rest
+            runs.insert(
+                RowRun(source: piece.source.map { $0 + rest }, count: piece.count - rest),
                 at: number + 1)
             return number + 1
         }
         precondition(rest == 0, "Edits refer to existing rows.")
-        return pieces.count
+        return runs.count
     }
 
     /// Splits off one row; returns the number of its piece.
-    private mutating func single(at index: Int) -> Int {
-        let number = cut(at: index)
-        _ = cut(at: index + 1)
+    private mutating func isolate(at index: Int) -> Int {
+        let number = split(at: index)
+        _ = split(at: index + 1)
         return number
     }
 
@@ -90,7 +90,7 @@ struct RowPieces {
         var (insertions, updates): ([Int], [Int]) = ([], [])
         var moves: [Diff.Move] = []
         var index = 0
-        for (number, piece) in pieces.enumerated() {
+        for (number, piece) in runs.enumerated() {
             if let source = piece.source {
                 if piece.isUpdated { updates.append(index) }
                 if !staying[number] {
@@ -102,21 +102,21 @@ struct RowPieces {
             index += piece.count
         }
         return Diff(
-            insertions: insertions, deletions: gone.values.compactMap(\.source).sorted(),
+            insertions: insertions, deletions: removed.values.compactMap(\.source).sorted(),
             updates: updates, moves: moves)
     }
 
     /// For each piece, whether its rows stay: the pieces in order with the most rows together do.
     private var staying: [Bool] {
-        let old = pieces.indices.filter { pieces[$0].source != nil }
-        var staying = pieces.map { $0.source == nil }
+        let old = runs.indices.filter { runs[$0].source != nil }
+        var staying = runs.map { $0.source == nil }
         // The most rows of ordered pieces up to some source, with the last piece: a tree of
         // prefixes.
-        let ranks = old.sorted { (pieces[$0].source ?? 0) < (pieces[$1].source ?? 0) }
-        var rank = [Int](repeating: 0, count: pieces.count)
+        let ranks = old.sorted { (runs[$0].source ?? 0) < (runs[$1].source ?? 0) }
+        var rank = [Int](repeating: 0, count: runs.count)
         for (node, number) in ranks.enumerated() { rank[number] = node + 1 }
         var best = [(rows: Int, piece: Int)](repeating: (0, -1), count: ranks.count + 1)
-        var previous = [Int](repeating: -1, count: pieces.count)
+        var previous = [Int](repeating: -1, count: runs.count)
         var longest = (rows: 0, piece: -1)
         for number in old {
             var found = (rows: 0, piece: -1)
@@ -126,7 +126,7 @@ struct RowPieces {
                 node &= node - 1
             }
             previous[number] = found.piece
-            let here = (rows: found.rows + pieces[number].count, piece: number)
+            let here = (rows: found.rows + runs[number].count, piece: number)
             if here.rows > longest.rows { longest = here }
             node = rank[number]
             while node < best.count {

@@ -5,26 +5,26 @@ import SheafStorage
 /// An observed statement, and its result as last delivered.
 ///
 /// Used by one thread at a time.
-final class LiveResult {
+final class ObservedResult {
     let observer: Observer
     let statement: Statement
     let arguments: ArgumentValues
     private(set) var watch: Watch
     /// The incremental view, if the result can be updated from document changes.
-    private var rows: IncrementalView?
+    private var view: IncrementalView?
     /// The fingerprint of the rows last delivered, if there is no view to compare with.
     private var fingerprint: ResultFingerprint?
     /// Whether the rows have changed since the last delivery.
     private var isChanged = false
     /// The number of runs until an incremental view is tried again.
-    private var runsUntilRows = 0
+    private var runsUntilView = 0
     /// The error of the last run.
     private(set) var failure: StoreError?
     /// The files that hold the bytes of rows: the newest table, and older ones it does not cover.
     private var table: SegmentTable?
     private var olderTables: [SegmentTable] = []
     /// The number of field names in the snapshot being processed.
-    var knownNames = 0
+    var knownNameCount = 0
     /// Whether the statement has to be run again.
     var isStale = false
     /// Whether it is in the list of results to deliver.
@@ -33,9 +33,9 @@ final class LiveResult {
     let missedThrough: CommitID
 
     /// The number of runs after which a statement with too many rows is tried incrementally again.
-    private static let runsWithoutRows = 64
+    private static let runsWithoutView = 64
     /// Maximum number of older segment tables retained; beyond it, the rows are read again.
-    private static let mostTables = 4
+    private static let maximumOlderTables = 4
 
     /// Creates the result of a new observer; `run` must be untimed, since its watch is retained.
     init(_ newcomer: NewObserver, _ run: QueryRun) {
@@ -47,19 +47,19 @@ final class LiveResult {
     }
 
     /// Replaces the watch and marks the result stale, after the statement changed its meaning.
-    func watchAnew(_ run: QueryRun) {
+    func replaceWatch(_ run: QueryRun) {
         watch = run.watchOrAll
         isStale = true
     }
 
     /// The view definition, if the statement reads documents of one collection independently.
-    var watched: IncrementalViewDefinition? {
+    var viewDefinition: IncrementalViewDefinition? {
         if case .select(let watched, _) = watch { watched } else { nil }
     }
 
     /// Whether rows have bytes in files that `table` does not contain.
     func hasLost(_ table: SegmentTable) -> Bool {
-        guard rows != nil, let own = self.table else { return false }
+        guard view != nil, let own = self.table else { return false }
         return !table.holds(own) || !olderTables.allSatisfy { table.holds($0) }
     }
 
@@ -68,17 +68,17 @@ final class LiveResult {
     /// Applies the change of a document; returns whether it may change the result.
     ///
     /// `run` creates an untimed run of the statement.
-    func take(_ images: DocumentImages, _ run: (LiveResult) -> QueryRun) -> Bool {
+    func apply(_ images: DocumentImages, _ run: (ObservedResult) -> QueryRun) -> Bool {
         guard !isStale else { return true }
         do throws(QueryError) {
             try refresh(run)
-            guard let watched else {
+            guard let viewDefinition else {
                 if case .collections(_, isPlain: true) = watch, images.sayTheSame { return false }
                 isStale = true
                 return true
             }
-            if rows != nil {
-                switch try rows?.take(images, watched) {
+            if view != nil {
+                switch try view?.take(images, viewDefinition) {
                 case .changed:
                     isChanged = true
                     return true
@@ -90,12 +90,12 @@ final class LiveResult {
             }
             var isConcerned = false
             for document in [images.before, images.after] {
-                if let document, try watched.matches(document) { isConcerned = true }
+                if let document, try viewDefinition.matches(document) { isConcerned = true }
             }
-            if isConcerned, watched.isPlain, images.sayTheSame { return false }
+            if isConcerned, viewDefinition.isPlain, images.sayTheSame { return false }
             if isConcerned {
                 isStale = true
-                isChanged = isChanged || watched.showsEachChange
+                isChanged = isChanged || viewDefinition.showsEachChange
             }
             return isConcerned
         } catch {
@@ -106,8 +106,8 @@ final class LiveResult {
     }
 
     /// Compiles the statement again if field names were added, since documents use their numbers.
-    private func refresh(_ run: (LiveResult) -> QueryRun) throws(QueryError) {
-        guard let watched, watched.nameCount != knownNames else { return }
+    private func refresh(_ run: (ObservedResult) -> QueryRun) throws(QueryError) {
+        guard let viewDefinition, viewDefinition.nameCount != knownNameCount else { return }
         watch = try run(self).watch()
     }
 
@@ -129,8 +129,8 @@ final class LiveResult {
             // The statement runs again on the next snapshot.
             isStale = true
             isChanged = true
-            rows = nil
-            let error = StoreError(error.naming(fileIn: reader.snapshot.log.segments))
+            view = nil
+            let error = StoreError(error.located(in: reader.snapshot.log.segments))
             guard error != failure else { return nil }
             failure = error
             return .failure(error)
@@ -141,26 +141,28 @@ final class LiveResult {
         _ reader: SnapshotReader, always: Bool, _ run: (_ isTimed: Bool) -> QueryRun
     ) throws(QueryError) -> QueryResult? {
         let table = reader.snapshot.log.segments
-        if rows != nil, !isStale, olderTables.count < Self.mostTables {
-            keep(table)
+        if view != nil, !isStale, olderTables.count < Self.maximumOlderTables {
+            retain(table)
             guard always || isChanged else { return nil }
-            let edits = rows?.takeEdits()
-            return rows.map { result($0, reader, edits: edits) }
+            let edits = view?.takeEdits()
+            return view.map { result($0, reader, edits: edits) }
         }
-        let old = isChanged ? nil : rows
-        knownNames = reader.names.count
-        if let watched, watched.nameCount != knownNames { watch = try run(false).watch() }
+        let old = isChanged ? nil : view
+        knownNameCount = reader.names.count
+        if let viewDefinition, viewDefinition.nameCount != knownNameCount {
+            watch = try run(false).watch()
+        }
         let run = run(true)
-        guard let live = try liveRows(run) else {
+        guard let live = try newView(run) else {
             let outcome = try run.rows()
             // Comparing very many rows takes longer than finding them.
             let new =
-                watched?.showsEachChange == true
+                viewDefinition?.showsEachChange == true
                 ? nil
                 : try ResultFingerprint(outcome, reader.names, isOrdered: run.ordersRows)
             defer { fingerprint = new }
             let isSame = !isChanged && new != nil && new == fingerprint
-            (rows, isStale, isChanged) = (nil, false, false)
+            (view, isStale, isChanged) = (nil, false, false)
             (self.table, olderTables) = (nil, [])
             guard always || !isSame else { return nil }
             return result(outcome, reader)
@@ -168,21 +170,21 @@ final class LiveResult {
         let isSame = try old.map { (old) throws(QueryError) in
             try live.say(old, reader.names)
         }
-        (rows, isStale) = (live, false)
+        (view, isStale) = (live, false)
         (self.table, olderTables) = (table, [])
         guard always || isSame != true else { return nil }
         return result(live, reader)
     }
 
     /// Returns the incremental view, if the statement supports one and has not too many rows.
-    private func liveRows(_ run: QueryRun) throws(QueryError) -> IncrementalView? {
-        guard let watched, watched.isIncremental else { return nil }
-        guard runsUntilRows == 0 else {
-            runsUntilRows -= 1
+    private func newView(_ run: QueryRun) throws(QueryError) -> IncrementalView? {
+        guard let viewDefinition, viewDefinition.isIncremental else { return nil }
+        guard runsUntilView == 0 else {
+            runsUntilView -= 1
             return nil
         }
-        let live = try IncrementalView(watched, run)
-        if live == nil { runsUntilRows = Self.runsWithoutRows }
+        let live = try IncrementalView(viewDefinition, run)
+        if live == nil { runsUntilView = Self.runsWithoutView }
         return live
     }
 
@@ -191,9 +193,9 @@ final class LiveResult {
     ) -> QueryResult {
         fingerprint = nil
         isChanged = false
-        let kept = ResultStorage.Kept.files(table, older: olderTables)
+        let kept = ResultStorage.BytesOwner.files(table, older: olderTables)
         return QueryResult(
-            ResultStorage(rows, columns: watched?.columns, of: reader, kept), edits: edits)
+            ResultStorage(rows, columns: viewDefinition?.columns, of: reader, kept), edits: edits)
     }
 
     private func result(_ rows: QueryRows, _ reader: SnapshotReader) -> QueryResult {
@@ -202,7 +204,7 @@ final class LiveResult {
             commit: .known(reader.snapshot.log.commit))
     }
 
-    private func keep(_ table: SegmentTable) {
+    private func retain(_ table: SegmentTable) {
         if let own = self.table, !table.holds(own) { olderTables.append(own) }
         self.table = table
     }

@@ -1,13 +1,13 @@
 package import SheafBytes
 
 /// The header of an attachment file (`format-spec/attachments.md`, table 2).
-package struct AttachmentHead: Equatable, Sendable {
+package struct AttachmentHeader: Equatable, Sendable {
     package let id: AttachmentID
     package let list: ChunkList
     /// The chunks that are stored.
-    package var here: ChunkSet
+    package var storedChunks: ChunkSet
     /// When the file was found unreferenced, in milliseconds since 1970; 0 if it was not.
-    package var unnamedSince: UInt64 = 0
+    package var unreferencedSince: UInt64 = 0
 
     enum Layout {
         static let magic = 0, version = 8, reserved = 12, length = 16, id = 24
@@ -21,10 +21,10 @@ package struct AttachmentHead: Equatable, Sendable {
     private static let magic = Array("SHEAFATT".utf8)
     private static let version: UInt32 = 1
 
-    package init(id: AttachmentID, list: ChunkList, here: ChunkSet) {
+    package init(id: AttachmentID, list: ChunkList, storedChunks: ChunkSet) {
         self.id = id
         self.list = list
-        self.here = here
+        self.storedChunks = storedChunks
     }
 
     /// Returns the length of the header for a file of `length` bytes.
@@ -35,7 +35,7 @@ package struct AttachmentHead: Equatable, Sendable {
     }
 
     /// Returns the offset of the set of stored chunks.
-    static func hereOffset(_ list: ChunkList) -> Int { Layout.list + list.hashes.count }
+    static func storedChunksOffset(_ list: ChunkList) -> Int { Layout.list + list.hashes.count }
 
     package var bytes: [UInt8] {
         var writer = ByteWriter(capacity: Self.length(ofFile: list.length))
@@ -44,10 +44,10 @@ package struct AttachmentHead: Equatable, Sendable {
         writer.writeZeros(4)
         writer.write(UInt64(list.length))
         writer.write(id.bytes)
-        writer.write(Self.mark(unnamedSince))
+        writer.write(Self.mark(unreferencedSince))
         writer.writeZeros(Layout.list - Layout.otherReserved)
         writer.write(list.hashes)
-        writer.write(here.bytes)
+        writer.write(storedChunks.bytes)
         writer.align(to: Layout.alignment)
         return writer.bytes
     }
@@ -79,12 +79,12 @@ package struct AttachmentHead: Equatable, Sendable {
         guard let list = ChunkList(length: length, hashes: hashes), list.id == id else {
             throw .invalid("a chunk list that does not match the id", at: Layout.list)
         }
-        let start = Self.hereOffset(list)
+        let start = Self.storedChunksOffset(list)
         guard let here = ChunkSet(count: count, bytes: bytes[start..<start + (count + 7) / 8]),
             !isComplete || here.isFull
         else { throw .invalid("an invalid set of chunks", at: start) }
-        self.init(id: id, list: list, here: here)
-        unnamedSince = Self.time(ofMark: Array(bytes[Layout.mark..<Layout.otherReserved]))
+        self.init(id: id, list: list, storedChunks: here)
+        unreferencedSince = Self.time(ofMark: Array(bytes[Layout.mark..<Layout.otherReserved]))
     }
 
     /// Returns the length of a file, decoded from the first bytes of its header.

@@ -4,12 +4,12 @@ import SheafStorage
 import Synchronization
 
 /// The site record and the former sites that the next commit writes to the log.
-struct SiteWriting {
+struct SiteRecordUpdate {
     let record: SiteRecord
     /// Former sites; nil if the log has all of them.
     let former: FormerSites?
 
-    func put(into batch: inout WriteBatch) throws(StorageError) {
+    func write(into batch: inout WriteBatch) throws(StorageError) {
         try batch.put(StoreKey.site.bytes, record.bytes)
         if let former { try batch.put(StoreKey.formerSites.bytes, former.bytes) }
     }
@@ -17,14 +17,14 @@ struct SiteWriting {
 
 extension DocumentEngine.WriterState {
     /// The site record for the next commit; nil if the log has the current site.
-    var siteWriting: SiteWriting? {
+    var siteRecordUpdate: SiteRecordUpdate? {
         guard !isSiteWritten else { return nil }
         let former = formerSites(with: loggedSite)
-        return SiteWriting(record: siteRecord, former: former == formerSites ? nil : former)
+        return SiteRecordUpdate(record: siteRecord, former: former == formerSites ? nil : former)
     }
 
     /// Records that the current site is in the log.
-    mutating func noteSiteWritten() {
+    mutating func markSiteWritten() {
         guard !isSiteWritten else { return }
         (formerSites, loggedSite) = (formerSites(with: loggedSite), clock.site)
         isSiteWritten = true
