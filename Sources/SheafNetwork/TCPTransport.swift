@@ -112,13 +112,13 @@ public final class TCPTransport: PeerTransport {
     public var connections: [NetworkConnection] {
         state.withLock { state in
             guard case .running(let share, _) = state.phase else { return [] }
-            return share.board.connections(at: clock.monotonicNanoseconds())
+            return share.connectionStates.connections(at: clock.monotonicNanoseconds())
         }
     }
 
     /// Wakes the thread after a simulated clock was advanced.
-    package func lookAtClock() {
-        state.withLock { post(.look, $0) }
+    package func wakeAfterClockChange() {
+        state.withLock { post(.clockAdvanced, $0) }
     }
 
     private func post(_ letter: Mailbox.Message, _ state: State) {

@@ -51,13 +51,13 @@ enum DocumentLines {
             guard let form = document.form else { return ["evict  \(title)\(previous)"] }
             var lines = ["\(form.rawValue)  \(title)  \(length)\(previous)"]
             if let value = document.value {
-                lines.append("    " + cut(text(Value.object(value))))
+                lines.append("    " + truncated(text(Value.object(value))))
             }
             if !document.changed.isEmpty {
-                lines.append("    changed  " + cut(document.changed.joined(separator: "  ")))
+                lines.append("    changed  " + truncated(document.changed.joined(separator: "  ")))
             }
             if !document.removed.isEmpty {
-                lines.append("    removed  " + cut(document.removed.joined(separator: "  ")))
+                lines.append("    removed  " + truncated(document.removed.joined(separator: "  ")))
             }
             return lines
         }
@@ -134,7 +134,7 @@ enum DocumentLines {
     /// Returns a value as JSON with control characters escaped.
     static func text(_ value: Value) -> String { TerminalText.visible(value.json) }
 
-    private static func cut(_ text: String) -> String {
+    private static func truncated(_ text: String) -> String {
         text.utf8.count > valueLength ? text.prefix(valueLength) + "..." : text
     }
 }

@@ -53,7 +53,7 @@ enum LogCommand {
             }
         }
         if let torn = commits.tornTail {
-            output.tell("a torn tail, which the next opening truncates: \(torn)")
+            output.printError("a torn tail, which the next opening truncates: \(torn)")
         }
         return .ok
     }

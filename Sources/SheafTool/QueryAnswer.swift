@@ -57,7 +57,7 @@ struct QueryAnswer {
         }
         switch mode {
         case .json: output.write(line.closed)
-        case .csv: output.tell(sentence)
+        case .csv: output.printError(sentence)
         case .table, .markdown, .line:
             if hasRows { output.write("") }
             output.write(sentence)
@@ -66,7 +66,7 @@ struct QueryAnswer {
 
     private func print(profile: Object?) {
         guard let profile, let content = profile[ResultRows.profileName] else {
-            output.tell("no profile: the statement writes")
+            output.printError("no profile: the statement writes")
             return
         }
         if case .json = mode {
@@ -75,7 +75,7 @@ struct QueryAnswer {
         }
         let lines = ProfileTree.lines(of: content)
         guard mode.isForPeople else {
-            for line in lines { output.tell(line) }
+            for line in lines { output.printError(line) }
             return
         }
         output.write("")

@@ -71,7 +71,7 @@ enum QueryCommand {
         } else {
             try read(statement, values, at: path, answer, &timer)
         }
-        if arguments.has("timer") { output.tell(timer.text) }
+        if arguments.has("timer") { output.printError(timer.text) }
         return .ok
     }
 

@@ -48,7 +48,7 @@ struct ResultColumns {
         /// Whether all values of the column are numbers or null.
         var isNumeric: Bool { hasNumbers && !hasOthers }
 
-        fileprivate mutating func note(_ value: Value) {
+        fileprivate mutating func measure(_ value: Value) {
             switch value {
             case .integer, .float: hasNumbers = true
             case .null: break
@@ -72,17 +72,17 @@ struct ResultColumns {
     ) throws(QueryError) {
         for name in rows.columns ?? [] { _ = try number(of: name) }
         try rows.forEach { (row) throws(QueryError) in
-            try note(row, width)
+            try measure(row, width)
             return true
         }
     }
 
-    private mutating func note(
+    private mutating func measure(
         _ row: Object, _ width: ((Value) -> Int)?
     ) throws(QueryError) {
         for field in row {
             let number = try number(of: field.name)
-            all[number].note(field.value)
+            all[number].measure(field.value)
             guard let width else { continue }
             all[number].width = max(all[number].width, width(field.value))
         }

@@ -54,7 +54,7 @@ enum SalvageCommand {
         for segments in report.missingSegments {
             output.write(isJSON ? json(segments) : line(segments))
         }
-        for note in report.notes { output.tell(note) }
+        for note in report.notes { output.printError(note) }
         output.write(isJSON ? json(report) : summary(report))
         return report.isComplete ? .ok : .damaged
     }
@@ -128,11 +128,11 @@ enum SalvageCommand {
         return "kept \(Quantity.count(report.keptKeyCount, "key")), "
             + "\(Quantity.bytes(report.keptPayloadBytes)); lost "
             + (losses.isEmpty ? "nothing" : losses.joined(separator: ", "))
-            + rest(report)
+            + foreignFiles(report)
     }
 
     /// Returns the files that were not copied because they belong to another store.
-    private static func rest(_ report: SalvageReport) -> String {
+    private static func foreignFiles(_ report: SalvageReport) -> String {
         guard !report.otherStoreFiles.isEmpty else { return "" }
         return " of this store; skipped \(report.otherStoreFiles.joined(separator: ", ")), "
             + "of another store"

@@ -68,7 +68,7 @@ enum StatsCommand {
         row("store", statistics.store?.description ?? "empty")
         row("keys", "\(statistics.keyCount), \(statistics.removedKeyCount) removed")
         for index in indexes { row("index", index) }
-        row("index entries", "\(statistics.linkCount) in the newest checkpoint")
+        row("index entries", "\(statistics.indexEntryCount) in the newest checkpoint")
         row("last commit", moment(statistics.lastCommit, statistics.lastCommitAt))
         row(
             "complete from",
@@ -120,7 +120,7 @@ enum StatsCommand {
         line.add("keys", statistics.keyCount)
         line.add("removedKeys", statistics.removedKeyCount)
         line.add("indexes", indexes)
-        line.add("links", statistics.linkCount)
+        line.add("links", statistics.indexEntryCount)
         line.add("liveBytes", statistics.liveBytes)
         line.add("liveShare", raw: String(statistics.liveShare))
         line.add("lastCommit", statistics.lastCommit)

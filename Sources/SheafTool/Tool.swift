@@ -23,7 +23,7 @@ enum Tool {
         } catch {
             // If the reader has closed standard output, the message is still written to standard
             // error.
-            output.tell(error.message)
+            output.printError(error.message)
             return error.exitCode
         }
     }

@@ -41,7 +41,7 @@ enum VerifyCommand {
         }
         output.write(isJSON ? json(result, documents) : summary(result, documents))
         if result.omittedCount > 0 {
-            output.tell("\(result.omittedCount) more findings are not listed")
+            output.printError("\(result.omittedCount) more findings are not listed")
         }
         return isDamaged(result, documents) ? .damaged : .ok
     }

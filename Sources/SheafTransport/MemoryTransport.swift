@@ -117,7 +117,7 @@ private final class MemoryTransport: PeerTransport {
 /// A connection between two peers of one process.
 private final class MemoryWire: Sendable {
     private struct End: Sendable {
-        var link: (any PeerConnectionHandler)?
+        var handler: (any PeerConnectionHandler)?
         /// Messages to be delivered.
         var early: [[UInt8]] = []
         /// Whether a thread is delivering or `begin` is running; other threads only append.
@@ -147,7 +147,7 @@ private final class MemoryWire: Sendable {
                 return cut("the connection was refused")
             }
             let isOpen = state.withLock { state in
-                state.ends[end].link = link
+                state.ends[end].handler = link
                 return state.isOpen
             }
             guard isOpen else { return link.closed("the connection was ended") }
@@ -161,7 +161,7 @@ private final class MemoryWire: Sendable {
             state.ends[end].early.append(bytes)
             guard !state.ends[end].isSender else { return nil }
             state.ends[end].isSender = true
-            return state.ends[end].link
+            return state.ends[end].handler
         }
         if let link { deliver(to: end, link) }
     }
@@ -178,15 +178,15 @@ private final class MemoryWire: Sendable {
         }
     }
 
-    func cut(_ reason: String) { cut([reason, reason]) }
+    func cut(_ reason: String) { closeConnection([reason, reason]) }
 
     /// Ends the connection, with one reason for each end.
-    func cut(_ reasons: [String]) {
+    func closeConnection(_ reasons: [String]) {
         let links: [(any PeerConnectionHandler)?] = state.withLock { state in
             guard state.isOpen else { return [] }
             state.isOpen = false
             defer { state.ends = [End(), End()] }
-            return state.ends.map(\.link)
+            return state.ends.map(\.handler)
         }
         for (link, reason) in zip(links, reasons) { link?.closed(reason) }
         onEnd(self)
@@ -213,6 +213,6 @@ private final class MemoryConnection: PeerConnection {
 
     func close(because reason: String) {
         let other = "the other side closed the connection"
-        wire.cut(end == 0 ? [reason, other] : [other, reason])
+        wire.closeConnection(end == 0 ? [reason, other] : [other, reason])
     }
 }

@@ -27,9 +27,9 @@ package struct BytesDocument: MergingDocument, Hashable {
             guard let document else { return bytes }
             let delta = try DocumentEditor.delta(of: edits, in: document, at: stamp, names)
             precondition(delta?.bytes == bytes, "Edits without a draft yield the same delta.")
-            if let delta, delta.isTold {
+            if let delta, delta.isDerivable {
                 let isTold = try delta.bytes.withUnsafeBytes {
-                    try Changes.isTold(EncodedDocument($0), since: document.vector())
+                    try Changes.isDerivable(EncodedDocument($0), since: document.vector())
                 }
                 precondition(isTold, "A delta is wrongly claimed to be derivable from its base.")
             }

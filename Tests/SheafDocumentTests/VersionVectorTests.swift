@@ -11,7 +11,7 @@ import Testing
         var model: [Site: HybridTime] = [:]
         for _ in 0..<random.below(6) {
             let stamp = stamp(&random)
-            vector.note(stamp)
+            vector.record(stamp)
             model[stamp.site] = max(model[stamp.site] ?? .initial, stamp.time)
         }
         return (vector, model)

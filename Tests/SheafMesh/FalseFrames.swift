@@ -142,7 +142,7 @@ enum FalseFrames {
         for _ in 0..<random.below(3) {
             let time = HybridTime(
                 milliseconds: 1_780_000_000_000 + UInt64(random.below(20_000_000)))
-            vector.note(Stamp(time, Site(rawValue: random.next() | 1)))
+            vector.record(Stamp(time, Site(rawValue: random.next() | 1)))
         }
         return vector
     }

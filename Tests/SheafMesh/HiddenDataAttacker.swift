@@ -75,7 +75,7 @@ struct HiddenDataAttacker {
         guard session.isOpen else { return received }
         for hops in [8, 0, 3] { session.seek(Seek(id: plan.file, hops: hops)) }
         session.fetch(AttachmentPart(id: plan.file, .hashes, 0))
-        if plan.lies { session.askForProof(of: try tokenOfHiddenDocument()) }
+        if plan.lies { session.requestProof(of: try tokenOfHiddenDocument()) }
         let arguments = try Insertion.initial(RandomSubscription.arguments, NameTable())
         let queries = plan.texts.map { SubscribedQuery(text: $0, arguments: arguments) }
         let cursor = plan.hasCursor ? Cursor(log: .init(low: 5, high: 5), commit: 3) : nil
@@ -113,7 +113,7 @@ struct HiddenDataAttacker {
                 proofCount += 1
                 session.serve(random.chance(1, in: 4) ? nil : random.bytes(32))
             }
-            while let effect = session.takeEffect() {
+            while let effect = session.nextEffect() {
                 isQuiet = false
                 try take(effect)
             }
@@ -187,7 +187,7 @@ struct HiddenDataAttacker {
             isAnswered = true
             session.acknowledge(commit: step.commit, of: step.generation)
             session.grant(step.length)
-        case .listMatches: try session.tell(VersionList(sorted: []))
+        case .listMatches: try session.sendAnswer(VersionList(sorted: []))
         case .wanted: try write()
         case .sought(let message) where message.hops > 0:
             session.offer(Offer(id: message.id, length: 3_000))

@@ -96,7 +96,7 @@ package final class HostProbe {
             try store.append(batch)
         }
         while try store.flush() {}
-        host.notePublished()
+        host.processPublished()
     }
 
     private func subscribe() throws {
@@ -151,7 +151,7 @@ package final class HostProbe {
     private func perform() throws {
         var rounds = 0
         while wrong == nil {
-            let effects = host.takeEffects()
+            let effects = host.drainEffects()
             guard !effects.isEmpty || !writesLate && !jobs.isEmpty else { return }
             rounds += 1
             guard rounds < 1_000 else {
@@ -184,8 +184,8 @@ package final class HostProbe {
             hasWritten = true
             let outcome = job.run(queries) { batch throws(StorageError) in try store.append(batch) }
             while try store.flush() {}
-            host.noteWritten(outcome)
-            host.notePublished()
+            host.handleOutcome(outcome)
+            host.processPublished()
         }
     }
 

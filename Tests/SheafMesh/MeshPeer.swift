@@ -150,7 +150,7 @@ final class MeshPeer {
         // The repair has flushed without updating `durableCommit`.
         try flush()
         wasSetBack = false
-        host.notePublished()
+        host.processPublished()
     }
 
     // MARK: Documents

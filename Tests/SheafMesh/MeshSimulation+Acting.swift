@@ -33,7 +33,7 @@ extension MeshSimulation {
         try peer.commit(changes)
         report.commits += 1
         flushSoon(peer)
-        peer.host.notePublished()
+        peer.host.processPublished()
         try perform(peer)
     }
 

@@ -16,7 +16,7 @@ extension MeshSimulation {
             let id = try peer.attachments.add(bytes)
             if !files.contains(id) { files.append(id) }
             report.files += 1
-            peer.host.notePublished()
+            peer.host.processPublished()
         case 1..<5 where !files.isEmpty:
             let id = files[random.below(files.count)]
             guard try !peer.attachments.has(id) else { break }

@@ -47,7 +47,7 @@ extension MeshSimulation {
 
     /// Performs the effects of a peer's replicator.
     func perform(_ peer: MeshPeer) throws {
-        for effect in peer.host.takeEffects() {
+        for effect in peer.host.drainEffects() {
             switch effect {
             case .send(let number, let bytes):
                 guard let wire = wires[number], wire.isOpen else { continue }

@@ -220,7 +220,7 @@ package final class MeshSimulation {
             guard peer.life == life else { return }
             peer.isFlushing = false
             try peer.flush()
-            peer.host.notePublished()
+            peer.host.processPublished()
             if random.chance(1, in: 3) { try check(peer) }
             try perform(peer)
         case .write(let number, let life, let job):
@@ -228,7 +228,7 @@ package final class MeshSimulation {
             guard let job = jobs.removeValue(forKey: job), peer.life == life else { return }
             let outcome = peer.run(job)
             flushSoon(peer)
-            peer.host.noteWritten(outcome)
+            peer.host.handleOutcome(outcome)
             try perform(peer)
         case .act(let number):
             guard isUnruly else { return }

@@ -73,7 +73,7 @@ private final class FloodScene {
             }
             while try store.flush() {}
         }
-        host.notePublished()
+        host.processPublished()
         let query = Query(verbatim: "SELECT * FROM cars")
         try host.subscribe([
             try SubscriptionQuery(try queries.statement(query), ArgumentValues(), queries)
@@ -156,7 +156,7 @@ private final class FloodScene {
         let bytes = frames.bytes(of: Frame(type, body))
         bytes.withUnsafeBytes { host.receive($0, on: 1, at: now) }
         while true {
-            let effects = host.takeEffects()
+            let effects = host.drainEffects()
             if effects.isEmpty { break }
             for effect in effects {
                 switch effect {

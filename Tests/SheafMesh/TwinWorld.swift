@@ -53,7 +53,7 @@ final class TwinWorld {
                 try store.append(batch)
             }
             while try store.flush() {}
-            host.notePublished()
+            host.processPublished()
         }
 
         func write(_ job: WriteJob) throws {
@@ -61,8 +61,8 @@ final class TwinWorld {
                 try store.append(batch)
             }
             while try store.flush() {}
-            host.noteWritten(outcome)
-            host.notePublished()
+            host.handleOutcome(outcome)
+            host.processPublished()
         }
 
         func subscriptions(_ texts: [String]) throws -> [SubscriptionQuery] {
@@ -181,7 +181,7 @@ final class TwinWorld {
             try perform(end)
             return true
         }
-        if let index = jobs.firstIndex(where: { isSelected($0.job.link) }) {
+        if let index = jobs.firstIndex(where: { isSelected($0.job.connection) }) {
             let (number, job) = jobs.remove(at: index)
             try nodes[number].write(job)
             try perform(number)
@@ -191,7 +191,7 @@ final class TwinWorld {
     }
 
     func perform(_ number: Int) throws {
-        for effect in nodes[number].host.takeEffects() {
+        for effect in nodes[number].host.drainEffects() {
             switch effect {
             case .send(let wire, let bytes):
                 guard let ends = wires[wire] else { continue }

@@ -48,10 +48,10 @@ struct HandshakeTests {
             var words = first.words
             change(&words)
             while true {
-                guard words.count >= second.wantedLength else {
+                guard words.count >= second.requiredLength else {
                     return .failure(NetworkError(.cut, "\(words.count) bytes are left"))
                 }
-                let next = Array(words.prefix(second.wantedLength))
+                let next = Array(words.prefix(second.requiredLength))
                 words.removeFirst(next.count)
                 if let outcome = try second.received(next, at: listener.now) {
                     return words.isEmpty

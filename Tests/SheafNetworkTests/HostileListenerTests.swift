@@ -49,10 +49,10 @@ struct HostileListenerTests {
         // The client has sent its first handshake bytes, so the timeout is running.
         #expect(stranger.waitFor(1))
         clock.advance(milliseconds: 9_999)
-        client.transport.lookAtClock()
+        client.transport.wakeAfterClockChange()
         #expect(client.host.failures.isEmpty)
         clock.advance(milliseconds: 1)
-        client.transport.lookAtClock()
+        client.transport.wakeAfterClockChange()
         #expect(isGivenUp(.handshakeTime))
         #expect(stranger.isThrownOut())
     }

@@ -222,13 +222,13 @@ struct HostileTests {
         for byte in words.prefix(9) {
             talkative.send([byte])
             clock.advance(milliseconds: 1_000)
-            server.transport.lookAtClock()
+            server.transport.wakeAfterClockChange()
         }
         // After nine of ten seconds both are still connected, and another peer is accepted.
         #expect(try isUnharmed())
         #expect(server.host.refusals.isEmpty)
         clock.advance(milliseconds: 1_000)
-        server.transport.lookAtClock()
+        server.transport.wakeAfterClockChange()
         #expect(silent.isThrownOut())
         #expect(talkative.stranger.isThrownOut())
         let both = server.host.wait { $0.refusals.count { $0.hasPrefix("handshake-time: ") } == 2 }
@@ -295,7 +295,7 @@ struct HostileTests {
         // The loop records the start of the close with the fake clock, so time advances in steps.
         while link.state.withLock({ $0.closed == 0 }) {
             clock.advance(milliseconds: 2_000)
-            server.transport.lookAtClock()
+            server.transport.wakeAfterClockChange()
             _ = link.state.wait(
                 until: Clock.system.monotonicNanoseconds() + 1_000_000, while: { $0.closed == 0 })
         }

@@ -143,13 +143,13 @@ struct ModeTests {
         let came = there.wait { $0.received == [1] }
         #expect(came)
         clock.advance(milliseconds: 59_999)
-        meeting.server.transport.lookAtClock()
+        meeting.server.transport.wakeAfterClockChange()
         here.connection.send([2])
         let bothCame = there.wait { $0.received == [1, 2] }
         #expect(bothCame)
         #expect(there.state.withLock { $0.closed } == 0)
         clock.advance(milliseconds: 1)
-        meeting.server.transport.lookAtClock()
+        meeting.server.transport.wakeAfterClockChange()
         let isOver = there.wait { $0.closed == 1 } && here.wait { $0.closed == 1 }
         #expect(isOver)
         // Both peers share the clock; the one that checks it first closes the connection.

@@ -52,7 +52,7 @@ final class RunningPeer {
             let moment = Clock.system.monotonicNanoseconds() + 2_000_000
             if host.state.wait(until: moment, while: { !predicate($0) }) { return true }
             clock.advance(milliseconds: milliseconds)
-            transport.lookAtClock()
+            transport.wakeAfterClockChange()
         }
         return false
     }

@@ -122,8 +122,8 @@ final class Liar {
         while true {
             switch session.shakeHands() {
             case .done: return
-            case .wantsToRead: _ = stranger.waitFor(POLLIN)
-            case .wantsToWrite: _ = stranger.waitFor(POLLOUT)
+            case .needsRead: _ = stranger.waitFor(POLLIN)
+            case .needsWrite: _ = stranger.waitFor(POLLOUT)
             case .ended: throw NetworkError(.cut, "the peer closed the connection")
             case .failed(let error): throw error
             }
@@ -146,7 +146,7 @@ final class Liar {
         while !rest.isEmpty {
             switch rest.withUnsafeBytes({ session.write($0) }) {
             case .done(let count): rest = rest.dropFirst(count)
-            case .wantsToWrite: guard stranger.waitFor(POLLOUT) else { return }
+            case .needsWrite: guard stranger.waitFor(POLLOUT) else { return }
             default: return
             }
         }
@@ -174,8 +174,8 @@ final class Liar {
         while true {
             switch bytes.withUnsafeMutableBytes({ session.read(into: $0) }) {
             case .done(let count): return (Array(bytes.prefix(count)), .silence)
-            case .wantsToRead: guard stranger.waitFor(POLLIN) else { return (nil, .silence) }
-            case .wantsToWrite: guard stranger.waitFor(POLLOUT) else { return (nil, .silence) }
+            case .needsRead: guard stranger.waitFor(POLLIN) else { return (nil, .silence) }
+            case .needsWrite: guard stranger.waitFor(POLLOUT) else { return (nil, .silence) }
             case .ended: return (nil, .closeMessage)
             case .failed(let error): return (nil, .failure(error.rule))
             }

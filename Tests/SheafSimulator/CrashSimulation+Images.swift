@@ -65,7 +65,7 @@ extension CrashSimulation {
     private func verify(_ image: SimulatedVolume) throws {
         report.verified += 1
         let verification = try Verifier.verifyUnlocked(image)
-        if let finding = verification.findings.first(where: { $0.severity != .note }) {
+        if let finding = verification.findings.first(where: { $0.severity != .addNote }) {
             throw Violation("the verifier reports: \(finding)")
         }
     }
@@ -110,7 +110,7 @@ extension CrashSimulation {
     private static func places(_ snapshot: LogSnapshot) -> [[UInt8]: LogPosition] {
         var positions: [[UInt8]: LogPosition] = [:]
         snapshot.tree.forEach(in: snapshot.keys) { key, _ in
-            positions[Array(key)] = snapshot.place(of: key)?.position
+            positions[Array(key)] = snapshot.recordPointer(of: key)?.position
             return true
         }
         return positions

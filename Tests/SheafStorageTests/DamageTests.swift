@@ -85,7 +85,7 @@ import Testing
         try store.writeCheckpoint()
         let snapshot = store.snapshot()
         let pointers = try [first, second].map { key in
-            try #require(key.withUnsafeBytes { snapshot.place(of: $0) })
+            try #require(key.withUnsafeBytes { snapshot.recordPointer(of: $0) })
         }
         try store.close()
         let offset = pointers[1].position.offset

@@ -83,7 +83,8 @@ import Testing
     @Test func `reading a key with delta records as a single payload is refused`() throws {
         try commit(.put("a", "1"), .extend("a", "2"))
         let snapshot = engine.snapshot()
-        let pointer = try #require(Array("a".utf8).span.withUnsafeBytes { snapshot.place(of: $0) })
+        let pointer = try #require(
+            Array("a".utf8).span.withUnsafeBytes { snapshot.recordPointer(of: $0) })
         #expect(pointer.isDelta)
         #expect(throws: StorageError.extended(at: pointer.position)) {
             try Array("a".utf8).span.withUnsafeBytes { _ = try snapshot.payload(of: $0) }

@@ -19,7 +19,7 @@ struct FileBirthTests {
         fileSystem: UInt64 = 5, type: UInt32 = FileBirth.btrfs
     ) -> FileBirth {
         var result = FileBirth(inode: inode, birth: birth, change: change)
-        result.note(fileSystem: fileSystem, ofType: type)
+        result.addFileSystem(fileSystem: fileSystem, ofType: type)
         return result
     }
 

@@ -49,7 +49,8 @@ import Testing
     private func history(of key: String, in snapshot: LogSnapshot) throws -> [String] {
         let key = Array(key.utf8)
         var payloads: [String] = []
-        var position = key.span.withUnsafeBytes { snapshot.place(of: $0) }?.position ?? .none
+        var position =
+            key.span.withUnsafeBytes { snapshot.recordPointer(of: $0) }?.position ?? .none
         while position != .none, let operation = try snapshot.segments.operation(at: position) {
             payloads.append(String(decoding: operation.payload, as: UTF8.self))
             position = operation.previous

@@ -26,7 +26,7 @@ import Testing
         keepingLinks: Bool = true, _ fill: (inout WriteBatch) throws -> Void
     ) throws {
         var batch = WriteBatch()
-        batch.keepsLinks = keepingLinks
+        batch.keepsIndexProgress = keepingLinks
         try fill(&batch)
         _ = try engine.append(batch)
         try engine.flush()
@@ -47,7 +47,7 @@ import Testing
             let operations = try snapshot.operations(at: pointer)
             let key =
                 operations.first?.operation.key ?? UnsafeRawBufferPointer(start: nil, count: 0)
-            #expect(snapshot.place(of: key) == pointer)
+            #expect(snapshot.recordPointer(of: key) == pointer)
             return ([key] + operations.map(\.operation.payload)).map {
                 String(decoding: $0, as: UTF8.self)
             }.joined(separator: " ")
@@ -58,13 +58,13 @@ import Testing
         try commit { batch in
             for number in 0..<40 {
                 try batch.put(Array("key \(number)".utf8), Array("payload \(number)".utf8))
-                if number % 3 == 0 { try batch.link(Self.link("\(number)")) }
-                if number % 9 == 0 { try batch.link(Self.link("\(number) again")) }
+                if number % 3 == 0 { try batch.addIndexEntries(Self.link("\(number)")) }
+                if number % 9 == 0 { try batch.addIndexEntries(Self.link("\(number) again")) }
             }
         }
         let snapshot = engine.snapshot()
         #expect(snapshot.segments.files.count > 2)
-        #expect(snapshot.count == 40 && snapshot.linked.commit == 1)
+        #expect(snapshot.count == 40 && snapshot.indexMark.commit == 1)
         let found = try contents(snapshot)
         #expect(found.count == 14 + 5)
         for (name, content) in found {
@@ -77,31 +77,31 @@ import Testing
     @Test func `index entries can be moved, removed, and pointed to delta records`() throws {
         try commit { batch in
             try batch.put(Array("a".utf8), Array("1".utf8))
-            try batch.link(Self.link("x"))
+            try batch.addIndexEntries(Self.link("x"))
             try batch.put(Array("b".utf8), Array("2".utf8))
-            try batch.link(Self.link("y"))
+            try batch.addIndexEntries(Self.link("y"))
         }
         let old = engine.snapshot()
         try commit { batch in
             // Removals are applied before insertions.
-            try batch.links.unlink(Self.link("y"))
-            try batch.links.unlink(Self.link("x"))
-            try batch.links.unlink(Self.link("never there"))
+            try batch.indexChanges.unlink(Self.link("y"))
+            try batch.indexChanges.unlink(Self.link("x"))
+            try batch.indexChanges.unlink(Self.link("never there"))
             try batch.extend(Array("a".utf8), Array("+".utf8))
-            try batch.link(Self.link("x"))
-            let pointer = Array("b".utf8).withUnsafeBytes { old.place(of: $0) }
-            try batch.links.link(Self.link("z"), to: try #require(pointer))
+            try batch.addIndexEntries(Self.link("x"))
+            let pointer = Array("b".utf8).withUnsafeBytes { old.recordPointer(of: $0) }
+            try batch.indexChanges.addEntry(Self.link("z"), to: try #require(pointer))
         }
         #expect(try contents(engine.snapshot()) == ["x": "a + 1", "z": "b 2"])
         #expect(try contents(old) == ["x": "a 1", "y": "b 2"])
         try commit { batch in
-            batch.links.unlink(KeyRange.prefix(Self.link("")))
+            batch.indexChanges.unlink(KeyRange.prefix(Self.link("")))
             try batch.put(Array("c".utf8), [])
         }
         #expect(pointers(engine.snapshot()).isEmpty)
         // A range that starts before all index entries removes no key.
         try commit { batch in
-            batch.links.unlink(KeyRange.all)
+            batch.indexChanges.unlink(KeyRange.all)
             try batch.put(Array("c".utf8), [])
         }
         #expect(engine.snapshot().count == 3)
@@ -110,16 +110,16 @@ import Testing
     @Test func `a commit that does not maintain index entries stops the index progress`() throws {
         try commit { try $0.put([1], []) }
         try commit { try $0.put([1], []) }
-        #expect(engine.snapshot().linked.commit == 2)
+        #expect(engine.snapshot().indexMark.commit == 2)
         try commit(keepingLinks: false) { try $0.put([1], []) }
         try commit { try $0.put([1], []) }
         let snapshot = engine.snapshot()
-        #expect(snapshot.commit == 4 && snapshot.linked.commit == 2)
+        #expect(snapshot.commit == 4 && snapshot.indexMark.commit == 2)
         var changes = IndexChanges()
-        let pointer = try #require([1 as UInt8].withUnsafeBytes { snapshot.place(of: $0) })
-        try changes.link(Self.link("x"), to: pointer)
+        let pointer = try #require([1 as UInt8].withUnsafeBytes { snapshot.recordPointer(of: $0) })
+        try changes.addEntry(Self.link("x"), to: pointer)
         #expect(engine.repairLinks(of: snapshot, changes))
-        #expect(engine.snapshot().linked.commit == 4)
+        #expect(engine.snapshot().indexMark.commit == 4)
         #expect(pointers(engine.snapshot()).count == 1 && pointers(snapshot).isEmpty)
         var batch = WriteBatch()
         try batch.put([1], [])
@@ -135,24 +135,24 @@ import Testing
         }
         try commit { batch in
             try batch.put([1], [])
-            try batch.link(Self.link("x"))
+            try batch.addIndexEntries(Self.link("x"))
         }
-        try reopened { #expect($0.linked == .none && pointers($0).isEmpty) }
+        try reopened { #expect($0.indexMark == .none && pointers($0).isEmpty) }
         try engine.writeCheckpoint()
-        try reopened { #expect($0.linked.commit == 1 && pointers($0).count == 1) }
+        try reopened { #expect($0.indexMark.commit == 1 && pointers($0).count == 1) }
         try commit { batch in
             try batch.put([1], [])
-            try batch.link(Self.link("y"))
+            try batch.addIndexEntries(Self.link("y"))
         }
         try reopened { snapshot in
-            #expect(snapshot.linked.commit == 1 && snapshot.commit == 2)
+            #expect(snapshot.indexMark.commit == 1 && snapshot.commit == 2)
             #expect(pointers(snapshot).keys.sorted() == ["x"])
         }
         try commit(keepingLinks: false) { try $0.put([1], []) }
         try engine.writeCheckpoint()
-        try reopened { #expect($0.linked == .none && pointers($0).count == 2) }
+        try reopened { #expect($0.indexMark == .none && pointers($0).count == 2) }
         let verified = try Verifier.verify(volume.processDeath(seed: 2))
-        #expect(verified.findings.allSatisfy { $0.severity == .note }, "\(verified.findings)")
+        #expect(verified.findings.allSatisfy { $0.severity == .addNote }, "\(verified.findings)")
         #expect(verified.keyCount == 1 && verified.usableCheckpointCount == 2)
     }
 
@@ -166,7 +166,7 @@ import Testing
                     } else {
                         try batch.put(bytes, Array("\(round)".utf8))
                     }
-                    try batch.link(Self.link("\(key)"))
+                    try batch.addIndexEntries(Self.link("\(key)"))
                 }
                 try batch.put([1], [UInt8](repeating: 1, count: 90))
             }
@@ -184,16 +184,16 @@ import Testing
         try batch.put([1], [])
         for key in [[], [0], [0xFE, 1]] as [[UInt8]] {
             #expect(throws: StorageError.invalidKey("an index entry begins with byte 255")) {
-                try batch.link(key)
+                try batch.addIndexEntries(key)
             }
         }
         let longest = [UInt8](repeating: 0xFF, count: Limits.maximumLinkLength)
         let limit = StorageError.limit(name: "maximumLinkLength", value: 1_033, limit: 1_032)
-        #expect(throws: limit) { try batch.link(longest + [0xFF]) }
-        try batch.link(longest)
+        #expect(throws: limit) { try batch.addIndexEntries(longest + [0xFF]) }
+        try batch.addIndexEntries(longest)
         _ = try engine.append(batch)
         try engine.flush()
-        #expect(longest.withUnsafeBytes { engine.snapshot().place(of: $0) } != nil)
+        #expect(longest.withUnsafeBytes { engine.snapshot().recordPointer(of: $0) } != nil)
         #expect(engine.snapshot().count == 1)
     }
 }

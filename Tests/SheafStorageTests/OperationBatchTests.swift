@@ -47,7 +47,7 @@ import Testing
     }
 
     private func pointer(_ number: Int, in log: LogSnapshot) throws -> RecordPointer {
-        try #require(Self.key(number).span.withUnsafeBytes { log.place(of: $0) })
+        try #require(Self.key(number).span.withUnsafeBytes { log.recordPointer(of: $0) })
     }
 
     /// Returns the pointers of all puts in log order, and those of the delta records.

@@ -23,17 +23,17 @@ extension SyncProbe {
             switch what % 8 {
             case 0: map.opened(link, to: key(1 + number % 4), kind: number, at: now)
             case 1: map.closed(link, at: now)
-            case 2: map.taken(on: link)
+            case 2: map.acknowledged(on: link)
             case 3:
                 now += UInt64(number) * 1_000_000_000
                 map.tick(at: now)
             case 4: map.present(PeerRecord.Portrait(name: "\(number)"), at: now)
             default:
                 let body = try reader.readLengthPrefixed(limit: 1 << 16)
-                map.heard(try PresenceMessage(decoding: body), on: link, at: now)
+                map.receive(try PresenceMessage(decoding: body), on: link, at: now)
             }
-            for action in map.takeActions(at: now) {
-                guard case .tell(_, let message) = action else { continue }
+            for action in map.drainActions(at: now) {
+                guard case .send(_, let message) = action else { continue }
                 let again = try message.bytes.withUnsafeBytes {
                     try PresenceMessage(decoding: $0)
                 }

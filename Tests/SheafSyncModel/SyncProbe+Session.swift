@@ -53,7 +53,7 @@ private struct SessionHost {
         bytes.span.withUnsafeBytes { session.receive($0, at: time) }
         var rounds = 0
         while true {
-            let effects = session.takeEffects()
+            let effects = session.drainEffects()
             if effects.isEmpty { return }
             rounds += 1
             guard rounds < 1_000 else {
@@ -84,7 +84,7 @@ private struct SessionHost {
         case .subscribed(let request):
             if request.cursor != nil, request.generation % 2 == 0 { session.restart() }
         case .listMatches:
-            do throws(WireError) { try session.tell(Self.list) } catch {
+            do throws(WireError) { try session.sendAnswer(Self.list) } catch {
                 session.end(CloseMessage(.protocolBroken, "\(error)"))
             }
         case .wanted(let documents):
@@ -99,7 +99,7 @@ private struct SessionHost {
             if bytes == nil { session.seek(Seek(id: part.id, hops: 0)) }
         case .presence(let message):
             session.takePresence()
-            if message.records.count > 1 { session.tellPresence(message) }
+            if message.records.count > 1 { session.sendPresence(message) }
         case .send, .end, .greeted, .acknowledged, .presenceTaken, .setAside, .forgotten,
             .changedSite, .pauses, .refused, .differing:
             break

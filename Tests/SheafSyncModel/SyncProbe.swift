@@ -135,7 +135,7 @@ package enum SyncProbe {
             let answer = try RangeAnswer(decoding: try reader.readLengthPrefixed(limit: 1 << 16))
             let again = try answer.bytes.withUnsafeBytes { try RangeAnswer(decoding: $0) }
             if again != answer { return "a range response changes when re-encoded" }
-            guard case .done(let difference) = try asker.take(answer) else { continue }
+            guard case .done(let difference) = try asker.process(answer) else { continue }
             let own = Set(list.documents.map(\.id))
             return difference.own.allSatisfy(own.contains) ? nil : "an unknown document differs"
         }

@@ -8,7 +8,7 @@ struct GreetedSession {
     private var other = FrameWriter()
 
     init() {
-        _ = session.takeEffects()
+        _ = session.drainEffects()
         _ = said(.hello, Self.hello(2).bytes)
     }
 
@@ -16,7 +16,7 @@ struct GreetedSession {
     mutating func said(_ type: FrameType, _ body: [UInt8]) -> [SyncSession.Effect] {
         let bytes = other.bytes(of: Frame(type, body))
         bytes.withUnsafeBytes { session.receive($0, at: 1) }
-        return session.takeEffects()
+        return session.drainEffects()
     }
 
     private static func hello(_ number: UInt8) -> Hello {

@@ -162,13 +162,13 @@ struct LinkStateDatabaseTests {
         var map = LinkStateDatabase(MapScene.key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
         map.opened(1, to: MapScene.key(1), kind: 0, at: 0)
         map.opened(2, to: MapScene.key(2), kind: 0, at: 0)
-        map.heard(PresenceMessage([record(1, name: "honest", near: [0])]), on: 1, at: 0)
+        map.receive(PresenceMessage([record(1, name: "honest", near: [0])]), on: 1, at: 0)
         let lie = record(1, count: 9, opening: .max, name: "lie", near: [0])
-        map.heard(PresenceMessage([record(2, near: [0]), lie]), on: 2, at: 0)
+        map.receive(PresenceMessage([record(2, near: [0]), lie]), on: 2, at: 0)
         #expect(map.reachable.map(\.portrait.name).sorted() == ["", "", "honest"])
         // The neighbor receives the false record so that it can supersede it.
-        _ = map.takeActions(at: 0)
-        map.taken(on: 1)
+        _ = map.drainActions(at: 0)
+        map.acknowledged(on: 1)
         map.closed(1, at: 1)
         #expect(!map.reachable.contains { $0.portrait.name == "honest" })
     }
@@ -185,7 +185,7 @@ struct LinkStateDatabaseTests {
             neighbors: [PeerRecord.Neighbor(key: MapScene.key(1), kind: UInt8(10 + number))])
         #expect(lie != truth && lie.version != truth.version)
         scene.maps[2].opened(99, to: MapScene.key(9), kind: 0, at: scene.now)
-        scene.maps[2].heard(PresenceMessage([lie, record(9, near: [2])]), on: 99, at: scene.now)
+        scene.maps[2].receive(PresenceMessage([lie, record(9, near: [2])]), on: 99, at: scene.now)
         scene.maps[2].closed(99, at: scene.now)
         scene.connect(1, 2)
         scene.run(until: 30 * Self.second)
@@ -195,7 +195,7 @@ struct LinkStateDatabaseTests {
     @Test func `a connection named by one end only does not make a peer reachable`() {
         var map = LinkStateDatabase(MapScene.key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
         map.opened(1, to: MapScene.key(1), kind: 0, at: 0)
-        map.heard(
+        map.receive(
             PresenceMessage([
                 record(1, near: [0, 2, 3]), record(2, near: [1]), record(3, near: []),
             ]),
@@ -211,16 +211,17 @@ struct LinkStateDatabaseTests {
         for number in 1...2 as ClosedRange<UInt64> {
             map.opened(number, to: MapScene.key(Int(number)), kind: 0, at: 0)
         }
-        map.heard(PresenceMessage([record(1, near: [0, 3]), record(3, near: [1])]), on: 1, at: 0)
+        map.receive(
+            PresenceMessage([record(1, near: [0, 3]), record(3, near: [1])]), on: 1, at: 0)
         #expect(map.reachable.contains { $0.key == MapScene.key(3) })
-        _ = map.takeActions(at: 0)
-        map.taken(on: 2)
+        _ = map.drainActions(at: 0)
+        map.acknowledged(on: 2)
         let newer = record(3, count: 2, near: [])
-        map.heard(PresenceMessage([newer]), on: 1, at: 0)
+        map.receive(PresenceMessage([newer]), on: 1, at: 0)
         #expect(!map.reachable.contains { $0.key == MapScene.key(3) })
         // Otherwise the neighbor keeps the older record while the other end names the connection.
-        let actions = map.takeActions(at: 0)
-        #expect(actions.contains(.tell(link: 2, PresenceMessage([newer]))))
+        let actions = map.drainActions(at: 0)
+        #expect(actions.contains(.send(link: 2, PresenceMessage([newer]))))
     }
 
     @Test func `the record of a peer that becomes reachable again is sent again`() {
@@ -229,15 +230,15 @@ struct LinkStateDatabaseTests {
             map.opened(number, to: MapScene.key(Int(number)), kind: 0, at: 0)
         }
         let far = record(3, near: [1])
-        map.heard(PresenceMessage([record(1, near: [0, 3]), far]), on: 1, at: 0)
+        map.receive(PresenceMessage([record(1, near: [0, 3]), far]), on: 1, at: 0)
         for (count, near) in [(2, [0]), (3, [0, 3])] as [(UInt64, [Int])] {
-            _ = map.takeActions(at: 0)
-            map.taken(on: 2)
+            _ = map.drainActions(at: 0)
+            map.acknowledged(on: 2)
             let next = record(1, count: count, near: near)
-            map.heard(PresenceMessage([next]), on: 1, at: 0)
+            map.receive(PresenceMessage([next]), on: 1, at: 0)
             // The other neighbor may have discarded the record in the meantime.
             let told = near.count > 1 ? [next, far] : [next]
-            #expect(map.takeActions(at: 0).contains(.tell(link: 2, PresenceMessage(told))))
+            #expect(map.drainActions(at: 0).contains(.send(link: 2, PresenceMessage(told))))
         }
     }
 
@@ -245,36 +246,36 @@ struct LinkStateDatabaseTests {
         var map = LinkStateDatabase(MapScene.key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
         map.opened(1, to: MapScene.key(1), kind: 0, at: 0)
         map.opened(2, to: MapScene.key(2), kind: 0, at: 0)
-        map.heard(PresenceMessage([record(1, near: [0, 5_000])]), on: 1, at: 0)
+        map.receive(PresenceMessage([record(1, near: [0, 5_000])]), on: 1, at: 0)
         let crowd = Array(6..<906)
-        map.heard(PresenceMessage([record(2, near: [0] + crowd)]), on: 2, at: 0)
+        map.receive(PresenceMessage([record(2, near: [0] + crowd)]), on: 2, at: 0)
         for start in stride(from: 0, to: crowd.count, by: 6) {
             let some = crowd[start..<min(start + 6, crowd.count)]
             let far = some.map { record($0, metadata: 4_000, near: [2, 2_000 + $0]) }
             let farther = some.map { record(2_000 + $0, metadata: 4_000, near: [$0]) }
-            map.heard(PresenceMessage(far + farther), on: 2, at: 0)
+            map.receive(PresenceMessage(far + farther), on: 2, at: 0)
             let violation = map.violation
             try #require(violation == nil)
         }
         let reached = map.reachable.count
         for number in 0..<20 {
             let strange = record(20_000 + number, metadata: 4_000, near: [])
-            map.heard(PresenceMessage([strange]), on: 2, at: 0)
+            map.receive(PresenceMessage([strange]), on: 2, at: 0)
             let violation = map.violation
             try #require(violation == nil)
         }
         #expect(map.recordCount > 900)
         #expect(map.reachable.count == reached, "unreachable records displace no reachable peer")
         // A peer two connections away is accepted even when the table is full.
-        map.heard(PresenceMessage([record(5_000, name: "near", near: [1])]), on: 1, at: 0)
+        map.receive(PresenceMessage([record(5_000, name: "near", near: [1])]), on: 1, at: 0)
         #expect(map.reachable.contains { $0.portrait.name == "near" })
         // Each neighbor gets one message at a time.
-        let told = map.takeActions(at: 0).compactMap { action in
-            if case .tell(_, let message) = action { message.bytes.count } else { nil }
+        let told = map.drainActions(at: 0).compactMap { action in
+            if case .send(_, let message) = action { message.bytes.count } else { nil }
         }
         #expect(told.count == 2)
         #expect(told.allSatisfy { $0 <= PresenceLimits.messageLength })
-        #expect(map.takeActions(at: 0).isEmpty)
+        #expect(map.drainActions(at: 0).isEmpty)
     }
 
     @Test func `presence messages from a neighbor are accepted ten times a second`() {
@@ -286,10 +287,10 @@ struct LinkStateDatabaseTests {
         while now < 10 * Self.second {
             if !waits {
                 count += 1
-                map.heard(PresenceMessage([record(1, count: count, near: [0])]), on: 1, at: now)
+                map.receive(PresenceMessage([record(1, count: count, near: [0])]), on: 1, at: now)
                 waits = true
             }
-            for action in map.takeActions(at: now) where action == .took(link: 1) {
+            for action in map.drainActions(at: now) where action == .took(link: 1) {
                 taken += 1
                 waits = false
             }

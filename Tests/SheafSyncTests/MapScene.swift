@@ -135,18 +135,18 @@ struct MapScene {
             let other = wire.ends[1 - letter.end]
             maps[index].opened(letter.wire, to: maps[other].key, kind: 1, at: now)
         case .closed: maps[index].closed(letter.wire, at: now)
-        case .took where wire.isOpen: maps[index].taken(on: letter.wire)
+        case .took where wire.isOpen: maps[index].acknowledged(on: letter.wire)
         case .tell(let message) where wire.isOpen:
-            maps[index].heard(message, on: letter.wire, at: now)
+            maps[index].receive(message, on: letter.wire, at: now)
         case .tell, .took: break
         }
         perform(index)
     }
 
     mutating func perform(_ index: Int) {
-        for action in maps[index].takeActions(at: now) {
+        for action in maps[index].drainActions(at: now) {
             switch action {
-            case .tell(let number, let message):
+            case .send(let number, let message):
                 messages += 1
                 records += message.records.count
                 say(.tell(message), on: number, from: index)

@@ -20,14 +20,14 @@ struct PresenceSessionTests {
         peer.session.takePresence()
         // Only the first call sends an acknowledgment.
         peer.session.takePresence()
-        #expect(peer.session.takeEffects().count == 1)
+        #expect(peer.session.drainEffects().count == 1)
         let second = peer.said(.presence, Self.message.bytes)
         #expect(second == [.presence(Self.message)])
-        peer.session.tellPresence(Self.message)
-        #expect(peer.session.takeEffects().count == 1)
+        peer.session.sendPresence(Self.message)
+        #expect(peer.session.drainEffects().count == 1)
         let taken = peer.said(.presenceTaken, [])
         #expect(taken == [.presenceTaken])
-        peer.session.tellPresence(Self.message)
+        peer.session.sendPresence(Self.message)
         #expect(peer.session.isOpen)
     }
 
@@ -39,7 +39,7 @@ struct PresenceSessionTests {
 
     @Test(arguments: [[], [0]] as [[UInt8]])
     mutating func `an unexpected or malformed acknowledgment ends the connection`(body: [UInt8]) {
-        if !body.isEmpty { peer.session.tellPresence(Self.message) }
+        if !body.isEmpty { peer.session.sendPresence(Self.message) }
         _ = peer.said(.presenceTaken, body)
         #expect(!peer.session.isOpen)
     }

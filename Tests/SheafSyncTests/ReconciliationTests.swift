@@ -71,8 +71,8 @@ struct ReconciliationTests {
                 try RangeAnswer(decoding: bytes)
             }
             #expect(read == answer)
-            switch try asker.take(read) {
-            case .ask(let next): question = next
+            switch try asker.process(read) {
+            case .request(let next): question = next
             case .done(let difference): return (difference, bytes, questions)
             }
         }

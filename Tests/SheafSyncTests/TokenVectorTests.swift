@@ -44,8 +44,8 @@ import Testing
         let token = TokenAddress(
             attachment: Array(0..<32), document: DocumentAddress(collection: "c", id: [1]))
         var pair = SessionPair()
-        pair.left.askForProof(of: token)
-        pair.left.askForProof(of: token)
+        pair.left.requestProof(of: token)
+        pair.left.requestProof(of: token)
         // No confirmation of this token was requested.
         pair.right.confirm(
             TokenAddress(attachment: token.attachment, document: .init(collection: "d", id: [1])))
@@ -62,7 +62,7 @@ import Testing
         var pair = SessionPair()
         for number in 0...SyncLimits.askedProofs {
             let id = [UInt8(number & 255), UInt8(number >> 8)]
-            pair.left.askForProof(
+            pair.left.requestProof(
                 of: TokenAddress(
                     attachment: Array(0..<32), document: DocumentAddress(collection: "c", id: id)))
         }
@@ -94,11 +94,11 @@ private struct SessionPair {
         var isQuiet = false
         while !isQuiet {
             isQuiet = true
-            while let effect = left.takeEffect() {
+            while let effect = left.nextEffect() {
                 isQuiet = false
                 if let kept = Self.deliver(effect, to: &right) { found.append(kept) }
             }
-            while let effect = right.takeEffect() {
+            while let effect = right.nextEffect() {
                 isQuiet = false
                 if let kept = Self.deliver(effect, to: &left) { found.append(kept) }
             }

@@ -42,8 +42,8 @@ struct WantedPartSessionTests {
         let subscription = Subscribe(generation: 1, [], at: 0)
         _ = peer.said(.subscribe, subscription.parts[0].bytes)
         _ = peer.said(.ask, Self.question)
-        try peer.session.tell(Self.list(1...9))
-        _ = peer.session.takeEffects()
+        try peer.session.sendAnswer(Self.list(1...9))
+        _ = peer.session.drainEffects()
     }
 
     @Test mutating func `reconciliation continues after a part`() throws {
@@ -52,7 +52,7 @@ struct WantedPartSessionTests {
             let effects = peer.said(.want, Self.part)
             #expect(effects.count == 1)
             peer.session.endPart(7)
-            #expect(peer.session.takeEffects().count == 1)
+            #expect(peer.session.drainEffects().count == 1)
         }
         let answer = peer.said(.ask, Self.varint(1) + RangeQuestion([0]).bytes)
         #expect(answer.count == 1)
@@ -82,9 +82,9 @@ struct WantedPartSessionTests {
     /// Makes this side find ten differing documents, with at most four in one message.
     private mutating func findDifferences() throws {
         peer.session.subscribe(Subscribe(generation: 1, [], at: 0))
-        _ = peer.session.takeEffects()
+        _ = peer.session.drainEffects()
         peer.session.compare(with: Self.list(1...10), most: 4)
-        _ = peer.session.takeEffects()
+        _ = peer.session.drainEffects()
         var teller = RangeResponder(VersionList())
         let answer = try teller.answer(RangeQuestion([]))
         _ = peer.said(.answer, Self.varint(1) + answer.bytes)

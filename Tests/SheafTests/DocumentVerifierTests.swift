@@ -128,7 +128,7 @@ import Testing
         },
         Breach("a state with another base", "a base that is not the preceding version vector") {
             var base = VersionVector()
-            base.note(Stamp(HybridTime(milliseconds: 4), Site(rawValue: 9)))
+            base.record(Stamp(HybridTime(milliseconds: 4), Site(rawValue: 9)))
             try $0.put(car, DocumentPayload.encode(state: try state(base: base)))
         },
     ]

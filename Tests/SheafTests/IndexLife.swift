@@ -197,7 +197,7 @@ final class IndexLife {
     }
 
     private func check(_ snapshot: DocumentSnapshot, _ comment: Comment) throws {
-        #expect(snapshot.log.linked.commit == snapshot.log.commit, comment)
+        #expect(snapshot.log.indexMark.commit == snapshot.log.commit, comment)
         // The catalog of the engine may be newer than the snapshot.
         let own = DocumentSnapshot(snapshot.log, try Catalog(snapshot.log))
         let verifier = try IndexVerifier.verify(own)

@@ -192,12 +192,12 @@ import Testing
         }
         let other = try #require(
             StoreKey.document(collection: 0, id: SortKey.identity(of: 2)).bytes.withUnsafeBytes {
-                life.store.snapshot().place(of: $0)
+                life.store.snapshot().recordPointer(of: $0)
             })
         func damage(_ change: (inout IndexChanges) throws -> Void) throws -> [String] {
             var batch = WriteBatch()
-            try change(&batch.links)
-            batch.keepsLinks = true
+            try change(&batch.indexChanges)
+            batch.keepsIndexProgress = true
             try batch.put(
                 StoreKey.site.bytes, SiteRecord(site: life.engine.site, directory: 0).bytes)
             _ = try life.store.append(batch)
@@ -207,12 +207,13 @@ import Testing
         }
         #expect(try damage { _ in } == [])
         #expect(
-            try damage { try $0.link(keys[0], to: other) }.first?.hasPrefix("an index entry points")
+            try damage { try $0.addEntry(keys[0], to: other) }.first?.hasPrefix(
+                "an index entry points")
                 == true)
         #expect(
             try damage { try $0.unlink(keys[0]) } == ["the document is missing in an index"])
         #expect(
-            try damage { try $0.link(keys[0] + [7], to: other) } == [
+            try damage { try $0.addEntry(keys[0] + [7], to: other) } == [
                 "the document is missing in an index", "an index entry matches no document",
             ])
     }

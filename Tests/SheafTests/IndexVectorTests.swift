@@ -67,7 +67,9 @@ import Testing
             try snapshot.forEachEntry(in: IndexChanges.all) { entry, pointer in
                 found.append(Array(entry))
                 let key = try #require(try snapshot.key(collection: "named", id: id))
-                #expect(key.withUnsafeBytes { snapshot.log.place(of: $0) } == pointer, "\(name)")
+                #expect(
+                    key.withUnsafeBytes { snapshot.log.recordPointer(of: $0) } == pointer, "\(name)"
+                )
                 return true
             }
             #expect(found == [try vectors.bytes("\(name).tombstone")], "\(name)")

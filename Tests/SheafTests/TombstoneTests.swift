@@ -76,7 +76,7 @@ import Testing
             var touches = false
             _ = try life.engine.commit([DocumentChange("cars", 1, action)]) {
                 batch throws(StorageError) in
-                touches = !batch.links.isEmpty
+                touches = !batch.indexChanges.isEmpty
                 return try life.store.append(batch)
             }
             return touches
@@ -104,11 +104,11 @@ import Testing
         }
         let living = TombstoneTests.links.lower + SortKey.identity(of: 1)
         let key = StoreKey.document(collection: 0, id: SortKey.identity(of: 1)).bytes
-        let pointer = try #require(key.withUnsafeBytes { snapshot.log.place(of: $0) })
+        let pointer = try #require(key.withUnsafeBytes { snapshot.log.recordPointer(of: $0) })
         func damage(_ change: (inout IndexChanges) throws -> Void) throws -> [String] {
             var batch = WriteBatch()
-            try change(&batch.links)
-            batch.keepsLinks = true
+            try change(&batch.indexChanges)
+            batch.keepsIndexProgress = true
             try batch.put(
                 StoreKey.site.bytes, SiteRecord(site: life.engine.site, directory: 0).bytes)
             _ = try life.store.append(batch)
@@ -117,11 +117,11 @@ import Testing
         }
         #expect(entries.count == 1)
         #expect(try damage { _ in } == [])
-        let elsewhere = try damage { try $0.link(entries[0], to: pointer) }
+        let elsewhere = try damage { try $0.addEntry(entries[0], to: pointer) }
         #expect(elsewhere.map { $0.hasPrefix("a tombstone index entry points to ") } == [true])
         #expect(try damage { try $0.unlink(entries[0]) } == ["the tombstone has no entry"])
         #expect(
-            try damage { try $0.link(living, to: pointer) }.sorted() == [
+            try damage { try $0.addEntry(living, to: pointer) }.sorted() == [
                 "a tombstone index entry points to no tombstone", "the tombstone has no entry",
             ])
     }
@@ -135,8 +135,8 @@ import Testing
         try life.commit([4, 5, 6].map { DocumentChange("cars", $0, .delete) })
         // Such a store has no index entries of tombstones.
         var batch = WriteBatch()
-        batch.keepsLinks = true
-        batch.links.unlink(TombstoneTests.links)
+        batch.keepsIndexProgress = true
+        batch.indexChanges.unlink(TombstoneTests.links)
         try batch.put(
             StoreKey.site.bytes, SiteRecord(site: life.engine.site, directory: 0).bytes)
         _ = try life.store.append(batch)
@@ -147,7 +147,7 @@ import Testing
         try life.store.close()
         try makeEarlier(name)
         let store = try StoreEngine(opening: life.volume, options: IndexLife.options(3, clock))
-        let linked = store.snapshot().linked
+        let linked = store.snapshot().indexMark
         let engine = try DocumentEngine(store)
         #expect(linked == .none && engine.indexFailure == nil)
         let verified = try IndexVerifier.verify(engine.snapshot())

@@ -82,7 +82,7 @@ extension DocumentEngine {
             state.isSiteWritten = false
             try state.mark.create(in: store)
             var batch = WriteBatch()
-            batch.keepsLinks = true
+            batch.keepsIndexProgress = true
             let commit = try onStorage { () throws(StorageError) in
                 try state.siteRecordUpdate?.write(into: &batch)
                 try state.knownPauses.write(into: &batch)

@@ -191,7 +191,7 @@ extension DocumentTransaction {
 
     /// Returns a state with all names spelled out: snapshots lack the latest name numbers.
     private func spelledState(_ position: Int) throws(EngineError) -> [UInt8]? {
-        guard let state = working[position].state, state.count <= ShadowTable.mostBytes else {
+        guard let state = working[position].state, state.count <= ShadowTable.maximumBytes else {
             return nil
         }
         return try onDocument(working[position].key.bytes) { () throws(Malformed) in

@@ -319,7 +319,7 @@ package struct DocumentTransaction: Sendable {
                 try batch.put(StoreKey.clock.bytes, clock.latest.bytes)
             }
         }
-        batch.keepsLinks = true
+        batch.keepsIndexProgress = true
         var entries = DocumentIndexEntries(catalog.indexes, catalog.names)
         stored.reserveCapacity(working.count)
         // Documents are accessed by index: a copy of each would retain a dozen references.
@@ -345,9 +345,9 @@ package struct DocumentTransaction: Sendable {
         try onStorage { () throws(StorageError) in
             for (index, entry) in before.enumerated()
             where !after.indices.contains(index) || after[index] != entry {
-                try batch.links.unlink(entry)
+                try batch.indexChanges.unlink(entry)
             }
-            for entry in after { try batch.link(entry) }
+            for entry in after { try batch.addIndexEntries(entry) }
         }
     }
 

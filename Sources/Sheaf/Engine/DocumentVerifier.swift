@@ -22,13 +22,13 @@ package struct DocumentVerifier {
     package static func verify(
         _ snapshot: LogSnapshot
     ) throws(EngineError) -> DocumentVerifier? {
-        let site = StoreKey.site.bytes.span.withUnsafeBytes { snapshot.place(of: $0) }
+        let site = StoreKey.site.bytes.span.withUnsafeBytes { snapshot.recordPointer(of: $0) }
         guard site != nil else { return nil }
         var verifier = DocumentVerifier(snapshot: snapshot)
         let directory: Catalog
         do throws(EngineError) { directory = try Catalog(snapshot) } catch {
             guard case .damaged(let key, let reason) = error else { throw error }
-            let pointer = key.span.withUnsafeBytes { snapshot.place(of: $0) }
+            let pointer = key.span.withUnsafeBytes { snapshot.recordPointer(of: $0) }
             verifier.findings.append(
                 Finding(position: pointer?.position ?? .none, reason: "\(reason)"))
             return verifier
@@ -52,7 +52,7 @@ package struct DocumentVerifier {
         _ key: UnsafeRawBufferPointer, _ directory: Catalog
     ) throws(EngineError) {
         let snapshot = snapshot
-        let newest = snapshot.place(of: key)?.position ?? .none
+        let newest = snapshot.recordPointer(of: key)?.position ?? .none
         var rules: ChainRules?
         let isKnown = runCheck(at: newest) { () throws(Malformed) in
             rules = try ChainRules(of: key, directory, foldedThrough: snapshot.foldedThrough)

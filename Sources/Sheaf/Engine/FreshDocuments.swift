@@ -126,7 +126,7 @@ extension DocumentTransaction {
             }
             guard !made.isEmpty else { continue }
             try onStorage { () throws(StorageError) in
-                for entry in made { try batch.link(entry) }
+                for entry in made { try batch.addIndexEntries(entry) }
             }
         }
     }

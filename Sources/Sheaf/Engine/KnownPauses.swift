@@ -17,7 +17,7 @@ struct ForgottenSite: Sendable {
 
     /// Returns the derived sites for all pauses of a site.
     static func all(of site: Site, _ pauses: [WritePause]) -> [ForgottenSite] {
-        let derived = pauses.map { site.forgotten(in: $0) }
+        let derived = pauses.map { site.forgottenSite(in: $0) }
         let siblings = Set(derived + [site])
         return zip(derived, pauses).map {
             ForgottenSite(derived: $0, site: site, pause: $1, siblings: siblings)
@@ -135,10 +135,10 @@ struct KnownPauses: Sendable {
         let pause = pauses[site]?.filter { pause in
             pause.contains(latest.time)
                 && (pause.before <= vector.time(of: site)
-                    || vector.time(of: site.forgotten(in: pause)) > .initial)
+                    || vector.time(of: site.forgottenSite(in: pause)) > .initial)
         }
         .min { ($0.after, $0.before) < ($1.after, $1.before) }
-        return pause.flatMap { origins[site.forgotten(in: $0)] }
+        return pause.flatMap { origins[site.forgottenSite(in: $0)] }
     }
 
     /// Returns the origin of a derived site; nil for other sites.

@@ -35,7 +35,7 @@ extension DocumentSnapshot {
 
     private func isUnproven(_ attachment: [UInt8], inDocument hash: [UInt8]) -> Bool {
         let key = UnprovenTokens.key(attachment, inDocument: hash)
-        return key.span.withUnsafeBytes { log.place(of: $0) } != nil
+        return key.span.withUnsafeBytes { log.recordPointer(of: $0) } != nil
     }
 
     /// Returns the entry for an attachment in a document; nil if its token is proven.

@@ -113,7 +113,7 @@ struct WorkingDocument: Sendable {
         // Most documents are changed once, and written with their original base.
         state = try joined(older, change.bytes, names, base: isFirst ? base : nil)
         hasBase = isFirst && base != nil
-        try accumulate(change.bytes, isDerivable: isFirst && change.isTold, names)
+        try accumulate(change.bytes, isDerivable: isFirst && change.isDerivable, names)
     }
 
     /// Deletes the document; returns false if it does not exist.
@@ -206,7 +206,7 @@ struct WorkingDocument: Sendable {
             }
             remnant = bytes
             evictedVector = VersionVector()
-            evictedVector?.note(Stamp(written, site))
+            evictedVector?.record(Stamp(written, site))
         }
         return purge()
     }
@@ -266,7 +266,7 @@ struct WorkingDocument: Sendable {
         let (isPartial, isTold) = try onDocument(key.bytes) { () throws(Malformed) in
             try accumulatedChange.span.withUnsafeBytes { bytes throws(Malformed) in
                 let touched = try EncodedDocument(bytes)
-                let isTold = self.isDerivable ? true : try Changes.isTold(touched, since: base)
+                let isTold = self.isDerivable ? true : try Changes.isDerivable(touched, since: base)
                 return (touched.isPartial, isTold)
             }
         }

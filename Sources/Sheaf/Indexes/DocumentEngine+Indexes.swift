@@ -92,8 +92,8 @@ extension DocumentEngine.WriterState {
         _ entries: IndexChanges
     ) throws(EngineError) -> WriteBatch {
         var batch = WriteBatch()
-        batch.links = entries
-        batch.keepsLinks = true
+        batch.indexChanges = entries
+        batch.keepsIndexProgress = true
         batch.earliestTime = clock.latest.milliseconds
         try onStorage { () throws(StorageError) in
             try nameDictionary.write(directory, into: &batch)

@@ -102,7 +102,7 @@ struct DocumentIndexEntries {
         let document = found.key.elementsEqual(key) ? found.document : try snapshot.document(key)
         let entries = try keys(of: document, key)
         try onStorage { () throws(StorageError) in
-            for entry in entries { try changes.link(entry, to: pointer) }
+            for entry in entries { try changes.addEntry(entry, to: pointer) }
         }
     }
 }

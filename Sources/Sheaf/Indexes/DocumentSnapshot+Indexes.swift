@@ -5,7 +5,7 @@ package import SheafStorage
 
 extension DocumentSnapshot {
     /// Whether indexes and counts can be used in this snapshot.
-    var hasUsableIndexes: Bool { log.linked.commit == log.commit }
+    var hasUsableIndexes: Bool { log.indexMark.commit == log.commit }
 
     /// Returns the usable indexes of a collection, sorted by number.
     package func indexes(of collection: String) -> [IndexDefinition] {

@@ -17,9 +17,9 @@ struct IndexRepair {
         _ store: StoreEngine, _ directory: Catalog
     ) throws(EngineError) -> Bool {
         let snapshot = store.snapshot()
-        guard snapshot.linked.commit != snapshot.commit else { return true }
+        guard snapshot.indexMark.commit != snapshot.commit else { return true }
         let mender = IndexRepair(
-            snapshot: DocumentSnapshot(snapshot, directory), indexMark: snapshot.linked)
+            snapshot: DocumentSnapshot(snapshot, directory), indexMark: snapshot.indexMark)
         return store.repairLinks(of: snapshot, try mender.changes())
     }
 
@@ -28,10 +28,10 @@ struct IndexRepair {
         _ state: RepairableSnapshot, _ directory: Catalog
     ) throws(EngineError) -> LogSnapshot {
         let snapshot = state.snapshot
-        guard snapshot.linked.commit != snapshot.commit else { return snapshot }
+        guard snapshot.indexMark.commit != snapshot.commit else { return snapshot }
         let mender = IndexRepair(
-            snapshot: DocumentSnapshot(snapshot, directory), indexMark: snapshot.linked)
-        return state.mended(try mender.changes())
+            snapshot: DocumentSnapshot(snapshot, directory), indexMark: snapshot.indexMark)
+        return state.repaired(try mender.changes())
     }
 
     private func changes() throws(EngineError) -> IndexChanges {
@@ -96,7 +96,7 @@ struct IndexRepair {
     ) -> (kept: [UInt16: [IndexDefinition]], new: [UInt16: [IndexDefinition]]) {
         var (kept, new): ([UInt16: [IndexDefinition]], [UInt16: [IndexDefinition]]) = ([:], [:])
         for definition in indexes.values.joined() {
-            let pointer = definition.key.withUnsafeBytes { snapshot.log.place(of: $0) }
+            let pointer = definition.key.withUnsafeBytes { snapshot.log.recordPointer(of: $0) }
             if let pointer, pointer.position < indexMark.end {
                 kept[definition.collection, default: []].append(definition)
             } else {

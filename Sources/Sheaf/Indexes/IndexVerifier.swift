@@ -26,7 +26,7 @@ package struct IndexVerifier {
     /// Compares all index entries with the documents of a snapshot.
     package static func verify(_ snapshot: DocumentSnapshot) throws(EngineError) -> IndexVerifier {
         var verifier = IndexVerifier(snapshot: snapshot)
-        guard snapshot.log.linked.commit > 0 else { return verifier }
+        guard snapshot.log.indexMark.commit > 0 else { return verifier }
         verifier.compare(try verifier.expectedEntries(), verifier.existingEntries())
         return verifier
     }
@@ -36,13 +36,13 @@ package struct IndexVerifier {
     }
 
     private func isUnchanged(_ pointer: RecordPointer?) -> Bool {
-        pointer.map { $0.position < snapshot.log.linked.end } ?? false
+        pointer.map { $0.position < snapshot.log.indexMark.end } ?? false
     }
 
     /// The indexes that existed at the commit up to which the entries are current.
     private var indexes: [IndexDefinition] {
         snapshot.catalog.indexes.values.joined().filter { definition in
-            isUnchanged(definition.key.withUnsafeBytes { snapshot.log.place(of: $0) })
+            isUnchanged(definition.key.withUnsafeBytes { snapshot.log.recordPointer(of: $0) })
         }
     }
 
@@ -109,7 +109,7 @@ package struct IndexVerifier {
     /// Returns the existing index entries in order, except those of documents changed since.
     private func existingEntries() -> [Entry] {
         var entries: [Entry] = []
-        let isComplete = snapshot.log.linked.commit == snapshot.log.commit
+        let isComplete = snapshot.log.indexMark.commit == snapshot.log.commit
         let known = indexes
         snapshot.forEachEntry(in: IndexChanges.all) { key, pointer in
             let entry = Entry(key: Array(key), pointer: pointer)
@@ -126,7 +126,7 @@ package struct IndexVerifier {
                 || known.contains(where: { $0.entries.contains(entry.key) }),
             let found = try? snapshot.log.operation(at: entry.pointer)
         else { return false }
-        return snapshot.log.place(of: found.operation.key) == entry.pointer
+        return snapshot.log.recordPointer(of: found.operation.key) == entry.pointer
     }
 
     private mutating func compare(_ expected: [Entry], _ found: [Entry]) {

@@ -60,7 +60,7 @@ final class ObservedResult {
     /// Whether rows have bytes in files that `table` does not contain.
     func hasLost(_ table: SegmentTable) -> Bool {
         guard view != nil, let own = self.table else { return false }
-        return !table.holds(own) || !olderTables.allSatisfy { table.holds($0) }
+        return !table.contains(own) || !olderTables.allSatisfy { table.contains($0) }
     }
 
     // MARK: Changes
@@ -73,12 +73,12 @@ final class ObservedResult {
         do throws(QueryError) {
             try refresh(run)
             guard let viewDefinition else {
-                if case .collections(_, isPlain: true) = watch, images.sayTheSame { return false }
+                if case .collections(_, isPlain: true) = watch, images.areEqual { return false }
                 isStale = true
                 return true
             }
             if view != nil {
-                switch try view?.take(images, viewDefinition) {
+                switch try view?.apply(images, viewDefinition) {
                 case .changed:
                     isChanged = true
                     return true
@@ -92,10 +92,10 @@ final class ObservedResult {
             for document in [images.before, images.after] {
                 if let document, try viewDefinition.matches(document) { isConcerned = true }
             }
-            if isConcerned, viewDefinition.isPlain, images.sayTheSame { return false }
+            if isConcerned, viewDefinition.isPlain, images.areEqual { return false }
             if isConcerned {
                 isStale = true
-                isChanged = isChanged || viewDefinition.showsEachChange
+                isChanged = isChanged || viewDefinition.reportsEachChange
             }
             return isConcerned
         } catch {
@@ -144,7 +144,7 @@ final class ObservedResult {
         if view != nil, !isStale, olderTables.count < Self.maximumOlderTables {
             retain(table)
             guard always || isChanged else { return nil }
-            let edits = view?.takeEdits()
+            let edits = view?.drainEdits()
             return view.map { result($0, reader, edits: edits) }
         }
         let old = isChanged ? nil : view
@@ -157,7 +157,7 @@ final class ObservedResult {
             let outcome = try run.rows()
             // Comparing very many rows takes longer than finding them.
             let new =
-                viewDefinition?.showsEachChange == true
+                viewDefinition?.reportsEachChange == true
                 ? nil
                 : try ResultFingerprint(outcome, reader.names, isOrdered: run.ordersRows)
             defer { fingerprint = new }
@@ -168,7 +168,7 @@ final class ObservedResult {
             return result(outcome, reader)
         }
         let isSame = try old.map { (old) throws(QueryError) in
-            try live.say(old, reader.names)
+            try live.hasSameContents(old, reader.names)
         }
         (view, isStale) = (live, false)
         (self.table, olderTables) = (table, [])
@@ -205,7 +205,7 @@ final class ObservedResult {
     }
 
     private func retain(_ table: SegmentTable) {
-        if let own = self.table, !table.holds(own) { olderTables.append(own) }
+        if let own = self.table, !table.contains(own) { olderTables.append(own) }
         self.table = table
     }
 }

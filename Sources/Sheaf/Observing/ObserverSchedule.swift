@@ -196,7 +196,7 @@ package struct ObserverSchedule {
     ) {
         let new = reader.snapshot.log.segments
         defer { table = new }
-        guard let table, !new.holds(table) else { return }
+        guard let table, !new.contains(table) else { return }
         for live in observedResults.values where live.hasLost(new) {
             live.isStale = true
             list(live)

@@ -30,20 +30,20 @@ public final class AttachmentFetch: AsyncSequence, Sendable {
     private let events: AsyncStream<Event>
     private let continuation: AsyncStream<Event>.Continuation
     private let onEvent: (@Sendable (Event) -> Void)?
-    private weak let board: FetchRegistry?
+    private weak let registry: FetchRegistry?
 
     /// Maximum number of buffered events; older ones are dropped.
-    private static let mostWaiting = 64
+    private static let maximumWaiting = 64
 
     init(
         _ token: AttachmentToken, _ board: FetchRegistry,
         _ onEvent: (@Sendable (Event) -> Void)?
     ) {
         self.token = token
-        self.board = board
+        self.registry = board
         self.onEvent = onEvent
         (events, continuation) = AsyncStream.makeStream(
-            of: Event.self, bufferingPolicy: .bufferingNewest(Self.mostWaiting))
+            of: Event.self, bufferingPolicy: .bufferingNewest(Self.maximumWaiting))
     }
 
     deinit { continuation.finish() }
@@ -55,11 +55,11 @@ public final class AttachmentFetch: AsyncSequence, Sendable {
     ///
     /// An event may still be delivered after this call. Further calls have no effect.
     public func cancel() {
-        board?.remove(self)
+        registry?.remove(self)
         continuation.finish()
     }
 
-    func note(_ event: Event) {
+    func record(_ event: Event) {
         continuation.yield(event)
         onEvent?(event)
         switch event {

@@ -110,9 +110,9 @@ struct ClockWarnings {
     private var next: [[UInt8]: Peer] = [:]
 
     private static let firstWait: UInt64 = 60_000_000_000
-    private static let mostWait: UInt64 = 86_400_000_000_000
+    private static let maximumWait: UInt64 = 86_400_000_000_000
     /// Maximum number of peers in the schedule.
-    private static let most = 1_024
+    private static let maximumCount = 1_024
 
     /// Whether a warning for a peer is due; if it is, schedules the next one.
     mutating func isDue(
@@ -123,11 +123,11 @@ struct ClockWarnings {
         if let known, known.faults.isSuperset(of: faults) {
             guard known.at <= now else { return false }
             next[key] = Peer(
-                at: now + known.wait, wait: min(2 * known.wait, Self.mostWait),
+                at: now + known.wait, wait: min(2 * known.wait, Self.maximumWait),
                 faults: known.faults)
             return true
         }
-        if known == nil, next.count >= Self.most { next = [:] }
+        if known == nil, next.count >= Self.maximumCount { next = [:] }
         next[key] = Peer(
             at: now + Self.firstWait, wait: 2 * Self.firstWait,
             faults: faults.union(known?.faults ?? []))

@@ -15,7 +15,7 @@ struct DeletionRule {
     var received: ReceivedDocuments
 
     /// Maximum number of former states of a deleted document that are checked.
-    private static let mostStatesRead = 32
+    private static let maximumStatesRead = 32
 
     /// Whether the peer may learn that a document was deleted.
     func mayKnowDeletion(
@@ -24,7 +24,7 @@ struct DeletionRule {
         if try isReadableByID(key, address, snapshot.names) { return true }
         if received.contains(address) { return true }
         var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
-        for _ in 0..<Self.mostStatesRead {
+        for _ in 0..<Self.maximumStatesRead {
             guard let logged = try onStorage({ () throws(StorageError) in try history.next() }),
                 logged.commit >= snapshot.log.foldedThrough,
                 let state = try snapshot.document(key, asOf: logged.commit)

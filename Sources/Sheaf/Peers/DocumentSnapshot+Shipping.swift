@@ -69,7 +69,7 @@ extension DocumentSnapshot {
         guard let number = catalog.number(ofCollection: collection) else { return true }
         let ranked = rankings.ids(in: collection)
         let first = position ?? []
-        guard matcher.asksPlainly(for: collection) else {
+        guard matcher.selectsWithoutLimit(for: collection) else {
             for id in ranked.sorted(by: { $0.lexicographicallyPrecedes($1) }) {
                 let key = StoreKey.document(collection: number, id: id).bytes
                 guard !key.lexicographicallyPrecedes(first), let document = try document(key)

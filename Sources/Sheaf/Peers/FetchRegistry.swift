@@ -51,14 +51,14 @@ final class FetchRegistry: Sendable {
     }
 
     /// Passes an update of an attachment to all fetches of it; ends them unless it is progress.
-    func note(_ id: AttachmentID, _ update: Replicator.FetchUpdate) {
+    func record(_ id: AttachmentID, _ update: Replicator.FetchUpdate) {
         let affected = state.withLock { state in
             let affected = state.fetches.filter { $0.token.id == id }
             if case .progress = update { return affected }
             state.fetches.removeAll { $0.token.id == id }
             return affected
         }
-        for fetch in affected { fetch.note(event(update, fetch.token)) }
+        for fetch in affected { fetch.record(event(update, fetch.token)) }
     }
 
     private func event(
@@ -87,6 +87,6 @@ final class FetchRegistry: Sendable {
             defer { state.fetches = [] }
             return state.fetches
         }
-        for fetch in ended { fetch.note(.failed(.closed)) }
+        for fetch in ended { fetch.record(.failed(.closed)) }
     }
 }

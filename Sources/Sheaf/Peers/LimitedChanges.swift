@@ -68,7 +68,7 @@ struct LimitedChanges {
     }
 
     /// Removes all entries of `changed`, and returns the number of bytes counted for them.
-    mutating func takeChanged() -> Int {
+    mutating func drainChanged() -> Int {
         let taken = changed.keys.reduce(0) { $0 + Self.length(of: $1) }
         length -= taken
         changed = [:]

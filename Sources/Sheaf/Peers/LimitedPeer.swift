@@ -21,12 +21,12 @@ struct LimitedPeer {
     var shadows = ShadowTable()
 
     /// Maximum number of read repairs of one peer; beyond it the peer reconciles.
-    static let mostCorrections = 4_096
+    static let maximumCorrections = 4_096
 
     /// Adds a read repair; beyond the maximum, removes all of them and returns false.
     mutating func correct(_ address: DocumentAddress) -> Bool {
         corrections.insert(address)
-        guard corrections.count > Self.mostCorrections else { return true }
+        guard corrections.count > Self.maximumCorrections else { return true }
         corrections = []
         return false
     }
@@ -36,16 +36,16 @@ struct LimitedPeer {
     /// Beyond the maximum, removes all of them, since the peer reconciles when it subscribes.
     mutating func judgeLater(_ address: DocumentAddress) {
         unjudged.insert(address)
-        if unjudged.count > Self.mostCorrections { unjudged = [] }
+        if unjudged.count > Self.maximumCorrections { unjudged = [] }
     }
 
     /// Removes and returns the documents on which the read rule is not evaluated yet.
-    mutating func takeUnjudged() -> Set<DocumentAddress> {
+    mutating func drainUnjudged() -> Set<DocumentAddress> {
         defer { unjudged = [] }
         return unjudged
     }
 
-    mutating func noteCorrected(_ addresses: Set<DocumentAddress>) {
+    mutating func recordCorrected(_ addresses: Set<DocumentAddress>) {
         corrections.subtract(addresses)
     }
 }
@@ -63,7 +63,7 @@ struct LimitedSender {
     /// A document that the peer sent in an older state.
     struct Correction {
         /// The local commit that must be durable before the repair is sent.
-        let here: CommitID
+        let requiredCommit: CommitID
         let address: DocumentAddress
         let before: StoredDocument?
     }
@@ -112,7 +112,7 @@ struct LimitedSender {
     var changeLength: Int { changes.length + (draft?.length ?? 0) }
 
     /// Discards the changes, after which the two sides must reconcile.
-    mutating func forgetChanges() {
+    mutating func discardChanges() {
         (changes, draft) = (LimitedChanges(), nil)
     }
 
@@ -121,7 +121,7 @@ struct LimitedSender {
         partLength += document.id.count + document.bytes.count
     }
 
-    mutating func takePart() -> [ShippedDocument] {
+    mutating func removePart() -> [ShippedDocument] {
         defer { (part, partLength) = ([], 0) }
         return part
     }
@@ -140,18 +140,20 @@ struct ShadowTable: Sendable {
     private var length = 0
 
     /// Maximum number of documents of one peer, and of bytes of their states and addresses.
-    static let most = 256
-    static let mostBytes = 1 << 20
+    static let maximumCount = 256
+    static let maximumBytes = 1 << 20
 
     /// Sets or removes the state of a document; removes the oldest states beyond the maximum.
     mutating func set(_ address: DocumentAddress, _ bytes: [UInt8]?) {
         remove(address)
         // An oversized state would remove all others and then itself.
-        guard let bytes, address.memoryLength + bytes.count <= Self.mostBytes else { return }
+        guard let bytes, address.memoryLength + bytes.count <= Self.maximumBytes else { return }
         documents[address] = bytes
         order.append(address)
         length += address.memoryLength + bytes.count
-        while order.count > Self.most || length > Self.mostBytes, let oldest = order.first {
+        while order.count > Self.maximumCount || length > Self.maximumBytes,
+            let oldest = order.first
+        {
             remove(oldest)
         }
     }
@@ -163,7 +165,7 @@ struct ShadowTable: Sendable {
     }
 
     /// Records whether a document with its newest operation at `position` is hidden.
-    mutating func note(_ address: DocumentAddress, isHidden: Bool, at position: LogPosition) {
+    mutating func record(_ address: DocumentAddress, isHidden: Bool, at position: LogPosition) {
         guard documents[address] != nil else { return }
         hidden[address] = (position, isHidden)
     }

@@ -24,9 +24,9 @@ struct News {
     private(set) var reapedThrough: CommitID = 0
 
     /// Maximum number of commits retained; a peer that lags further gets one catch-up batch.
-    private static let most = 1_024
-    private static let mostChanges = 1 << 16
-    private static let mostEnds = 1 << 12
+    private static let maximumCount = 1_024
+    private static let maximumChanges = 1 << 16
+    private static let maximumEnds = 1 << 12
 
     init(_ engine: DocumentEngine) {
         start = engine.setPeerFeedRecording(true)
@@ -55,7 +55,7 @@ struct News {
         }
         if let last = group.last { commits.append(Commit(number: last.commit, changes: group)) }
         if ends.last?.commit != commit { ends.append((commit, snapshot.log.end)) }
-        if ends.count > Self.mostEnds {
+        if ends.count > Self.maximumEnds {
             ends = ends.enumerated().filter { $0.offset % 2 == 0 || $0.offset + 64 > ends.count }
                 .map(\.element)
         }
@@ -73,13 +73,13 @@ struct News {
     }
 
     /// Records that a commit collected tombstones.
-    mutating func noteReaping(at commit: CommitID) { reapedThrough = max(reapedThrough, commit) }
+    mutating func recordReaping(at commit: CommitID) { reapedThrough = max(reapedThrough, commit) }
 
     /// Removes the commits up to `commit`, or all if nil, and the oldest ones beyond the maximum.
-    mutating func forget(before commit: CommitID?) {
+    mutating func discard(before commit: CommitID?) {
         var count = commits.prefix { $0.number <= commit ?? snapshot.log.commit }.count
         var changes = commits.dropFirst(count).reduce(0) { $0 + $1.changes.count }
-        while commits.count - count > Self.most || changes > Self.mostChanges {
+        while commits.count - count > Self.maximumCount || changes > Self.maximumChanges {
             changes -= commits[count].changes.count
             count += 1
         }

@@ -22,7 +22,7 @@ public final class Peer: Sendable {
     public let presence: Presence
     let fetches: FetchRegistry
     private let loop: PeerLoop
-    private let links: PeerConnections
+    private let connections: PeerConnections
 
     private init(_ store: Store, _ configuration: PeerConfiguration) throws {
         self.store = store
@@ -39,8 +39,8 @@ public final class Peer: Sendable {
         loop = PeerLoop(store, board, fetches, presences, unreachable, lengths)
         fetches.connect { [weak loop] event in loop?.post(event) }
         presence = Presence(configuration, board, presences, loop, unreachable)
-        links = PeerConnections(loop, presence)
-        sync = PeerSync(store, loop, board, configuration.transports, links, unreachable)
+        connections = PeerConnections(loop, presence)
+        sync = PeerSync(store, loop, board, configuration.transports, connections, unreachable)
         try loop.start(identity)
     }
 
@@ -128,7 +128,7 @@ final class PeerConnections: PeerTransportHost {
     var metadata: Object { presence.metadata }
 
     func report(_ event: PeerTransportEvent) {
-        presence.note(event)
+        presence.record(event)
     }
 
     func refuse(_ connection: any PeerConnection, because reason: String) {

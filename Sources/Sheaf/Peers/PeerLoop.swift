@@ -29,7 +29,7 @@ final class PeerLoop: Sendable {
         /// The name or the metadata that this peer publishes has changed.
         case presented(name: String, metadata: [UInt8])
         /// A closure to call with the replicator, or with nil after the peer has stopped.
-        case asked(@Sendable (Replicator?) -> Void)
+        case request(@Sendable (Replicator?) -> Void)
     }
 
     private struct Inbox: Sendable {
@@ -55,7 +55,7 @@ final class PeerLoop: Sendable {
 
     private let inbox = Monitor(Inbox())
     private let store: Store
-    private let board: ReplicationRegistry
+    private let registry: ReplicationRegistry
     private let fetches: FetchRegistry
     private let presence: PresenceRegistry
     private let unreachable: UnreachableAddresses
@@ -63,7 +63,7 @@ final class PeerLoop: Sendable {
     private let lengths: Replicator.Lengths
     private let evaluationStop = EvaluationStop()
     /// Maximum number of documents in a job that runs on the previous writer's thread.
-    private static let mostServed = 64
+    private static let maximumServed = 64
 
     init(
         _ store: Store, _ board: ReplicationRegistry, _ fetches: FetchRegistry,
@@ -75,7 +75,7 @@ final class PeerLoop: Sendable {
         self.presence = presence
         self.store = store
         self.fetches = fetches
-        self.board = board
+        self.registry = board
     }
 
     func start(_ identity: Replicator.Identity) throws(StoreError) {
@@ -90,7 +90,7 @@ final class PeerLoop: Sendable {
         // The closure captures only the inbox: the log's thread must not be the last to release a
         // store.
         let inbox = inbox
-        store.queries.documents.store.onPublishingToPeers { Self.notePublished(to: inbox) }
+        store.queries.documents.store.onPublishingToPeers { Self.recordPublished(to: inbox) }
     }
 
     /// Ends all connections and the thread; returns when the thread has ended.
@@ -118,14 +118,14 @@ final class PeerLoop: Sendable {
 
     private func refuse(_ event: Event) {
         switch event {
-        case .asked(let answer): answer(nil)
+        case .request(let answer): answer(nil)
         // The gate admitted the job after the thread had ended; leaving it admits the next writer.
         case .entered: store.leave()
         default: break
         }
     }
 
-    private static func notePublished(to inbox: Monitor<Inbox>) {
+    private static func recordPublished(to inbox: Monitor<Inbox>) {
         let isNew = inbox.withLock { inbox in
             defer { inbox.hasPublished = true }
             return !inbox.hasPublished
@@ -149,8 +149,8 @@ final class PeerLoop: Sendable {
                 return inbox
             }
             let now = Clock.system.monotonicNanoseconds()
-            for event in work.events { take(event, host, &connections, at: now) }
-            if work.hasPublished { host.notePublished() }
+            for event in work.events { handle(event, host, &connections, at: now) }
+            if work.hasPublished { host.processPublished() }
             host.tick(at: now)
             if work.isStopping { host.stop() }
             perform(host, &connections)
@@ -166,7 +166,7 @@ final class PeerLoop: Sendable {
         _ = store.queries.documents.setPeerFeedRecording(false)
     }
 
-    private func take(
+    private func handle(
         _ event: Event, _ host: Replicator, _ connections: inout [UInt64: any PeerConnection],
         at now: UInt64
     ) {
@@ -185,7 +185,7 @@ final class PeerLoop: Sendable {
         case .denied(let remote, let reason):
             host.deny(remote.key, at: remote.address, because: reason)
         case .unreachableChanged: update(presence, of: host)
-        case .written(let outcome): host.noteWritten(outcome)
+        case .written(let outcome): host.handleOutcome(outcome)
         case .entered(let job): write(job)
         case .subscribed(let queries):
             do throws(QueryError) { try host.subscribe(queries) } catch {
@@ -195,9 +195,9 @@ final class PeerLoop: Sendable {
         case .cancelFetch(let id): host.cancelFetch(id)
         case .stopConnections: host.stop()
         case .presented(let name, let metadata): host.present(name: name, metadata: metadata)
-        case .asked(let answer):
+        case .request(let answer):
             // The caller may have committed before; the answer must include that commit.
-            host.notePublished()
+            host.processPublished()
             answer(host)
         }
         perform(host, &connections)
@@ -209,7 +209,7 @@ final class PeerLoop: Sendable {
         var (hasNews, hasNewPresence) = (false, false)
         var refusals: [[UInt8]: PeerRefusals] = [:]
         var refused: [RefusedWrite] = []
-        for effect in host.takeEffects() {
+        for effect in host.drainEffects() {
             switch effect {
             case .send(let number, let bytes): connections[number]?.send(bytes)
             // `ended` follows, and names the side that closed the connection.
@@ -219,21 +219,21 @@ final class PeerLoop: Sendable {
                 connection.close(because: "\(reason)")
                 presence.announce(.disconnected(connection.remote, reason: "\(reason)"))
             case .write(let job): enter(job)
-            case .fetched(let id, let news): fetches.note(id, news)
+            case .fetched(let id, let news): fetches.record(id, news)
             case .statusChanged: hasNews = true
             case .presenceChanged: hasNewPresence = true
             case .clockWarning(let key, let sentences):
                 store.queries.log?.write(
                     .warning, "the clock of a peer: \(sentences.joined(separator: "; "))",
                     ["peer": PeerKey(unchecked: key).description])
-            case .keyContested(let rival): note(PeerKeyConflict(rival))
+            case .keyContested(let rival): recordEvent(PeerKeyConflict(rival))
             case .refusalsChanged(let key, let all, let new):
                 refusals[key] = all
                 refused += new
             }
         }
         if hasNews || !refusals.isEmpty {
-            board.update(
+            registry.update(
                 host.allStatuses, refusals,
                 at: store.queries.documents.store.options.clock.wallMilliseconds())
         }
@@ -259,12 +259,12 @@ final class PeerLoop: Sendable {
                     "reason": "\(first.reason)",
                 ])
         }
-        board.announce(refused)
+        registry.announce(refused)
     }
 
-    private func note(_ conflict: PeerKeyConflict) {
+    private func recordEvent(_ conflict: PeerKeyConflict) {
         store.queries.log?.write(.error, "\(conflict)")
-        presence.note(conflict)
+        presence.record(conflict)
     }
 
     // MARK: Writing
@@ -282,7 +282,7 @@ final class PeerLoop: Sendable {
             self.serve(job)
             return true
         }
-        let isShort = job.documentCount <= Self.mostServed
+        let isShort = job.documentCount <= Self.maximumServed
         let waiter = WriteGate.Waiter(
             number: number, serve: isShort ? serve : nil, wake: wake)
         let outcome = store.gate.withLock { $0.wait(waiter) }

@@ -7,14 +7,14 @@ import SheafTransport
 extension PeerSync {
     /// Returns the progress of all peers connected since the store was opened.
     package func surveys() throws -> [PeerSurvey] {
-        try ask { $0.surveys() }
+        try request { $0.surveys() }
     }
 
     /// Explains whether and why a document reached a peer; returns nil for an unknown peer.
     package func explanation(
         of collection: String, _ id: Value, for peer: PeerKey
     ) throws -> SyncExplanation? {
-        let result = try ask { host in
+        let result = try request { host in
             Result { try host.explanation(of: collection, id, for: peer) }
         }
         return try result.get()
@@ -24,12 +24,12 @@ extension PeerSync {
     package var newestCommit: UInt64 { store.queries.snapshot().log.commit }
 
     /// Runs a request on the replication thread and blocks until it returns.
-    func ask<Answer: Sendable>(
+    func request<Answer: Sendable>(
         _ question: @escaping @Sendable (Replicator) -> Answer
     ) throws -> Answer {
         let answer = Monitor<Answer??>(nil)
         loop.post(
-            .asked { host in
+            .request { host in
                 let found = host.map(question)
                 answer.withLock { $0 = .some(found) }
                 answer.broadcast()

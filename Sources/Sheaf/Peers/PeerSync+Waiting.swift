@@ -12,7 +12,7 @@ extension PeerSync {
     ///
     /// Throws a ``RefusedWrite`` if the peer refuses a document of the commit for lack of rights.
     public nonisolated(nonsending) func wait(for commit: Int64, on peer: PeerKey) async throws {
-        switch try await board.wait(for: UInt64(clamping: commit), on: peer.bytes) {
+        switch try await registry.wait(for: UInt64(clamping: commit), on: peer.bytes) {
         case .reached: return
         case .refused(let write): throw write
         case .refusedUnnamed(let count):
@@ -31,13 +31,13 @@ extension PeerSync {
     ///
     /// These are the rows of `system:refused_writes`. After a restart the list is complete once all
     /// peers have connected again.
-    public var refusedWrites: [RefusedWrite] { board.refusedWrites }
+    public var refusedWrites: [RefusedWrite] { registry.refusedWrites }
 
     /// Calls `listener` with refused writes: first the known ones, then new ones.
     ///
     /// The listener must return quickly. Refused writes are also logged as warnings.
     public func onRefusedWrites(_ listener: (@Sendable ([RefusedWrite]) -> Void)?) {
-        board.onRefusedWrites(listener)
+        registry.onRefusedWrites(listener)
     }
 
     /// Removes the local copy of a refused document, which a subscription then restores.
@@ -53,7 +53,7 @@ extension PeerSync {
     /// accepted are lost. A document that no other peer has, or no subscription matches, is not
     /// restored. Writes that are not currently refused are skipped.
     public nonisolated(nonsending) func revert(_ writes: [RefusedWrite]) async throws {
-        let known = Set(board.refusedWrites.map(RefusedDocument.init))
+        let known = Set(registry.refusedWrites.map(RefusedDocument.init))
         let documents = Set(writes.map(RefusedDocument.init)).intersection(known)
         guard !documents.isEmpty else { return }
         try await store.evict(documents.map { ($0.collection, $0.id) })

@@ -14,9 +14,9 @@ public final class PeerSync: Sendable {
 
     let store: Store
     let loop: PeerLoop
-    let board: ReplicationRegistry
+    let registry: ReplicationRegistry
     private let transports: [any PeerTransport]
-    private let links: PeerConnections
+    private let connections: PeerConnections
     private let unreachable: UnreachableAddresses
     private let state = Mutex(State())
 
@@ -28,10 +28,10 @@ public final class PeerSync: Sendable {
         self.unreachable = unreachable
         self.store = store
         self.loop = loop
-        self.board = board
+        self.registry = board
         self.transports = transports
-        self.links = links
-        board.noteTransports(transports.map { String(describing: type(of: $0)) })
+        self.connections = links
+        board.recordTransports(transports.map { String(describing: type(of: $0)) })
     }
 
     /// Starts the transports, which connect to other peers.
@@ -45,14 +45,14 @@ public final class PeerSync: Sendable {
             if state.withLock(\.isShutDown) { throw StoreError.closed }
             return
         }
-        board.noteSyncing(true)
+        registry.recordSyncing(true)
         for (number, transport) in transports.enumerated() {
             do {
-                try transport.start(links)
+                try transport.start(connections)
             } catch {
                 for started in transports.prefix(number) { started.stop() }
                 state.withLock { $0.isActive = false }
-                board.noteSyncing(false)
+                registry.recordSyncing(false)
                 throw error
             }
         }
@@ -69,7 +69,7 @@ public final class PeerSync: Sendable {
         for transport in transports { transport.stop() }
         unreachable.removeAll()
         loop.post(.unreachableChanged)
-        board.noteSyncing(false)
+        registry.recordSyncing(false)
     }
 
     /// Whether the transports are started.
@@ -78,7 +78,7 @@ public final class PeerSync: Sendable {
     func shutDown() {
         state.withLock { $0.isShutDown = true }
         stop()
-        board.close()
+        registry.close()
     }
 
     /// Subscribes to the documents of other peers that match a query.
@@ -100,7 +100,7 @@ public final class PeerSync: Sendable {
             state.count += 1
             let subscription = Subscription(checked, number: state.count, sync: self)
             state.subscriptions.append(subscription)
-            tell(state)
+            postSubscriptions(state)
             return subscription
         }
         guard let subscription else { throw StoreError.closed }
@@ -117,13 +117,13 @@ public final class PeerSync: Sendable {
             }
             state.subscriptions.remove(at: index)
             state.tally.remove(subscription.checked)
-            tell(state)
+            postSubscriptions(state)
             return true
         }
     }
 
     /// Posts the subscriptions to the replication thread, under the lock to keep their order.
-    private func tell(_ state: borrowing State) {
+    private func postSubscriptions(_ state: borrowing State) {
         loop.post(.subscribed(state.subscriptions.map(\.checked)))
     }
 

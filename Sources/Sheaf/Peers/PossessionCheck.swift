@@ -66,7 +66,7 @@ struct PossessionCheck {
     }
 
     /// Handles a received part, which another request may have caused.
-    mutating func take(_ part: AttachmentPart, _ bytes: [UInt8]?) -> Outcome {
+    mutating func receive(_ part: AttachmentPart, _ bytes: [UInt8]?) -> Outcome {
         guard let bytes else { return .failed }
         switch (phase, part.kind) {
         case (.listing(let hashes), .hashes):

@@ -31,7 +31,7 @@ extension Replicator {
     func prepare(
         _ step: ShippedStep, on link: Connection, onto pile: inout SpillBuffer
     ) throws(EngineError) {
-        link.heard.update(from: step.names, to: queries.documents.newestCatalog.names)
+        link.nameTranslation.update(from: step.names, to: queries.documents.newestCatalog.names)
         for commit in step.commits {
             for document in commit.documents {
                 do throws(Malformed) {
@@ -65,7 +65,7 @@ extension Replicator {
         }
         var marks: SpillBuffer.Marks = shipped.form == .delta ? .isPartial : []
         if case .patched = outcome {} else { marks.insert(.maySpellNames) }
-        let names = link.heard.target
+        let names = link.nameTranslation.target
         try bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
             if try EncodedDocument(bytes).validateAndLookForTokens(names) {
                 marks.insert(.hasTokens)
@@ -82,11 +82,12 @@ extension Replicator {
     private func translated(
         _ document: EncodedDocument, on link: Connection
     ) throws(Malformed) -> NameTranslation.Outcome {
-        guard link.writable == nil else { return try link.heard.translate(document) }
-        let outcome = try link.heard.translateAll(document)
+        guard link.writable == nil else { return try link.nameTranslation.translate(document) }
+        let outcome = try link.nameTranslation.translateAll(document)
         guard case .unknown = outcome else { return outcome }
-        let names = queries.documents.assignNumbers(to: try link.heard.unknownNames(of: document))
-        link.heard.update(from: link.heard.source, to: names)
-        return try link.heard.translate(document)
+        let names = queries.documents.assignNumbers(
+            to: try link.nameTranslation.unknownNames(of: document))
+        link.nameTranslation.update(from: link.nameTranslation.source, to: names)
+        return try link.nameTranslation.translate(document)
     }
 }

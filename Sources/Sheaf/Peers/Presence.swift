@@ -32,7 +32,7 @@ public final class Presence: Sendable {
     public let key: PeerKey
     /// The readable name of this peer's device.
     public var deviceName: String { state.withLock(\.name) }
-    private let board: ReplicationRegistry
+    private let registry: ReplicationRegistry
     private let presences: PresenceRegistry
     private let loop: PeerLoop
     private let unreachable: UnreachableAddresses
@@ -51,12 +51,12 @@ public final class Presence: Sendable {
         self.loop = loop
         key = configuration.key
         state = Mutex(State(name: configuration.deviceName))
-        self.board = board
+        self.registry = board
     }
 
     /// The directly connected peers.
     public var connectedPeers: [RemotePeer] {
-        board.connected.map { key, status in
+        registry.connected.map { key, status in
             RemotePeer(
                 key: PeerKey(unchecked: key), deviceName: status.name, isServer: status.isServer)
         }
@@ -114,7 +114,7 @@ public final class Presence: Sendable {
         state.withLock { state in
             state.metadata = metadata
             state.metadataBytes = bytes
-            tell(state)
+            postDescription(state)
         }
     }
 
@@ -122,12 +122,12 @@ public final class Presence: Sendable {
     public func setDeviceName(_ name: String) {
         state.withLock { state in
             state.name = name
-            tell(state)
+            postDescription(state)
         }
     }
 
     /// Posts the description to the replication thread, under the lock to keep the order.
-    private func tell(_ state: borrowing State) {
+    private func postDescription(_ state: borrowing State) {
         loop.post(.presented(name: state.name, metadata: state.metadataBytes))
     }
 
@@ -164,8 +164,8 @@ public final class Presence: Sendable {
         state.withLock(\.handler)?(identity) ?? true
     }
 
-    func note(_ event: PeerTransportEvent) {
-        if unreachable.note(event) { loop.post(.unreachableChanged) }
+    func record(_ event: PeerTransportEvent) {
+        if unreachable.record(event) { loop.post(.unreachableChanged) }
         presences.announce(event)
     }
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// registered, even if not retained, until it is canceled or the peer is closed.
 public final class PresenceObserver: Sendable {
     private struct State: Sendable {
-        var newest: PresenceGraph?
+        var pendingGraph: PresenceGraph?
         /// Whether a graph was put or the delivery has ended.
         var hasBegun = false
         /// Whether a task is calling `onChange`, or is about to.
@@ -19,10 +19,10 @@ public final class PresenceObserver: Sendable {
     private let state = Mutex(State())
     /// The callback; nil if an asynchronous sequence consumes the graphs.
     private let onChange: (@Sendable (PresenceGraph) -> Void)?
-    private weak let board: PresenceRegistry?
+    private weak let registry: PresenceRegistry?
 
     init(_ board: PresenceRegistry, _ onChange: (@Sendable (PresenceGraph) -> Void)?) {
-        self.board = board
+        self.registry = board
         self.onChange = onChange
     }
 
@@ -34,7 +34,7 @@ public final class PresenceObserver: Sendable {
     /// It does not wait for a running callback. Further calls have no effect.
     public func cancel() {
         end()
-        board?.remove(self)
+        registry?.remove(self)
     }
 
     /// Ends the delivery without removing the observer from the board.
@@ -57,7 +57,7 @@ public final class PresenceObserver: Sendable {
                 state.waiter = nil
                 return (waiter, false)
             }
-            state.newest = graph
+            state.pendingGraph = graph
             guard onChange != nil, !state.isCalling else { return (nil, false) }
             state.isCalling = true
             return (nil, true)
@@ -73,19 +73,19 @@ public final class PresenceObserver: Sendable {
 
     private func next() -> PresenceGraph? {
         state.withLock { state in
-            defer { state.newest = nil }
-            if state.newest == nil { state.isCalling = false }
-            return state.newest
+            defer { state.pendingGraph = nil }
+            if state.pendingGraph == nil { state.isCalling = false }
+            return state.pendingGraph
         }
     }
 
     /// Calls `waiter` with the newest graph, or with the next one once there is one.
     ///
     /// Calls it with nil when the delivery has ended, or if another consumer is waiting.
-    fileprivate func take(_ waiter: @escaping @Sendable (PresenceGraph?) -> Void) {
+    fileprivate func requestNext(_ waiter: @escaping @Sendable (PresenceGraph?) -> Void) {
         let graph: PresenceGraph?? = state.withLock { state in
-            if let newest = state.newest {
-                state.newest = nil
+            if let newest = state.pendingGraph {
+                state.pendingGraph = nil
                 return .some(newest)
             }
             if state.isCancelled || state.waiter != nil { return .some(nil) }
@@ -148,7 +148,7 @@ public struct PresenceObservation: AsyncSequence, Sendable {
             return await withTaskCancellationHandler {
                 await withUnsafeContinuation {
                     (continuation: UnsafeContinuation<PresenceGraph?, Never>) in
-                    observer.take { continuation.resume(returning: $0) }
+                    observer.requestNext { continuation.resume(returning: $0) }
                 }
             } onCancel: {
                 observer.cancel()

@@ -49,7 +49,7 @@ final class PresenceRegistry: Sendable {
     }
 
     /// Records a key conflict and calls the listener.
-    func note(_ conflict: PeerKeyConflict) {
+    func record(_ conflict: PeerKeyConflict) {
         let listener = state.withLock { state in
             state.conflict = conflict
             return state.listener

@@ -32,13 +32,13 @@ struct QuarantineTable {
     }
 
     /// Maximum number of documents of all peers, and of bytes of their addresses.
-    static let most = 4_096
-    private static let mostBytes = 1 << 20
+    static let maximumCount = 4_096
+    private static let maximumBytes = 1 << 20
     /// Maximum number of documents, and of bytes of their addresses, in one request.
-    private static let mostAsked = 512
-    private static let mostAskedBytes = 128 << 10
+    private static let maximumAsked = 512
+    private static let maximumAskedBytes = 128 << 10
     fileprivate static let firstRetryNanoseconds: UInt64 = 30_000_000_000
-    private static let mostRetryNanoseconds: UInt64 = 3_600_000_000_000
+    private static let maximumRetryNanoseconds: UInt64 = 3_600_000_000_000
     /// Minimum interval between reconciliations for omitted documents.
     private static let compareNanoseconds: UInt64 = 60_000_000_000
     /// Maximum interval between checks, since the wall clock may be set at any time.
@@ -76,10 +76,10 @@ struct QuarantineTable {
             if entry.retryAt != nil {
                 entry.retryAt = now + entry.retryNanoseconds
                 entry.retryNanoseconds = min(
-                    2 * entry.retryNanoseconds, Self.mostRetryNanoseconds)
+                    2 * entry.retryNanoseconds, Self.maximumRetryNanoseconds)
             }
             documents.entries[address] = entry
-        } else if count < Self.most, byteCount + length <= Self.mostBytes {
+        } else if count < Self.maximumCount, byteCount + length <= Self.maximumBytes {
             documents.entries[address] = Entry(time: time)
             (count, byteCount) = (count + 1, byteCount + length)
         } else {
@@ -99,7 +99,7 @@ struct QuarantineTable {
     }
 
     /// Removes a document that was written, and schedules retries of it at other peers.
-    mutating func settle(_ address: DocumentAddress, of key: [UInt8], at now: UInt64) {
+    mutating func removeWritten(_ address: DocumentAddress, of key: [UInt8], at now: UInt64) {
         remove(address, of: key)
         // Another peer with this state does not send it unasked, so its entry is retried.
         for other in peers.keys where peers[other]?.entries[address] != nil {
@@ -149,7 +149,7 @@ struct QuarantineTable {
     }
 
     /// Returns the documents of a peer that may be requested again, in order, up to the maximum.
-    func due(
+    func retriable(
         of key: [UInt8], _ clock: QuarantineClock
     ) -> (addresses: [DocumentAddress], comparesAll: Bool) {
         guard let documents = peers[key] else { return ([], false) }
@@ -163,9 +163,9 @@ struct QuarantineTable {
         }
         found.sort(by: <)
         var length = 0
-        let fitting = found.prefix(Self.mostAsked).prefix { address in
+        let fitting = found.prefix(Self.maximumAsked).prefix { address in
             length += address.memoryLength
-            return length <= Self.mostAskedBytes
+            return length <= Self.maximumAskedBytes
         }
         return (Array(fitting), comparesAll)
     }

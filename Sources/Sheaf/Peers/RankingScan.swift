@@ -91,7 +91,7 @@ struct RankingAdvance {
         _ collection: UInt16
     ) throws(EngineError) {
         if case .changes(let next) = phase {
-            let isKnown = try takeChanges(from: next, matcher, filter, collection)
+            let isKnown = try rankChanges(from: next, matcher, filter, collection)
             if isKnown {
                 phase = .departures(departed, next: 0)
             } else {
@@ -113,12 +113,12 @@ struct RankingAdvance {
             phase = .departures(departed, next: 0)
         }
         if case .departures(let ids, let next) = phase {
-            try noteDepartures(ids, from: next, matcher, filter, collection)
+            try recordDepartures(ids, from: next, matcher, filter, collection)
         }
     }
 
     /// Ranks the changed documents; returns false if all documents must be ranked.
-    private mutating func takeChanges(
+    private mutating func rankChanges(
         from first: Int, _ matcher: SubscriptionMatcher, _ filter: SubscriptionRankings.Filter?,
         _ collection: UInt16
     ) throws(EngineError) -> Bool {
@@ -130,7 +130,7 @@ struct RankingAdvance {
             phase = .changes(next: number)
             let row = try matcher.rank(key, rankings.terms[index].number, in: snapshot, filter)
             let id = Array(key[StoreKey.documentPrefixLength...])
-            guard rankings.terms[index].ranking.take(id, row) else { return false }
+            guard rankings.terms[index].ranking.update(id, row) else { return false }
         }
         return true
     }
@@ -145,7 +145,7 @@ struct RankingAdvance {
     /// Lowers the floor to the first document that left the ranking and still matches.
     ///
     /// These documents are sent once more; afterwards the peer may have outdated states of them.
-    private mutating func noteDepartures(
+    private mutating func recordDepartures(
         _ ids: [[UInt8]], from first: Int, _ matcher: SubscriptionMatcher,
         _ filter: SubscriptionRankings.Filter?, _ collection: UInt16
     ) throws(EngineError) {

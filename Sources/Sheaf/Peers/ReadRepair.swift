@@ -18,11 +18,11 @@ struct ReadRepair {
         for index in sent.indices { sent[index].documents.remove(address) }
     }
 
-    mutating func noteSent(_ addresses: Set<DocumentAddress>, with commit: CommitID) {
+    mutating func recordSent(_ addresses: Set<DocumentAddress>, with commit: CommitID) {
         sent.append((commit, addresses.intersection(documents)))
     }
 
-    mutating func noteAcknowledged(_ commit: CommitID) {
+    mutating func recordAcknowledged(_ commit: CommitID) {
         let count = sent.prefix { $0.commit <= commit }.count
         for (_, addresses) in sent[..<count] { documents.subtract(addresses) }
         sent.removeFirst(count)
@@ -48,7 +48,7 @@ struct CorrectionTable {
     /// The commit up to which a resuming peer may lack repairs; nil if none were discarded.
     private(set) var forgottenThrough: CommitID?
 
-    static let most = 1 << 16
+    static let maximumDocuments = 1 << 16
 
     init(most: Int) {
         self.most = most
@@ -65,14 +65,14 @@ struct CorrectionTable {
         change(key) { $0.insert(address) }
     }
 
-    mutating func noteSent(
+    mutating func recordSent(
         _ addresses: Set<DocumentAddress>, with commit: CommitID, to key: [UInt8]
     ) {
-        change(key) { $0.noteSent(addresses, with: commit) }
+        change(key) { $0.recordSent(addresses, with: commit) }
     }
 
-    mutating func noteAcknowledged(_ commit: CommitID, by key: [UInt8]) {
-        change(key) { $0.noteAcknowledged(commit) }
+    mutating func recordAcknowledged(_ commit: CommitID, by key: [UInt8]) {
+        change(key) { $0.recordAcknowledged(commit) }
     }
 
     mutating func beginAnew(_ key: [UInt8]) {
@@ -97,7 +97,7 @@ struct CorrectionTable {
     ///
     /// Disconnected peers go first, the least recently changed before others, then the peers with
     /// the most documents.
-    mutating func forgetExcess(
+    mutating func discardExcess(
         connected: Set<[UInt8]>, newest commit: CommitID
     ) -> [[UInt8]] {
         var forgotten: [[UInt8]] = []

@@ -41,7 +41,7 @@ struct ReceivedAttachments {
     }
 
     /// Removes all attachments that are not in `here`.
-    mutating func keepOnly(_ here: Set<AttachmentID>) {
+    mutating func retain(_ here: Set<AttachmentID>) {
         lengths = lengths.filter { here.contains($0.key) }
         complete.formIntersection(here)
         length = lengths.values.reduce(0, +)

@@ -14,8 +14,8 @@ package struct ReceivedDocuments: Sendable {
     private var length = 0
 
     /// Maximum number of documents of one peer, and of bytes of their addresses.
-    package static let most = 4_096
-    package static let mostBytes = 1 << 20
+    package static let maximumCount = 4_096
+    package static let maximumBytes = 1 << 20
 
     package init() {}
 
@@ -28,11 +28,11 @@ package struct ReceivedDocuments: Sendable {
             length += address.memoryLength
         }
         order.append((address, arrivalCount))
-        while arrivals.count > Self.most || length > Self.mostBytes {
+        while arrivals.count > Self.maximumCount || length > Self.maximumBytes {
             removeFirst()
         }
         // At least half of these belong to documents that were received again or removed.
-        guard order.count > 2 * Self.most else { return }
+        guard order.count > 2 * Self.maximumCount else { return }
         order = order[first...].filter { arrivals[$0.address] == $0.arrival }
         first = 0
     }

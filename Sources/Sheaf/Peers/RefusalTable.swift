@@ -18,7 +18,7 @@ struct RefusalTable {
         /// The commit whose acknowledgment shows that the peer has accepted the document.
         ///
         /// It is nil until the document is sent again.
-        fileprivate var takenWith: CommitID?
+        fileprivate var acceptingCommit: CommitID?
     }
 
     /// The refused documents of one peer.
@@ -32,9 +32,9 @@ struct RefusalTable {
     }
 
     /// Limits on the documents of one peer, the documents of all peers, and the bytes of addresses.
-    static let mostOfPeer = 1_024
-    private static let most = 8_192
-    private static let mostBytes = 4 << 20
+    static let maximumOfPeer = 1_024
+    private static let maximumCount = 8_192
+    private static let maximumBytes = 4 << 20
 
     private var peers: [[UInt8]: Documents] = [:]
     private var count = 0
@@ -69,7 +69,7 @@ struct RefusalTable {
             let isKnown = commits.allSatisfy(entry.commits.contains)
             // The reason `ownGrant` is kept, since the peer itself also refuses such a document.
             let isOld = isKnown && (entry.reason == reason || entry.reason == .ownGrant)
-            entry.takenWith = nil
+            entry.acceptingCommit = nil
             if !isOld { entry.reason = reason }
             entry.merge(commits)
             if !isOld {
@@ -77,8 +77,8 @@ struct RefusalTable {
                 changed[key, default: []].insert(address)
             }
             documents.entries[address] = entry
-        } else if documents.entries.count < Self.mostOfPeer, count < Self.most,
-            byteCount + address.memoryLength <= Self.mostBytes
+        } else if documents.entries.count < Self.maximumOfPeer, count < Self.maximumCount,
+            byteCount + address.memoryLength <= Self.maximumBytes
         {
             var entry = Entry(reason: reason, milliseconds: milliseconds)
             entry.merge(commits)
@@ -106,9 +106,9 @@ struct RefusalTable {
     // MARK: Accepted documents
 
     /// Records that a document is sent again, with the batch of `commit`.
-    mutating func noteSent(_ address: DocumentAddress, with commit: CommitID, to key: [UInt8]) {
+    mutating func recordSent(_ address: DocumentAddress, with commit: CommitID, to key: [UInt8]) {
         guard peers[key]?.entries[address] != nil else { return }
-        peers[key]?.entries[address]?.takenWith = commit
+        peers[key]?.entries[address]?.acceptingCommit = commit
     }
 
     /// Records that a peer has reconciled its complete subscription with `commit`.
@@ -116,12 +116,12 @@ struct RefusalTable {
     /// Before it acknowledges the commit it refuses again each document that it does not accept.
     /// This does not apply to documents that this peer's own grant forbids, since they are not
     /// sent.
-    mutating func noteCompared(
+    mutating func recordCompared(
         with commit: CommitID, by key: [UInt8], except unsendable: Set<DocumentAddress>
     ) {
         guard let documents = peers[key] else { return }
         for address in documents.entries.keys where !unsendable.contains(address) {
-            peers[key]?.entries[address]?.takenWith = commit
+            peers[key]?.entries[address]?.acceptingCommit = commit
         }
         peers[key]?.omittedTakenWith = commit
     }
@@ -129,17 +129,19 @@ struct RefusalTable {
     /// Discards the expected acknowledgments of a peer: it has a new subscription.
     mutating func beginAnew(_ key: [UInt8]) {
         guard let documents = peers[key] else { return }
-        for (address, entry) in documents.entries where entry.takenWith != nil {
-            peers[key]?.entries[address]?.takenWith = nil
+        for (address, entry) in documents.entries where entry.acceptingCommit != nil {
+            peers[key]?.entries[address]?.acceptingCommit = nil
         }
         peers[key]?.omittedTakenWith = nil
     }
 
     /// Removes the documents that a peer has accepted by acknowledging `commit`.
-    mutating func noteAcknowledged(_ commit: CommitID, by key: [UInt8]) {
+    mutating func recordAcknowledged(_ commit: CommitID, by key: [UInt8]) {
         guard let documents = peers[key] else { return }
         for (address, entry) in documents.entries {
-            if let takenWith = entry.takenWith, takenWith <= commit { remove(address, of: key) }
+            if let takenWith = entry.acceptingCommit, takenWith <= commit {
+                remove(address, of: key)
+            }
         }
         if let takenWith = documents.omittedTakenWith, takenWith <= commit {
             removeOmitted(of: key)
@@ -170,7 +172,7 @@ struct RefusalTable {
     }
 
     /// Removes the entries of all peers that are not in `known`.
-    mutating func forget(but known: Set<[UInt8]>) {
+    mutating func discard(but known: Set<[UInt8]>) {
         for key in Array(peers.keys) where !known.contains(key) {
             for address in addresses(of: key) { remove(address, of: key) }
             removeOmitted(of: key)
@@ -180,7 +182,7 @@ struct RefusalTable {
     // MARK: Reports
 
     /// Returns the peers whose refusals have changed since the last call, with the new refusals.
-    mutating func takeChanges() -> [(key: [UInt8], all: PeerRefusals, new: [RefusedWrite])] {
+    mutating func drainChanges() -> [(key: [UInt8], all: PeerRefusals, new: [RefusedWrite])] {
         guard !changed.isEmpty else { return [] }
         defer { changed = [:] }
         return changed.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { key, addresses in
@@ -214,7 +216,7 @@ extension RefusalTable.Entry {
     fileprivate mutating func merge(_ others: [CommitID]) {
         let all = Set(commits).union(others).sorted()
         commits =
-            all.count <= RefusedWrite.mostCommits
-            ? all : [all[0]] + all.suffix(RefusedWrite.mostCommits - 1)
+            all.count <= RefusedWrite.maximumCommits
+            ? all : [all[0]] + all.suffix(RefusedWrite.maximumCommits - 1)
     }
 }

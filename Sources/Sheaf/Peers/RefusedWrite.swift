@@ -39,12 +39,12 @@ public struct RefusedWrite: Error, Sendable, Hashable {
     public let milliseconds: Int64
 
     /// Maximum number of commits kept for one document.
-    static let mostCommits = 16
+    static let maximumCommits = 16
 
     /// Whether the peer lacks the changes of `commit` to the document.
     package func concerns(_ commit: UInt64) -> Bool {
         let commit = Int64(clamping: commit)
-        guard commitIDs.count >= Self.mostCommits, let first = commitIDs.first,
+        guard commitIDs.count >= Self.maximumCommits, let first = commitIDs.first,
             let last = commitIDs.last
         else { return commitIDs.contains(commit) }
         return (first...last).contains(commit)

@@ -49,12 +49,12 @@ package final class ReplicationRegistry: Sendable {
     package init() {}
 
     /// Records whether the transports are started.
-    func noteSyncing(_ isSyncing: Bool) {
+    func recordSyncing(_ isSyncing: Bool) {
         state.withLock { $0.isSyncing = isSyncing }
     }
 
     /// Sets the transports of the peer, by the names of their types.
-    func noteTransports(_ names: [String]) {
+    func recordTransports(_ names: [String]) {
         state.withLock { $0.transports = names }
     }
 
@@ -85,12 +85,12 @@ package final class ReplicationRegistry: Sendable {
                 row.status = status
                 state.rows[key] = row
             }
-            return Self.takeDone(&state)
+            return Self.removeFinished(&state)
         }
         for (waiter, end) in done { waiter.end(end) }
     }
 
-    private static func takeDone(_ state: inout State) -> [(Waiter, WaitEnd)] {
+    private static func removeFinished(_ state: inout State) -> [(Waiter, WaitEnd)] {
         var done: [(Waiter, WaitEnd)] = []
         state.waiters = state.waiters.filter { waiter in
             guard let end = state.end(for: waiter.commit, on: waiter.key) else { return true }

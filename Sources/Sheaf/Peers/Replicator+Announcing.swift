@@ -26,9 +26,9 @@ extension Replicator {
     /// Time that other peers have to deliver announced documents, in nanoseconds.
     static let patience: UInt64 = 300_000_000
     /// Maximum number of bytes of announcements kept; beyond it their documents are requested.
-    private static let mostKept = 8 << 20
+    private static let maximumBufferedBytes = 8 << 20
     /// Maximum number of documents in an announcement; more are sent without one.
-    private static let mostAnnounced = 256
+    private static let maximumAnnounced = 256
 
     // MARK: Received announcements
 
@@ -44,14 +44,16 @@ extension Replicator {
         }
         link.receiver.announced.length += message.entries.reduce(64) { $0 + $1.length }
         // Beyond the limit, the documents are requested and the announcements discarded.
-        guard link.receiver.announced.length < Self.mostKept else { return ask(link) }
-        correct(known(in: message), on: link)
+        guard link.receiver.announced.length < Self.maximumBufferedBytes else {
+            return renewSubscription(link)
+        }
+        correct(outdated(in: message), on: link)
         checkAnnounced(link)
-        tell(link)
+        announceChanges(link)
     }
 
     /// Returns the announced documents that lack writes of the local state.
-    private func known(in message: Announce) -> [WriteJob.Known] {
+    private func outdated(in message: Announce) -> [WriteJob.OutdatedDocument] {
         let snapshot = news.snapshot
         return message.entries.compactMap { entry in
             guard let key = snapshot.key(of: entry.address),
@@ -59,7 +61,7 @@ extension Replicator {
                 let seen = document.read({ bytes in try? EncodedDocument(bytes).vector() }),
                 !entry.vector.covers(seen)
             else { return nil }
-            return WriteJob.Known(address: entry.address, before: document)
+            return WriteJob.OutdatedDocument(address: entry.address, before: document)
         }
     }
 
@@ -73,23 +75,23 @@ extension Replicator {
         }
         let durable = news.snapshot.log.commit
         let come = link.receiver.announced.messages.prefix { message in
-            link.receiver.announced.written[message.commit] ?? 0 <= durable && isHere(message)
+            link.receiver.announced.written[message.commit] ?? 0 <= durable && isCovered(message)
         }
         let count = come.count
         guard let commit = come.last?.commit else { return }
         link.receiver.announced.written = link.receiver.announced.written.filter { $0.key > commit }
         // The local state may be newer than the announced one.
-        for message in come { correct(known(in: message), on: link) }
+        for message in come { correct(outdated(in: message), on: link) }
         link.receiver.announced.messages.removeFirst(count)
         if link.receiver.announced.messages.isEmpty { link.receiver.announced.length = 0 }
         link.receiver.announced.deadline =
             link.receiver.announced.messages.isEmpty ? nil : now + Self.patience
-        noteReached(commit, on: link)
+        advanceCursor(commit, on: link)
         link.session.acknowledge(commit: commit, of: link.receiver.generation)
     }
 
     /// Whether the durable local documents cover all that was announced.
-    private func isHere(_ message: Announce) -> Bool {
+    private func isCovered(_ message: Announce) -> Bool {
         let snapshot = news.snapshot
         return message.entries.allSatisfy { entry in
             guard let key = snapshot.key(of: entry.address),
@@ -101,7 +103,7 @@ extension Replicator {
     }
 
     /// Records a written batch that followed announcements; it is acknowledged after them.
-    func noteWrittenBehindAnnounced(_ commit: UInt64, here: CommitID, on link: Connection) {
+    func recordWrittenBehindAnnounced(_ commit: UInt64, here: CommitID, on link: Connection) {
         link.receiver.announced.messages.append(
             Announce(generation: link.receiver.generation, commit: commit, []))
         link.receiver.announced.written[commit] = here
@@ -114,13 +116,13 @@ extension Replicator {
         else { return }
         // Only one connection is subscribed again: its peer may send all that is missing. If all of
         // them were, each peer would send every document from then on.
-        for other in links.values where other.receiver.announced.deadline != nil {
+        for other in connections.values where other.receiver.announced.deadline != nil {
             other.receiver.announced.deadline = now + Self.patience
         }
         // Connections of the spanning tree send in both directions.
         link.sender?.isAnnouncing = false
         // A new generation excludes messages of the old one.
-        ask(link)
+        renewSubscription(link)
     }
 
     /// Switches the connection to announcements, since the peer has another source.
@@ -130,13 +132,13 @@ extension Replicator {
     func announceFromNowOn(on link: Connection) {
         guard !link.isLimited else { return }
         link.sender?.isAnnouncing = true
-        noteRepetition(on: link)
+        recordRepetition(on: link)
     }
 
     /// Requests announcements from a peer whose documents had arrived from another one before.
-    func noteRepetition(on link: Connection) {
+    func recordRepetition(on link: Connection) {
         guard !link.isLimited else { return }
-        let hasOthers = links.values.contains { other in
+        let hasOthers = connections.values.contains { other in
             // A peer with limited rights does not send all documents.
             other !== link && other.session.isOpen && other.receiver.generation > 0
                 && !other.receiver.announced.isAnnouncing && !other.isLimited
@@ -152,11 +154,11 @@ extension Replicator {
         guard let telling = link.sender, telling.isAnnouncing, !telling.isBehind,
             !telling.matcher.isRanked, telling.complete.isEmpty,
             let commits = news.commits(after: telling.sent),
-            commits.reduce(0, { $0 + $1.changes.count }) <= Self.mostAnnounced
+            commits.reduce(0, { $0 + $1.changes.count }) <= Self.maximumAnnounced
         else { return false }
         var entries: [DocumentAddress: VersionVector] = [:]
         var last: CommitID?
-        defer { if link.sender?.judging.begun == nil { link.sender?.judging.done = [:] } }
+        defer { if link.sender?.judging.openCommit == nil { link.sender?.judging.done = [:] } }
         for commit in commits {
             guard let shipped = try concerning(commit, on: link) else { return false }
             link.sender?.judging.done[commit.number] = shipped
@@ -175,13 +177,13 @@ extension Replicator {
         if sorted.isEmpty, commits.last?.number == newest,
             commits.allSatisfy({ isTheirs($0, link) })
         {
-            sayHowFarLater(link)
+            schedulePosition(link)
             return true
         }
         link.sender?.echoDue = nil
-        if let last { noteDelivery(of: last, with: newest, on: link) }
+        if let last { recordDelivery(of: last, with: newest, on: link) }
         for (address, _) in sorted {
-            noteSentAgain(address.collection, address.id[...], with: newest, on: link)
+            recordSentAgain(address.collection, address.id[...], with: newest, on: link)
         }
         link.session.announce(
             sorted.map { Announce.Entry(address: $0.key, vector: $0.value) }, of: newest)

@@ -14,11 +14,11 @@ extension Replicator {
         /// Whether sessions may have new effects.
         var isStirred = false
         /// Number of the connection that was served last.
-        var servedLink: UInt64 = 0
+        var lastServedConnection: UInt64 = 0
         /// The time at which the wanted attachments were last marked as in use.
         var touchedAt: UInt64 = 0
         /// Attachments fetched for this peer whose tokens may be unproven, stored here or not.
-        var wantedHere: Set<AttachmentID> = []
+        var possiblyUnproven: Set<AttachmentID> = []
         /// The times of the next and the last check of unproven tokens.
         var tokenCheckAt: UInt64?
         var tokensCheckedAt: UInt64 = 0
@@ -26,7 +26,7 @@ extension Replicator {
         var relayedCount: Int { wanted.values.count { !$0.isOwn } }
 
         /// Maximum number of attachments fetched for other peers at a time.
-        static let mostRelayed = 64
+        static let maximumRelayed = 64
         /// Time without a received part after which other peers are asked, in nanoseconds.
         static let stallNanoseconds: UInt64 = 20_000_000_000
         /// Minimum time between two checks of read access or of tokens, in nanoseconds.
@@ -57,25 +57,25 @@ extension Replicator {
     /// The attachment state of one connection.
     struct AttachmentExchange {
         /// An attachment request of the remote peer.
-        struct Wish {
+        struct AttachmentRequest {
             var hops: Int
             /// Whether the peer may read the attachment.
             var mayRead = false
         }
 
-        var sought: [AttachmentID: Wish] = [:]
+        var sought: [AttachmentID: AttachmentRequest] = [:]
         /// Attachments that were offered to the peer, which may then request their parts.
         var granted: Set<AttachmentID> = []
         /// The attachment that was last read for the peer.
         var reading: AttachmentFile?
         /// Hop limits of the requests that were sent to the peer.
-        var told: [AttachmentID: Int] = [:]
+        var sentHopLimits: [AttachmentID: Int] = [:]
         /// Lengths of the attachments that the peer has offered.
         var offered: [AttachmentID: Int] = [:]
         /// Parts requested from the peer, in the order of the requests.
-        var asked: [AttachmentPart] = []
+        var requestedParts: [AttachmentPart] = []
         /// The time at which the oldest request was sent or the last part was received.
-        var heardAt: UInt64 = 0
+        var lastReceipt: UInt64 = 0
         /// Whether the peer timed out and other peers were asked for its parts.
         var isStalled = false
         /// The times of the next and the last check of which attachments the peer may read.
@@ -88,12 +88,12 @@ extension Replicator {
         /// Attachments whose proof has failed on this connection.
         var failedChecks: Set<AttachmentID> = []
         /// Tokens whose proofs were requested from the peer, and those requested by the peer.
-        var proofsAsked: Set<TokenAddress> = []
+        var requestedProofs: Set<TokenAddress> = []
         var proofsOwed: [TokenAddress: PendingProof] = [:]
         /// Whether the next iteration checks further tokens of `proofsOwed`.
         var isCheckingProofs = false
         /// Wanted attachments that a document names which the peer may read.
-        var known: Set<AttachmentID> = []
+        var readable: Set<AttachmentID> = []
     }
 
     /// The progress of an attachment fetch.
@@ -108,9 +108,9 @@ extension Replicator {
     /// Starts to fetch an attachment for this peer.
     package func fetch(_ id: AttachmentID, at now: UInt64) {
         self.now = now
-        noteWantedHere(id)
-        want(id, isOwn: true)
-        settleFiles()
+        recordWantedHere(id)
+        requestAttachment(id, isOwn: true)
+        processAttachments()
     }
 
     /// Stops fetching an attachment for this peer; received chunks are kept for a while.
@@ -118,13 +118,13 @@ extension Replicator {
         guard files.wanted[id]?.isOwn ?? false else { return }
         files.wanted[id]?.isOwn = false
         review(id)
-        settleFiles()
+        processAttachments()
     }
 
-    private func want(_ id: AttachmentID, isOwn: Bool) {
+    private func requestAttachment(_ id: AttachmentID, isOwn: Bool) {
         guard let attachments else { return }
         if files.wanted[id] == nil {
-            guard isOwn || files.relayedCount < Files.mostRelayed else { return }
+            guard isOwn || files.relayedCount < Files.maximumRelayed else { return }
             files.wanted[id] = WantedAttachment()
             files.order.append(id)
         }
@@ -134,7 +134,7 @@ extension Replicator {
         } catch {
             return failFile(id, error)
         }
-        tellWish(id)
+        sendHopLimit(id)
     }
 
     /// Starts or continues a fetch from its stored state.
@@ -166,29 +166,29 @@ extension Replicator {
 
     /// Starts or stops fetching an attachment for other peers, according to their requests.
     func review(_ id: AttachmentID) {
-        let isRelayed = links.values.contains { link in
+        let isRelayed = connections.values.contains { link in
             // A request with one hop left is not forwarded.
             guard let wish = link.files.sought[id] else { return false }
             return wish.mayRead && wish.hops > 1
         }
         switch files.wanted[id] {
-        case nil where isRelayed: want(id, isOwn: false)
-        case let file? where !file.isOwn && !isRelayed: forgetFile(id)
-        default: tellWish(id)
+        case nil where isRelayed: requestAttachment(id, isOwn: false)
+        case let file? where !file.isOwn && !isRelayed: removeRequest(id)
+        default: sendHopLimit(id)
         }
     }
 
-    private func forgetFile(_ id: AttachmentID) {
+    private func removeRequest(_ id: AttachmentID) {
         guard let file = files.wanted.removeValue(forKey: id) else { return }
         // Chunks received so far are kept for a later fetch.
         if case .loading(let incoming) = file.phase { _ = try? incoming.flush() }
         removeIfEmpty(id)
         files.order.removeAll { $0 == id }
-        for link in links.values { link.files.known.remove(id) }
-        tellWish(id)
+        for link in connections.values { link.files.readable.remove(id) }
+        sendHopLimit(id)
         // Other requests may be within the limit.
         if files.order.count >= SyncLimits.soughtAttachments {
-            for link in allLinks { tellWantedFiles(link) }
+            for link in allLinks { sendAttachmentRequests(link) }
         }
     }
 
@@ -196,35 +196,37 @@ extension Replicator {
     func completeFile(_ id: AttachmentID) throws(AttachmentError) {
         guard let list = try attachments?.chunkList(of: id) else { throw .missing(id) }
         let isOwn = files.wanted[id]?.isOwn ?? false
-        forgetFile(id)
+        removeRequest(id)
         if isOwn { emit(.fetched(id, .complete(length: list.length))) }
         for link in allLinks { offer(id, to: link) }
     }
 
     func failFile(_ id: AttachmentID, _ error: AttachmentError) {
         let isOwn = files.wanted[id]?.isOwn ?? false
-        forgetFile(id)
+        removeRequest(id)
         if isOwn { emit(.fetched(id, .failed(error))) }
     }
 
     /// Sends the hop limit of a request to each peer for which it has changed.
-    func tellWish(_ id: AttachmentID) {
+    func sendHopLimit(_ id: AttachmentID) {
         checkTokensSoon()
-        for link in allLinks { tellWish(id, to: link) }
+        for link in allLinks { sendHopLimit(id, to: link) }
     }
 
     /// Sends the requests for all wanted attachments to one peer.
-    func tellWantedFiles(_ link: Connection) {
-        for id in files.order { tellWish(id, to: link) }
+    func sendAttachmentRequests(_ link: Connection) {
+        for id in files.order { sendHopLimit(id, to: link) }
     }
 
-    private func tellWish(_ id: AttachmentID, to link: Connection) {
+    private func sendHopLimit(_ id: AttachmentID, to link: Connection) {
         guard link.session.isOpen else { return }
         let hops = hops(of: id, to: link)
-        let told = link.files.told[id] ?? 0
+        let told = link.files.sentHopLimits[id] ?? 0
         guard hops != told else { return }
-        guard told > 0 || link.files.told.count < SyncLimits.soughtAttachments else { return }
-        link.files.told[id] = hops > 0 ? hops : nil
+        guard told > 0 || link.files.sentHopLimits.count < SyncLimits.soughtAttachments else {
+            return
+        }
+        link.files.sentHopLimits[id] = hops > 0 ? hops : nil
         // The remote peer forgets its offer, too.
         if hops == 0 { link.files.offered[id] = nil }
         link.session.seek(Seek(id: id.bytes, hops: hops))
@@ -236,12 +238,12 @@ extension Replicator {
         guard link.files.check(of: id) == nil else { return SyncLimits.hops }
         guard let file = files.wanted[id] else { return 0 }
         // An attachment that must be hidden from the peer is not requested from it.
-        guard !isLimited(link) || link.files.known.contains(id) else {
+        guard !isLimited(link) || link.files.readable.contains(id) else {
             checkSoon(link)
             return 0
         }
         guard !file.isOwn else { return SyncLimits.hops }
-        let others = links.values.compactMap { other -> Int? in
+        let others = connections.values.compactMap { other -> Int? in
             guard other !== link, let wish = other.files.sought[id], wish.mayRead else {
                 return nil
             }
@@ -265,15 +267,16 @@ extension Replicator {
             files.touchedAt = now
             for id in files.order { attachments?.touch(id) }
         }
-        settleFiles()
+        processAttachments()
     }
 
     /// The time at which attachment work is due next; nil if none is.
     var filesDeadline: UInt64? {
-        if links.values.contains(where: { $0.session.nextServed != nil }) { return now }
-        var deadlines = links.values.compactMap(\.files.checkAt)
-        for link in links.values where !link.files.asked.isEmpty && link.session.isOpen {
-            deadlines.append(link.files.heardAt + Files.stallNanoseconds)
+        if connections.values.contains(where: { $0.session.nextServed != nil }) { return now }
+        var deadlines = connections.values.compactMap(\.files.checkAt)
+        for link in connections.values
+        where !link.files.requestedParts.isEmpty && link.session.isOpen {
+            deadlines.append(link.files.lastReceipt + Files.stallNanoseconds)
         }
         if let time = files.tokenCheckAt { deadlines.append(time) }
         if !files.wanted.isEmpty { deadlines.append(files.touchedAt + Files.touchNanoseconds) }
@@ -281,12 +284,12 @@ extension Replicator {
     }
 
     /// Requests parts and handles the effects of sessions until there are none.
-    func settleFiles() {
-        askForParts()
+    func processAttachments() {
+        requestParts()
         while files.isStirred {
             files.isStirred = false
             for link in allLinks { handle(link) }
-            askForParts()
+            requestParts()
         }
     }
 
@@ -303,22 +306,22 @@ extension Replicator {
                 offer(id, to: link)
             }
             let seeksUnread = link.files.sought.values.contains { !$0.mayRead }
-            let isUnknown = isLimited(link) && !link.files.known.isSuperset(of: files.order)
+            let isUnknown = isLimited(link) && !link.files.readable.isSuperset(of: files.order)
             if seeksUnread || isUnknown { checkSoon(link) }
         }
     }
 
     /// Makes the received chunks durable, so that they are not fetched again.
-    func settleParts() {
+    func flushChunks() {
         for file in files.wanted.values {
             if case .loading(let incoming) = file.phase { _ = try? incoming.flush() }
         }
     }
 
     /// Cancels the requests of a connection that has ended.
-    func noteLost(_ link: Connection) {
-        for part in link.files.asked { askAgain(part, of: link) }
-        link.files.asked = []
+    func cancelRequests(_ link: Connection) {
+        for part in link.files.requestedParts { requeue(part, of: link) }
+        link.files.requestedParts = []
         for check in link.files.checks { removeIfEmpty(check.id) }
         for id in link.files.sought.keys.sorted(by: { $0.description < $1.description }) {
             review(id)

@@ -30,7 +30,7 @@ extension Replicator {
     }
 
     /// Maximum number of budgets; beyond it those that are at least half full are discarded.
-    private static let mostBudgets = 1_024
+    private static let maximumBudgets = 1_024
 
     /// Returns the evaluation meter of the peer; a new connection does not refill it.
     func meter(of link: Connection) -> EvaluationMeter {
@@ -39,7 +39,7 @@ extension Replicator {
             return EvaluationMeter(rate.maximum, slice: slice, stop: evaluationStop)
         }
         if let budget = budgets[key] { return budget.meter }
-        if budgets.count >= Self.mostBudgets {
+        if budgets.count >= Self.maximumBudgets {
             budgets = budgets.filter { $0.value.meter.units < rate.maximum / 2 }
         }
         let meter = EvaluationMeter(rate.maximum, slice: slice, stop: evaluationStop)

@@ -10,7 +10,7 @@ extension Replicator {
         /// Keys of the documents that differ.
         var keys: [[UInt8]]
         /// Keys changed by commits that the peer did not send; nil if this is not known.
-        var told: Set<[UInt8]>?
+        var omittedKeys: Set<[UInt8]>?
         /// The rankings to advance; nil if the subscription has none.
         var advance: RankingAdvance?
     }
@@ -59,7 +59,7 @@ extension Replicator {
                     if telling.matcher.isRanked, !isTheirs { told.insert(change.key.bytes) }
                 }
             }
-            step.told = told
+            step.omittedKeys = told
         } else {
             let end = news.end(of: telling.sent)
             snapshot.log.tree.forEach(in: StoreKey.documents) { key, value in
@@ -71,7 +71,7 @@ extension Replicator {
         }
         if telling.matcher.isRanked, let rankings = telling.rankings {
             step.advance = RankingAdvance(
-                rankings, to: snapshot, changed: step.told == nil ? nil : step.keys)
+                rankings, to: snapshot, changed: step.omittedKeys == nil ? nil : step.keys)
         }
         return step
     }
@@ -99,8 +99,8 @@ extension Replicator {
             }
             return snapshot.complete(document, key, address)
         }
-        guard telling.matcher.asks(for: address.collection) else { return nil }
-        try noteUnsendable(document, key, address, since: since, in: snapshot, on: link)
+        guard telling.matcher.selects(for: address.collection) else { return nil }
+        try recordUnsendable(document, key, address, since: since, in: snapshot, on: link)
         let ranked = outgoing.rankings?.contains(key, in: address.collection)
         let matches =
             try telling.matcher.matches(
@@ -131,7 +131,7 @@ extension Replicator {
         let wasRanked = outgoing.rankings?.contains(key, in: address.collection).before == true
         // Without the history, a match is assumed.
         let unknown = Past(
-            hasMatched: matcher.asksPlainly(for: address.collection) || wasRanked)
+            hasMatched: matcher.selectsWithoutLimit(for: address.collection) || wasRanked)
         guard let base = try snapshot.document(key, asOf: since) else { return unknown }
         let matched = try matcher.matches(
             base, key: key, in: address.collection, snapshot.names)
@@ -143,7 +143,7 @@ extension Replicator {
         // received it from another peer.
         guard since >= snapshot.log.foldedThrough,
             let commits = try snapshot.commits(
-                of: key, since: since, most: isRestricted(link) ? .max : Self.mostLookedAt)
+                of: key, since: since, most: isRestricted(link) ? .max : Self.maximumExaminedStates)
         else { return unknown }
         for commit in commits {
             guard let found = try snapshot.document(key, asOf: commit) else { return unknown }
@@ -168,5 +168,5 @@ extension Replicator {
     }
 
     /// Maximum number of former states examined for a peer without restrictions.
-    private static let mostLookedAt = 32
+    private static let maximumExaminedStates = 32
 }

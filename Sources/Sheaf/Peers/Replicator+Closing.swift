@@ -28,17 +28,17 @@ extension Replicator {
     package func disconnect(
         _ number: UInt64, _ reason: CloseReason = .lost("the connection was lost")
     ) {
-        guard let link = links.removeValue(forKey: number) else { return }
+        guard let link = connections.removeValue(forKey: number) else { return }
         emit(.ended(link: number, reason))
-        note(disconnected: link, reason)
-        noteReportsLost(link)
+        record(disconnected: link, reason)
+        recordReportsLost(link)
         mesh.closed(number, at: now)
-        noteLost(link)
+        cancelRequests(link)
     }
 
     /// Ends all connections.
     package func stop() {
-        settleParts()
+        flushChunks()
         for link in allLinks {
             link.session.end(CloseMessage(.done, "the peer stops"))
             handle(link)
@@ -53,31 +53,31 @@ extension Replicator {
 
     /// Records that this peer refused another one, as if a connection had ended for that reason.
     package func deny(_ key: [UInt8], at address: String, because reason: String) {
-        let isThere = links.values.contains { $0.session.remote?.peerKey == key }
+        let isThere = connections.values.contains { $0.session.remote?.peerKey == key }
         // A permitted connection to the peer remains open.
         guard !isThere else { return }
         let farewell = CloseMessage(.refused, reason)
-        _ = noteEnded(key, address, .ended(farewell, isRemote: false), afterShortTime: true)
+        _ = recordEnded(key, address, .ended(farewell, isRemote: false), afterShortTime: true)
     }
 
     /// Records and logs why a connection ended.
     ///
     /// Of consecutive short connections, the first is logged, and again each time their number
     /// doubles.
-    private func note(disconnected link: Connection, _ reason: CloseReason) {
+    private func record(disconnected link: Connection, _ reason: CloseReason) {
         guard let key = link.session.remote?.peerKey ?? link.expectedKey else {
             return writeToLog(reason, nil, 1)
         }
-        let isStillThere = links.values.contains { $0.session.remote?.peerKey == key }
+        let isStillThere = connections.values.contains { $0.session.remote?.peerKey == key }
         // Another connection to the peer remains open.
         guard !isStillThere else { return }
         let isSteady = now >= link.connectedAt + Self.steadyNanoseconds
-        let count = noteEnded(key, link.address, reason, afterShortTime: !isSteady)
+        let count = recordEnded(key, link.address, reason, afterShortTime: !isSteady)
         if count & (count - 1) == 0 { writeToLog(reason, key, count) }
     }
 
     /// Sets the status of a disconnected peer; returns its number of consecutive short connections.
-    private func noteEnded(
+    private func recordEnded(
         _ key: [UInt8], _ address: String, _ reason: CloseReason, afterShortTime isShort: Bool
     ) -> UInt64 {
         makeRoom(forPeer: key)

@@ -6,16 +6,16 @@ import SheafSync
 /// Confirmation of unproven attachment tokens by peers at which they are proven.
 extension Replicator {
     /// Requests confirmations of a token from all peers that may write everything.
-    func askForProof(
+    func requestProof(
         of id: AttachmentID, in document: DocumentAddress, but asker: Connection? = nil
     ) {
         let token = TokenAddress(attachment: id.bytes, document: document)
         for link in allLinks where link !== asker && !isLimited(link) {
             guard link.session.isOpen, isShared(document.collection, on: link),
-                link.files.proofsAsked.count < SyncLimits.askedProofs,
-                link.files.proofsAsked.insert(token).inserted
+                link.files.requestedProofs.count < SyncLimits.askedProofs,
+                link.files.requestedProofs.insert(token).inserted
             else { continue }
-            link.session.askForProof(of: token)
+            link.session.requestProof(of: token)
             files.isStirred = true
         }
     }
@@ -35,7 +35,7 @@ extension Replicator {
     }
 
     /// Handles a peer's request to confirm a token.
-    func proofAsked(_ token: TokenAddress, on link: Connection) {
+    func handleProofRequest(_ token: TokenAddress, on link: Connection) {
         link.files.proofsOwed[token] = PendingProof()
         answerProofs(on: link)
     }
@@ -65,7 +65,7 @@ extension Replicator {
         guard let owed = link.files.proofsOwed[token],
             let id = AttachmentID(bytes: token.attachment),
             let key = snapshot.key(of: token.document),
-            let place = key.span.withUnsafeBytes({ snapshot.log.place(of: $0) })
+            let place = key.span.withUnsafeBytes({ snapshot.log.recordPointer(of: $0) })
         else { return }
         let isProven = snapshot.proven([id], inDocument: key).contains(id)
         let state = PendingProof.State(position: place.position, isProven: isProven)
@@ -91,13 +91,13 @@ extension Replicator {
         } else if !owed.isPassedOn {
             link.files.proofsOwed[token]?.isPassedOn = true
             checkTokensSoon()
-            askForProof(of: id, in: token.document, but: link)
+            requestProof(of: id, in: token.document, but: link)
         }
     }
 
     /// Handles a peer's confirmation of a token, which marks the token as proven.
     func confirmed(_ token: TokenAddress, on link: Connection) {
-        guard link.files.proofsAsked.remove(token) != nil, !isLimited(link),
+        guard link.files.requestedProofs.remove(token) != nil, !isLimited(link),
             let hello = link.session.remote
         else { return }
         let snapshot = news.snapshot
@@ -107,7 +107,7 @@ extension Replicator {
         emit(
             .write(
                 WriteJob(
-                    link: link.number, steps: [], peer: hello.site, writable: nil,
+                    connection: link.number, steps: [], peer: hello.site, writable: nil,
                     proven: [proven])))
     }
 }

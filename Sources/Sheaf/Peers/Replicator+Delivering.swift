@@ -4,20 +4,20 @@ import SheafStorage
 extension Replicator {
     /// The most recently written document of a batch or of a version list.
     struct NewestDocument {
-        private var place: RecordPointer?
+        private var pointer: RecordPointer?
 
-        mutating func note(_ key: [UInt8], in snapshot: DocumentSnapshot) {
-            let found = key.span.withUnsafeBytes { snapshot.log.place(of: $0) }
+        mutating func update(_ key: [UInt8], in snapshot: DocumentSnapshot) {
+            let found = key.span.withUnsafeBytes { snapshot.log.recordPointer(of: $0) }
             guard let found else { return }
-            if let place, place.position >= found.position { return }
-            place = found
+            if let pointer, pointer.position >= found.position { return }
+            pointer = found
         }
 
         /// Returns the commit that wrote the document; nil if there is no document.
         func commit(in snapshot: DocumentSnapshot) throws(EngineError) -> CommitID? {
-            guard let place else { return nil }
+            guard let pointer else { return nil }
             return try onStorage { () throws(StorageError) in
-                try snapshot.log.operation(at: place).commit
+                try snapshot.log.operation(at: pointer).commit
             }
         }
     }
@@ -31,13 +31,13 @@ extension Replicator {
     }
 
     /// Maximum number of unacknowledged deliveries; the last one absorbs further ones.
-    private static let mostDeliveries = 1_024
+    private static let maximumDeliveries = 1_024
 
     /// Records that the peer will have documents of `commit` once it acknowledges `step`.
-    func noteDelivery(of commit: CommitID, with step: CommitID, on link: Connection) {
+    func recordDelivery(of commit: CommitID, with step: CommitID, on link: Connection) {
         guard let count = link.sender?.deliveries.count else { return }
         let delivery = Delivery(step: step, commit: commit)
-        if count < Self.mostDeliveries {
+        if count < Self.maximumDeliveries {
             link.sender?.deliveries.append(delivery)
         } else {
             link.sender?.deliveries[count - 1] = delivery
@@ -45,14 +45,14 @@ extension Replicator {
     }
 
     /// Records the delivery of a long batch.
-    func noteDelivery(of outgoing: Outgoing, on link: Connection) throws(EngineError) {
+    func recordDelivery(of outgoing: Outgoing, on link: Connection) throws(EngineError) {
         let step = outgoing.snapshot.log.commit
-        guard let commit = try outgoing.newest.commit(in: outgoing.snapshot) else { return }
-        noteDelivery(of: commit, with: outgoing.isRepeated ? step + 1 : step, on: link)
+        guard let commit = try outgoing.newestDocument.commit(in: outgoing.snapshot) else { return }
+        recordDelivery(of: commit, with: outgoing.isRepeated ? step + 1 : step, on: link)
     }
 
     /// Removes the acknowledged deliveries, and returns the newest commit of their documents.
-    func takeDelivered(_ commit: CommitID, on link: Connection) -> CommitID? {
+    func removeDelivered(_ commit: CommitID, on link: Connection) -> CommitID? {
         guard let deliveries = link.sender?.deliveries else { return nil }
         let count = deliveries.prefix { $0.step <= commit }.count
         guard count > 0 else { return nil }

@@ -15,9 +15,9 @@ package struct PeerSurvey: Sendable {
     /// The local commit up to which the peer has all documents of its subscription.
     package let syncedUpTo: UInt64?
     /// The queries that the peer subscribes to; nil if it has not subscribed.
-    package let wants: [String]?
+    package let queries: [String]?
     /// Whether all documents requested from the peer have been received and are durable.
-    package let isTaken: Bool
+    package let isReceived: Bool
     /// Whether the peer has all documents of its subscription.
     package let isGiven: Bool
     /// Clock deviations of the peer, and the documents quarantined for them.
@@ -68,22 +68,22 @@ extension Replicator {
     /// Returns the status of all peers since the store was opened, ordered by key.
     package func surveys() -> [PeerSurvey] {
         statuses.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { key, status in
-            let link = openLink(to: key)
+            let link = openConnection(to: key)
             return PeerSurvey(
                 key: PeerKey(unchecked: key), name: status.name, isServer: status.isServer,
                 isConnected: status.isConnected, lastCloseReason: status.lastCloseReason,
                 syncedUpTo: status.syncedUpTo,
-                wants: link?.sender?.matcher.subscribed.map(\.statement.text),
-                isTaken: link.map(isTaken) ?? false, isGiven: link.map(isGiven) ?? false,
+                queries: link?.sender?.matcher.subscribed.map(\.statement.text),
+                isReceived: link.map(isReceived) ?? false, isGiven: link.map(isGiven) ?? false,
                 clock: status.clock, refused: refusals.refusals(of: key).writes)
         }
     }
 
-    private func openLink(to key: [UInt8]) -> Connection? {
+    private func openConnection(to key: [UInt8]) -> Connection? {
         allLinks.last { $0.session.isOpen && $0.session.remote?.peerKey == key }
     }
 
-    private func isTaken(_ link: Connection) -> Bool {
+    private func isReceived(_ link: Connection) -> Bool {
         let asking = link.receiver
         guard asking.generation > 0 else { return true }
         return asking.hasCaughtUp && !asking.isWriting && asking.waiting.isEmpty
@@ -116,7 +116,7 @@ extension Replicator {
             throw StoreError(error)
         }
         let isDeleted = document?.isTombstone ?? false
-        let link = openLink(to: peer.bytes)
+        let link = openConnection(to: peer.bytes)
         func matches(_ matcher: SubscriptionMatcher?) throws -> Bool {
             // A deleted document has no content on which a rule could be evaluated.
             guard let matcher, let key, !isDeleted else { return true }

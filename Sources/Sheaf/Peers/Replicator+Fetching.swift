@@ -17,11 +17,11 @@ extension Replicator {
     }
 
     /// Requests as many parts from each peer as its fetch window permits.
-    func askForParts() {
+    func requestParts() {
         for link in allLinks where !link.files.isStalled {
             while link.session.fetchRoom > 0, let part = nextPart(from: link) {
-                if link.files.asked.isEmpty { link.files.heardAt = now }
-                link.files.asked.append(part)
+                if link.files.requestedParts.isEmpty { link.files.lastReceipt = now }
+                link.files.requestedParts.append(part)
                 link.session.fetch(part)
                 files.isStirred = true
             }
@@ -78,15 +78,15 @@ extension Replicator {
 
     /// Handles a received part; `bytes` is nil if the peer does not have it.
     func fetched(_ part: AttachmentPart, _ bytes: [UInt8]?, on link: Connection) {
-        if link.files.asked.first == part { link.files.asked.removeFirst() }
-        link.files.heardAt = now
+        if link.files.requestedParts.first == part { link.files.requestedParts.removeFirst() }
+        link.files.lastReceipt = now
         link.files.isStalled = false
         defer { files.isStirred = true }
         fetchedProof(part, bytes, on: link)
         guard let id = AttachmentID(bytes: part.id), let file = files.wanted[id] else { return }
         guard let bytes else {
             link.files.offered[id] = nil
-            return askAgain(part, of: link)
+            return requeue(part, of: link)
         }
         switch (part.kind, file.phase) {
         case (.hashes, .listing(link.number, let length, let hashes, let asked)):
@@ -134,7 +134,7 @@ extension Replicator {
             let outcome = try bytes.span.withUnsafeBytes { bytes throws(AttachmentError) in
                 try incoming.put(bytes, at: part.number)
             }
-            if isNew { noteKept(bytes.count, of: id, from: link) }
+            if isNew { countReceived(bytes.count, of: id, from: link) }
             attachments?.touch(id)
             if case .complete = outcome { try completeFile(id) } else { report(id) }
         } catch .wrongChunk {
@@ -158,7 +158,7 @@ extension Replicator {
     }
 
     /// Queues a part that the peer did not send, so that another peer is asked for it.
-    func askAgain(_ part: AttachmentPart, of link: Connection) {
+    func requeue(_ part: AttachmentPart, of link: Connection) {
         guard let id = AttachmentID(bytes: part.id) else { return }
         switch (part.kind, files.wanted[id]?.phase) {
         case (.hashes, .listing(link.number, _, _, _)?): files.wanted[id]?.phase = .seeking
@@ -170,18 +170,18 @@ extension Replicator {
 
     /// Requests the parts of a stalled peer from other peers that offer the attachment.
     func checkStall(_ link: Connection) {
-        guard link.session.isOpen, !link.files.asked.isEmpty,
-            link.files.heardAt + Files.stallNanoseconds <= now
+        guard link.session.isOpen, !link.files.requestedParts.isEmpty,
+            link.files.lastReceipt + Files.stallNanoseconds <= now
         else { return }
-        link.files.heardAt = now
-        for part in link.files.asked {
+        link.files.lastReceipt = now
+        for part in link.files.requestedParts {
             guard let id = AttachmentID(bytes: part.id) else { continue }
-            let isElsewhere = links.values.contains { other in
+            let isElsewhere = connections.values.contains { other in
                 other !== link && !other.files.isStalled && other.files.offered[id] != nil
             }
             guard isElsewhere else { continue }
             link.files.isStalled = true
-            askAgain(part, of: link)
+            requeue(part, of: link)
         }
     }
 }

@@ -77,7 +77,7 @@ extension Replicator {
         for change in changes {
             let isShadowed = snapshot.shadows[change.key] != nil
             guard let address = snapshot.address(of: change.key),
-                telling.matcher.asks(for: address.collection),
+                telling.matcher.selects(for: address.collection),
                 isShadowed || change.shadowCommit == nil
             else { continue }
             let isTheirs =
@@ -103,15 +103,15 @@ extension Replicator {
             guard let limited = link.sender?.limited,
                 limited.changes.count <= lengths.limitedChanges,
                 limited.changeLength <= lengths.limitedChangeBytes
-            else { return forgetChanges(of: link) }
+            else { return discardChanges(of: link) }
         }
         let isLeft = link.sender?.limited.changes.first != nil
         link.sender?.limited.isJudging = isLeft
     }
 
     /// Discards the queued changes of a peer, which are too many; the peers reconcile instead.
-    private func forgetChanges(of link: Connection) {
-        link.sender?.limited.forgetChanges()
+    private func discardChanges(of link: Connection) {
+        link.sender?.limited.discardChanges()
         if link.sender?.isStreaming == true {
             restart(link)
         } else {

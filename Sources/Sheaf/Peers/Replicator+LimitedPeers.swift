@@ -17,11 +17,11 @@ extension Replicator {
         link.sender?.sent = news.snapshot.log.commit
         if let key = link.session.remote?.peerKey, let matcher = link.sender?.matcher {
             link.sender?.limited.named =
-                limitedPeers[key]?.corrections.filter { matcher.asks(for: $0.collection) } ?? []
-            let unjudged = limitedPeers[key]?.takeUnjudged() ?? []
-            for address in unjudged.sorted(by: <) where matcher.asks(for: address.collection) {
+                limitedPeers[key]?.corrections.filter { matcher.selects(for: $0.collection) } ?? []
+            let unjudged = limitedPeers[key]?.drainUnjudged() ?? []
+            for address in unjudged.sorted(by: <) where matcher.selects(for: address.collection) {
                 link.sender?.limited.corrections.append(
-                    LimitedSender.Correction(here: 0, address: address, before: nil))
+                    LimitedSender.Correction(requiredCommit: 0, address: address, before: nil))
             }
         }
         if request.cursor != nil { link.session.restart() }
@@ -31,11 +31,11 @@ extension Replicator {
     ///
     /// It is needed because changes during the delay were not recorded.
     func answerDelayed(_ delayed: Delayed, of link: Connection) {
-        if delayed.asked != nil { listMatches(link, in: news.snapshot) }
-        guard delayed.asked != nil || delayed.wanted != nil else { return }
+        if delayed.questionSnapshot != nil { listMatches(link, in: news.snapshot) }
+        guard delayed.questionSnapshot != nil || delayed.wanted != nil else { return }
         // The actual delay depends on other peers, so only `isEarly` may decide.
         if delayed.isEarly { link.sender?.isListOutdated = true }
-        if let (documents, _) = delayed.wanted { wanted(link, documents, in: news.snapshot) }
+        if let (documents, _) = delayed.wanted { prepareWanted(link, documents, in: news.snapshot) }
     }
 
     /// Returns the number of the next batch; nil if batches are numbered by commits.
@@ -62,7 +62,7 @@ extension Replicator {
     }
 
     /// Returns the newest snapshot as the peer may see it, and discards the reserved number.
-    func takeStepSnapshot(_ newest: DocumentSnapshot, _ link: Connection) -> DocumentSnapshot {
+    func visibleSnapshot(_ newest: DocumentSnapshot, _ link: Connection) -> DocumentSnapshot {
         // The number is discarded even if no commit followed, since the peer may not be able to
         // read that commit.
         link.reservedStep = nil
@@ -79,14 +79,14 @@ extension Replicator {
     /// Sends new changes; for a peer with limited rights, schedules them for the next tick.
     ///
     /// The time of a commit or its publication depends on documents that such a peer may not read.
-    func tellWhatIsNew(_ link: Connection) {
-        guard link.isLimited else { return tell(link) }
+    func sendChanges(_ link: Connection) {
+        guard link.isLimited else { return announceChanges(link) }
         guard let telling = link.sender, telling.isStreaming else { return }
         if telling.outgoing != nil || !telling.limited.isIdle {
             link.sender?.goesOn = true
             if !telling.limited.corrections.isEmpty { link.sender?.limited.isJudging = true }
         } else {
-            noteSyncedIfIdle(link)
+            recordSyncedIfIdle(link)
         }
     }
 
@@ -124,9 +124,9 @@ extension Replicator {
                 || !telling.limited.named.isEmpty
         else { return false }
         let (changed, named) = (telling.limited.changes.changed, telling.limited.named)
-        let length = link.sender?.limited.changes.takeChanged() ?? 0
+        let length = link.sender?.limited.changes.drainChanged() ?? 0
         link.sender?.limited.named = []
-        let snapshot = takeStepSnapshot(news.snapshot, link)
+        let snapshot = visibleSnapshot(news.snapshot, link)
         let keys = inOrder(Array(changed.keys), snapshot)
         link.sender?.limited.draft = LimitedSender.Draft(
             changed: changed, length: length, named: named.sorted(by: <),
@@ -153,7 +153,7 @@ extension Replicator {
         let entered = draft.entered.filter { draft.changed[$0] == nil }
         draft.keys = inOrder(draft.keys + entered, snapshot)
         link.sender?.rankings = rankings
-        link.sender?.rankings?.forgetChanges()
+        link.sender?.rankings?.discardChanges()
         return true
     }
 
@@ -225,7 +225,7 @@ extension Replicator {
     // MARK: Acknowledgments
 
     /// Records a sent batch until it is acknowledged.
-    func noteSentToLimited(_ outgoing: Outgoing, on link: Connection) {
+    func recordSentToLimited(_ outgoing: Outgoing, on link: Connection) {
         guard let number = outgoing.number else { return }
         link.sender?.limited.steps.append(
             LimitedSender.Step(
@@ -246,13 +246,13 @@ extension Replicator {
         let again = limited.named.union(limited.corrections.map(\.address))
             .union(limited.draft?.named ?? [])
         for step in done {
-            limitedPeers[key]?.noteCorrected(step.corrections.subtracting(again))
+            limitedPeers[key]?.recordCorrected(step.corrections.subtracting(again))
         }
         let acknowledged = link.sender?.acknowledged ?? 0
         link.sender?.acknowledged = max(acknowledged, last.commit)
-        noteTaken(through: last.commit, on: link)
-        noteSynced(through: last.commit, link)
-        noteSyncedIfIdle(link)
+        handleAcknowledgment(through: last.commit, on: link)
+        recordSynced(through: last.commit, link)
+        recordSyncedIfIdle(link)
     }
 
     /// Returns the commit of an unacknowledged batch's snapshot; nil if there is no such batch.
@@ -266,14 +266,14 @@ extension Replicator {
     }
 
     /// Records that the peer is in sync, if nothing is left to be sent to it.
-    func noteSyncedIfIdle(_ link: Connection) {
+    func recordSyncedIfIdle(_ link: Connection) {
         guard link.isLimited, let telling = link.sender, telling.isStreaming,
             telling.outgoing == nil, telling.limited.steps.isEmpty, telling.limited.isIdle
         else { return }
         let newest = news.snapshot.log.commit
         link.sender?.acknowledged = newest
         // Batches that repeat documents have the number that follows the commit.
-        noteTaken(through: newest + 1, on: link)
-        noteSynced(through: newest, link)
+        handleAcknowledgment(through: newest + 1, on: link)
+        recordSynced(through: newest, link)
     }
 }

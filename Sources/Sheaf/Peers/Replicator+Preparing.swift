@@ -20,7 +20,7 @@ extension Replicator {
             /// The version list for a reconciliation.
             case list(VersionListing)
             /// The documents to send; `keys` lists them if the subscription has a LIMIT.
-            case want(Want.Documents, keys: [[UInt8]])
+            case documents(Want.Documents, keys: [[UInt8]])
         }
 
         let snapshot: DocumentSnapshot
@@ -40,19 +40,21 @@ extension Replicator {
     func continueSending() {
         slice.refill()
         // In most iterations there is no unfinished work.
-        guard links.values.contains(where: { $0.isUnfinished || $0.delayed != nil }) else { return }
+        guard connections.values.contains(where: { $0.isUnfinished || $0.delayed != nil }) else {
+            return
+        }
         let links = allLinks
-        let first = links.firstIndex { $0.number > slicedLink } ?? 0
+        let first = links.firstIndex { $0.number > lastSlicedConnection } ?? 0
         for link in links[first...] + links[..<first] {
             let wasOver = slice.isOver
             begin(link)
             prepare(link)
             judgeChanges(link)
-            if link.sender?.goesOn == true { tell(link) }
-            settleDisputed(on: link)
+            if link.sender?.goesOn == true { announceChanges(link) }
+            resolveDisputed(on: link)
             if link.files.isCheckingProofs { answerProofs(on: link) }
             handle(link)
-            if slice.isOver, !wasOver { slicedLink = link.number }
+            if slice.isOver, !wasOver { lastSlicedConnection = link.number }
         }
     }
 
@@ -77,8 +79,10 @@ extension Replicator {
             return answerDelayed(delayed, of: link)
         }
         if let cursor = request.cursor { begin(link, from: cursor, request) }
-        if let asked = delayed.asked { listMatches(link, in: asked) }
-        if let (documents, snapshot) = delayed.wanted { wanted(link, documents, in: snapshot) }
+        if let asked = delayed.questionSnapshot { listMatches(link, in: asked) }
+        if let (documents, snapshot) = delayed.wanted {
+            prepareWanted(link, documents, in: snapshot)
+        }
     }
 
     /// Parses the queries of a subscription; returns nil if that is incomplete or has failed.
@@ -117,7 +121,7 @@ extension Replicator {
         guard cursor.log == log, cursor.commit <= news.snapshot.log.commit,
             cursor.commit >= news.reapedThrough,
             corrections.forgottenThrough.map({ cursor.commit > $0 }) ?? true,
-            isTold(upTo: cursor, link),
+            isCurrent(upTo: cursor, link),
             // Rankings at the cursor are not recorded, so the peers must reconcile.
             link.sender?.matcher.isRanked == false
         else {
@@ -129,18 +133,18 @@ extension Replicator {
         link.sender?.isBehind = true
         let corrections = outstandingCorrections(of: link)
         link.sender?.complete = corrections.union(request.complete)
-        tell(link)
+        announceChanges(link)
     }
 
     // MARK: Reconciliation
 
     func listMatches(_ link: Connection, in snapshot: DocumentSnapshot) {
-        link.delayed?.asked = snapshot
+        link.delayed?.questionSnapshot = snapshot
         guard let matcher = link.sender?.matcher else { return }
-        let snapshot = takeStepSnapshot(snapshot, link)
-        link.sender?.limited.forgetChanges()
+        let snapshot = visibleSnapshot(snapshot, link)
+        link.sender?.limited.discardChanges()
         link.sender?.compared = snapshot
-        link.sender?.newest = NewestDocument()
+        link.sender?.newestDocument = NewestDocument()
         link.sender?.parts = nil
         link.sender?.preparation = Preparation(
             snapshot: snapshot, purpose: .list(VersionListing()), ranking: RankingScan(snapshot),
@@ -148,7 +152,8 @@ extension Replicator {
         prepare(link)
     }
 
-    func wanted(_ link: Connection, _ documents: Want.Documents, in newest: DocumentSnapshot) {
+    func prepareWanted(_ link: Connection, _ documents: Want.Documents, in newest: DocumentSnapshot)
+    {
         if case .part(let addresses) = documents {
             return sendWantedPart(of: addresses, on: link)
         }
@@ -157,12 +162,12 @@ extension Replicator {
         // A requested list is complete here: the session refuses a `want` before the end of the
         // list.
         let compared = telling.compared
-        let snapshot = compared ?? takeStepSnapshot(newest, link)
-        if compared == nil { link.sender?.limited.forgetChanges() }
+        let snapshot = compared ?? visibleSnapshot(newest, link)
+        if compared == nil { link.sender?.limited.discardChanges() }
         link.sender?.compared = nil
-        if compared == nil { link.sender?.newest = NewestDocument() }
+        if compared == nil { link.sender?.newestDocument = NewestDocument() }
         link.sender?.preparation = Preparation(
-            snapshot: snapshot, purpose: .want(documents, keys: []),
+            snapshot: snapshot, purpose: .documents(documents, keys: []),
             ranking: compared == nil ? RankingScan(snapshot) : nil,
             scan: MatchScan(snapshot, telling.matcher.collections),
             unsendable: DocumentScan(telling.matcher.collections))
@@ -175,13 +180,13 @@ extension Replicator {
             return fail(link, .protocolBroken, "a part was requested without a reconciliation")
         }
         // Documents of a part can be refused before the last batch is sent.
-        if telling.parts == nil { noteComparedRefusals(telling.sent, snapshot, on: link) }
+        if telling.parts == nil { recordComparedRefusals(telling.sent, snapshot, on: link) }
         let number = telling.parts?.number ?? nextStepNumber(link)
         link.sender?.parts = (snapshot.log.commit, number)
         link.sender?.outgoing = Outgoing(
             snapshot: snapshot, documents: Outgoing.Documents(addresses, in: snapshot), since: nil,
-            number: number, newest: telling.newest, isPart: true)
-        tell(link)
+            number: number, newestDocument: telling.newestDocument, isPart: true)
+        announceChanges(link)
     }
 
     /// Continues an evaluation; when it is done, the peer is answered.
@@ -201,10 +206,10 @@ extension Replicator {
         }
         switch work.purpose {
         case .list(let listing):
-            do throws(WireError) { try link.session.tell(listing.list) } catch {
+            do throws(WireError) { try link.session.sendAnswer(listing.list) } catch {
                 fail(link, .protocolBroken, "\(error)")
             }
-        case .want(let documents, let keys):
+        case .documents(let documents, let keys):
             begin(link, sending: documents, keys, work.snapshot)
         }
     }
@@ -232,17 +237,17 @@ extension Replicator {
                             link, document, key, address, snapshot, isOwn: false)
                         guard isShown else { return false }
                     }
-                    link.sender?.newest.note(key, in: snapshot)
+                    link.sender?.newestDocument.update(key, in: snapshot)
                     return true
                 }
             }
-        case .want(.all, var keys) where matcher.isRanked:
-            work.purpose = .want(.all, keys: [])
-            defer { work.purpose = .want(.all, keys: keys) }
+        case .documents(.all, var keys) where matcher.isRanked:
+            work.purpose = .documents(.all, keys: [])
+            defer { work.purpose = .documents(.all, keys: keys) }
             try work.scan.run(matcher, rankings) { key, _, _ in keys.append(key) }
-        case .want: break
+        case .documents: break
         }
-        try noteUnsendable(in: snapshot, &work.unsendable, on: link)
+        try recordUnsendable(in: snapshot, &work.unsendable, on: link)
     }
 
     /// Begins to send the wanted documents, from the reconciled snapshot.
@@ -258,7 +263,7 @@ extension Replicator {
         case .some(let addresses, _), .part(let addresses):
             wanted = Outgoing.Documents(addresses, in: snapshot)
         }
-        if telling.parts == nil { noteComparedRefusals(telling.sent, snapshot, on: link) }
+        if telling.parts == nil { recordComparedRefusals(telling.sent, snapshot, on: link) }
         link.sender?.isStreaming = true
         guard !telling.isListOutdated else {
             link.sender?.isListOutdated = false
@@ -267,9 +272,9 @@ extension Replicator {
         link.sender?.outgoing = Outgoing(
             snapshot: snapshot, documents: wanted, since: nil,
             number: telling.parts?.number ?? nextStepNumber(link),
-            newest: telling.newest)
+            newestDocument: telling.newestDocument)
         link.sender?.parts = nil
-        tell(link)
+        announceChanges(link)
         reviewUnsendable(on: link)
     }
 }

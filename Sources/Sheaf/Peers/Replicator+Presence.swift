@@ -16,15 +16,15 @@ extension Replicator {
     }
 
     /// Performs the actions of the link-state database.
-    func settlePresence() {
-        for action in mesh.takeActions(at: now) {
+    func performPresenceActions() {
+        for action in mesh.drainActions(at: now) {
             switch action {
-            case .tell(let number, let message):
-                guard let link = links[number] else { continue }
-                link.session.tellPresence(message)
+            case .send(let number, let message):
+                guard let link = connections[number] else { continue }
+                link.session.sendPresence(message)
                 handle(link)
             case .took(let number):
-                guard let link = links[number] else { continue }
+                guard let link = connections[number] else { continue }
                 link.session.takePresence()
                 handle(link)
             case .changed: emit(.presenceChanged)

@@ -24,11 +24,11 @@ extension Replicator {
         (files.tokenCheckAt, files.tokensCheckedAt) = (nil, now)
         let snapshot = news.snapshot
         guard snapshot.hasUnprovenTokens else {
-            files.wantedHere = []
+            files.possiblyUnproven = []
             return
         }
-        var wanted = Set(files.order).union(files.wantedHere)
-        for link in links.values {
+        var wanted = Set(files.order).union(files.possiblyUnproven)
+        for link in connections.values {
             wanted.formUnion(link.files.sought.keys)
             wanted.formUnion(
                 link.files.proofsOwed.keys.compactMap { AttachmentID(bytes: $0.attachment) })
@@ -36,7 +36,7 @@ extension Replicator {
         for id in wanted.sorted(by: { $0.description < $1.description }) {
             do throws(EngineError) {
                 let bringers = Set(try snapshot.unprovenTokens(of: id).map(\.senderKey))
-                if bringers.isEmpty { files.wantedHere.remove(id) }
+                if bringers.isEmpty { files.possiblyUnproven.remove(id) }
                 for link in allLinks where isLimited(link) {
                     guard let key = link.session.remote?.peerKey, bringers.contains(key) else {
                         continue
@@ -54,9 +54,9 @@ extension Replicator {
     ///
     /// While the attachment has unproven tokens, their proofs are requested even if it is stored
     /// here.
-    func noteWantedHere(_ id: AttachmentID) {
-        guard files.wantedHere.count < SyncLimits.soughtAttachments else { return }
-        files.wantedHere.insert(id)
+    func recordWantedHere(_ id: AttachmentID) {
+        guard files.possiblyUnproven.count < SyncLimits.soughtAttachments else { return }
+        files.possiblyUnproven.insert(id)
         checkTokensSoon()
     }
 
@@ -66,7 +66,7 @@ extension Replicator {
         if link.files.check(of: id) == nil {
             guard link.files.checks.count < SyncLimits.possessionChecks else { return }
             link.files.checks.append(PossessionCheck(id))
-            tellWish(id)
+            sendHopLimit(id)
         }
         // The peer may be able to read another document that names the attachment.
         checkSoon(link)
@@ -75,7 +75,7 @@ extension Replicator {
     /// Handles an offer of an attachment whose possession the peer must prove.
     func offeredProof(_ id: AttachmentID, length: Int, on link: Connection) {
         guard let index = link.files.check(of: id) else { return }
-        note(link.files.checks[index].offer(length: length), of: id, on: link)
+        handleOutcome(link.files.checks[index].offer(length: length), of: id, on: link)
     }
 
     /// Returns the next part to request as a proof, for one attachment at a time.
@@ -92,28 +92,31 @@ extension Replicator {
         guard let id = AttachmentID(bytes: part.id), let index = link.files.check(of: id) else {
             return
         }
-        let outcome = link.files.checks[index].take(part, bytes)
+        let outcome = link.files.checks[index].receive(part, bytes)
         if case .failed = outcome {
         } else if let bytes, part.kind == .chunk {
-            keep(bytes, part.number, of: id, from: link)
+            storeChunk(bytes, part.number, of: id, from: link)
         }
-        note(outcome, of: id, on: link)
+        handleOutcome(outcome, of: id, on: link)
     }
 
     /// Keeps a chunk that was received as a proof, unless it is stored here.
-    private func keep(_ bytes: [UInt8], _ chunk: Int, of id: AttachmentID, from link: Connection) {
+    private func storeChunk(
+        _ bytes: [UInt8], _ chunk: Int, of id: AttachmentID, from link: Connection
+    ) {
         // The chunk of a wanted attachment is stored like any other.
         guard files.wanted[id] == nil, let incoming = (try? attachments?.incoming(id)) ?? nil,
             !incoming.contains(chunk), mayKeep(bytes.count, of: id, from: link)
         else { return }
         let outcome = bytes.span.withUnsafeBytes { try? incoming.put($0, at: chunk) }
-        if outcome != nil { noteKept(bytes.count, of: id, from: link) }
+        if outcome != nil { countReceived(bytes.count, of: id, from: link) }
         // The proof is valid even if there is no room for the chunk.
         if outcome == .complete { try? completeFile(id) }
     }
 
-    private func note(_ outcome: PossessionCheck.Outcome, of id: AttachmentID, on link: Connection)
-    {
+    private func handleOutcome(
+        _ outcome: PossessionCheck.Outcome, of id: AttachmentID, on link: Connection
+    ) {
         switch outcome {
         case .goesOn: break
         case .listed(let list):
@@ -149,7 +152,7 @@ extension Replicator {
         emit(
             .write(
                 WriteJob(
-                    link: link.number, steps: [], peer: hello.site, writable: nil,
+                    connection: link.number, steps: [], peer: hello.site, writable: nil,
                     proven: proven)))
     }
 
@@ -157,12 +160,12 @@ extension Replicator {
         guard let index = link.files.check(of: id) else { return }
         link.files.checks.remove(at: index)
         removeIfEmpty(id)
-        tellWish(id)
+        sendHopLimit(id)
         files.isStirred = true
     }
 
     /// Logs the failure of a job that marks tokens as proven.
-    func noteProven(_ outcome: WriteJob.Outcome) {
+    func recordProven(_ outcome: WriteJob.Outcome) {
         guard let error = outcome.error else { return }
         queries.log?.write(
             .warning, "cannot write the proof of an attachment: \(error)")

@@ -14,7 +14,7 @@ extension Replicator {
     /// The time of the next check of quarantined documents; nil if no connected peer sent any.
     var setAsideDeadline: UInt64? {
         guard let checkAt = setAside.checkAt,
-            links.values.contains(where: { link in
+            connections.values.contains(where: { link in
                 link.session.isOpen
                     && link.session.remote.map { setAside[$0.peerKey] != nil } ?? false
             })
@@ -25,14 +25,14 @@ extension Replicator {
     // MARK: Local quarantine
 
     /// Records documents that a job has quarantined, or written after a quarantine.
-    func noteSetAside(_ outcome: WriteJob.Outcome, isComplete: Bool, on link: Connection) {
+    func recordQuarantined(_ outcome: WriteJob.Outcome, isComplete: Bool, on link: Connection) {
         guard !outcome.ahead.isEmpty || !setAside.isEmpty else { return }
         guard let key = link.session.remote?.peerKey,
             outcome.generation == link.receiver.generation
         else { return }
-        for address in outcome.settled { setAside.settle(address, of: key, at: now) }
+        for address in outcome.settled { setAside.removeWritten(address, of: key, at: now) }
         for (address, time) in outcome.ahead.documents {
-            link.receiver.askedAgain.remove(address)
+            link.receiver.retried.remove(address)
             setAside.add(address, time, of: key, at: now)
         }
         if let (count, earliest) = outcome.ahead.omitted {
@@ -42,21 +42,21 @@ extension Replicator {
         if isComplete {
             // A document that was requested again and not received is deleted or withheld from this
             // peer.
-            for address in link.receiver.askedAgain { setAside.remove(address, of: key) }
+            for address in link.receiver.retried { setAside.remove(address, of: key) }
             if link.receiver.comparesSetAside { setAside.removeOmitted(of: key) }
-            if !link.receiver.askedAgain.isEmpty || link.receiver.missesCheck {
+            if !link.receiver.retried.isEmpty || link.receiver.missesCheck {
                 setAside.scheduleCheck(at: now)
             }
-            (link.receiver.askedAgain, link.receiver.comparesSetAside) = ([], false)
+            (link.receiver.retried, link.receiver.comparesSetAside) = ([], false)
             link.receiver.missesCheck = false
         }
         reportSetAside(link)
     }
 
     /// Records that a reconciliation requests all quarantined documents of the peer again.
-    func askAgainForAllSetAside(_ link: Connection) {
+    func recordFullRetry(_ link: Connection) {
         guard let key = link.session.remote?.peerKey, let documents = setAside[key] else { return }
-        link.receiver.askedAgain.formUnion(documents.entries.keys)
+        link.receiver.retried.formUnion(documents.entries.keys)
         link.receiver.comparesSetAside = documents.omitted != nil
     }
 
@@ -70,25 +70,25 @@ extension Replicator {
             else { continue }
             // A pending request must be answered first; the check is repeated then.
             guard link.receiver.hasCaughtUp, !link.receiver.isWriting,
-                link.receiver.askedAgain.isEmpty, !link.receiver.comparesSetAside
+                link.receiver.retried.isEmpty, !link.receiver.comparesSetAside
             else {
                 link.receiver.missesCheck = true
                 continue
             }
-            let (addresses, comparesAll) = setAside.due(of: key, clock)
+            let (addresses, comparesAll) = setAside.retriable(of: key, clock)
             if comparesAll {
                 wishes.cursors[key] = nil
-                ask(link)
+                renewSubscription(link)
             } else if !addresses.isEmpty {
-                ask(link, complete: addresses)
-                link.receiver.askedAgain = Set(addresses)
+                renewSubscription(link, complete: addresses)
+                link.receiver.retried = Set(addresses)
             }
         }
         setAside.scheduleCheck(after: setAside.earliest(clock), wall: clock.wall, at: now)
     }
 
     /// Discards the quarantine records of forgotten peers.
-    func forgetSetAside(but known: Set<[UInt8]>) {
+    func discardQuarantines(but known: Set<[UInt8]>) {
         for key in setAside.keys where !known.contains(key) { setAside.remove(peer: key) }
     }
 
@@ -117,7 +117,7 @@ extension Replicator {
     // MARK: Remote quarantine
 
     /// Handles a report about local documents that the peer has quarantined.
-    func noteSetAside(_ notice: QuarantineNotice, on link: Connection) {
+    func recordQuarantined(_ notice: QuarantineNotice, on link: Connection) {
         let ahead =
             notice.latestMilliseconds - min(notice.latestMilliseconds, notice.wallMilliseconds)
         change(link) { status in
@@ -127,7 +127,7 @@ extension Replicator {
         }
         // Acknowledgments received meanwhile are valid once nothing is quarantined.
         if notice.count == 0, let telling = link.sender, telling.acknowledged > 0 {
-            noteSynced(through: telling.acknowledged, link)
+            recordSynced(through: telling.acknowledged, link)
         }
         warnOfClock(link)
     }
@@ -135,7 +135,7 @@ extension Replicator {
     // MARK: Clocks
 
     /// Compares the clock of the peer with the local one.
-    func noteClock(of hello: Hello, on link: Connection) {
+    func compareClock(of hello: Hello, on link: Connection) {
         let wall = wallMilliseconds
         let offset =
             hello.wallMilliseconds >= wall

@@ -16,7 +16,7 @@ extension Replicator {
         if brought.length(adding: length, of: id) > quota, isReviewDue,
             let ids = try? attachments?.ids
         {
-            brought.keepOnly(Set(ids))
+            brought.retain(Set(ids))
             brought.reviewedAt = now
             limitedPeers[key, default: LimitedPeer()].attachments = brought
         }
@@ -42,7 +42,7 @@ extension Replicator {
     }
 
     /// Counts the bytes of an attachment that were received from the peer.
-    func noteKept(_ length: Int, of id: AttachmentID, from link: Connection) {
+    func countReceived(_ length: Int, of id: AttachmentID, from link: Connection) {
         guard isCounted(id, from: link), let key = link.session.remote?.peerKey else { return }
         limitedPeers[key, default: LimitedPeer()].attachments.add(length, of: id)
     }

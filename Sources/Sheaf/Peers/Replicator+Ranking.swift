@@ -36,7 +36,7 @@ extension Replicator {
     }
 
     /// Records documents received since the reconciliation.
-    func noteCompared(_ step: ShippedStep, on link: Connection) {
+    func recordCompared(_ step: ShippedStep, on link: Connection) {
         guard link.receiver.rankCheck != nil else { return }
         for commit in step.commits {
             for document in commit.documents {
@@ -66,7 +66,7 @@ extension Replicator {
         }
         link.receiver.rankFactor *= 2
         wishes.cursors[hello.peerKey] = nil
-        ask(link)
+        renewSubscription(link)
     }
 
     /// Whether a result contains a formerly existing document that was not compared.
@@ -115,12 +115,12 @@ extension Replicator {
         }
         guard let rankings = step.advance?.rankings, rankings.areSure else { return false }
         var known = Set(step.keys)
-        if let told = step.told { step.keys.removeAll { !told.contains($0) } }
+        if let told = step.omittedKeys { step.keys.removeAll { !told.contains($0) } }
         for key in rankings.entered(step.snapshot.catalog) where known.insert(key).inserted {
             step.keys.append(key)
         }
         link.sender?.rankings = rankings
-        link.sender?.rankings?.forgetChanges()
+        link.sender?.rankings?.discardChanges()
         return true
     }
 }

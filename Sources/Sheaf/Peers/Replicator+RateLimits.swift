@@ -20,7 +20,7 @@ extension Replicator {
         private var end: UInt64 = 0
 
         /// Consumes an interval, and returns when the subscription is permitted.
-        mutating func take(at now: UInt64) -> UInt64 {
+        mutating func consume(at now: UInt64) -> UInt64 {
             let length = SyncLimits.subscriptionNanoseconds
             let atOnce = UInt64(SyncLimits.subscriptionsAtOnce) * length
             let most = atOnce + UInt64(SyncLimits.delayedSubscriptions + 1) * length
@@ -39,14 +39,14 @@ extension Replicator {
         var reading = SubscriptionReading()
         // Requests received since, with the snapshot of that time: otherwise the peer would miss a
         // document that is added and deleted before the answer.
-        var asked: DocumentSnapshot?
+        var questionSnapshot: DocumentSnapshot?
         var wanted: (documents: Want.Documents, snapshot: DocumentSnapshot)?
         /// Whether the subscription was received before the limit permitted it.
         var isEarly = false
     }
 
     /// A subscription of this peer that the rate limiter delays.
-    struct Due {
+    struct DelayedSubscription {
         let turn: UInt64
         var complete: [DocumentAddress]
     }
@@ -54,34 +54,34 @@ extension Replicator {
     /// Maximum number of rate limiters; beyond it idle ones are discarded.
     private static let maximumRateLimiters = 1_024
 
-    private func take(
+    private func consume(
         _ paces: inout [[UInt8]: RateLimiter], _ link: Connection
     ) -> UInt64 {
         guard let key = link.session.remote?.peerKey else { return now }
         if paces.count >= Self.maximumRateLimiters {
             paces = paces.filter { !$0.value.isOver(at: now) }
         }
-        return paces[key, default: RateLimiter()].take(at: now)
+        return paces[key, default: RateLimiter()].consume(at: now)
     }
 
     // MARK: Subscriptions of this peer
 
     /// Subscribes now or when the limit permits it; until then, received batches are ignored.
     func subscribe(_ link: Connection, complete: [DocumentAddress]) {
-        if link.receiver.due != nil {
-            link.receiver.due?.complete += complete
+        if link.receiver.delayedSubscription != nil {
+            link.receiver.delayedSubscription?.complete += complete
             return
         }
-        let turn = take(&rateLimiters.receiver, link)
+        let turn = consume(&rateLimiters.receiver, link)
         guard turn > now else { return sendSubscription(link, complete: complete) }
-        link.receiver.due = Due(turn: turn, complete: complete)
+        link.receiver.delayedSubscription = DelayedSubscription(turn: turn, complete: complete)
     }
 
     // MARK: Subscriptions of remote peers
 
     /// Handles a received subscription, and starts it if the limit permits.
     func subscribed(_ link: Connection, _ request: Subscribe) {
-        let turn = take(&rateLimiters.sender, link)
+        let turn = consume(&rateLimiters.sender, link)
         // A new subscription ends the previous one.
         link.sender = nil
         let patience =
@@ -98,8 +98,8 @@ extension Replicator {
     // MARK: Time
 
     func applyRateLimits(_ link: Connection) {
-        if let due = link.receiver.due, due.turn <= now {
-            link.receiver.due = nil
+        if let due = link.receiver.delayedSubscription, due.turn <= now {
+            link.receiver.delayedSubscription = nil
             sendSubscription(link, complete: due.complete)
         }
     }

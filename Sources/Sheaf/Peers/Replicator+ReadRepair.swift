@@ -10,17 +10,19 @@ extension Replicator {
     ///
     /// If the older state matched the queries of the peer, the document is sent without a repair.
     /// Repairs that depend on commit `here` wait until it is durable.
-    func correct(_ known: [WriteJob.Known], behind here: CommitID? = nil, on link: Connection) {
+    func correct(
+        _ known: [WriteJob.OutdatedDocument], behind here: CommitID? = nil, on link: Connection
+    ) {
         guard let key = link.session.remote?.peerKey else { return }
         guard !link.isLimited else { return correctLimited(known, behind: here, on: link) }
         guard let matcher = link.sender?.matcher else {
             // The queries are not known before the subscription is active.
             guard rateLimiters.hasSubscribed(key) else { return }
             for document in known { corrections.insert(document.address, for: key) }
-            return forgetExcessCorrections()
+            return discardExcessRepairs()
         }
         let snapshot = news.snapshot
-        for document in known where matcher.asks(for: document.address.collection) {
+        for document in known where matcher.selects(for: document.address.collection) {
             guard let documentKey = snapshot.key(of: document.address) else { continue }
             // Without a result, because the slice is used up, the document is sent although it need
             // not be.
@@ -35,7 +37,7 @@ extension Replicator {
                 }
             }
         }
-        forgetExcessCorrections()
+        discardExcessRepairs()
     }
 
     /// Queues the read repairs whose commits have become durable.
@@ -47,9 +49,9 @@ extension Replicator {
     }
 
     /// Discards read repairs beyond the limit; the affected peers reconcile instead.
-    private func forgetExcessCorrections() {
-        let connected = Set(links.values.compactMap { $0.session.remote?.peerKey })
-        let forgotten = corrections.forgetExcess(
+    private func discardExcessRepairs() {
+        let connected = Set(connections.values.compactMap { $0.session.remote?.peerKey })
+        let forgotten = corrections.discardExcess(
             connected: connected, newest: news.snapshot.log.commit)
         guard !forgotten.isEmpty else { return }
         for link in allLinks where link.sender?.isStreaming == true {
@@ -66,20 +68,20 @@ extension Replicator {
             return []
         }
         corrections.beginAnew(key)
-        return corrections.documents(for: key).filter { matcher.asks(for: $0.collection) }
+        return corrections.documents(for: key).filter { matcher.selects(for: $0.collection) }
     }
 
     /// Records which acknowledgment completes the read repairs of a batch.
-    func noteSent(_ outgoing: Outgoing, on link: Connection) {
-        guard !link.isLimited else { return noteSentToLimited(outgoing, on: link) }
+    func recordSent(_ outgoing: Outgoing, on link: Connection) {
+        guard !link.isLimited else { return recordSentToLimited(outgoing, on: link) }
         guard !outgoing.complete.isEmpty, let key = link.session.remote?.peerKey else { return }
         let commit = outgoing.snapshot.log.commit
-        corrections.noteSent(
+        corrections.recordSent(
             outgoing.complete, with: outgoing.isRepeated ? commit + 1 : commit, to: key)
     }
 
-    func noteCorrected(through commit: CommitID, on link: Connection) {
+    func recordRepaired(through commit: CommitID, on link: Connection) {
         guard let key = link.session.remote?.peerKey else { return }
-        corrections.noteAcknowledged(commit, by: key)
+        corrections.recordAcknowledged(commit, by: key)
     }
 }

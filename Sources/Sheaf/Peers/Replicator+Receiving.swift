@@ -44,13 +44,13 @@ extension Replicator {
         /// The check of queries with LIMIT that follows a reconciliation.
         var rankCheck: RankCheck?
         /// The subscription that the rate limiter delays.
-        var due: Due?
+        var delayedSubscription: DelayedSubscription?
         /// Factor by which a reconciliation exceeds the LIMIT of queries.
         var rankFactor = 1
         /// Documents that must be received complete before other documents can be written.
         var missing: Set<DocumentAddress> = []
         /// Quarantined documents that were requested again.
-        var askedAgain: Set<DocumentAddress> = []
+        var retried: Set<DocumentAddress> = []
         /// Whether a reconciliation covers quarantined documents that were not recorded.
         var comparesSetAside = false
         /// Whether a check of the quarantined documents was skipped on this connection.
@@ -88,11 +88,11 @@ extension Replicator {
         wishes.queries = queries
         wishes.matcher = SubscriptionMatcher(queries, self.queries, stop: evaluationStop)
         if isWider { wishes.epoch += 1 }
-        for link in allLinks where link.session.isOpen { ask(link) }
+        for link in allLinks where link.session.isOpen { renewSubscription(link) }
     }
 
     /// Requests evicted documents again that match the subscription.
-    func noteEvictions() {
+    func requestEvicted() {
         var isConcerned = false
         var evicted: [Evicted] = []
         for commit in news.fresh {
@@ -103,9 +103,9 @@ extension Replicator {
                     refusals.remove(address)
                 }
                 // Other peers may still have a document whose tombstone was collected here.
-                if before.isTombstone { news.noteReaping(at: commit.number) }
+                if before.isTombstone { news.recordReaping(at: commit.number) }
                 if let address = news.snapshot.address(of: change.key.bytes),
-                    wishes.matcher?.asks(for: address.collection) ?? false
+                    wishes.matcher?.selects(for: address.collection) ?? false
                 {
                     isConcerned = true
                     evicted.append(
@@ -116,11 +116,13 @@ extension Replicator {
         guard isConcerned else { return }
         wishes.epoch += 1
         wishes.evictionCount += 1
-        for link in allLinks where link.session.isOpen && concern(evicted, link) { ask(link) }
+        for link in allLinks where link.session.isOpen && concern(evicted, link) {
+            renewSubscription(link)
+        }
     }
 
     /// Subscribes at the remote peer, immediately or when the rate limiter permits it.
-    func ask(_ link: Connection, complete: [DocumentAddress] = []) {
+    func renewSubscription(_ link: Connection, complete: [DocumentAddress] = []) {
         guard link.session.isOpen else { return }
         // An empty subscription is sent only if it replaces another one.
         guard !wishes.queries.isEmpty || link.receiver.generation > 0 else { return }
@@ -138,7 +140,7 @@ extension Replicator {
         link.receiver.announced = Announced()
         link.receiver.rankCheck = nil
         link.receiver.hasCaughtUp = false
-        (link.receiver.askedAgain, link.receiver.comparesSetAside) = ([], false)
+        (link.receiver.retried, link.receiver.comparesSetAside) = ([], false)
         subscribe(link, complete: complete)
         handle(link)
     }
@@ -165,7 +167,7 @@ extension Replicator {
 
     func listOwn(_ link: Connection, _ generation: UInt64) {
         guard generation == link.receiver.generation, var matcher = wishes.matcher else { return }
-        askAgainForAllSetAside(link)
+        recordFullRetry(link)
         // A restart can occur within a batch.
         (link.receiver.staged, link.receiver.stagedStamp) = (SpillBuffer(), nil)
         // The former cursor is invalid until the reconciliation is done.
@@ -196,7 +198,7 @@ extension Replicator {
             link.session.grant(step.length)
             return
         }
-        noteCompared(step, on: link)
+        recordCompared(step, on: link)
         if link.receiver.staged.isEmpty { link.receiver.stagedStamp = step.commits.first?.stamp }
         do throws(EngineError) {
             try makeRoom(for: step.documentLength, on: link)
@@ -209,7 +211,7 @@ extension Replicator {
         if link.receiver.staged.isEmpty, link.receiver.waiting.isEmpty, !link.receiver.isWriting {
             // An empty batch needs no write, but documents of an earlier connection may not be
             // durable yet.
-            return noteWritten(
+            return handleOutcome(
                 .nothing(step, on: link.number, behind: queries.documents.store.lastCommit))
         }
         link.receiver.waiting.append(
@@ -217,7 +219,7 @@ extension Replicator {
                 generation: step.generation, documents: link.receiver.staged, commit: step.commit,
                 stamp: link.receiver.stagedStamp,
                 bringer: link.writable == nil ? nil : link.session.remote?.peerKey,
-                connection: link.drawn,
+                connection: link.nonce,
                 // A forgotten write detected by the pauses would reveal a hidden document.
                 pauses: link.readable == nil ? link.pauses : [],
                 isCut: step.isCut, length: step.length))
@@ -244,12 +246,12 @@ extension Replicator {
         link.receiver.writingLength = link.receiver.waiting.reduce(0) {
             $0 + $1.documents.lengthInMemory
         }
-        link.session.holdSteps(true)
+        link.session.withholdLongCredit(true)
         fillBudget(of: link)
         emit(
             .write(
                 WriteJob(
-                    link: link.number, steps: link.receiver.waiting, peer: link.site,
+                    connection: link.number, steps: link.receiver.waiting, peer: link.site,
                     limitedPeer: link.isLimited ? link.session.remote?.peerKey : nil,
                     writable: link.writable, readable: link.readRule, shadows: shadows(of: link),
                     received: limitedPeers[link.session.remote?.peerKey ?? []]?.received
@@ -262,61 +264,61 @@ extension Replicator {
     }
 
     /// Processes the outcome of a write job.
-    package func noteWritten(_ outcome: WriteJob.Outcome) {
+    package func handleOutcome(_ outcome: WriteJob.Outcome) {
         outcome.chargeBudget()
-        noteUnmoved(outcome)
-        note(outcome.forgotten)
+        logUnmoved(outcome)
+        record(outcome.forgotten)
         if outcome.lacksOwnWrites {
             mayReportSite = true
             reportNewSite()
         }
-        guard !outcome.isOfProof else { return noteProven(outcome) }
+        guard !outcome.isOfProof else { return recordProven(outcome) }
         // The documents are written even if the connection has ended.
-        noteReceived(outcome)
-        guard let link = links[outcome.link] else { return }
+        recordReceived(outcome)
+        guard let link = connections[outcome.connection] else { return }
         (link.receiver.isWriting, link.receiver.writingLength) = (false, 0)
         link.session.grant(outcome.length)
-        link.session.holdSteps(false)
+        link.session.withholdLongCredit(false)
         statistics.documentsReceived += UInt64(outcome.documentCount)
-        statistics.documentsTaken += UInt64(outcome.takenCount)
+        statistics.documentsApplied += UInt64(outcome.appliedCount)
         refuse(outcome, from: link)
-        noteHidden(outcome, from: link)
-        if outcome.lacksOwnWrites { noteLackingOwnWrites(knownBy: link) }
-        if let time = outcome.forgottenByPeer { return reportForgotten(time, to: link) }
-        correct(outcome.known, behind: outcome.lastCommit, on: link)
+        recordHidden(outcome, from: link)
+        if outcome.lacksOwnWrites { logMissingWrites(knownBy: link) }
+        if let time = outcome.lostByPeer { return reportForgotten(time, to: link) }
+        correct(outcome.outdated, behind: outcome.lastCommit, on: link)
         let isCurrent = outcome.generation == link.receiver.generation
         if isCurrent, let applied = outcome.applied {
             if link.receiver.announced.messages.isEmpty {
                 link.receiver.written.append((applied.commit, applied.here))
-                noteReached(applied.commit, on: link)
+                advanceCursor(applied.commit, on: link)
             } else {
-                noteWrittenBehindAnnounced(applied.commit, here: applied.here, on: link)
+                recordWrittenBehindAnnounced(applied.commit, here: applied.here, on: link)
             }
             link.receiver.hasCaughtUp = true
             link.receiver.missing = []
             if outcome.isNew { change(link) { $0.updates += 1 } }
-            if outcome.hasRepetition { noteRepetition(on: link) }
+            if outcome.hasRepetition { recordRepetition(on: link) }
         }
         let isComplete = isCurrent && outcome.applied != nil
-        noteSetAside(outcome, isComplete: isComplete, on: link)
-        settleDisputed(outcome, isComplete: isComplete, on: link)
-        noteLacking(outcome, on: link)
+        recordQuarantined(outcome, isComplete: isComplete, on: link)
+        resolveDisputed(outcome, isComplete: isComplete, on: link)
+        recordLacking(outcome, on: link)
         if let error = outcome.error { return fail(link, error) }
         if isCurrent, !outcome.gaps.isEmpty {
             // All missing documents are requested together; the earlier ones would arrive as deltas
             // again.
             link.receiver.missing.formUnion(outcome.gaps)
-            return ask(link, complete: link.receiver.missing.sorted(by: <))
+            return renewSubscription(link, complete: link.receiver.missing.sorted(by: <))
         }
         write(link)
         acknowledge(link)
         checkAnnounced(link)
-        tellWhatIsNew(link)
+        sendChanges(link)
         handle(link)
     }
 
     /// Advances the replication cursor to `commit`.
-    func noteReached(_ commit: UInt64, on link: Connection) {
+    func advanceCursor(_ commit: UInt64, on link: Connection) {
         link.receiver.reached = commit
         guard let hello = link.session.remote, link.receiver.epoch == wishes.epoch, !link.isLimited
         else { return }

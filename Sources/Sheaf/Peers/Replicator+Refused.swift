@@ -6,12 +6,12 @@ import SheafSync
 /// Local documents that other peers refuse for lack of write rights.
 extension Replicator {
     /// Maximum number of operations that are examined for one document.
-    private static let mostOperations = 64
+    private static let maximumOperations = 64
 
     // MARK: Refusals by the peer
 
     /// Handles a notice of documents that the peer has refused.
-    func noteRefused(_ notice: RefusedNotice, on link: Connection) {
+    func handleRefusal(_ notice: RefusedNotice, on link: Connection) {
         guard let key = link.session.remote?.peerKey, let telling = link.sender else { return }
         let (count, isTooMuch) = notice.omitted.addingReportingOverflow(
             UInt64(notice.addresses.count))
@@ -24,7 +24,7 @@ extension Replicator {
         link.refusableCount -= count
         refusals.omit(notice.omitted, through: commit, of: key)
         let known = statuses[key]?.syncedUpTo ?? 0
-        for address in notice.addresses where telling.matcher.asks(for: address.collection) {
+        for address in notice.addresses where telling.matcher.selects(for: address.collection) {
             guard isShared(address.collection, on: link),
                 let commits = try? refusedCommits(of: address, commit, after: known, on: link)
             else { continue }
@@ -50,7 +50,7 @@ extension Replicator {
         }
         var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
         var (commits, count): ([CommitID], Int) = ([], 0)
-        while count < Self.mostOperations,
+        while count < Self.maximumOperations,
             let found = try onStorage({ () throws(StorageError) in try history.next() })
         {
             count += 1
@@ -75,20 +75,20 @@ extension Replicator {
     }
 
     /// Records that a document is sent again; an acknowledgment without a refusal accepts it.
-    func noteSentAgain(
+    func recordSentAgain(
         _ collection: String, _ id: ArraySlice<UInt8>, with commit: CommitID, on link: Connection
     ) {
         guard !refusals.isEmpty, let key = link.session.remote?.peerKey, refusals.has(key) else {
             return
         }
-        refusals.noteSent(
+        refusals.recordSent(
             DocumentAddress(collection: collection, id: Array(id)), with: commit, to: key)
     }
 
     // MARK: Documents that this peer may not send
 
     /// Records a changed local document that the peer wants and this peer may not send.
-    func noteUnsendable(
+    func recordUnsendable(
         _ change: CommitFeed.Change, of commit: CommitID, _ snapshot: DocumentSnapshot,
         on link: Connection
     ) throws(EngineError) {
@@ -97,7 +97,7 @@ extension Replicator {
         else { return }
         let key = change.key.bytes
         guard let address = snapshot.address(of: key),
-            telling.matcher.asks(for: address.collection),
+            telling.matcher.selects(for: address.collection),
             let written = try snapshot.written(key, by: commit).1
         else { return }
         let shown = written.document.isTombstone ? change.before : written.document
@@ -107,12 +107,12 @@ extension Replicator {
         else { return }
         for state in [written.document, change.before]
         where try wanted.matches(state, key: key, in: address.collection, snapshot.names) {
-            noteUnsendable(address, [commit], on: link)
+            recordUnsendable(address, [commit], on: link)
         }
     }
 
     /// Records a document that was changed after a commit and that this peer may not send.
-    func noteUnsendable(
+    func recordUnsendable(
         _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
         since: CommitID, in snapshot: DocumentSnapshot, on link: Connection
     ) throws(EngineError) {
@@ -123,14 +123,14 @@ extension Replicator {
             shown = before
         }
         guard try isWantedAndUnsendable(shown, key, address, snapshot, on: link) else { return }
-        let commits = try ownCommits(of: key, after: since, in: snapshot)
-        if !commits.isEmpty { noteUnsendable(address, commits, on: link) }
+        let commits = try localCommits(of: key, after: since, in: snapshot)
+        if !commits.isEmpty { recordUnsendable(address, commits, on: link) }
     }
 
     /// Records documents last written here that the peer wants and this peer may not send.
     ///
     /// Documents that this peer subscribes to were compared; of these, only later commits count.
-    func noteUnsendable(
+    func recordUnsendable(
         in snapshot: DocumentSnapshot, _ scan: inout DocumentScan, on link: Connection
     ) throws(EngineError) {
         guard link.sendable != nil, let wanted = unfilteredMatcher(of: link) else { return }
@@ -145,10 +145,10 @@ extension Replicator {
             let isCompared =
                 try wishes.matcher?.matches(
                     document, key: key, in: collection, snapshot.names) == true
-            let commits = try ownCommits(
+            let commits = try localCommits(
                 of: key, after: isCompared ? link.receiver.listed : 0, in: snapshot)
             if let newest = try snapshot.newestCommit(of: key), commits.last == newest {
-                noteUnsendable(address, unacknowledged(commits, on: link), on: link)
+                recordUnsendable(address, unacknowledged(commits, on: link), on: link)
             }
         }
     }
@@ -163,7 +163,7 @@ extension Replicator {
     /// Records that the peer has reconciled its subscription with a local snapshot.
     ///
     /// `sent` is the commit of the last batch before that snapshot.
-    func noteComparedRefusals(
+    func recordComparedRefusals(
         _ sent: CommitID, _ snapshot: DocumentSnapshot, on link: Connection
     ) {
         guard let key = link.session.remote?.peerKey, refusals.has(key) else { return }
@@ -176,7 +176,7 @@ extension Replicator {
                     document, key: documentKey, in: address.collection, snapshot.names)) == false
         }
         let commit = snapshot.log.commit
-        refusals.noteCompared(
+        refusals.recordCompared(
             with: sent < commit ? commit : commit + 1, by: key, except: unsendable)
     }
 
@@ -197,11 +197,11 @@ extension Replicator {
             return
         }
         wishes.cursors[key] = nil
-        ask(link)
+        renewSubscription(link)
     }
 
     /// Records differing documents that this peer may not send, until remote states are received.
-    func noteDiffering(_ addresses: [DocumentAddress], on link: Connection) {
+    func recordDiffering(_ addresses: [DocumentAddress], on link: Connection) {
         guard link.sendable != nil else { return }
         for address in addresses {
             if let commits = unsendableCommits(of: address, on: link) {
@@ -211,9 +211,9 @@ extension Replicator {
     }
 
     /// Records documents that the peer sent without a local write, for a review once durable.
-    func noteLacking(_ outcome: WriteJob.Outcome, on link: Connection) {
+    func recordLacking(_ outcome: WriteJob.Outcome, on link: Connection) {
         guard link.sendable != nil else { return }
-        for document in outcome.known where document.lacksOwn {
+        for document in outcome.outdated where document.lacksOwn {
             link.receiver.lacking[document.address] = outcome.lastCommit ?? 0
         }
         reviewLacking(link)
@@ -242,9 +242,9 @@ extension Replicator {
         guard isShared(address.collection, on: link), let sendable = link.sendable,
             let key = snapshot.key(of: address),
             let document = try? snapshot.document(key),
-            let own = try? ownCommits(of: key, after: 0, in: snapshot),
+            let own = try? localCommits(of: key, after: 0, in: snapshot),
             let newest = try? snapshot.newestCommit(of: key),
-            !own.isEmpty || isWrittenHere(document)
+            !own.isEmpty || hasLocalWrite(document)
         else { return nil }
         let commits = own.isEmpty ? [newest] : own
         guard let shown = try? shown(document, key, in: commits, snapshot),
@@ -266,7 +266,7 @@ extension Replicator {
     }
 
     /// Settles the disputed documents whose content the peer has sent, and evaluates the others.
-    func settleDisputed(_ outcome: WriteJob.Outcome, isComplete: Bool, on link: Connection) {
+    func resolveDisputed(_ outcome: WriteJob.Outcome, isComplete: Bool, on link: Connection) {
         for address in outcome.covered { link.receiver.disputed[address] = nil }
         if !outcome.covered.isEmpty {
             link.receiver.unsettled.removeAll { outcome.covered.contains($0.key) }
@@ -278,13 +278,13 @@ extension Replicator {
         // Sorted in reverse, since documents are removed from the end.
         link.receiver.unsettled += link.receiver.disputed.sorted { $1.key < $0.key }
         link.receiver.disputed = [:]
-        settleDisputed(on: link)
+        resolveDisputed(on: link)
     }
 
     /// Evaluates the peer's queries on disputed documents, until the slice is used up.
     ///
     /// The documents wait for the peer's subscription, which decides whether it wants them.
-    func settleDisputed(on link: Connection) {
+    func resolveDisputed(on link: Connection) {
         reviewLacking(link)
         guard link.session.isOpen, link.hasUnsettled else { return }
         let snapshot = queries.documents.snapshot()
@@ -294,7 +294,7 @@ extension Replicator {
                     if let shown = try shown(document, key, in: commits, snapshot),
                         try isWantedAndUnsendable(shown, key, address, snapshot, on: link)
                     {
-                        noteUnsendable(address, commits, on: link)
+                        recordUnsendable(address, commits, on: link)
                     }
                 } catch {
                     if error == .paused { return }
@@ -306,7 +306,7 @@ extension Replicator {
         reviewLacking(link)
     }
 
-    private func noteUnsendable(
+    private func recordUnsendable(
         _ address: DocumentAddress, _ commits: [CommitID], on link: Connection
     ) {
         guard let key = link.session.remote?.peerKey else { return }
@@ -345,7 +345,7 @@ extension Replicator {
     }
 
     /// Whether the version vector of a document contains a write of this store.
-    private func isWrittenHere(_ document: StoredDocument) -> Bool {
+    private func hasLocalWrite(_ document: StoredDocument) -> Bool {
         let sites = queries.documents.ownSites
         let vector = document.read { bytes in try? EncodedDocument(bytes).vector() }
         return vector.map { vector in sites.contains { vector.time(of: $0) > .initial } } ?? false
@@ -354,14 +354,14 @@ extension Replicator {
     /// Returns the commits after `commit` in which this store wrote a document, in ascending order.
     ///
     /// Commits that precede the available history are omitted.
-    private func ownCommits(
+    private func localCommits(
         of key: [UInt8], after commit: CommitID, in snapshot: DocumentSnapshot
     ) throws(EngineError) -> [CommitID] {
         let sites = queries.documents.ownSites
         var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
         var found: [CommitID] = []
         var newer: (operation: LoggedOperation, times: [HybridTime])?
-        for _ in 0..<Self.mostOperations {
+        for _ in 0..<Self.maximumOperations {
             let logged = try onStorage { () throws(StorageError) in try history.next() }
             var times = sites.map { _ in HybridTime.initial }
             if let logged, logged.operation.kind != .remove {

@@ -25,7 +25,7 @@ extension Replicator {
     }
 
     /// Makes the peers reconcile at their next connection, since the last notices may be lost.
-    func noteReportsLost(_ link: Connection) {
+    func recordReportsLost(_ link: Connection) {
         guard link.receiver.hasReported, let key = link.session.remote?.peerKey else { return }
         wishes.cursors[key] = nil
     }

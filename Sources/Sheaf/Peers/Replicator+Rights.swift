@@ -17,7 +17,7 @@ extension Replicator {
     }
 
     /// Records the rights of a peer; cursors from before a change of rights are invalid.
-    func noteAuthorization(_ link: Connection, _ hello: Hello) {
+    func recordAuthorization(_ link: Connection, _ hello: Hello) {
         var standing = Authorization(
             rights: link.rights, ownRights: link.ownRights, isServer: hello.isServer)
         if let old = standings[hello.peerKey] {
@@ -34,18 +34,18 @@ extension Replicator {
     }
 
     /// Maximum number of remembered peers; beyond it disconnected peers are forgotten.
-    static let mostKnown = 4_096
+    static let maximumRememberedPeers = 4_096
 
     /// Number of remembered peers.
-    package var knownPeerCount: Int { max(statuses.count, standings.count) }
+    package var rememberedPeerCount: Int { max(statuses.count, standings.count) }
 
     /// Forgets all disconnected peers, which reconcile when they connect again.
     ///
     /// Otherwise a store that accepts any peer would remember all that ever connected.
-    private func forgetAbsentPeers() {
-        let connected = Set(links.values.compactMap { $0.session.remote?.peerKey })
-        forgetSetAside(but: connected)
-        refusals.forget(but: connected)
+    private func discardAbsentPeers() {
+        let connected = Set(connections.values.compactMap { $0.session.remote?.peerKey })
+        discardQuarantines(but: connected)
+        refusals.discard(but: connected)
         statuses = statuses.filter { connected.contains($0.key) }
         standings = standings.filter { connected.contains($0.key) }
         wishes.cursors = wishes.cursors.filter { connected.contains($0.key) }
@@ -55,12 +55,14 @@ extension Replicator {
     }
 
     func makeRoom(forPeer key: [UInt8]) {
-        guard standings[key] == nil, knownPeerCount >= Self.mostKnown else { return }
-        forgetAbsentPeers()
+        guard standings[key] == nil, rememberedPeerCount >= Self.maximumRememberedPeers else {
+            return
+        }
+        discardAbsentPeers()
     }
 
     /// Whether a cursor is newer than the last change of the scopes and of the peer's rights.
-    func isTold(upTo cursor: Cursor, _ link: Connection) -> Bool {
+    func isCurrent(upTo cursor: Cursor, _ link: Connection) -> Bool {
         let key = link.session.remote?.peerKey ?? []
         return [widenedThrough, standings[key]?.changedThrough].allSatisfy { last in
             last.map { cursor.commit > $0 } ?? true
@@ -174,7 +176,7 @@ extension Replicator {
     }
 
     /// Applies changed sharing scopes; peers reconcile collections that became visible to them.
-    func noteScopes() {
+    func applyScopes() {
         let new = queries.parameters.values.syncScopes
         guard new != scopes else { return }
         let old = scopes
@@ -201,7 +203,7 @@ extension Replicator {
                     new.isShared($0.collection) != old.isShared($0.collection)
                 })
             {
-                ask(link)
+                renewSubscription(link)
             }
             handle(link)
         }
@@ -211,8 +213,8 @@ extension Replicator {
     func restart(_ link: Connection) {
         link.sender?.isStreaming = false
         link.sender?.outgoing = nil
-        link.sender?.limited.forgetChanges()
-        _ = link.sender?.limited.takePart()
+        link.sender?.limited.discardChanges()
+        _ = link.sender?.limited.removePart()
         link.sender?.catchingUp = nil
         link.sender?.judging = Judging()
         link.session.restart()

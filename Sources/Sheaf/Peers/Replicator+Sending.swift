@@ -48,7 +48,7 @@ extension Replicator {
         /// State that is needed only for a peer with limited rights.
         var limited = LimitedSender()
         /// The newest document of the reconciled list and of its parts that were sent.
-        var newest = NewestDocument()
+        var newestDocument = NewestDocument()
         /// The commit and number of the parts that were sent before the last `want`.
         var parts: (commit: CommitID, number: UInt64?)?
         /// Deliveries that the peer has not acknowledged.
@@ -74,7 +74,7 @@ extension Replicator {
         /// Keys of deleted documents that such a peer could read.
         var knownDeletions: Set<[UInt8]> = []
         /// The newest document of the batch and of the reconciled list.
-        var newest = NewestDocument()
+        var newestDocument = NewestDocument()
         /// Whether the peer continues to reconcile after this batch, a part of the wanted
         /// documents.
         var isPart = false
@@ -93,7 +93,7 @@ extension Replicator {
     ///
     /// Of a long batch it sends one part: events from other peers are handled before the next part,
     /// and the receiver can begin to process the part.
-    func tell(_ link: Connection) {
+    func announceChanges(_ link: Connection) {
         link.sender?.goesOn = false
         fillBudget(of: link)
         guard let telling = link.sender, telling.isStreaming || telling.outgoing != nil,
@@ -118,7 +118,7 @@ extension Replicator {
             link.sender?.goesOn = true
         }
         link.session.sendSegment()
-        noteSyncedIfIdle(link)
+        recordSyncedIfIdle(link)
         handle(link)
         reportNewSite()
     }
@@ -156,7 +156,7 @@ extension Replicator {
             }
             try ship(
                 documents, of: commit.number, stamp: commit.changes.first?.stamp, on: link)
-            noteDelivery(of: commit.number, with: commit.number, on: link)
+            recordDelivery(of: commit.number, with: commit.number, on: link)
             link.sender?.sent = commit.number
             link.sender?.echoDue = nil
             isEcho = true
@@ -167,9 +167,9 @@ extension Replicator {
             link.sender?.sent = newest
             link.sender?.judging = Judging()
             if isEcho, commits.last?.number == newest {
-                sayHowFarLater(link)
+                schedulePosition(link)
             } else {
-                sayHowFar(link)
+                sendPosition(link)
             }
         }
         return true
@@ -179,7 +179,7 @@ extension Replicator {
     private static let echoNanoseconds: UInt64 = 100_000_000
 
     /// Sends the replication position, up to which the peer has everything.
-    private func sayHowFar(_ link: Connection) {
+    private func sendPosition(_ link: Connection) {
         guard let telling = link.sender else { return }
         link.sender?.echoDue = nil
         if telling.isAnnouncing {
@@ -191,18 +191,18 @@ extension Replicator {
     }
 
     /// Schedules the replication position to be sent, unless a batch is sent before.
-    func sayHowFarLater(_ link: Connection) {
+    func schedulePosition(_ link: Connection) {
         guard link.sender?.echoDue == nil else { return }
         link.sender?.echoDue = now + Self.echoNanoseconds
     }
 
     /// Sends the replication position if it is due.
-    func sayHowFarIfDue(_ link: Connection) {
+    func sendPositionIfDue(_ link: Connection) {
         guard let telling = link.sender, let due = telling.echoDue, due <= now else { return }
         link.sender?.echoDue = nil
         // The end of a batch contains the position, too.
         guard telling.isStreaming, telling.outgoing == nil, link.session.isOpen else { return }
-        sayHowFar(link)
+        sendPosition(link)
         link.session.sendSegment()
     }
 
@@ -230,7 +230,7 @@ extension Replicator {
         guard let telling = link.sender, let change = commit.changes.first,
             let origin = change.origin
         else { return false }
-        return change.connection == link.drawn && origin.commit > telling.theirCommit
+        return change.connection == link.nonce && origin.commit > telling.theirCommit
     }
 
     /// A document of a commit that must be sent to the peer.
@@ -250,18 +250,18 @@ extension Replicator {
         guard !isTheirs(commit, link) else { return [] }
         if let known = telling.judging.done[commit.number] { return known }
         var judged = Judging.Commit(number: commit.number, snapshot: news.snapshot)
-        if let begun = telling.judging.begun, begun.number == commit.number { judged = begun }
-        link.sender?.judging.begun = nil
+        if let begun = telling.judging.openCommit, begun.number == commit.number { judged = begun }
+        link.sender?.judging.openCommit = nil
         while judged.next < commit.changes.count {
             let change = commit.changes[judged.next]
             do throws(EngineError) {
-                try noteUnsendable(change, of: commit.number, judged.snapshot, on: link)
+                try recordUnsendable(change, of: commit.number, judged.snapshot, on: link)
                 let (isKnown, found) = try concerning(
                     change, of: commit.number, judged.snapshot, telling.matcher, link)
                 guard isKnown else { return nil }
                 if let found { judged.found.append(found) }
             } catch {
-                if error == .paused { link.sender?.judging.begun = judged }
+                if error == .paused { link.sender?.judging.openCommit = judged }
                 throw error
             }
             judged.next += 1
@@ -275,7 +275,8 @@ extension Replicator {
         _ matcher: SubscriptionMatcher, _ link: Connection
     ) throws(EngineError) -> (isKnown: Bool, Concerning?) {
         let key = change.key.bytes
-        guard let address = snapshot.address(of: key), matcher.asks(for: address.collection) else {
+        guard let address = snapshot.address(of: key), matcher.selects(for: address.collection)
+        else {
             return (true, nil)
         }
         try matcher.visit()
@@ -305,7 +306,7 @@ extension Replicator {
             var found: [Concerning] = []
         }
 
-        var begun: Commit?
+        var openCommit: Commit?
         /// Evaluated commits that are announced together, or of which nothing is sent.
         var done: [CommitID: [Concerning]] = [:]
     }

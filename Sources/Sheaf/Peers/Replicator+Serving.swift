@@ -15,7 +15,7 @@ extension Replicator {
             if link.files.reading?.id == id { link.files.reading = nil }
             return review(id)
         }
-        var wish = link.files.sought[id] ?? AttachmentExchange.Wish(hops: 0)
+        var wish = link.files.sought[id] ?? AttachmentExchange.AttachmentRequest(hops: 0)
         wish.hops = message.hops
         if !wish.mayRead { wish.mayRead = !isRestricted(link) }
         link.files.sought[id] = wish
@@ -37,10 +37,12 @@ extension Replicator {
     /// Serves one requested part in round-robin order; reading more would delay other work.
     func serveNextPart() {
         let waiting = allLinks.filter { $0.session.nextServed != nil }
-        guard let link = waiting.first(where: { $0.number > files.servedLink }) ?? waiting.first,
+        guard
+            let link = waiting.first(where: { $0.number > files.lastServedConnection })
+                ?? waiting.first,
             let part = link.session.nextServed
         else { return }
-        files.servedLink = link.number
+        files.lastServedConnection = link.number
         files.isStirred = true
         link.session.serve(bytes(of: part, for: link))
     }
@@ -97,7 +99,7 @@ extension Replicator {
         var wanted = Set(link.files.sought.filter { !$0.value.mayRead }.keys)
         if isLimited(link) {
             wanted.formUnion(link.files.checks.map(\.id))
-            wanted.formUnion(files.order.filter { !link.files.known.contains($0) })
+            wanted.formUnion(files.order.filter { !link.files.readable.contains($0) })
         }
         guard !wanted.isEmpty else { return }
         do throws(EngineError) {
@@ -105,7 +107,7 @@ extension Replicator {
             for id in readable.sorted(by: { $0.description < $1.description }) {
                 link.files.sought[id]?.mayRead = true
                 if link.files.check(of: id) != nil { prove(id, by: link) }
-                if isLimited(link), files.wanted[id] != nil { link.files.known.insert(id) }
+                if isLimited(link), files.wanted[id] != nil { link.files.readable.insert(id) }
                 offer(id, to: link)
                 review(id)
             }
@@ -117,14 +119,14 @@ extension Replicator {
     }
 
     /// Requests confirmations of the tokens by which the peer could read attachments.
-    private func askForProofs(
+    private func requestProofs(
         _ ids: Set<AttachmentID>, _ key: [UInt8], _ document: StoredDocument, for link: Connection,
         _ snapshot: DocumentSnapshot
     ) throws(EngineError) {
         guard let address = snapshot.address(of: key),
             try maySend(link, document, before: nil, key, address, snapshot)
         else { return }
-        for id in ids { askForProof(of: id, in: address) }
+        for id in ids { requestProof(of: id, in: address) }
     }
 
     private func readable(
@@ -137,7 +139,7 @@ extension Replicator {
             let all = ids
             let ids = isLimited(link) ? snapshot.proven(all, inDocument: key) : all
             if ids != all {
-                try askForProofs(all.subtracting(ids), key, document, for: link, snapshot)
+                try requestProofs(all.subtracting(ids), key, document, for: link, snapshot)
             }
             if !ids.isSubset(of: readable), let address = snapshot.address(of: key),
                 try maySend(link, document, before: nil, key, address, snapshot)

@@ -31,7 +31,7 @@ extension Replicator {
         from link: Connection, _ peer: [UInt8]
     ) -> Bool {
         guard let readable = link.readable,
-            let place = key.span.withUnsafeBytes({ snapshot.log.place(of: $0) })
+            let place = key.span.withUnsafeBytes({ snapshot.log.recordPointer(of: $0) })
         else { return false }
         let known = limitedPeers[peer]?.shadows.isHidden(address, at: place.position)
         if let known { return known }
@@ -45,7 +45,7 @@ extension Replicator {
         // Errors are recorded, too: otherwise each iteration would evaluate the same documents
         // again.
         let isHidden = isReadable == false
-        limitedPeers[peer]?.shadows.note(address, isHidden: isHidden, at: place.position)
+        limitedPeers[peer]?.shadows.record(address, isHidden: isHidden, at: place.position)
         return isHidden
     }
 
@@ -56,7 +56,7 @@ extension Replicator {
     }
 
     /// Records the peer's writes to hidden documents, and logs those that were dropped.
-    func noteHidden(_ outcome: WriteJob.Outcome, from link: Connection) {
+    func recordHidden(_ outcome: WriteJob.Outcome, from link: Connection) {
         let documents = outcome.hidden
         guard let key = link.session.remote?.peerKey else { return }
         for address in outcome.revealed { limitedPeers[key]?.shadows.remove(address) }
@@ -87,7 +87,7 @@ extension Replicator {
     // MARK: Deleted documents
 
     /// Records documents that were received from a peer with limited rights and written.
-    func noteReceived(_ outcome: WriteJob.Outcome) {
+    func recordReceived(_ outcome: WriteJob.Outcome) {
         guard let key = outcome.limitedPeer, !outcome.received.isEmpty else { return }
         for address in outcome.received {
             limitedPeers[key, default: LimitedPeer()].received.add(address)
@@ -145,7 +145,9 @@ extension Replicator {
     ///
     /// Documents are counted per peer, and only those that the peer may read: otherwise a
     /// reconciliation would reveal the number of other documents.
-    func correctLimited(_ known: [WriteJob.Known], behind here: CommitID?, on link: Connection) {
+    func correctLimited(
+        _ known: [WriteJob.OutdatedDocument], behind here: CommitID?, on link: Connection
+    ) {
         guard let key = link.session.remote?.peerKey else { return }
         guard let matcher = link.sender?.matcher else {
             // The queries are not known before the subscription is active.
@@ -157,16 +159,16 @@ extension Replicator {
         }
         var addresses = Set(link.sender?.limited.corrections.map(\.address) ?? [])
         for document in known
-        where matcher.asks(for: document.address.collection)
+        where matcher.selects(for: document.address.collection)
             && addresses.insert(document.address).inserted
         {
             link.sender?.limited.corrections.append(
                 LimitedSender.Correction(
-                    here: here ?? 0, address: document.address, before: document.before))
+                    requiredCommit: here ?? 0, address: document.address, before: document.before))
         }
         // The repairs of a peer that grants no credit are never evaluated, so their number is
         // limited.
-        guard addresses.count > LimitedPeer.mostCorrections else { return }
+        guard addresses.count > LimitedPeer.maximumCorrections else { return }
         link.sender?.limited.corrections = []
         if link.sender?.isStreaming == true {
             restart(link)
@@ -183,8 +185,8 @@ extension Replicator {
             let peer = link.session.remote?.peerKey
         else { return }
         let snapshot = news.snapshot
-        let due = all.filter { $0.here <= snapshot.log.commit }
-        link.sender?.limited.corrections.removeAll { $0.here <= snapshot.log.commit }
+        let due = all.filter { $0.requiredCommit <= snapshot.log.commit }
+        link.sender?.limited.corrections.removeAll { $0.requiredCommit <= snapshot.log.commit }
         let shown = shown(snapshot, to: link)
         for (index, correction) in due.enumerated() {
             let address = correction.address
@@ -204,7 +206,7 @@ extension Replicator {
             guard let version = versionToCorrect(address, in: shown, on: link),
                 link.sender?.limited.corrected[address] != version
             else { continue }
-            if link.sender?.limited.corrected.count ?? 0 >= LimitedPeer.mostCorrections {
+            if link.sender?.limited.corrected.count ?? 0 >= LimitedPeer.maximumCorrections {
                 link.sender?.limited.corrected = [:]
             }
             link.sender?.limited.corrected[address] = version

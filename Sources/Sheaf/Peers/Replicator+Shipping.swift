@@ -21,13 +21,13 @@ extension Replicator {
         switch outgoing.documents {
         case .keys(let keys, let next):
             let end = try send(
-                keys, from: next, of: outgoing, on: link, &rest.length, &rest.newest)
+                keys, from: next, of: outgoing, on: link, &rest.length, &rest.newestDocument)
             rest.documents = .keys(keys, next: end)
             isDone = end == keys.count
         case .all(var collections, var key):
             try sendMatches(
                 &collections, from: &key, of: outgoing.snapshot, on: link, &rest.length,
-                &rest.newest)
+                &rest.newestDocument)
             rest.documents = .all(collections: collections, from: key)
             isDone = collections.isEmpty
         }
@@ -38,7 +38,7 @@ extension Replicator {
                 return
             }
             link.session.beginCommit(number, stamp: nil, isCut: isCut)
-            for document in link.sender?.limited.takePart() ?? [] {
+            for document in link.sender?.limited.removePart() ?? [] {
                 addToSegment(
                     document.collection, id: document.id[...], document.form, document.bytes,
                     document.unproven, to: link)
@@ -46,7 +46,7 @@ extension Replicator {
         }
         link.session.endCommit(isContinued: !isCut && (!isDone || outgoing.isPart))
         if isDone, outgoing.isPart {
-            link.sender?.newest = rest.newest
+            link.sender?.newestDocument = rest.newestDocument
             link.session.endPart(number)
         } else if isCut {
             rest.length = 0
@@ -54,8 +54,8 @@ extension Replicator {
         } else if isDone {
             link.sender?.sent = outgoing.snapshot.log.commit
             link.sender?.echoDue = nil
-            noteSent(outgoing, on: link)
-            try noteDelivery(of: rest, on: link)
+            recordSent(outgoing, on: link)
+            try recordDelivery(of: rest, on: link)
         } else {
             link.sender?.outgoing = rest
         }
@@ -84,9 +84,9 @@ extension Replicator {
             next += 1
             guard let document else { continue }
             length += document.id.count
-            newest.note(keys[next - 1], in: outgoing.snapshot)
+            newest.update(keys[next - 1], in: outgoing.snapshot)
             let commit = outgoing.snapshot.log.commit
-            noteSentAgain(
+            recordSentAgain(
                 document.collection, document.id[...],
                 with: outgoing.isRepeated ? commit + 1 : commit, on: link)
             length += try add(document, outgoing.snapshot, to: link)
@@ -133,8 +133,8 @@ extension Replicator {
                         }
                     }
                     length += id.count + bytes.count
-                    newest.note(key, in: snapshot)
-                    noteSentAgain(collection, id, with: snapshot.log.commit, on: link)
+                    newest.update(key, in: snapshot)
+                    recordSentAgain(collection, id, with: snapshot.log.commit, on: link)
                     let unproven = try document.read { (bytes) throws(EngineError) in
                         try unprovenTokens(in: bytes, of: key, snapshot)
                     }
@@ -158,7 +158,7 @@ extension Replicator {
         reportPauses(on: link)
         link.session.beginCommit(commit, stamp: stamp)
         for document in documents {
-            noteSentAgain(document.collection, document.id[...], with: commit, on: link)
+            recordSentAgain(document.collection, document.id[...], with: commit, on: link)
             _ = try add(document, news.snapshot, to: link)
         }
         link.session.endCommit()
@@ -253,8 +253,8 @@ extension Replicator {
             var known = link.spoken.target
             for name in names where known.number(of: name) == nil {
                 guard name.count <= NameTable.maximumNameLength else { continue }
-                guard link.metNames.remove(name) != nil else {
-                    if link.metNames.count < SyncLimits.names { link.metNames.insert(name) }
+                guard link.seenNames.remove(name) != nil else {
+                    if link.seenNames.count < SyncLimits.names { link.seenNames.insert(name) }
                     continue
                 }
                 guard link.session.teach(name) else { break }

@@ -9,7 +9,7 @@ extension Replicator {
     /// The log IDs under which peers with one key have connected.
     struct Openings {
         /// The log ID of the last connection.
-        var newest: XXH3.Hash128
+        var lastLogID: XXH3.Hash128
         /// The most recent log IDs before it.
         var earlier: [XXH3.Hash128] = []
         /// Whether an earlier log ID reappeared, which shows that two peers have the key.
@@ -21,15 +21,15 @@ extension Replicator {
     /// Minimum time before another peer with the same key replaces a connection, in nanoseconds.
     static let turn: UInt64 = 5_000_000_000
     /// Minimum time between two log messages about one key, in nanoseconds.
-    private static let noteInterval: UInt64 = 60_000_000_000
+    private static let logInterval: UInt64 = 60_000_000_000
     /// Maximum number of logged documents that could not be moved to another site.
-    private static let mostUnmovedNotes = 16
+    private static let maximumUnmovedMessages = 16
     /// Maximum number of earlier log IDs that are remembered for a key.
-    private static let mostEarlier = 4
+    private static let maximumEarlierLogIDs = 4
     private static let contested = "another peer with the same key is connected"
 
     /// Logs that a peer has writes of this store that the store itself lacks.
-    func noteLackingOwnWrites(knownBy link: Connection) {
+    func logMissingWrites(knownBy link: Connection) {
         guard let key = link.session.remote?.peerKey else { return }
         queries.log?.write(
             .error,
@@ -41,14 +41,14 @@ extension Replicator {
     // MARK: Forgotten writes
 
     /// Logs why writes of this store could not be moved to another site.
-    func noteUnmoved(_ outcome: WriteJob.Outcome) {
+    func logUnmoved(_ outcome: WriteJob.Outcome) {
         if outcome.isSeparation, let error = outcome.error {
             queries.log?.write(
                 .error,
                 "the store cannot change its site; it tries again when a peer reports a write that the store lacks",
                 ["reason": "\(error)"])
         }
-        for document in outcome.unmoved.prefix(Self.mostUnmovedNotes) {
+        for document in outcome.unmoved.prefix(Self.maximumUnmovedMessages) {
             queries.log?.write(
                 .error,
                 "a document cannot be assigned to the new site of this store: if it is sent, writes to it that peers "
@@ -61,7 +61,7 @@ extension Replicator {
     }
 
     /// Logs the documents that have kept, or lost, writes that their store has forgotten.
-    func note(_ forgotten: ForgottenWrites) {
+    func record(_ forgotten: ForgottenWrites) {
         if let first = forgotten.kept.first {
             queries.log?.write(
                 .warning,
@@ -97,16 +97,16 @@ extension Replicator {
     }
 
     /// Changes the site of this store, since a peer has a write that the store lacks.
-    func noteForgotten(_ message: ForgottenWrite, on link: Connection) {
+    func recordForgotten(_ message: ForgottenWrite, on link: Connection) {
         // Implausible reports are ignored: the site changes at most once per opening of the store.
         guard message.site == queries.documents.site,
             let time = queries.documents.uniqueThrough(message.time)
         else { return }
-        noteLackingOwnWrites(knownBy: link)
+        logMissingWrites(knownBy: link)
         emit(
             .write(
                 WriteJob(
-                    link: link.number, steps: [], peer: message.site, writable: nil,
+                    connection: link.number, steps: [], peer: message.site, writable: nil,
                     separation: (message.site, time))))
     }
 
@@ -119,13 +119,13 @@ extension Replicator {
         let report = queries.documents.siteReport(through: news.snapshot.log.commit)
         guard let commit = report.movedBy else { return }
         mayReportSite = false
-        for link in allLinks where link.knownSite != report.site {
+        for link in allLinks where link.reportedSite != report.site {
             guard link.session.isOpen, !isSender(before: commit, link) else {
                 mayReportSite = true
                 continue
             }
             link.session.report(report.site)
-            link.knownSite = report.site
+            link.reportedSite = report.site
             handle(link)
         }
     }
@@ -136,7 +136,7 @@ extension Replicator {
         let states = [
             telling?.outgoing?.snapshot, telling?.catchingUp?.snapshot, telling?.compared,
             telling?.preparation?.snapshot, telling?.limited.draft?.outgoing.snapshot,
-            delayed?.asked, delayed?.wanted?.snapshot,
+            delayed?.questionSnapshot, delayed?.wanted?.snapshot,
         ]
         if states.contains(where: { $0.map { $0.log.commit < commit } ?? false }) { return true }
         if link.session.hasUnsent { return true }
@@ -147,15 +147,15 @@ extension Replicator {
     /// Records the new site of a peer, which has no pauses.
     ///
     /// A peer can name the site of another store here, so no decision depends on it.
-    func note(_ site: Site, of link: Connection) {
+    func record(_ site: Site, of link: Connection) {
         (link.hasNewSite, link.pauses, link.pausesVersion) = (true, [], nil)
         change(link) { $0.site = site }
     }
 
     /// Records the site of a peer; if another store writes with it, both must change their sites.
-    func noteSite(_ hello: Hello, on link: Connection) {
+    func recordSite(_ hello: Hello, on link: Connection) {
         (link.site, link.pauses) = (hello.site, hello.pauses)
-        learn(SitePauses(site: hello.site, pauses: hello.pauses), from: link)
+        addPauses(SitePauses(site: hello.site, pauses: hello.pauses), from: link)
         let rivals = allLinks.filter { other in
             other !== link && other.site == hello.site && !other.hasNewSite
                 && other.session.isOpen
@@ -171,11 +171,11 @@ extension Replicator {
     ///
     /// False pauses would restore removed fields, so they are accepted only from a peer that may
     /// write everything. Pauses of the peer's own site are used to check its batches in any case.
-    func learn(_ reported: SitePauses, from link: Connection) {
+    func addPauses(_ reported: SitePauses, from link: Connection) {
         if reported.site == link.site, !link.hasNewSite { link.pauses = reported.pauses }
         guard link.writable == nil, queries.documents.addPauses(reported) != nil else { return }
-        if link.toldPauses.count >= 2 * KnownPauses.maximumSites { link.toldPauses = [:] }
-        link.toldPauses[reported.site] = reported.pauses
+        if link.reportedPauses.count >= 2 * KnownPauses.maximumSites { link.reportedPauses = [:] }
+        link.reportedPauses[reported.site] = reported.pauses
     }
 
     /// Reports pauses that the peer may lack, before it is sent documents.
@@ -186,11 +186,11 @@ extension Replicator {
         link.pausesVersion = version
         // Entries of other sites are dropped, since a peer can report any number of them.
         let sites = Set(all.map(\.site))
-        link.toldPauses = link.toldPauses.filter { sites.contains($0.key) }
+        link.reportedPauses = link.reportedPauses.filter { sites.contains($0.key) }
         // A store that was restored twice does not know the pause of the first time.
-        for known in all where link.toldPauses[known.site] != known.pauses {
+        for known in all where link.reportedPauses[known.site] != known.pauses {
             guard known.site != link.site || known.pauses != link.pauses else { continue }
-            link.toldPauses[known.site] = known.pauses
+            link.reportedPauses[known.site] = known.pauses
             link.session.report(known)
         }
     }
@@ -201,8 +201,8 @@ extension Replicator {
     ///
     /// Two connections to one peer would send everything twice, so the older one is ended. Two
     /// peers with one key would end the connections of each other immediately, so they take turns.
-    func takeOver(_ link: Connection, _ hello: Hello) -> Bool {
-        let isContested = noteOpening(hello)
+    func replaceConnection(_ link: Connection, _ hello: Hello) -> Bool {
+        let isContested = recordOpening(hello)
         link.greetedAt = now
         for other in allLinks
         where other !== link && other.session.remote?.peerKey == hello.peerKey {
@@ -219,28 +219,29 @@ extension Replicator {
     }
 
     /// Records the log ID of a peer; returns whether two peers have its key.
-    private func noteOpening(_ hello: Hello) -> Bool {
+    private func recordOpening(_ hello: Hello) -> Bool {
         guard var known = openings[hello.peerKey] else {
-            if openings.count >= Self.mostKnown { openings = [:] }
-            openings[hello.peerKey] = Openings(newest: hello.log)
+            if openings.count >= Self.maximumRememberedPeers { openings = [:] }
+            openings[hello.peerKey] = Openings(lastLogID: hello.log)
             return false
         }
-        guard known.newest != hello.log else { return known.isContested }
+        guard known.lastLogID != hello.log else { return known.isContested }
         if known.earlier.contains(hello.log) { known.isContested = true }
-        known.earlier = known.earlier.filter { $0 != hello.log }.suffix(Self.mostEarlier - 1)
-        known.earlier.append(known.newest)
-        known.newest = hello.log
+        known.earlier = known.earlier.filter { $0 != hello.log }.suffix(
+            Self.maximumEarlierLogIDs - 1)
+        known.earlier.append(known.lastLogID)
+        known.lastLogID = hello.log
         openings[hello.peerKey] = known
         return known.isContested
     }
 
     /// Logs that two peers have the same key, on all three peers involved.
-    func noteContested(_ farewell: CloseMessage, on link: Connection) {
+    func logContested(_ farewell: CloseMessage, on link: Connection) {
         guard farewell.code == .sameKey, farewell.text == Self.contested,
             let key = link.session.remote?.peerKey
         else { return }
-        var known = openings[key] ?? Openings(newest: link.session.remote?.log ?? log)
-        if let notedAt = known.notedAt, now < notedAt + Self.noteInterval { return }
+        var known = openings[key] ?? Openings(lastLogID: link.session.remote?.log ?? log)
+        if let notedAt = known.notedAt, now < notedAt + Self.logInterval { return }
         known.notedAt = now
         openings[key] = known
         queries.log?.write(

@@ -33,7 +33,7 @@ extension Replicator {
     /// The status of all peers since the store was opened, by peer key.
     package var allStatuses: [[UInt8]: Status] { statuses }
 
-    func note(connected link: Connection, _ hello: Hello) {
+    func record(connected link: Connection, _ hello: Hello) {
         change(link) { status in
             status.isConnected = true
             status.address = link.address
@@ -57,22 +57,22 @@ extension Replicator {
         let commit = min(commit, news.snapshot.log.commit)
         let known = link.sender?.acknowledged ?? 0
         link.sender?.acknowledged = max(known, commit)
-        noteCorrected(through: commit, on: link)
-        noteTaken(through: commit, on: link)
-        noteSynced(through: commit, link)
+        recordRepaired(through: commit, on: link)
+        handleAcknowledgment(through: commit, on: link)
+        recordSynced(through: commit, link)
     }
 
     /// Records an acknowledgment, which confirms deliveries and accepts formerly refused documents.
-    func noteTaken(through commit: UInt64, on link: Connection) {
+    func handleAcknowledgment(through commit: UInt64, on link: Connection) {
         let key = link.session.remote?.peerKey ?? []
         guard statuses[key]?.clock.setAsideThere == nil else { return }
-        refusals.noteAcknowledged(commit, by: key)
-        guard let delivered = takeDelivered(commit, on: link) else { return }
+        refusals.recordAcknowledged(commit, by: key)
+        guard let delivered = removeDelivered(commit, on: link) else { return }
         change(link) { $0.deliveredUpTo = max($0.deliveredUpTo ?? 0, delivered) }
     }
 
     /// Records that a peer has all documents of its subscription up to a local commit.
-    func noteSynced(through commit: UInt64, _ link: Connection) {
+    func recordSynced(through commit: UInt64, _ link: Connection) {
         change(link) { status in
             // The peer lacks documents that it has quarantined, and any commit may have written
             // these.

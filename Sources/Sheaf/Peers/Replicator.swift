@@ -88,7 +88,7 @@ package final class Replicator {
     package let log: XXH3.Hash128
     private let random: () -> UInt64
     let lengths: Lengths
-    var links: [UInt64: Connection] = [:]
+    var connections: [UInt64: Connection] = [:]
     var statuses: [[UInt8]: Status] = [:]
     private var effects: [Effect] = []
 
@@ -112,7 +112,7 @@ package final class Replicator {
     /// Evaluation units left in this iteration for the queries of all peers.
     package let slice: EvaluationSlice
     /// Number of the connection on which the last slice was used up.
-    var slicedLink: UInt64 = 0
+    var lastSlicedConnection: UInt64 = 0
     var files = Files()
     var corrections: CorrectionTable
     /// The state of peers with limited rights, by peer key.
@@ -134,7 +134,7 @@ package final class Replicator {
     final class Connection {
         let number: UInt64
         /// Random number of the connection, sent in the local hello.
-        let drawn: UInt64
+        let nonce: UInt64
         let address: String
         let connectedAt: UInt64
         /// The peer key proven by the transport.
@@ -153,9 +153,9 @@ package final class Replicator {
         /// Translation of local name numbers to those of the connection.
         var spoken = NameTranslation()
         /// Names that occurred once in documents sent to a peer with limited rights.
-        var metNames: Set<[UInt8]> = []
+        var seenNames: Set<[UInt8]> = []
         /// Translation of the peer's name numbers to local ones.
-        var heard = NameTranslation()
+        var nameTranslation = NameTranslation()
         /// Matcher of the documents that the peer may read; nil if it may read all.
         var readable: SubscriptionMatcher?
         /// Number reserved for the next batch if its snapshot precedes the last subscription.
@@ -176,10 +176,10 @@ package final class Replicator {
         /// Periods without a write by the peer's site.
         var pauses: [WritePause] = []
         /// Write pauses exchanged with the peer, by site, and the version of those last reported.
-        var toldPauses: [Site: [WritePause]] = [:]
+        var reportedPauses: [Site: [WritePause]] = [:]
         var pausesVersion: DocumentEngine.PausesVersion?
         /// The local site that was last reported to the peer.
-        var knownSite = Site.initial
+        var reportedSite = Site.initial
         /// Queries for the documents that the peer may write here; nil if it may write all.
         var writable: [SubscriptionQuery]?
 
@@ -199,7 +199,7 @@ package final class Replicator {
         ) {
             readMeter = .unlimited(stop: stop)
             (self.address, connectedAt, expectedKey) = (address, now, key)
-            self.drawn = drawn
+            self.nonce = drawn
             self.kind = kind
             self.ownRights = ownRights
             self.number = number
@@ -210,7 +210,7 @@ package final class Replicator {
 
     package init(
         _ queries: QueryEngine, _ identity: Identity, attachments: AttachmentStore? = nil,
-        lengths: Lengths = Lengths(), mostCorrections: Int = CorrectionTable.most,
+        lengths: Lengths = Lengths(), mostCorrections: Int = CorrectionTable.maximumDocuments,
         evaluationStop: EvaluationStop = EvaluationStop(), random: @escaping () -> UInt64
     ) {
         self.evaluationStop = evaluationStop
@@ -228,9 +228,9 @@ package final class Replicator {
     }
 
     /// Removes and returns the pending effects, in the order in which to perform them.
-    package func takeEffects() -> [Effect] {
-        settlePresence()
-        for (key, all, new) in refusals.takeChanges() {
+    package func drainEffects() -> [Effect] {
+        performPresenceActions()
+        for (key, all, new) in refusals.drainChanges() {
             emit(.refusalsChanged(peer: key, all, new: new))
         }
         defer { effects = [] }
@@ -264,28 +264,28 @@ package final class Replicator {
             number, drawn: hello.nonce, at: address, session, rights, own: ownRights, kind,
             expecting: key,
             until: evaluationStop, at: now)
-        link.knownSite = site.site
-        links[number] = link
+        link.reportedSite = site.site
+        connections[number] = link
         handle(link)
     }
 
     package func receive(_ bytes: UnsafeRawBufferPointer, on number: UInt64, at now: UInt64) {
         self.now = now
-        guard let link = links[number] else { return }
+        guard let link = connections[number] else { return }
         link.session.append(bytes, at: now)
-        while link.session.takeFrame() { handle(link) }
+        while link.session.processFrame() { handle(link) }
         handle(link)
-        settleFiles()
+        processAttachments()
     }
 
     package func tick(at now: UInt64) {
-        noteScopes()
+        applyScopes()
         self.now = now
         for link in allLinks {
             link.session.tick(at: now)
             checkPatience(link)
             applyRateLimits(link)
-            sayHowFarIfDue(link)
+            sendPositionIfDue(link)
             handle(link)
         }
         continueSending()
@@ -297,14 +297,14 @@ package final class Replicator {
 
     /// The time at which `tick(at:)` is due next; nil if no timer is pending.
     package var deadline: UInt64? {
-        if links.values.contains(where: \.isUnfinished) { return now }
-        let deadlines = links.values.compactMap { link in
+        if connections.values.contains(where: \.isUnfinished) { return now }
+        let deadlines = connections.values.compactMap { link in
             [
                 // Announcements do not time out during a write: the job may contain their
                 // documents.
                 link.session.deadline,
                 link.receiver.isWriting ? nil : link.receiver.announced.deadline,
-                link.receiver.due?.turn,
+                link.receiver.delayedSubscription?.turn,
                 link.delayed?.turn, link.sender?.echoDue,
             ].compactMap { $0 }.min()
         }
@@ -313,42 +313,42 @@ package final class Replicator {
     }
 
     /// Processes commits that have become visible to readers.
-    package func notePublished() {
+    package func processPublished() {
         news.update(queries.documents)
         // The scopes are updated first: they decide which documents may be sent.
-        noteScopes()
-        noteEvictions()
+        applyScopes()
+        requestEvicted()
         collectChangesForLimitedPeers()
         for link in allLinks {
             acknowledge(link)
             checkAnnounced(link)
             correctDurable(link)
             reviewLacking(link)
-            tellWhatIsNew(link)
+            sendChanges(link)
             handle(link)
         }
         reportNewSite()
-        news.forget(before: links.values.compactMap { $0.sender?.sent }.min())
+        news.discard(before: connections.values.compactMap { $0.sender?.sent }.min())
         checkFiles()
-        settleFiles()
+        processAttachments()
     }
 
     /// All connections, ordered by number so that runs are deterministic.
-    var allLinks: [Connection] { links.values.sorted { $0.number < $1.number } }
+    var allLinks: [Connection] { connections.values.sorted { $0.number < $1.number } }
 
     // MARK: Session effects
 
     func handle(_ link: Connection) {
         // Handling an effect may append further ones, so frames are sent in the order of their
         // creation.
-        while let effect = link.session.takeEffect() { handle(effect, of: link) }
+        while let effect = link.session.nextEffect() { handle(effect, of: link) }
     }
 
     private func handle(_ effect: SyncSession.Effect, of link: Connection) {
         switch effect {
         case .send(let bytes): emit(.send(link: link.number, bytes))
         case .end(let farewell):
-            noteContested(farewell, on: link)
+            logContested(farewell, on: link)
             emit(.close(link: link.number, farewell))
             disconnect(link.number, .ended(farewell, isRemote: link.session.isEndedRemotely))
         case .greeted(let hello): greet(link, hello)
@@ -358,35 +358,35 @@ package final class Replicator {
         case .announceOnly: announceFromNowOn(on: link)
         case .subscribed(let request): subscribed(link, request)
         case .listMatches: listMatches(link, in: news.snapshot)
-        case .wanted(let documents): wanted(link, documents, in: news.snapshot)
+        case .wanted(let documents): prepareWanted(link, documents, in: news.snapshot)
         case .acknowledged(let commit): acknowledged(link, commit)
-        case .roomToSend: tell(link)
-        case .setAside(let notice): noteSetAside(notice, on: link)
-        case .refused(let notice): noteRefused(notice, on: link)
-        case .differing(let addresses): noteDiffering(addresses, on: link)
-        case .forgotten(let message): noteForgotten(message, on: link)
-        case .changedSite(let site): note(site, of: link)
-        case .pauses(let known): learn(known, from: link)
+        case .roomToSend: announceChanges(link)
+        case .setAside(let notice): recordQuarantined(notice, on: link)
+        case .refused(let notice): handleRefusal(notice, on: link)
+        case .differing(let addresses): recordDiffering(addresses, on: link)
+        case .forgotten(let message): recordForgotten(message, on: link)
+        case .changedSite(let site): record(site, of: link)
+        case .pauses(let known): addPauses(known, from: link)
         case .sought(let message): sought(message, on: link)
         case .offered(let message): offered(message, on: link)
         case .fetched(let part, let bytes): fetched(part, bytes, on: link)
-        case .proofAsked(let token): proofAsked(token, on: link)
+        case .proofAsked(let token): handleProofRequest(token, on: link)
         case .proven(let token): confirmed(token, on: link)
-        case .presence(let message): mesh.heard(message, on: link.number, at: now)
-        case .presenceTaken: mesh.taken(on: link.number)
+        case .presence(let message): mesh.receive(message, on: link.number, at: now)
+        case .presenceTaken: mesh.acknowledged(on: link.number)
         }
     }
 
     private func greet(_ link: Connection, _ hello: Hello) {
-        guard takeOver(link, hello), prepareRights(of: link) else { return }
+        guard replaceConnection(link, hello), prepareRights(of: link) else { return }
         makeRoom(forPeer: hello.peerKey)
-        noteAuthorization(link, hello)
-        note(connected: link, hello)
-        noteSite(hello, on: link)
-        noteClock(of: hello, on: link)
+        recordAuthorization(link, hello)
+        record(connected: link, hello)
+        recordSite(hello, on: link)
+        compareClock(of: hello, on: link)
         mesh.opened(link.number, to: hello.peerKey, kind: link.kind.rawValue, at: now)
-        ask(link)
-        tellWantedFiles(link)
+        renewSubscription(link)
+        sendAttachmentRequests(link)
         checkTokensSoon()
     }
 }

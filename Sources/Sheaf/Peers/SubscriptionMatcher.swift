@@ -118,10 +118,10 @@ package final class SubscriptionMatcher {
         (self.ranked, isRanked) = (ranked, !ranked.isEmpty)
     }
 
-    func asks(for collection: String) -> Bool { names.contains(Array(collection.utf8)) }
+    func selects(for collection: String) -> Bool { names.contains(Array(collection.utf8)) }
 
     /// Whether a query without LIMIT selects from a collection.
-    func asksPlainly(for collection: String) -> Bool { plainTerms(of: collection) != nil }
+    func selectsWithoutLimit(for collection: String) -> Bool { plainTerms(of: collection) != nil }
 
     /// Whether a query with LIMIT selects from a collection.
     func hasLimit(in collection: String) -> Bool {
@@ -144,7 +144,7 @@ package final class SubscriptionMatcher {
         let fields = try Self.fields(of: document)
         guard let fields else { return false }
         // A query that matches all documents covers all others of its collection.
-        if terms.count == 1, terms[0].query.takesAll { return true }
+        if terms.count == 1, terms[0].query.matchesAll { return true }
         let scanned = ScannedDocument(fields, id: id, position: 0, isLasting: false)
         var next = 0
         switch resumption?[document] {
@@ -209,7 +209,7 @@ package final class SubscriptionMatcher {
         _ document: StoredDocument?, key: [UInt8], in collection: String, _ names: NameTable,
         of transaction: DocumentTransaction? = nil
     ) throws(EngineError) -> Bool {
-        guard let document, asksPlainly(for: collection) else { return false }
+        guard let document, selectsWithoutLimit(for: collection) else { return false }
         if let filter {
             let id = Array(key[StoreKey.documentPrefixLength...])
             let address = DocumentAddress(collection: collection, id: id)

@@ -11,7 +11,7 @@ package struct SubscriptionQuery: Sendable {
     /// Maximum number of documents selected; nil without LIMIT.
     let limit: Int?
     /// Whether all documents of the collection match.
-    let takesAll: Bool
+    let matchesAll: Bool
     /// Whether `_id` alone decides whether a document matches.
     let isDecidedByID: Bool
     /// The query as sent to other peers.
@@ -41,7 +41,7 @@ package struct SubscriptionQuery: Sendable {
         switch try queries.run(statement, arguments).watch() {
         case .select(let watched, _):
             limit = watched.limit
-            takesAll = select.condition == nil && watched.limit == nil
+            matchesAll = select.condition == nil && watched.limit == nil
             isDecidedByID =
                 watched.limit == nil && Self.reads(select.condition, onlyField: "_id")
         case .system:

@@ -67,8 +67,8 @@ struct SubscriptionRankings {
         return keys.sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    mutating func forgetChanges() {
-        for index in terms.indices { terms[index].ranking.forgetChanges() }
+    mutating func discardChanges() {
+        for index in terms.indices { terms[index].ranking.clearChanges() }
     }
 
     private func forEach(in collection: String, _ body: (Ranking) -> Void) {
@@ -134,10 +134,10 @@ extension SubscriptionMatcher {
             guard let row = try rank(document, key: key, inQuery: number, snapshot.names) else {
                 return true
             }
-            _ = walk?.ranking.take(id, row)
+            _ = walk?.ranking.update(id, row)
             return true
         }
-        walk?.ranking.forgetChanges()
+        walk?.ranking.clearChanges()
         defer { walk = nil }
         return walk?.ranking ?? Ranking(isDescending: [], limit: limit)
     }

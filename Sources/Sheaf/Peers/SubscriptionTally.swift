@@ -75,12 +75,14 @@ extension SubscriptionQuery {
     /// Returns the queries without duplicates and without those that another query covers.
     static func effective(_ queries: [SubscriptionQuery]) -> [SubscriptionQuery] {
         var complete: Set<[UInt8]> = []
-        for query in queries where query.takesAll { complete.insert(Array(query.collection.utf8)) }
+        for query in queries where query.matchesAll {
+            complete.insert(Array(query.collection.utf8))
+        }
         var (seen, seenComplete): (Set<SubscribedQuery>, Set<[UInt8]>) = ([], [])
         return queries.filter { query in
             let name = Array(query.collection.utf8)
             guard complete.contains(name) else { return seen.insert(query.wire).inserted }
-            return query.takesAll && seenComplete.insert(name).inserted
+            return query.matchesAll && seenComplete.insert(name).inserted
         }
     }
 }

@@ -5,7 +5,7 @@ public struct SyncStatistics: Hashable, Sendable {
     /// Number of documents received and written, or found to be present already.
     public package(set) var documentsReceived: UInt64 = 0
     /// Number of received documents that changed the local state.
-    public package(set) var documentsTaken: UInt64 = 0
+    public package(set) var documentsApplied: UInt64 = 0
 }
 
 extension PeerSync {
@@ -14,6 +14,6 @@ extension PeerSync {
     /// A received document that changes nothing had arrived from another peer before. The call
     /// blocks until the replication thread responds.
     public var statistics: SyncStatistics {
-        get throws { try ask { $0.statistics } }
+        get throws { try request { $0.statistics } }
     }
 }

@@ -40,8 +40,8 @@ final class UnreachableAddresses: Sendable {
     private let queries: QueryEngine
 
     /// Maximum number of addresses, and of distinct reasons logged for each.
-    private static let most = 1_024
-    private static let mostLogged = 8
+    private static let maximumCount = 1_024
+    private static let maximumLoggedReasons = 8
 
     init(_ queries: QueryEngine) {
         self.queries = queries
@@ -53,10 +53,10 @@ final class UnreachableAddresses: Sendable {
     }
 
     /// Applies a transport event, and returns whether the list has changed.
-    func note(_ event: PeerTransportEvent) -> Bool {
+    func record(_ event: PeerTransportEvent) -> Bool {
         switch event {
         case .unreachable(let address, let reason, let milliseconds):
-            note(address, reason, nextTryMilliseconds: milliseconds)
+            record(address, reason, nextTryMilliseconds: milliseconds)
             return true
         case .attemptsEnded(let address):
             return entries.withLock { $0.removeValue(forKey: address) } != nil
@@ -72,10 +72,12 @@ final class UnreachableAddresses: Sendable {
         // The port is dropped, since each connection has a different one.
         let host = address.lastIndex(of: ":").map { String(address[..<$0]) } ?? address
         let count: Int? = refusals.withLock { hosts in
-            if hosts[host] == nil, hosts.count >= Self.most { hosts = [:] }
+            if hosts[host] == nil, hosts.count >= Self.maximumCount { hosts = [:] }
             var known = hosts[host] ?? Refusals()
             known.count += 1
-            let isNew = known.logged.count < Self.mostLogged && known.logged.insert(reason).inserted
+            let isNew =
+                known.logged.count < Self.maximumLoggedReasons
+                && known.logged.insert(reason).inserted
             hosts[host] = known
             return isNew || known.count & (known.count - 1) == 0 ? known.count : nil
         }
@@ -90,11 +92,11 @@ final class UnreachableAddresses: Sendable {
         entries.withLock { $0 = [:] }
     }
 
-    private func note(_ address: String, _ reason: String, nextTryMilliseconds wait: Int) {
+    private func record(_ address: String, _ reason: String, nextTryMilliseconds wait: Int) {
         let now = Int64(clamping: queries.options.clock.wallMilliseconds())
         let attempts: Int? = entries.withLock { entries in
             let old = entries[address]
-            guard old != nil || entries.count < Self.most else { return nil }
+            guard old != nil || entries.count < Self.maximumCount else { return nil }
             let attempts = (old?.shown.attempts ?? 0) + 1
             let shown = UnreachableAddress(
                 address: address, reason: reason, attempts: attempts,
@@ -102,7 +104,9 @@ final class UnreachableAddresses: Sendable {
                 lastAttemptMilliseconds: now,
                 nextAttemptMilliseconds: now + Int64(clamping: wait))
             var entry = Entry(shown: shown, logged: old?.logged ?? [])
-            let isNew = entry.logged.count < Self.mostLogged && entry.logged.insert(reason).inserted
+            let isNew =
+                entry.logged.count < Self.maximumLoggedReasons
+                && entry.logged.insert(reason).inserted
             entries[address] = entry
             return isNew || attempts & (attempts - 1) == 0 ? attempts : nil
         }

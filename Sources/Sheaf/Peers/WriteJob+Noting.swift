@@ -3,7 +3,7 @@ import SheafSync
 
 extension DocumentEngine.Reception {
     /// Records a formerly quarantined document that is written.
-    mutating func settle(_ document: BufferedDocument, _ watched: WatchedDocuments) {
+    mutating func recordReleased(_ document: BufferedDocument, _ watched: WatchedDocuments) {
         guard !watched.awaited.isEmpty, watched.awaited.contains(document.address) else {
             return
         }
@@ -11,13 +11,13 @@ extension DocumentEngine.Reception {
     }
 
     /// Records a document received from a peer with limited rights and not hidden from it.
-    mutating func bring(_ document: BufferedDocument, _ exists: Bool, _ rule: WriteRule) {
+    mutating func recordReceived(_ document: BufferedDocument, _ exists: Bool, _ rule: WriteRule) {
         let address = document.address
         if rule.shadows.documents[address] != nil { revealed.append(address) }
         guard exists else { return }
         // `ReceivedDocuments` keeps only the last documents, so older ones are dropped here.
-        if received.count >= 2 * ReceivedDocuments.most {
-            received.removeFirst(ReceivedDocuments.most)
+        if received.count >= 2 * ReceivedDocuments.maximumCount {
+            received.removeFirst(ReceivedDocuments.maximumCount)
         }
         received.append(address)
     }
@@ -41,14 +41,14 @@ extension DocumentEngine.Reception {
     ) {
         let address = document.address
         // `ShadowTable` keeps only the last documents, so older ones are dropped here.
-        if hidden.count >= ShadowTable.most { hidden.removeFirst() }
+        if hidden.count >= ShadowTable.maximumCount { hidden.removeFirst() }
         hidden.append(WriteJob.Hidden(address: address, write: write))
         if write.hasOtherWrites {
-            known.append(WriteJob.Known(address: address, before: write.before))
+            outdated.append(WriteJob.OutdatedDocument(address: address, before: write.before))
         }
         guard write.isWritten else { return dropped = ((dropped?.count ?? 0) + 1, address) }
-        if write.isNew { takenCount += 1 }
-        settle(document, watched)
+        if write.isNew { appliedCount += 1 }
+        recordReleased(document, watched)
         cover(document, watched)
     }
 }
@@ -69,7 +69,7 @@ extension WriteJob.Outcome {
             revealed.insert(address)
             rule?.shadows.remove(address)
         }
-        hidden.removeFirst(max(hidden.count - ShadowTable.most, 0))
+        hidden.removeFirst(max(hidden.count - ShadowTable.maximumCount, 0))
         if let last = reception.dropped {
             dropped = ((dropped?.count ?? 0) + last.count, last.last)
         }
@@ -95,7 +95,7 @@ package struct AheadDocuments: Sendable {
     var isEmpty: Bool { documents.isEmpty && omitted == nil }
 
     mutating func add(_ address: DocumentAddress, _ time: HybridTime) {
-        guard documents.count < QuarantineTable.most else { return omit(1, time) }
+        guard documents.count < QuarantineTable.maximumCount else { return omit(1, time) }
         documents.append((address, time))
     }
 

@@ -5,7 +5,7 @@ import SheafSync
 
 /// Batches received from a peer, each of which is written in one commit.
 package struct WriteJob: Sendable {
-    package let link: UInt64
+    package let connection: UInt64
     let steps: [PreparedStep]
     let peer: Site
     /// The key of a peer with limited read rights; nil for other peers.
@@ -35,7 +35,7 @@ package struct WriteJob: Sendable {
 
     /// The result of a job.
     package struct Outcome: Sendable {
-        package let link: UInt64
+        package let connection: UInt64
         let generation: UInt64
         /// Number of bytes received for the job, to be credited to the peer.
         let length: Int
@@ -48,7 +48,7 @@ package struct WriteJob: Sendable {
         /// Their batch and later ones were not applied.
         fileprivate(set) var gaps: [DocumentAddress] = []
         /// Documents with local writes that the peer lacks, and their former states.
-        fileprivate(set) var known: [Known] = []
+        fileprivate(set) var outdated: [OutdatedDocument] = []
         /// Received documents that were not written, since the peer may not write them.
         fileprivate(set) var refused: [Refused] = []
         /// Disputed documents of which the peer has sent all local writes.
@@ -70,7 +70,7 @@ package struct WriteJob: Sendable {
         fileprivate(set) var error: EngineError?
         /// Number of documents received; `takenCount` of them changed the store.
         fileprivate(set) var documentCount = 0
-        fileprivate(set) var takenCount = 0
+        fileprivate(set) var appliedCount = 0
         fileprivate(set) var isNew = false
         /// Whether the peer has writes of this store's site that the store does not have.
         fileprivate(set) var lacksOwnWrites = false
@@ -81,7 +81,7 @@ package struct WriteJob: Sendable {
         /// Time of a write that the peer has made and lost.
         ///
         /// The batch that would cover the write and later ones were not applied.
-        fileprivate(set) var forgottenByPeer: HybridTime?
+        fileprivate(set) var lostByPeer: HybridTime?
         /// Documents with writes that were lost by the store that made them.
         fileprivate(set) var forgotten = ForgottenWrites()
         /// Whether a batch contained documents but changed nothing.
@@ -99,7 +99,8 @@ package struct WriteJob: Sendable {
         static func nothing(
             _ step: ShippedStep, on link: UInt64, behind here: CommitID
         ) -> Outcome {
-            var outcome = Outcome(link: link, generation: step.generation, length: step.length)
+            var outcome = Outcome(
+                connection: link, generation: step.generation, length: step.length)
             if !step.isCut { outcome.applied = (step.commit, here) }
             return outcome
         }
@@ -114,7 +115,7 @@ package struct WriteJob: Sendable {
     }
 
     /// A document with local writes that the peer lacks.
-    struct Known: Sendable {
+    struct OutdatedDocument: Sendable {
         let address: DocumentAddress
         let before: StoredDocument?
         /// Whether this store made some of the writes that the peer lacks.
@@ -134,7 +135,7 @@ package struct WriteJob: Sendable {
         _ queries: QueryEngine, append: (WriteBatch) throws(StorageError) -> CommitID
     ) -> Outcome {
         var outcome = Outcome(
-            link: link, generation: steps.first?.generation ?? 0,
+            connection: connection, generation: steps.first?.generation ?? 0,
             length: steps.reduce(0) { $0 + $1.length })
         outcome.limitedPeer = limitedPeer
         if let separation { return separate(separation, queries, append, outcome) }
@@ -162,15 +163,15 @@ package struct WriteJob: Sendable {
                     step, from: peer, step.pauses, rule, watched, until: stop, append: append)
                 if reception.lacksOwnWrites { outcome.lacksOwnWrites = true }
                 outcome.unmoved += reception.unmoved
-                if let time = reception.forgottenByPeer {
-                    outcome.forgottenByPeer = time
+                if let time = reception.lostByPeer {
+                    outcome.lostByPeer = time
                     return
                 }
                 guard reception.gaps.isEmpty else {
                     outcome.gaps = reception.gaps
                     return
                 }
-                outcome.known += reception.known
+                outcome.outdated += reception.outdated
                 outcome.forgotten += reception.forgotten
                 for var refused in reception.refused {
                     refused.commit = step.commit
@@ -184,7 +185,7 @@ package struct WriteJob: Sendable {
                 // An incomplete commit does not advance the replication cursor.
                 if !step.isCut { outcome.applied = (step.commit, commit) }
                 outcome.documentCount += step.documents.count
-                outcome.takenCount += reception.takenCount
+                outcome.appliedCount += reception.appliedCount
                 outcome.isNew = outcome.isNew || reception.isNew
                 if !reception.isNew, !step.documents.isEmpty, reception.refused.isEmpty,
                     reception.ahead.isEmpty, reception.hidden.isEmpty
@@ -240,7 +241,7 @@ extension WriteJob {
     private func prove(
         _ queries: QueryEngine, _ append: (WriteBatch) throws(StorageError) -> CommitID
     ) -> Outcome {
-        var outcome = Outcome(link: link, generation: 0, length: 0)
+        var outcome = Outcome(connection: connection, generation: 0, length: 0)
         outcome.isOfProof = true
         do throws(EngineError) {
             outcome.lastCommit = try queries.documents.markProven(proven, append: append)
@@ -254,7 +255,7 @@ extension WriteJob {
 extension DocumentEngine {
     struct Reception {
         var gaps: [DocumentAddress] = []
-        var known: [WriteJob.Known] = []
+        var outdated: [WriteJob.OutdatedDocument] = []
         var refused: [WriteJob.Refused] = []
         var covered: [DocumentAddress] = []
         var hidden: [WriteJob.Hidden] = []
@@ -263,7 +264,7 @@ extension DocumentEngine {
         var revealed: [DocumentAddress] = []
         var ahead = AheadDocuments()
         var settled: [DocumentAddress] = []
-        var takenCount = 0
+        var appliedCount = 0
         var isNew = false
         /// Whether the peer has writes of this store's site that the store does not have.
         var lacksOwnWrites = false
@@ -274,7 +275,7 @@ extension DocumentEngine {
         /// Documents with writes that were lost by the store that made them.
         var forgotten = ForgottenWrites()
         /// Time of a write that the peer has made and lost.
-        var forgottenByPeer: HybridTime?
+        var lostByPeer: HybridTime?
     }
 
     /// Applies a batch of a peer in one commit; makes no commit if the batch cannot be applied.
@@ -299,7 +300,7 @@ extension DocumentEngine {
                 try Self.receive(
                     step.documents, rule, watched, until: stop, in: &transaction, &reception)
                 reception.forgotten = transaction.forgotten
-                reception.forgottenByPeer = transaction.forgottenByPeer
+                reception.lostByPeer = transaction.forgottenByPeer
                 if transaction.forgottenByPeer != nil { throw .rolledBack }
                 if transaction.lacksOwnWrites, !hasSeparated {
                     reception.lacksOwnWrites = true
@@ -311,7 +312,7 @@ extension DocumentEngine {
             }
             return (commit, reception)
         } catch {
-            if reception.forgottenByPeer != nil { return (0, reception) }
+            if reception.lostByPeer != nil { return (0, reception) }
             if reception.lacksOwnWrites {
                 return try receiveSeparated(
                     step, from: peer, after: reception.uniqueThrough, rule, watched, until: stop,
@@ -354,24 +355,28 @@ extension DocumentEngine {
             switch try transaction.receive(document, key, rule) {
             case .gap: reception.gaps.append(document.address)
             case .accepted(let isNew):
-                if isNew { reception.takenCount += 1 }
-                reception.settle(document, watched)
+                if isNew { reception.appliedCount += 1 }
+                reception.recordReleased(document, watched)
                 reception.cover(document, watched)
-                if let rule { reception.bring(document, try transaction.exists(key), rule) }
+                if let rule {
+                    reception.recordReceived(document, try transaction.exists(key), rule)
+                }
             case .tooFarAhead(let time): reception.ahead.add(document.address, time)
             case .merged(let before, let lacksOwn):
-                reception.settle(document, watched)
-                if let rule { reception.bring(document, try transaction.exists(key), rule) }
-                reception.known.append(
-                    WriteJob.Known(
+                reception.recordReleased(document, watched)
+                if let rule {
+                    reception.recordReceived(document, try transaction.exists(key), rule)
+                }
+                reception.outdated.append(
+                    WriteJob.OutdatedDocument(
                         address: document.address, before: before, lacksOwn: lacksOwn))
             case .deletionRefused(let isSeen):
                 if !isSeen { reception.refuse(document, .original) }
             case .refused(let before, let reason):
                 reception.refuse(document, reason)
                 // Read repair sends the local state to the peer as far as it may read it.
-                reception.known.append(
-                    WriteJob.Known(address: document.address, before: before))
+                reception.outdated.append(
+                    WriteJob.OutdatedDocument(address: document.address, before: before))
             case .hidden(let write): reception.hide(document, write, watched)
             }
         }

@@ -95,12 +95,12 @@ extension QueryEngine {
             let found = withUnsafeTemporaryAllocation(byteCount: keyBufferLength, alignment: 1) {
                 room -> RecordPointer?? in
                 StoreKey.write(documentOf: collection, id: text, to: room).map { length in
-                    log.place(of: UnsafeRawBufferPointer(rebasing: room[..<length]))
+                    log.recordPointer(of: UnsafeRawBufferPointer(rebasing: room[..<length]))
                 }
             }
             if let found { return found }
         }
         let key = StoreKey.document(collection: collection, id: SortKey.identity(of: id)).bytes
-        return key.span.withUnsafeBytes { log.place(of: $0) }
+        return key.span.withUnsafeBytes { log.recordPointer(of: $0) }
     }
 }

@@ -226,7 +226,7 @@ package final class QueryEngine: Sendable {
     ) -> SnapshotReader {
         let state = PlanState(
             store: number, commit: snapshot.log.commit, nameCount: snapshot.names.count,
-            hasIndexes: snapshot.log.linked.commit == snapshot.log.commit)
+            hasIndexes: snapshot.log.indexMark.commit == snapshot.log.commit)
         return SnapshotReader(
             snapshot, virtual: parameters.collections, planState: state, storeNumber: number)
     }

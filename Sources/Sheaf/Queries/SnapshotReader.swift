@@ -114,7 +114,7 @@ package final class SnapshotReader: QueryStore {
             }
         }
         let log = snapshot.log
-        guard let pointer = key.span.withUnsafeBytes({ log.place(of: $0) }) else { return }
+        guard let pointer = key.span.withUnsafeBytes({ log.recordPointer(of: $0) }) else { return }
         _ = try visit(try operation(at: pointer), at: pointer, nil) {
             (documents) throws(QueryError) in
             try body(documents[0])
@@ -139,7 +139,8 @@ package final class SnapshotReader: QueryStore {
         pointers.reserveCapacity(keys.count)
         numbers.reserveCapacity(keys.count)
         for (number, key) in keys.enumerated() {
-            guard let pointer = key.span.withUnsafeBytes({ snapshot.log.place(of: $0) }) else {
+            guard let pointer = key.span.withUnsafeBytes({ snapshot.log.recordPointer(of: $0) })
+            else {
                 continue
             }
             pointers.append(pointer)

@@ -21,7 +21,7 @@ package enum Join {
             throw .malformed(error)
         }
         do throws(Malformed) {
-            if try joiner.fits() { return try joiner.join(base: base) }
+            if try joiner.coversBases() { return try joiner.join(base: base) }
         } catch {
             throw .malformed(error)
         }
@@ -66,7 +66,7 @@ final class Joiner {
     }
 
     /// Whether each document covers the base of the other.
-    func fits() throws(Malformed) -> Bool {
+    func coversBases() throws(Malformed) -> Bool {
         if right.document.isPartial, try !left.header.covers(baseOf: right.header) {
             return false
         }
@@ -78,7 +78,8 @@ final class Joiner {
         let isPartial = left.document.isPartial && right.document.isPartial
         return try DocumentWriter.write(
             vector: VersionVector(joining: left.header, right.header),
-            base: isPartial ? left.header.baseVector().met(by: right.header.baseVector()) : base,
+            base: isPartial
+                ? left.header.baseVector().intersection(by: right.header.baseVector()) : base,
             deletion: deletion, isPartial: isPartial,
             capacity: left.document.bytes.count + right.document.bytes.count
         ) { (writer) throws(Malformed) in

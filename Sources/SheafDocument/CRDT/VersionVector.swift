@@ -65,7 +65,7 @@ package struct VersionVector: Hashable, Sendable {
     }
 
     /// Returns the intersection of two version vectors.
-    func met(by other: VersionVector) -> VersionVector {
+    func intersection(by other: VersionVector) -> VersionVector {
         var met = VersionVector()
         for entry in entries {
             let time = min(entry.time, other.time(of: entry.site))
@@ -75,7 +75,7 @@ package struct VersionVector: Hashable, Sendable {
     }
 
     /// Records a write, which covers all earlier writes of its site.
-    package mutating func note(_ stamp: Stamp) {
+    package mutating func record(_ stamp: Stamp) {
         let index = position(of: stamp.site)
         guard index < entries.count, entries[index].site == stamp.site else {
             entries.insert(Entry(site: stamp.site, time: stamp.time), at: index)

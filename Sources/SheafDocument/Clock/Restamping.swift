@@ -41,7 +41,7 @@ package struct RestampedDocument {
             }
             let site = stamp.site.replacement(seen.time(of: stamp.site))
             changed[stamp] = Stamp(time, site)
-            vector.note(Stamp(time, site))
+            vector.record(Stamp(time, site))
         }
         do throws(Malformed) {
             bytes = try Self.write(document, changed, vector, names)
@@ -94,7 +94,7 @@ extension Site {
     /// Returns the site for writes made and lost by this site in a pause; equal in all stores.
     ///
     /// Stores restored from the same backup have pauses with the same beginning.
-    package func forgotten(in pause: WritePause) -> Site {
+    package func forgottenSite(in pause: WritePause) -> Site {
         derived(from: pause.after, seed: 2).derived(from: pause.before, seed: 3)
     }
 

@@ -1,7 +1,7 @@
 /// Encodes the fields of an object.
 struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     private let encoding: Encoding
-    private var place: EncodingNode { encoding.place }
+    private var node: EncodingNode { encoding.parent }
 
     init(_ encoding: Encoding) {
         self.encoding = encoding
@@ -34,19 +34,19 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     func superEncoder(forKey key: Key) -> any Encoder { encoding(key) }
 
     private func add(_ value: Value, _ key: Key) {
-        place.add(.value(value), named: key.stringValue)
+        node.add(.value(value), named: key.stringValue)
     }
 
     private func encoding(_ key: some CodingKey) -> Encoding {
         encoding.nested(
-            { place.add(.place($0), named: key.stringValue) }, CodingPath(encoding.path, key))
+            { node.add(.parent($0), named: key.stringValue) }, CodingPath(encoding.path, key))
     }
 }
 
 /// Encodes the elements of an array.
 struct UnkeyedEncoding: UnkeyedEncodingContainer {
     private let encoding: Encoding
-    private var place: EncodingNode { encoding.place }
+    private var node: EncodingNode { encoding.parent }
 
     init(_ encoding: Encoding) {
         self.encoding = encoding
@@ -54,16 +54,16 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
 
     var codingPath: [any CodingKey] { encoding.codingPath }
 
-    var count: Int { place.count }
+    var count: Int { node.count }
 
-    func encodeNil() { place.add(.value(.null)) }
-    func encode(_ source: Bool) { place.add(.value(.bool(source))) }
-    func encode(_ source: String) { place.add(.value(.string(source))) }
-    func encode(_ source: Double) { place.add(.value(.float(source))) }
-    func encode(_ source: Int) { place.add(.value(.integer(Int64(source)))) }
+    func encodeNil() { node.add(.value(.null)) }
+    func encode(_ source: Bool) { node.add(.value(.bool(source))) }
+    func encode(_ source: String) { node.add(.value(.string(source))) }
+    func encode(_ source: Double) { node.add(.value(.float(source))) }
+    func encode(_ source: Int) { node.add(.value(.integer(Int64(source)))) }
 
     func encode<T: Encodable>(_ source: T) throws {
-        if let value = Encoding.value(of: source) { return place.add(.value(value)) }
+        if let value = Encoding.value(of: source) { return node.add(.value(value)) }
         try next().encode(parts: source)
     }
 
@@ -80,7 +80,7 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     func superEncoder() -> any Encoder { next() }
 
     private func next() -> Encoding {
-        encoding.nested({ place.add(.place($0)) }, CodingPath(encoding.path, index: count))
+        encoding.nested({ node.add(.parent($0)) }, CodingPath(encoding.path, index: count))
     }
 }
 

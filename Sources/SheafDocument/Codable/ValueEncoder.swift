@@ -33,7 +33,7 @@ final class EncodingNode {
 
     enum Child {
         case value(Value)
-        case place(EncodingNode)
+        case parent(EncodingNode)
     }
 
     private(set) var kind = Kind.nothing
@@ -84,14 +84,14 @@ final class EncodingNode {
         case .array:
             return .array(
                 try children.enumerated().map { index, child in
-                    guard case .place(let node) = child else { return Self.value(of: child) }
+                    guard case .parent(let node) = child else { return Self.value(of: child) }
                     return try node.value(CodingPath(path, index: index), depth: depth + 1)
                 })
         case .object:
             var fields: [Object.Field] = []
             fields.reserveCapacity(children.count)
             for (name, child) in zip(names, children) {
-                guard case .place(let node) = child else {
+                guard case .parent(let node) = child else {
                     fields.append(Object.Field(name, Self.value(of: child)))
                     continue
                 }
@@ -109,7 +109,7 @@ final class EncodingNode {
 
 /// The encoder of one node.
 struct Encoding: Encoder {
-    let place: EncodingNode
+    let parent: EncodingNode
     let path: CodingPath?
     /// Number of enclosing arrays and objects.
     private let depth: Int
@@ -122,13 +122,13 @@ struct Encoding: Encoder {
     private static let maximumTypeCount = 3 * Value.maximumDepth
 
     init(_ node: EncodingNode, _ path: CodingPath?) {
-        self.place = node
+        self.parent = node
         self.path = path
         depth = 0
     }
 
     private init(_ node: EncodingNode, in outer: Encoding, _ path: CodingPath?) {
-        self.place = node
+        self.parent = node
         self.path = path
         depth = outer.depth + 1
         typeCount = outer.typeCount
@@ -140,7 +140,7 @@ struct Encoding: Encoder {
     /// infinite recursion ends with an error.
     func nested(_ add: (EncodingNode) -> Void, _ path: @autoclosure () -> CodingPath) -> Encoding {
         guard depth < Value.maximumDepth else {
-            place.refuse()
+            parent.refuse()
             return self
         }
         // The path of an element has its index, so it is computed before the child is added.
@@ -154,12 +154,12 @@ struct Encoding: Encoder {
     var userInfo: [CodingUserInfoKey: Any] { [:] }
 
     func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-        place.begin(.object)
+        parent.begin(.object)
         return KeyedEncodingContainer(KeyedEncoding(self))
     }
 
     func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        place.begin(.array)
+        parent.begin(.array)
         return UnkeyedEncoding(self)
     }
 
@@ -167,11 +167,11 @@ struct Encoding: Encoder {
 }
 
 extension Encoding: SingleValueEncodingContainer {
-    func encodeNil() { place.set(.null) }
-    func encode(_ source: Bool) { place.set(.bool(source)) }
-    func encode(_ source: String) { place.set(.string(source)) }
-    func encode(_ source: Double) { place.set(.float(source)) }
-    func encode(_ source: Float) { place.set(.float(Double(source))) }
+    func encodeNil() { parent.set(.null) }
+    func encode(_ source: Bool) { parent.set(.bool(source)) }
+    func encode(_ source: String) { parent.set(.string(source)) }
+    func encode(_ source: Double) { parent.set(.float(source)) }
+    func encode(_ source: Float) { parent.set(.float(Double(source))) }
     func encode(_ source: Int) throws { try encode(integer: source) }
     func encode(_ source: Int8) throws { try encode(integer: source) }
     func encode(_ source: Int16) throws { try encode(integer: source) }
@@ -191,11 +191,11 @@ extension Encoding: SingleValueEncodingContainer {
                     codingPath: codingPath,
                     debugDescription: "\(source) does not fit in a signed 64-bit integer"))
         }
-        place.set(.integer(integer))
+        parent.set(.integer(integer))
     }
 
     func encode<T: Encodable>(_ source: T) throws {
-        if let value = Self.value(of: source) { return place.set(value) }
+        if let value = Self.value(of: source) { return parent.set(value) }
         try encode(parts: source)
     }
 

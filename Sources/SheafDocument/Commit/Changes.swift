@@ -17,7 +17,7 @@ package enum Changes {
     }
 
     /// Whether `base` alone identifies the parts of a delta: each of them has a dot after it.
-    package static func isTold(
+    package static func isDerivable(
         _ delta: EncodedDocument, since base: VersionVector
     ) throws(Malformed) -> Bool {
         guard delta.isPartial else { return false }

@@ -87,7 +87,7 @@ package struct DocumentEditor {
         do throws(Malformed) {
             let seen = try header?.vector() ?? VersionVector()
             var vector = seen
-            vector.note(stamp)
+            vector.record(stamp)
             return try DocumentWriter.write(
                 vector: vector, base: document == nil ? nil : seen,
                 deletion: try header?.deletion(), isPartial: document != nil, capacity: 256

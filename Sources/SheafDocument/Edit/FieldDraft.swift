@@ -48,7 +48,7 @@ final class FieldDraft {
     }
 
     /// Replaces the dots of a part; marks its seeds as overridden if they are removed.
-    private func say(_ part: Part, _ newDots: [Dot], were previous: [Dot]) {
+    private func replaceDots(_ part: Part, _ newDots: [Dot], were previous: [Dot]) {
         if previous.contains(where: { $0.stamp == .initial }),
             !newDots.contains(where: { $0.stamp == .initial })
         {
@@ -63,7 +63,7 @@ final class FieldDraft {
 
     /// Replaces all dots of a part.
     func replace(_ part: Part, with dot: Dot) throws(Malformed) {
-        say(part, [dot], were: try dots(of: part))
+        replaceDots(part, [dot], were: try dots(of: part))
     }
 
     /// Sets an attachment token, or merges an object into the map.
@@ -88,7 +88,7 @@ final class FieldDraft {
         func isOwn(_ dot: Dot) -> Bool { dot.kind == .sum && dot.stamp.site == stamp.site }
         let sum = try sum(of: current.filter(isOwn), and: amount)
         let others = current.filter { !isOwn($0) }
-        say(
+        replaceDots(
             .counter, others + [Dot(.sum, stamp, epoch: epoch, .value(sum.value))], were: previous)
     }
 
@@ -101,7 +101,8 @@ final class FieldDraft {
         let own = previous.filter { $0.stamp.site == stamp.site }
         let others = previous.filter { $0.stamp.site != stamp.site }
         let sum = try sum(of: own, and: amount)
-        say(.olderCounter, others + [Dot(.olderSum, stamp, .value(sum.value))], were: previous)
+        replaceDots(
+            .olderCounter, others + [Dot(.olderSum, stamp, .value(sum.value))], were: previous)
     }
 
     private func sum(of dots: [Dot], and amount: Number) throws(Malformed) -> Number {
@@ -117,12 +118,12 @@ final class FieldDraft {
     func unset(_ parts: PartSet) throws(Malformed) {
         for part in Part.allCases where parts.contains(part) && part != .map {
             let previous = try dots(of: part)
-            if !previous.isEmpty { say(part, [], were: previous) }
+            if !previous.isEmpty { replaceDots(part, [], were: previous) }
         }
         guard parts.contains(.map), let map = try openMap(creating: false),
-            try map.holdsDots()
+            try map.containsDots()
         else { return }
-        if try map.holdsSeeds() { overrides.insert(.map) }
+        if try map.containsSeeds() { overrides.insert(.map) }
         let empty = MapDraft()
         empty.isComplete = true
         self.map = empty
@@ -147,18 +148,18 @@ final class FieldDraft {
 
     // MARK: Existing content
 
-    func holdsDots() throws(Malformed) -> Bool {
+    func containsDots() throws(Malformed) -> Bool {
         for part in Part.allCases where part != .map {
             if try !dots(of: part).isEmpty { return true }
         }
-        return try openMap(creating: false)?.holdsDots() ?? false
+        return try openMap(creating: false)?.containsDots() ?? false
     }
 
-    func holdsSeeds() throws(Malformed) -> Bool {
+    func containsSeeds() throws(Malformed) -> Bool {
         for part in Part.allCases where part != .map {
             if try dots(of: part).contains(where: { $0.stamp == .initial }) { return true }
         }
-        return try openMap(creating: false)?.holdsSeeds() ?? false
+        return try openMap(creating: false)?.containsSeeds() ?? false
     }
 
     // MARK: Writing
@@ -208,12 +209,12 @@ extension EncodedEntry {
     }
 
     /// Whether the entry or its content has a dot.
-    func holdsDots(_ source: DraftSource, depth: Int = 1) throws(Malformed) -> Bool {
+    func containsDots(_ source: DraftSource, depth: Int = 1) throws(Malformed) -> Bool {
         try contains(depth: depth) { _ in true }
     }
 
     /// Whether the entry or its content has a seed, written by INSERT INITIAL.
-    func holdsSeeds(_ source: DraftSource, depth: Int = 1) throws(Malformed) -> Bool {
+    func containsSeeds(_ source: DraftSource, depth: Int = 1) throws(Malformed) -> Bool {
         try contains(depth: depth) { (entry) throws(Malformed) in
             try entry.stamp(source.header, root: source.root) == .initial
         }

@@ -38,7 +38,7 @@ package enum Insertion {
     package static func initialStamp(_ object: Object) -> Stamp {
         let bytes = EntryWriter.bytes(of: .object(object))
         // Older versions encoded tokens as maps, so their vectors must differ.
-        let seed: UInt64 = object.holdsAttachmentToken ? 1 : 0
+        let seed: UInt64 = object.containsAttachmentToken ? 1 : 0
         let hash = bytes.withUnsafeBytes { XXH3.hash64($0, seed: seed) }
         return Stamp(HybridTime(rawValue: 1), Site(rawValue: max(hash, 1)))
     }
@@ -50,8 +50,8 @@ package enum Insertion {
         of site: Site, writtenUntil time: HybridTime, evictedAt now: HybridTime
     ) throws(Malformed) -> [UInt8] {
         var vector = VersionVector()
-        vector.note(Stamp(time, site))
-        vector.note(Stamp(now, EncodedDocument.evictionSite))
+        vector.record(Stamp(time, site))
+        vector.record(Stamp(now, EncodedDocument.evictionSite))
         return try DocumentWriter.write(
             vector: vector, base: nil, deletion: nil, isPartial: false, capacity: 48
         ) { (writer) throws(Malformed) in
@@ -65,7 +65,7 @@ package enum Insertion {
         _ writeFields: (inout EntryWriter) throws(Malformed) -> Void
     ) throws(EditError) -> [UInt8] {
         var vector = VersionVector()
-        vector.note(covered)
+        vector.record(covered)
         do throws(Malformed) {
             return try DocumentWriter.write(
                 vector: vector, base: nil, deletion: nil, isPartial: false, capacity: capacity
@@ -88,7 +88,7 @@ package enum Insertion {
         do throws(Malformed) {
             guard try document.exists() else { return nil }
             var vector = try document.vector()
-            vector.note(stamp)
+            vector.record(stamp)
             return try DocumentWriter.write(
                 vector: vector, base: base, deletion: max(stamp, document.deletion() ?? stamp),
                 isPartial: false, capacity: 64

@@ -95,25 +95,25 @@ final class MapDraft {
     var isChanged: Bool { namesMarks || fields.contains { $0.isTouched } }
 
     /// Whether the map or its content has a dot.
-    func holdsDots() throws(Malformed) -> Bool {
+    func containsDots() throws(Malformed) -> Bool {
         if !marks.isEmpty { return true }
-        for field in fields where try field.holdsDots() { return true }
+        for field in fields where try field.containsDots() { return true }
         guard !isComplete, let existing, let source else { return false }
         for index in 0..<existing.count {
             let entry = try existing.entry(index)
-            if try positions[name(index)] == nil, try entry.holdsDots(source) { return true }
+            if try positions[name(index)] == nil, try entry.containsDots(source) { return true }
         }
         return false
     }
 
     /// Whether the map or its content has a seed, written by INSERT INITIAL.
-    func holdsSeeds() throws(Malformed) -> Bool {
+    func containsSeeds() throws(Malformed) -> Bool {
         if marks.contains(where: { $0.stamp == .initial }) { return true }
-        for field in fields where try field.holdsSeeds() { return true }
+        for field in fields where try field.containsSeeds() { return true }
         guard !isComplete, let existing, let source else { return false }
         for index in 0..<existing.count {
             let entry = try existing.entry(index)
-            if try positions[name(index)] == nil, try entry.holdsSeeds(source) { return true }
+            if try positions[name(index)] == nil, try entry.containsSeeds(source) { return true }
         }
         return false
     }

@@ -4,14 +4,14 @@ import SheafBytes
 package struct ChangedBytes: Sendable {
     package let bytes: [UInt8]
     /// Whether each named field has a new value, so that the base alone identifies the changes.
-    package let isTold: Bool
+    package let isDerivable: Bool
     /// Whether the encoding may spell out names.
     package let spellsNames: Bool
 
     /// Creates encoded bytes; the defaults apply if nothing is known.
     package init(bytes: [UInt8], isTold: Bool = false, spellsNames: Bool = true) {
         self.bytes = bytes
-        self.isTold = isTold
+        self.isDerivable = isTold
         self.spellsNames = spellsNames
     }
 }
@@ -58,7 +58,7 @@ private enum PlainEdits {
             let header = try document.header()
             let seen = try header.vector()
             var vector = seen
-            vector.note(stamp)
+            vector.record(stamp)
             var spellsNames = false
             let bytes = try DocumentWriter.write(
                 vector: vector, base: seen, deletion: try document.deletion(), isPartial: true,

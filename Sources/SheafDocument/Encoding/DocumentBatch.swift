@@ -39,7 +39,7 @@ package final class DocumentBatch {
             indexes[opened] = UInt16(truncatingIfNeeded: index)
             opened &+= 1
         }
-        count = try filter?.keep(indexes, opened, of: fields) ?? opened
+        count = try filter?.select(indexes, opened, of: fields) ?? opened
     }
 
     @inline(__always)

@@ -44,7 +44,7 @@ extension FieldFilter {
                 let entry = try path.find(in: fields)
                 return try equals(entry, bytes, value, names)
             } _: { (indexes, count, documents) throws(Malformed) in
-                try keep(indexes, count, documents, path) { (entry) throws(Malformed) in
+                try select(indexes, count, documents, path) { (entry) throws(Malformed) in
                     try equals(entry, bytes, value, names)
                 }
             }
@@ -53,7 +53,7 @@ extension FieldFilter {
             let entry = try path.find(in: fields)
             return try order(entry, outcomes, bytes, value, names)
         } _: { (indexes, count, documents) throws(Malformed) in
-            try keep(indexes, count, documents, path) { (entry) throws(Malformed) in
+            try select(indexes, count, documents, path) { (entry) throws(Malformed) in
                 try order(entry, outcomes, bytes, value, names)
             }
         }
@@ -67,7 +67,7 @@ extension FieldFilter {
             let entry = try path.find(in: fields)
             return try order(entry, outcomes, integer, value, names)
         } _: { (indexes, count, documents) throws(Malformed) in
-            try keep(indexes, count, documents, path) { (entry) throws(Malformed) in
+            try select(indexes, count, documents, path) { (entry) throws(Malformed) in
                 try order(entry, outcomes, integer, value, names)
             }
         }
@@ -81,7 +81,7 @@ extension FieldFilter {
             let entry = try path.find(in: fields)
             return try order(entry, outcomes, float, value, names)
         } _: { (indexes, count, documents) throws(Malformed) in
-            try keep(indexes, count, documents, path) { (entry) throws(Malformed) in
+            try select(indexes, count, documents, path) { (entry) throws(Malformed) in
                 try order(entry, outcomes, float, value, names)
             }
         }
@@ -89,18 +89,18 @@ extension FieldFilter {
 
     /// The loop of a batch filter on one field.
     @inline(__always)
-    private static func keep(
+    private static func select(
         _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
         _ documents: UnsafePointer<EncodedObject>, _ path: FieldPath,
         where answer: (EncodedEntry?) throws(Malformed) -> Answer
     ) throws(Malformed) -> Int {
         guard path.steps.count == 1 else {
-            return try keep(indexes, count, documents) { (fields) throws(Malformed) in
+            return try select(indexes, count, documents) { (fields) throws(Malformed) in
                 try answer(try path.find(in: fields)) == .yes
             }
         }
         let name = path.steps[0].name
-        return try keep(indexes, count, documents) { (fields) throws(Malformed) in
+        return try select(indexes, count, documents) { (fields) throws(Malformed) in
             try answer(try fields.find(name)) == .yes
         }
     }

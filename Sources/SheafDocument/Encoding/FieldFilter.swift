@@ -27,7 +27,7 @@ package struct FieldFilter: Sendable {
 
     init(_ question: @escaping Question) {
         self.init(question) { (indexes, count, documents) throws(Malformed) in
-            try Self.keep(indexes, count, documents) { (fields) throws(Malformed) in
+            try Self.select(indexes, count, documents) { (fields) throws(Malformed) in
                 try question(fields) == .yes
             }
         }
@@ -45,7 +45,7 @@ package struct FieldFilter: Sendable {
 
     /// The loop of a batch condition around an inlined predicate.
     @inline(__always)
-    static func keep(
+    static func select(
         _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
         _ documents: UnsafePointer<EncodedObject>,
         where holds: (borrowing EncodedObject) throws(Malformed) -> Bool
@@ -60,17 +60,17 @@ package struct FieldFilter: Sendable {
     }
 
     /// Copies the indexes of matching documents to `kept`; returns their number.
-    package func keep(
+    package func select(
         _ indexes: UnsafeBufferPointer<UInt16>, of documents: UnsafePointer<EncodedObject>,
         into kept: UnsafeMutablePointer<UInt16>
     ) throws(Malformed) -> Int {
         guard let base = indexes.baseAddress else { return 0 }
         kept.update(from: base, count: indexes.count)
-        return try keep(kept, indexes.count, of: documents)
+        return try select(kept, indexes.count, of: documents)
     }
 
     /// Keeps the indexes of matching documents; returns their number.
-    func keep(
+    func select(
         _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
         of documents: UnsafePointer<EncodedObject>
     ) throws(Malformed) -> Int {
@@ -86,7 +86,7 @@ package struct FieldFilter: Sendable {
     }
 
     /// Whether the bytes are an existing document for which the condition holds.
-    package func holds(_ document: UnsafeRawBufferPointer) throws(Malformed) -> Bool {
+    package func accepts(_ document: UnsafeRawBufferPointer) throws(Malformed) -> Bool {
         guard let fields = try EncodedDocument(document).fields() else { return false }
         return try holds(fields)
     }
@@ -96,7 +96,7 @@ package struct FieldFilter: Sendable {
 
 extension FieldFilter {
     /// Returns a filter on the value of a field; nil represents a missing one.
-    package static func ask(
+    package static func onField(
         _ path: FieldPath, _ names: NameTable,
         _ question: @escaping @Sendable (Value?) -> Answer
     ) -> FieldFilter {

@@ -24,15 +24,15 @@ private struct SiteSubstitution {
     func moved(_ vector: VersionVector) -> VersionVector {
         guard !isReversed, !keepsTime else {
             var result = vector
-            result.note(Stamp(vector.time(of: site), other))
+            result.record(Stamp(vector.time(of: site), other))
             return result
         }
         var moved = VersionVector()
         for entry in vector.entries where entry.site != site {
-            moved.note(Stamp(entry.time, entry.site))
+            moved.record(Stamp(entry.time, entry.site))
         }
-        if time > .initial { moved.note(Stamp(time, site)) }
-        moved.note(Stamp(vector.time(of: site), other))
+        if time > .initial { moved.record(Stamp(time, site)) }
+        moved.record(Stamp(vector.time(of: site), other))
         return moved
     }
 }
@@ -97,7 +97,7 @@ private struct ReplacedSums {
         }
         for dot in dots where contain(dot, in: dots) {
             let removal = dot.stamp.site.removal(ofSumsAt: path, isOlder: dot.kind == .olderSum)
-            vector.note(Stamp(dot.stamp.time, removal))
+            vector.record(Stamp(dot.stamp.time, removal))
             isEmpty = false
         }
         for map in maps {

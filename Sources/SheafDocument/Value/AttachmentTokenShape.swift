@@ -11,10 +11,10 @@ extension Object {
     }
 
     /// Whether a nested object is an attachment token.
-    var holdsAttachmentToken: Bool {
+    var containsAttachmentToken: Bool {
         contains { field in
             guard case .object(let inner) = field.value else { return false }
-            return inner.isAttachmentToken || inner.holdsAttachmentToken
+            return inner.isAttachmentToken || inner.containsAttachmentToken
         }
     }
 }
@@ -39,7 +39,7 @@ private func isDigit(_ byte: UInt8) -> Bool {
 /// A fast search for possible attachment ids in bytes, with false positives.
 package enum AttachmentTexts {
     /// Maximum number of preceding bytes that may be digits by chance, such as those of a stamp.
-    private static let mostChance = 32
+    private static let maximumStrayDigits = 32
 
     /// Calls `body` with each 64 digits that may be an id, until it returns false.
     package static func forEach(
@@ -57,7 +57,7 @@ package enum AttachmentTexts {
             while start > 0, isDigit(bytes[start - 1]) { start -= 1 }
             var end = probe + 1
             while end < bytes.count, isDigit(bytes[end]) { end += 1 }
-            for first in start..<max(start, min(end - length + 1, start + mostChance + 1)) {
+            for first in start..<max(start, min(end - length + 1, start + maximumStrayDigits + 1)) {
                 let text = UnsafeRawBufferPointer(rebasing: bytes[first..<first + length])
                 guard body(text) else { return }
             }

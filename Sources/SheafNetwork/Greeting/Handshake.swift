@@ -31,7 +31,7 @@ package struct Handshake: Sendable {
     /// The length of the metadata that follow the grant.
     private var metadataLength = 0
     /// The number of bytes required next; nothing beyond them may be read yet.
-    package private(set) var wantedLength = Greeting.Layout.size
+    package private(set) var requiredLength = Greeting.Layout.size
 
     /// Creates an introduction; `metadata` is sent to the remote peer.
     package init(
@@ -71,11 +71,11 @@ package struct Handshake: Sendable {
         }
     }
 
-    /// Handles `wantedLength` received bytes; returns the outcome once the peer is authenticated.
+    /// Handles `requiredLength` received bytes; returns the outcome once the peer is authenticated.
     package mutating func received(
         _ bytes: [UInt8], at now: UInt64
     ) throws(NetworkError) -> Outcome? {
-        precondition(bytes.count == wantedLength, "Exactly the wanted bytes are passed.")
+        precondition(bytes.count == requiredLength, "Exactly the wanted bytes are passed.")
         switch phase {
         case .greeting:
             let greeting = try Greeting(decoding: bytes)
@@ -85,7 +85,7 @@ package struct Handshake: Sendable {
                 return end(with: Outcome(rights: nil, endMilliseconds: nil))
             }
             phase = .grant
-            wantedLength = greeting.grantLength
+            requiredLength = greeting.grantLength
             return nil
         case .grant:
             return end(with: try outcome(of: PeerGrant.decoded(bytes), at: now))
@@ -105,7 +105,7 @@ package struct Handshake: Sendable {
             return outcome
         }
         phase = .metadata(outcome)
-        wantedLength = metadataLength
+        requiredLength = metadataLength
         return nil
     }
 

@@ -2,7 +2,7 @@ import SheafStorage
 import Synchronization
 
 /// The connection states published by the loop, readable from any thread.
-final class Board: Sendable {
+final class ConnectionStates: Sendable {
     struct Entry: Sendable {
         enum State: Sendable {
             case waiting(untilNanoseconds: UInt64, reason: String?)
@@ -19,7 +19,7 @@ final class Board: Sendable {
     private let entries = Mutex<[Entry]>([])
 
     /// Replaces the published states.
-    func show(_ new: [Entry]) {
+    func publish(_ new: [Entry]) {
         entries.withLock { $0 = new }
     }
 

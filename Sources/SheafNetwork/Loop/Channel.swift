@@ -42,7 +42,7 @@ final class Channel {
     /// The peer's key and the close error, set from sending the close alert until the peer closes.
     var parting: (key: [UInt8], error: NetworkError)?
     /// The index of the socket in the poller.
-    var place: Int?
+    var pollerIndex: Int?
 
     init(
         _ identifier: UInt64, _ socket: Socket, address: String, role: Proof.Role, dialer: UInt64?,

@@ -9,7 +9,7 @@ extension NetworkLoop {
     func accept(_ listener: Socket) {
         for _ in 0..<Self.acceptedAtOnce {
             switch listener.accept() {
-            case .accepted(let socket, let address): take(socket, address)
+            case .accepted(let socket, let address): acceptSocket(socket, address)
             case .nobody: return
             case .noRoom:
                 pauseNanoseconds = now + Self.pauseNanoseconds
@@ -18,7 +18,7 @@ extension NetworkLoop {
         }
     }
 
-    private func take(_ socket: Socket, _ address: SocketAddress) {
+    private func acceptSocket(_ socket: Socket, _ address: SocketAddress) {
         let name = address.description
         do throws(NetworkError) {
             if setup.credentials.identity.isOnlyLocal, !address.isLoopback {

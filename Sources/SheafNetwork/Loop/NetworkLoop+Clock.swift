@@ -3,7 +3,7 @@ import SheafBytes
 /// Deadlines and retries.
 extension NetworkLoop {
     /// Ends channels past their deadline, and dials addresses whose delay has passed.
-    func lookAtClock() {
+    func handleClockChange() {
         let (now, wallNow) = (now, wallNow)
         if let pause = pauseNanoseconds, pause <= now { pauseNanoseconds = nil }
         for channel in Array(channels.values) {

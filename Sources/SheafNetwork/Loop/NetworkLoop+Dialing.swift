@@ -153,13 +153,13 @@ extension NetworkLoop {
         let event = PeerTransportEvent.unreachable(
             address: dialer.address.description, reason: error.description,
             nextTryMilliseconds: wait)
-        tell { $0.report(event) }
+        post { $0.report(event) }
     }
 
     /// Reports that a previously unreachable address needs no further attempt.
     func reportSuccess(_ dialer: Dialer) {
         guard dialer.lastFailure != nil else { return }
-        tell { $0.report(.attemptsEnded(address: dialer.address.description)) }
+        post { $0.report(.attemptsEnded(address: dialer.address.description)) }
     }
 
     @discardableResult

@@ -47,8 +47,8 @@ extension NetworkLoop {
         let step = session.shakeHands()
         if !channel.hasReceived { channel.hasReceived = session.traffic.receivedBytes > 0 }
         switch step {
-        case .wantsToRead: break
-        case .wantsToWrite: channel.wantsToWrite = true
+        case .needsRead: break
+        case .needsWrite: channel.wantsToWrite = true
         case .ended: refuse(channel, NetworkError(.cut, "the peer closed the connection"))
         case .failed(let error): refuse(channel, error)
         case .done: introduce(channel, session)
@@ -60,7 +60,7 @@ extension NetworkLoop {
             let key = try session.remoteKey()
             let introduction = Handshake(
                 setup.credentials, role: channel.role, remoteKey: key,
-                exporter: try session.exporter(), metadata: tell { $0.metadata } ?? Object())
+                exporter: try session.exporter(), metadata: post { $0.metadata } ?? Object())
             channel.stage = .introduction(session, introduction, received: [], key: key)
             try introduction.begin(at: wallNow)
             if let dialer = channel.dialer { dialers[dialer]?.knownKey = key }
@@ -82,12 +82,12 @@ extension NetworkLoop {
         {
             // Never read past the introduction: the bytes after it belong to the replication
             // protocol.
-            let wanted = introduction.wantedLength - received.count
+            let wanted = introduction.requiredLength - received.count
             let room = UnsafeMutableRawBufferPointer(
                 rebasing: incoming[..<min(wanted, incoming.count)])
             switch session.read(into: room) {
-            case .wantsToRead: return
-            case .wantsToWrite:
+            case .needsRead: return
+            case .needsWrite:
                 channel.wantsToWrite = true
                 return
             case .ended:
@@ -97,7 +97,7 @@ extension NetworkLoop {
                 received.append(contentsOf: room[..<count])
                 do throws(NetworkError) {
                     var outcome: Handshake.Outcome?
-                    if received.count == introduction.wantedLength {
+                    if received.count == introduction.requiredLength {
                         outcome = try introduction.received(received, at: wallNow)
                         received = []
                     }
@@ -133,7 +133,7 @@ extension NetworkLoop {
         let connection = TCPConnection(
             remote, own: setup.credentials.grant?.rights, channel.identifier, channel.outlet,
             share.mailbox)
-        guard let link = tell({ $0.connected(connection) }) ?? nil else {
+        guard let link = post({ $0.connected(connection) }) ?? nil else {
             // A listener has not sent its greeting yet, so it sends the refusal instead. A dialer
             // has sent its greeting; the bytes that its host has queued follow.
             if channel.role == .listener {

@@ -7,7 +7,7 @@ extension NetworkLoop {
 
     /// Reads available bytes and passes them to the peer.
     func listen(_ channel: Channel, _ session: TLSSession, _ link: any PeerConnectionHandler) {
-        defer { channel.traffic.note(session.traffic) }
+        defer { channel.traffic.record(session.traffic) }
         for _ in 0..<Self.recordsAtOnce {
             // A peer that has closed the connection receives nothing more.
             guard channels[channel.identifier] === channel, channel.talkingKey != nil,
@@ -16,8 +16,8 @@ extension NetworkLoop {
             switch session.read(into: incoming) {
             case .done(let count):
                 link.received(UnsafeRawBufferPointer(rebasing: incoming[..<count]))
-            case .wantsToRead: return
-            case .wantsToWrite:
+            case .needsRead: return
+            case .needsWrite:
                 channel.wantsToWrite = true
                 return
             case .ended:
@@ -39,7 +39,7 @@ extension NetworkLoop {
         case .introduction(let here, _, _, _), .talk(let here, _, _), .closeMessage(let here):
             session = here
         }
-        channel.queue.heard()
+        channel.queue.acknowledge()
         guard !channel.queue.isOverfull else {
             end(
                 channel,
@@ -78,7 +78,7 @@ extension NetworkLoop {
             case .done(let count):
                 link.received(UnsafeRawBufferPointer(rebasing: incoming[..<count]))
             case .ended: end(channel, .closedThere)
-            case .wantsToRead, .wantsToWrite, .failed: end(channel, error)
+            case .needsRead, .needsWrite, .failed: end(channel, error)
             }
         }
     }
@@ -87,11 +87,11 @@ extension NetworkLoop {
         switch channel.stage {
         case .talk(_, let link, _):
             if channel.queue.isFinished {
-                part(channel, session)
+                splitConnection(channel, session)
             } else if hasEmptied, !channel.queue.isClosing {
                 link.drained()
             }
-        case .closeMessage where channel.queue.length == 0: part(channel, session)
+        case .closeMessage where channel.queue.length == 0: splitConnection(channel, session)
         default: break
         }
     }
@@ -108,7 +108,7 @@ extension NetworkLoop {
     /// Sends a close alert after the last queued byte, and waits for the peer to close.
     ///
     /// Closing a socket with unread input would reset the connection and discard the bytes sent.
-    private func part(_ channel: Channel, _ session: TLSSession) {
+    private func splitConnection(_ channel: Channel, _ session: TLSSession) {
         guard session.sendCloseMessage() else {
             channel.wantsToWrite = true
             return
@@ -174,11 +174,11 @@ extension NetworkLoop {
     }
 
     /// Publishes the states of all connections and dialers.
-    func showBoard() {
+    func publishConnectionStates() {
         isBoardOld = false
-        var entries: [Board.Entry] = []
+        var entries: [ConnectionStates.Entry] = []
         for dialer in dialers.values.sorted(by: { $0.identifier < $1.identifier }) {
-            let state: Board.Entry.State
+            let state: ConnectionStates.Entry.State
             switch dialer.phase {
             case .waiting(let until):
                 state = .waiting(untilNanoseconds: until, reason: dialer.lastFailure)
@@ -187,17 +187,17 @@ extension NetworkLoop {
             case .connected: continue
             }
             entries.append(
-                Board.Entry(
+                ConnectionStates.Entry(
                     address: dialer.address.description, isOutgoing: true, state: state))
         }
         for channel in channels.values.sorted(by: { $0.identifier < $1.identifier }) {
             guard let key = channel.talkingKey else { continue }
             entries.append(
-                Board.Entry(
+                ConnectionStates.Entry(
                     address: channel.address, isOutgoing: channel.role == .dialer,
                     state: .connected(key: key, channel.queue, channel.traffic)))
         }
-        share.board.show(entries)
+        share.connectionStates.publish(entries)
     }
 }
 

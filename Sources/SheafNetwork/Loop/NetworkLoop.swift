@@ -16,7 +16,7 @@ final class NetworkLoop {
     /// The state shared by the loop and its callers.
     final class Share: Sendable {
         let mailbox: Mailbox
-        let board = Board()
+        let connectionStates = ConnectionStates()
         let isStopped = Atomic<Bool>(false)
 
         init() throws(NetworkError) {
@@ -77,14 +77,14 @@ final class NetworkLoop {
         blockPipeSignal()
         for listener in setup.listeners {
             guard let address = listener.ownAddress else { continue }
-            tell { $0.report(.listening(address: address.description)) }
+            post { $0.report(.listening(address: address.description)) }
         }
         for peer in setup.peers { add(peer) }
         while !isStopping {
-            for letter in share.mailbox.take() { read(letter) }
+            for letter in share.mailbox.drain() { read(letter) }
             guard !isStopping else { break }
-            lookAtClock()
-            if isBoardOld { showBoard() }
+            handleClockChange()
+            if isBoardOld { publishConnectionStates() }
             wait()
         }
         endAll()
@@ -97,7 +97,7 @@ final class NetworkLoop {
     }
 
     /// Calls `body` with the host unless the transport was stopped.
-    func tell<Answer>(_ body: (any PeerTransportHost) -> Answer) -> Answer? {
+    func post<Answer>(_ body: (any PeerTransportHost) -> Answer) -> Answer? {
         guard let host, !share.isStopped.load(ordering: .acquiring) else { return nil }
         return body(host)
     }
@@ -106,7 +106,7 @@ final class NetworkLoop {
     func reportRefusal(_ address: String, _ error: NetworkError) {
         guard let omitted = reports.pass(atNanoseconds: now) else { return }
         let reason = error.description + (omitted > 0 ? " (and \(omitted) more like this)" : "")
-        tell { $0.report(.refused(address: address, reason: reason)) }
+        post { $0.report(.refused(address: address, reason: reason)) }
     }
 
     private func read(_ letter: Mailbox.Message) {
@@ -117,7 +117,7 @@ final class NetworkLoop {
         case .add(let address): add(address)
         case .remove(let address): remove(address)
         case .resolved(let dialer, let result): resolved(dialer, result)
-        case .look: break
+        case .clockAdvanced: break
         case .stop: isStopping = true
         }
     }
@@ -133,7 +133,7 @@ final class NetworkLoop {
             } : []
         let served = Array(channels.values)
         for channel in served {
-            channel.place = poller.add(
+            channel.pollerIndex = poller.add(
                 channel.socket.number, reading: channel.wantsReading,
                 writing: channel.wantsToWrite)
             if channel.isUnfinished { timeout = 0 }
@@ -146,7 +146,7 @@ final class NetworkLoop {
         }
         if poller.isReadable(mailboxIndex) { share.mailbox.answerKnocks() }
         for channel in served {
-            guard let index = channel.place, channels[channel.identifier] === channel else {
+            guard let index = channel.pollerIndex, channels[channel.identifier] === channel else {
                 continue
             }
             let (readable, writable) = (poller.isReadable(index), poller.isWritable(index))
@@ -163,6 +163,6 @@ final class NetworkLoop {
             flush(channel)
             end(channel, NetworkError(.stopped, "the transport was stopped"))
         }
-        share.board.show([])
+        share.connectionStates.publish([])
     }
 }

@@ -21,7 +21,7 @@ final class OutgoingQueue: Sendable {
         var isOverfull = false
         var isDead = false
         /// Whether the loop has been woken and has not processed the queue yet.
-        var isTold = false
+        var isReported = false
 
         /// Appends bytes; small ones are appended to the last chunk to avoid an allocation each.
         mutating func add(_ bytes: [UInt8]) {
@@ -67,7 +67,7 @@ final class OutgoingQueue: Sendable {
             } else {
                 state.add(bytes)
             }
-            return Self.tell(&state)
+            return Self.report(&state)
         }
     }
 
@@ -76,13 +76,13 @@ final class OutgoingQueue: Sendable {
         state.withLock { state in
             guard !state.isDead, !state.isClosing else { return .nothing }
             (state.isClosing, state.closeReason) = (true, reason)
-            return Self.tell(&state)
+            return Self.report(&state)
         }
     }
 
     /// Marks the queue as processed by the loop; the next change must wake it again.
-    func heard() {
-        state.withLock { $0.isTold = false }
+    func acknowledge() {
+        state.withLock { $0.isReported = false }
     }
 
     /// Discards all queued and all later bytes; returns the number of queued bytes.
@@ -146,8 +146,8 @@ final class OutgoingQueue: Sendable {
         }
     }
 
-    private static func tell(_ state: inout State) -> Demand {
-        defer { state.isTold = true }
-        return state.isTold ? .nothing : .attention
+    private static func report(_ state: inout State) -> Demand {
+        defer { state.isReported = true }
+        return state.isReported ? .nothing : .attention
     }
 }

@@ -58,7 +58,7 @@ final class Outlet: Sendable {
     private func trySending() -> Bool {
         let isSent = state.withLockIfAvailable { state in
             guard let session = state.session, state.unfinished == nil else { return false }
-            queue.heard()
+            queue.acknowledge()
             guard queue.length <= TLSSession.recordLength, !queue.isOverfull, !queue.isClosing,
                 case .sent(hasEmptied: true) = send(over: session, records: 1, &state)
             else { return false }
@@ -68,7 +68,7 @@ final class Outlet: Sendable {
     }
 
     private func send(over session: TLSSession, records: Int, _ state: inout State) -> Outcome {
-        defer { traffic.note(session.traffic) }
+        defer { traffic.record(session.traffic) }
         let buffer = UnsafeMutableRawBufferPointer.allocate(
             byteCount: min(max(queue.length, 1), TLSSession.recordLength), alignment: 16)
         defer { buffer.deallocate() }
@@ -82,7 +82,7 @@ final class Outlet: Sendable {
             case .done(let written):
                 state.unfinished = nil
                 hasEmptied = queue.advance(by: written)
-            case .wantsToWrite, .wantsToRead:
+            case .needsWrite, .needsRead:
                 state.unfinished = count
                 return .blocked
             case .ended: return .ended

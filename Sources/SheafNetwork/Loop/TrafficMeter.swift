@@ -5,7 +5,7 @@ final class TrafficMeter: Sendable {
     private let sent = Atomic<UInt64>(0)
     private let received = Atomic<UInt64>(0)
 
-    func note(_ traffic: NetworkTraffic) {
+    func record(_ traffic: NetworkTraffic) {
         sent.store(traffic.sentBytes, ordering: .relaxed)
         received.store(traffic.receivedBytes, ordering: .relaxed)
     }

@@ -17,7 +17,7 @@ final class Mailbox: Sendable {
         case remove(NetworkAddress)
         case resolved(dialer: UInt64, Result<[SocketAddress], NetworkError>)
         /// A simulated clock was advanced.
-        case look
+        case clockAdvanced
         case stop
     }
 
@@ -58,7 +58,7 @@ final class Mailbox: Sendable {
     }
 
     /// Removes and returns all queued events.
-    func take() -> [Message] {
+    func drain() -> [Message] {
         state.withLock { state in
             state.isWaiting = false
             let letters = state.letters

@@ -47,7 +47,7 @@ package final class TLSContext: Sendable {
             && Ed25519.withPrivateKey(keyPair.secret) { Certificate.install($0, in: context) }
                 == true
         guard isReady else {
-            let reason = TLSFailure.takeReason()
+            let reason = TLSFailure.drainErrors()
             SSL_CTX_free(context)
             throw NetworkError(.system, "OpenSSL cannot use TLS 1.3 with Ed25519: \(reason.text)")
         }

@@ -3,7 +3,7 @@ import COpenSSL
 /// The conversion of OpenSSL errors to network errors.
 enum TLSFailure {
     /// Returns the first error queued by OpenSSL on this thread, and clears the queue.
-    static func takeReason() -> (number: Int32, text: String) {
+    static func drainErrors() -> (number: Int32, text: String) {
         let code = ERR_get_error()
         ERR_clear_error()
         guard code != 0 else { return (0, "no reason given") }

@@ -14,8 +14,8 @@ package final class TLSSession: Sendable {
     /// The result of a call.
     package enum Step: Equatable {
         case done(Int)
-        case wantsToRead
-        case wantsToWrite
+        case needsRead
+        case needsWrite
         /// The peer has sent a close alert.
         case ended
         case failed(NetworkError)
@@ -119,24 +119,24 @@ package final class TLSSession: Sendable {
     }
 
     private func step(_ call: () -> Int32) -> Step {
-        turn.withLock { _ in stepInTurn(call) }
+        turn.withLock { _ in stepSerialized(call) }
     }
 
-    private func stepInTurn(_ call: () -> Int32) -> Step {
+    private func stepSerialized(_ call: () -> Int32) -> Step {
         ERR_clear_error()
         errno = 0
         let result = call()
         guard result <= 0 else { return .done(Int(result)) }
         let code = errno
         switch SSL_get_error(pointer, result) {
-        case SSL_ERROR_WANT_READ: return .wantsToRead
-        case SSL_ERROR_WANT_WRITE: return .wantsToWrite
+        case SSL_ERROR_WANT_READ: return .needsRead
+        case SSL_ERROR_WANT_WRITE: return .needsWrite
         case SSL_ERROR_ZERO_RETURN: return .ended
         case SSL_ERROR_SYSCALL:
             ERR_clear_error()
             return .failed(NetworkError(.cut, "the connection was lost: \(systemMessage(code))"))
         default:
-            let (number, text) = TLSFailure.takeReason()
+            let (number, text) = TLSFailure.drainErrors()
             return .failed(TLSFailure.error(number, text))
         }
     }

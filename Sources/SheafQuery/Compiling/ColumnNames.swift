@@ -2,7 +2,7 @@
 struct ColumnNames {
     private let scope: Scope
     /// Names of the columns read before, as bytes.
-    private var taken: Set<[UInt8]> = []
+    private var usedNames: Set<[UInt8]> = []
 
     init(_ compiler: ExpressionCompiler) {
         scope = compiler.scope
@@ -33,7 +33,7 @@ struct ColumnNames {
         for (index, column) in columns.enumerated() {
             guard case .expression(let expression, let alias) = column else { continue }
             let name = Self.name(of: expression, alias, number: index + 1)
-            guard taken.insert(Array(name.utf8)).inserted else {
+            guard usedNames.insert(Array(name.utf8)).inserted else {
                 throw QueryError(
                     .meaning, "two columns are named \(name)",
                     hint: remedy(for: expression, number: index + 1, columns),

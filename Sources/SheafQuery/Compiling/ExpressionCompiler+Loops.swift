@@ -85,7 +85,7 @@ extension ExpressionCompiler {
             }
             // A missing source yields MISSING; a source that is not a collection yields null.
             if let unknown { return unknown == .missing ? nil : .null }
-            return try MadeValue.checked(
+            return try ComputedValueSize.checked(
                 key == nil ? .array(elements) : .object(Object(sorting: fields)),
                 parts: QueryLimits.maximumLoopParts)
         }

@@ -41,7 +41,7 @@ final class ExpressionCompiler {
         case .array(let elements):
             return try Compiled.combine(try compile(elements)) { (values) throws(QueryError) in
                 // Missing elements are omitted, as in every computed array.
-                try MadeValue.checked(.array(values.compactMap { $0 }))
+                try ComputedValueSize.checked(.array(values.compactMap { $0 }))
             }
         case .object(let fields):
             let names = fields.map(\.name)
@@ -51,7 +51,7 @@ final class ExpressionCompiler {
                 for (name, value) in zip(names, values) {
                     if let value { object.append(Object.Field(name, value)) }
                 }
-                return try MadeValue.checked(.object(Object(sorting: object)))
+                return try ComputedValueSize.checked(.object(Object(sorting: object)))
             }
         case .negate(let operand):
             return try compile(operand).map { (value) throws(QueryError) in

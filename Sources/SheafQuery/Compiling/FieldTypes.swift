@@ -33,7 +33,7 @@ package struct FieldTypes: Sendable {
     package var isPlain: Bool { !isStrict && declared.isEmpty }
 
     /// Whether a row with these types contains exactly the fields stored in `object`.
-    func showAll(of object: EncodedObject) -> Bool {
+    func coverAllFields(of object: EncodedObject) -> Bool {
         if isPlain { return true }
         // If the document is damaged, the regular path decodes it and throws.
         return declared.isEmpty && (try? object.hasOnlyRegisters()) == true

@@ -4,7 +4,7 @@ import SheafDocument
 ///
 /// Copies of a value share storage, so nested loops could create values too large to compare or
 /// encode. Each occurrence is therefore counted separately.
-enum MadeValue {
+enum ComputedValueSize {
     /// Number of bytes of a string that count as one more part.
     private static let textUnit = 32
 

@@ -9,7 +9,7 @@ extension DateFormat {
         for element in elements {
             switch element {
             case .literal(let bytes):
-                guard scanner.take(all: bytes) else { return nil }
+                guard scanner.consume(all: bytes) else { return nil }
             case .field(let field):
                 guard fields.read(field, from: &scanner) else { return nil }
             }
@@ -43,7 +43,7 @@ private struct FieldValues {
                 &year, scanner.number(digits: 2...2).map { $0 + ($0 < 69 ? 2_000 : 1_900) })
         case .month: return Self.set(&month, scanner.number(digits: 1...2))
         case .blankDay:
-            _ = scanner.take(0x20)
+            _ = scanner.consume(0x20)
             return Self.set(&day, scanner.number(digits: 1...2))
         case .day: return Self.set(&day, scanner.number(digits: 1...2))
         case .dayOfYear: return Self.set(&dayOfYear, scanner.number(digits: 1...3))
@@ -62,10 +62,10 @@ private struct FieldValues {
         case .clockName:
             // Names such as IST are ambiguous.
             let isKnown =
-                scanner.take(all: Array("UTC".utf8)) || scanner.take(all: Array("GMT".utf8))
+                scanner.consume(all: Array("UTC".utf8)) || scanner.consume(all: Array("GMT".utf8))
             return Self.set(&offset, isKnown ? 0 : scanner.offset())
         case .secondsSince1970:
-            let isNegative = scanner.take(0x2D) != nil
+            let isNegative = scanner.consume(0x2D) != nil
             return Self.set(
                 &secondsSince1970,
                 scanner.longNumber(digits: 1...12).map { isNegative ? -$0 : $0 })
@@ -84,8 +84,8 @@ private struct FieldValues {
             guard let value = scanner.number(digits: 1...2), 1...12 ~= value else { return false }
             hourOfHalf = value % 12
         case .half:
-            guard let letter = scanner.take(0x41, 0x50, 0x61, 0x70),
-                scanner.take(0x4D, 0x6D) != nil
+            guard let letter = scanner.consume(0x41, 0x50, 0x61, 0x70),
+                scanner.consume(0x4D, 0x6D) != nil
             else { return false }
             isAfternoon = letter & 0xDF == 0x50
         default: return false

@@ -12,14 +12,14 @@ package struct DateScanner {
     private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
     /// Consumes one of several bytes if it is next.
-    package mutating func take(_ choices: UInt8...) -> UInt8? {
+    package mutating func consume(_ choices: UInt8...) -> UInt8? {
         guard let next, choices.contains(next) else { return nil }
         position += 1
         return next
     }
 
     /// Consumes a sequence of bytes if it is next.
-    package mutating func take(all expected: [UInt8]) -> Bool {
+    package mutating func consume(all expected: [UInt8]) -> Bool {
         guard bytes[position...].starts(with: expected) else { return false }
         position += expected.count
         return true
@@ -74,14 +74,14 @@ package struct DateScanner {
 
     /// Reads `Z`, `+05`, `+0530` or `+05:30` as seconds ahead of UTC; seconds may follow minutes.
     package mutating func offset() -> Int? {
-        if take(0x5A, 0x7A) != nil { return 0 }
-        guard let sign = take(0x2B, 0x2D), let hours = pair(below: 24) else { return nil }
+        if consume(0x5A, 0x7A) != nil { return 0 }
+        guard let sign = consume(0x2B, 0x2D), let hours = pair(below: 24) else { return nil }
         var seconds = hours * 3_600
-        let isSpread = take(0x3A) != nil
+        let isSpread = consume(0x3A) != nil
         if isSpread || next.map({ 0x30...0x39 ~= $0 }) == true {
             guard let minutes = pair(below: 60) else { return nil }
             seconds += minutes * 60
-            if isSpread ? take(0x3A) != nil : next.map({ 0x30...0x39 ~= $0 }) == true {
+            if isSpread ? consume(0x3A) != nil : next.map({ 0x30...0x39 ~= $0 }) == true {
                 guard let rest = pair(below: 60) else { return nil }
                 seconds += rest
             }
@@ -103,19 +103,19 @@ package struct DateText: Sendable {
     package init?(_ text: String) {
         guard text.utf8.count <= Self.maximumLength else { return nil }
         var scanner = DateScanner(text)
-        guard let year = scanner.number(digits: 4...4), year > 0, scanner.take(0x2D) != nil,
-            let month = scanner.number(digits: 2...2), scanner.take(0x2D) != nil,
+        guard let year = scanner.number(digits: 4...4), year > 0, scanner.consume(0x2D) != nil,
+            let month = scanner.number(digits: 2...2), scanner.consume(0x2D) != nil,
             let dayOfMonth = scanner.number(digits: 2...2),
             let day = CalendarDay(year: year, month: month, day: dayOfMonth)
         else { return nil }
         var time = CalendarTime(day)
-        if let separator = scanner.take(0x54, 0x74, 0x20) {
+        if let separator = scanner.consume(0x54, 0x74, 0x20) {
             // A date without a time may have a blank before its zone as well.
             let start = scanner
             if let hour = scanner.pair(below: 24) {
                 time.hour = hour
                 guard scanner.readRest(of: &time) else { return nil }
-                _ = scanner.take(0x20)
+                _ = scanner.consume(0x20)
             } else if separator == 0x20 {
                 scanner = start
             } else {
@@ -133,12 +133,12 @@ package struct DateText: Sendable {
 extension DateScanner {
     /// Reads the time after the hour.
     fileprivate mutating func readRest(of time: inout CalendarTime) -> Bool {
-        guard take(0x3A) != nil, let minute = pair(below: 60) else { return false }
+        guard consume(0x3A) != nil, let minute = pair(below: 60) else { return false }
         time.minute = minute
-        guard take(0x3A) != nil else { return true }
+        guard consume(0x3A) != nil else { return true }
         guard let second = pair(below: 60) else { return false }
         time.second = second
-        guard take(0x2E, 0x2C) != nil else { return true }
+        guard consume(0x2E, 0x2C) != nil else { return true }
         guard let millisecond = milliseconds() else { return false }
         time.millisecond = millisecond
         return true

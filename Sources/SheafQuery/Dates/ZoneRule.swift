@@ -107,7 +107,7 @@ private struct RuleScanner {
 
     var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    mutating func take(_ byte: UInt8) -> Bool {
+    mutating func consume(_ byte: UInt8) -> Bool {
         guard next == byte else { return false }
         position += 1
         return true
@@ -126,13 +126,13 @@ private struct RuleScanner {
 
     /// Reads an abbreviation: letters, or any valid characters between `<` and `>`.
     mutating func abbreviation() -> String? {
-        let isQuoted = take(0x3C)
+        let isQuoted = consume(0x3C)
         let start = position
         while let next, isQuoted ? ZoneFile.isOfAbbreviations(next) : 0x41...0x5A ~= next & 0xDF {
             position += 1
         }
         let name = bytes[start..<position]
-        guard 3...ZoneFile.maximumAbbreviation ~= name.count, !isQuoted || take(0x3E) else {
+        guard 3...ZoneFile.maximumAbbreviation ~= name.count, !isQuoted || consume(0x3E) else {
             return nil
         }
         return String(decoding: name, as: UTF8.self)
@@ -140,14 +140,14 @@ private struct RuleScanner {
 
     /// Reads `2`, `-2:30` or `+2:30:15` as seconds.
     mutating func time(hours limit: Int) -> Int? {
-        let isNegative = take(0x2D)
-        if !isNegative { _ = take(0x2B) }
+        let isNegative = consume(0x2D)
+        if !isNegative { _ = consume(0x2B) }
         guard let hours = number(0...limit) else { return nil }
         var seconds = hours * 3_600
-        if take(0x3A) {
+        if consume(0x3A) {
             guard let minutes = number(0...59) else { return nil }
             seconds += minutes * 60
-            if take(0x3A) {
+            if consume(0x3A) {
                 guard let rest = number(0...59) else { return nil }
                 seconds += rest
             }
@@ -157,15 +157,15 @@ private struct RuleScanner {
 
     /// Reads `,M10.5.0/3`, `,J60` or `,59`; the default time is two o'clock.
     mutating func change() -> ZoneRule.Change? {
-        guard take(0x2C), let day = day() else { return nil }
-        guard take(0x2F) else { return ZoneRule.Change(day: day, seconds: 7_200) }
+        guard consume(0x2C), let day = day() else { return nil }
+        guard consume(0x2F) else { return ZoneRule.Change(day: day, seconds: 7_200) }
         return time(hours: 167).map { ZoneRule.Change(day: day, seconds: $0) }
     }
 
     private mutating func day() -> ZoneRule.Change.Day? {
-        if take(0x4A) { return number(1...365).map { .withoutLeapDay($0) } }
-        guard take(0x4D) else { return number(0...365).map { .dayOfYear($0) } }
-        guard let month = number(1...12), take(0x2E), let week = number(1...5), take(0x2E),
+        if consume(0x4A) { return number(1...365).map { .withoutLeapDay($0) } }
+        guard consume(0x4D) else { return number(0...365).map { .dayOfYear($0) } }
+        guard let month = number(1...12), consume(0x2E), let week = number(1...5), consume(0x2E),
             let weekday = number(0...6)
         else { return nil }
         return .weekday(month: month, week: week, weekday: weekday)

@@ -14,7 +14,7 @@ package struct Aggregate: Sendable {
         case count(Int64)
         case sum(NumberSum)
         case mean(NumberSum)
-        case least(Value?)
+        case minimum(Value?)
         case greatest(Value?)
         /// All numbers; for the median if `isMean`, and otherwise for the lower middle one.
         case middle(NumberList, isMean: Bool)
@@ -32,7 +32,7 @@ package struct Aggregate: Sendable {
             case .count: .count(0)
             case .sum: .sum(NumberSum())
             case .avg: .mean(NumberSum())
-            case .min: .least(nil)
+            case .min: .minimum(nil)
             case .max: .greatest(nil)
             case .median: .middle(NumberList(), isMean: true)
             case .mid: .middle(NumberList(), isMean: false)
@@ -54,8 +54,8 @@ package struct Aggregate: Sendable {
     /// All aggregates ignore null and missing values, COUNT ignores false, and numeric aggregates
     /// ignore values other than numbers.
     package mutating func add(_ value: Value?) {
-        guard let value, value.kind != .null, isTaken(value) else { return }
-        if seen != nil { return note(value) }
+        guard let value, value.kind != .null, isDuplicate(value) else { return }
+        if seen != nil { return recordDistinct(value) }
         switch state {
         case .count(let count):
             state = .count(count + 1)
@@ -65,9 +65,9 @@ package struct Aggregate: Sendable {
         case .mean(var sum):
             sum.add(value)
             state = .mean(sum)
-        case .least(let least):
+        case .minimum(let least):
             if least.map({ value < $0 || Self.stands(value, for: $0) }) ?? true {
-                state = .least(value)
+                state = .minimum(value)
             }
         case .greatest(let greatest):
             if greatest.map({ value > $0 || Self.stands(value, for: $0) }) ?? true {
@@ -82,7 +82,7 @@ package struct Aggregate: Sendable {
     }
 
     /// Records a distinct value in its canonical form.
-    private mutating func note(_ value: Value) {
+    private mutating func recordDistinct(_ value: Value) {
         guard let index = seen?.firstIndex(of: value), let known = seen?[index] else {
             seen?.insert(value)
             return
@@ -95,10 +95,10 @@ package struct Aggregate: Sendable {
         ValueForm.precedes(value, other) && value == other
     }
 
-    private func isTaken(_ value: Value) -> Bool {
+    private func isDuplicate(_ value: Value) -> Bool {
         switch state {
         case .count: value != .bool(false)
-        case .least, .greatest: true
+        case .minimum, .greatest: true
         case .sum, .mean, .middle: value.kind == .number
         }
     }
@@ -115,7 +115,7 @@ package struct Aggregate: Sendable {
         case .count(let count): .integer(count)
         case .sum(let sum): sum.total
         case .mean(let sum): sum.mean
-        case .least(let value), .greatest(let value): value
+        case .minimum(let value), .greatest(let value): value
         case .middle(let numbers, isMean: true): numbers.median
         case .middle(let numbers, isMean: false): numbers.lowerMiddle
         }

@@ -12,7 +12,7 @@ struct AccessRun {
     /// The consumer of batches of scanned documents.
     ///
     /// Returns the number of documents after which the scan stops, or nil to continue.
-    var takeDocuments: ((ScannedDocuments) throws(QueryError) -> Int?)?
+    var consumeDocuments: ((ScannedDocuments) throws(QueryError) -> Int?)?
 
     init(_ store: any QueryStore, _ collection: CollectionDescription?) {
         self.store = store
@@ -66,7 +66,7 @@ struct AccessRun {
             try store.read(key) { (document) throws(QueryError) in
                 tally?.scan.fetched += 1
                 if let filter {
-                    guard try holds(filter, document, tally) else { return }
+                    guard try matches(filter, document, tally) else { return }
                 }
                 tally?.rows.rowsOut += 1
                 continues = try body(Row(document), document.position)
@@ -74,7 +74,7 @@ struct AccessRun {
         }
     }
 
-    private func holds(
+    private func matches(
         _ filter: FieldFilter, _ document: ScannedDocument, _ tally: AccessTally?
     ) throws(QueryError) -> Bool {
         try measure(tally?.filter, tally?.meter) { () throws(QueryError) in
@@ -103,15 +103,15 @@ struct AccessRun {
             tally?.rows.rowsOut += rows
         }
         func visit(_ documents: ScannedDocuments) throws(QueryError) -> Int? {
-            if let takeDocuments {
-                let stop = try takeDocuments(documents)
+            if let consumeDocuments {
+                let stop = try consumeDocuments(documents)
                 continues = stop == nil
                 return stop
             }
             for number in 0..<documents.count {
                 let document = documents[number]
                 if let asked {
-                    guard try holds(asked, document, tally) else { continue }
+                    guard try matches(asked, document, tally) else { continue }
                 }
                 rows += 1
                 continues = try body(Row(document), document.position)
@@ -173,7 +173,7 @@ struct AccessRun {
         var seen: Set<UInt64> = []
         var continues = true
         var single = self
-        single.takeDocuments = nil
+        single.consumeDocuments = nil
         for (number, access) in accesses.enumerated() where continues {
             try single.run(access, tally?.children[number], filter: filter) {
                 (row, place) throws(QueryError) in

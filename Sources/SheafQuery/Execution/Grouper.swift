@@ -46,7 +46,7 @@ struct Grouper {
     }
 
     /// Keeps the canonical form of equal keys such as 1 and 1.0, independent of the row order.
-    private mutating func keepFirstForms(_ key: Key, _ number: Int) {
+    private mutating func keepCanonicalForms(_ key: Key, _ number: Int) {
         switch key {
         case .one(let value):
             if ValueForm.precedes(value, keys[number][0]) { keys[number][0] = value }
@@ -60,7 +60,7 @@ struct Grouper {
 
     private mutating func group(_ key: Key) -> Int {
         if let number = numbers[key] {
-            keepFirstForms(key, number)
+            keepCanonicalForms(key, number)
             return number
         }
         let number = keys.count

@@ -5,18 +5,19 @@ import SheafDocument
 extension RowCollector {
     /// Adds a batch of documents; returns the number after which the scan stops, or nil to
     /// continue.
-    func pass(_ documents: ScannedDocuments) throws(QueryError) -> Int? {
-        if givesDocuments, visitor == nil, documents.isLasting { return give(documents) }
-        guard let sortFilter else { return try passEach(documents) }
-        return try sortFilter.keep(documents, sorter?.boundary) { (documents) throws(QueryError) in
-            try passEach(documents)
+    func add(_ documents: ScannedDocuments) throws(QueryError) -> Int? {
+        if appendsDocuments, visitor == nil, documents.isLasting { return give(documents) }
+        guard let sortFilter else { return try addEach(documents) }
+        return try sortFilter.select(documents, sorter?.boundary) {
+            (documents) throws(QueryError) in
+            try addEach(documents)
         }
     }
 
-    private func passEach(_ documents: ScannedDocuments) throws(QueryError) -> Int? {
+    private func addEach(_ documents: ScannedDocuments) throws(QueryError) -> Int? {
         for number in 0..<documents.count {
             frame.rows[0] = Row(documents[number])
-            guard try pass() else { return number + 1 }
+            guard try addIfMatching() else { return number + 1 }
         }
         return nil
     }
@@ -75,7 +76,7 @@ final class SortFilter {
     /// Passes the documents that may precede the boundary to `body`.
     ///
     /// Returns the number of documents after which the scan stops, or nil to continue.
-    func keep(
+    func select(
         _ documents: ScannedDocuments, _ boundary: (key: Value?, number: Int)?,
         _ body: (ScannedDocuments) throws(QueryError) -> Int?
     ) throws(QueryError) -> Int? {
@@ -87,7 +88,7 @@ final class SortFilter {
             }
         }
         guard let filter else { return try body(documents) }
-        let kept = try documents.keep(filter, indexes)
+        let kept = try documents.select(filter, indexes)
         // Sorting reads all documents and never stops the scan.
         _ = try body(kept)
         return nil

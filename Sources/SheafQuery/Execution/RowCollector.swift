@@ -23,7 +23,7 @@ final class RowCollector {
     @exclusivity(unchecked) private var grouper: Grouper?
     let sortFilter: SortFilter?
     /// Whether documents are appended to the result unchanged.
-    let givesDocuments: Bool
+    let appendsDocuments: Bool
 
     init(
         _ plan: SelectPlan, _ frame: RowContext, _ tallies: PlanTallies?
@@ -37,7 +37,7 @@ final class RowCollector {
         if case .document = plan.projection, !plan.isDistinct { isLazy = true }
         self.isLazy = isLazy
         sortFilter = SortFilter.filter(plan, frame.names)
-        givesDocuments =
+        appendsDocuments =
             isLazy && types[0].isPlain && plan.condition == nil && plan.grouping == nil
             && plan.isOrdered
         if let grouping = plan.grouping { grouper = Grouper(grouping) }
@@ -47,7 +47,7 @@ final class RowCollector {
         guard !plan.isOrdered else { return }
         // Duplicates are dropped before sorting, so DISTINCT cannot limit the number of sorted
         // rows.
-        sorter = Sorter(isDescending, limit: plan.isDistinct ? nil : plan.wantedCount)
+        sorter = Sorter(isDescending, limit: plan.isDistinct ? nil : plan.sortedRowLimit)
     }
 
     /// Returns the rows of the result; called once after the last row.
@@ -57,7 +57,7 @@ final class RowCollector {
                 tallies?.group.rowsOut += grouper.count
                 try grouper.forEach(frame) { () throws(QueryError) in
                     tallies?.having.rowsOut += 1
-                    return try self.take()
+                    return try self.addRow()
                 }
             }
         }
@@ -84,7 +84,7 @@ final class RowCollector {
     // MARK: Rows
 
     /// Adds the current row if it matches WHERE; returns false to stop.
-    func pass() throws(QueryError) -> Bool {
+    func addIfMatching() throws(QueryError) -> Bool {
         if let condition = plan.condition {
             tallies?.filter.rowsIn += 1
             let truth = try measure(tallies?.filter, meter) { () throws(QueryError) in
@@ -93,7 +93,7 @@ final class RowCollector {
             guard truth == .yes else { return true }
             tallies?.filter.rowsOut += 1
         }
-        guard grouper != nil else { return try take() }
+        guard grouper != nil else { return try addRow() }
         try measure(tallies?.group, meter) { () throws(QueryError) in
             tallies?.group.rowsIn += 1
             try grouper?.add(frame)
@@ -102,14 +102,14 @@ final class RowCollector {
     }
 
     /// Adds a row to the sorter or to the result; returns false to stop.
-    private func take() throws(QueryError) -> Bool {
-        if plan.isDistinct { return try takeDistinct() }
+    private func addRow() throws(QueryError) -> Bool {
+        if plan.isDistinct { return try addDistinctRow() }
         guard sorter == nil else {
             try sort { () throws(QueryError) in try item() }
             return true
         }
         guard !skips() else { return true }
-        guard let visitor else { return give(try item()) }
+        guard let visitor else { return deliver(try item()) }
         try show(visitor)
         return plan.limit.map { shown < $0 } ?? true
     }
@@ -123,7 +123,7 @@ final class RowCollector {
         try measure(tallies?.projection, meter) { () throws(QueryError) in try visitor(frame) }
     }
 
-    private func takeDistinct() throws(QueryError) -> Bool {
+    private func addDistinctRow() throws(QueryError) -> Bool {
         tallies?.projection.rowsIn += 1
         let object = try measure(tallies?.projection, meter) { () throws(QueryError) in
             try plan.projection.object(frame, types)
@@ -178,7 +178,7 @@ final class RowCollector {
         tallies?.projection.rowsIn += 1
         tallies?.projection.rowsOut += 1
         if isLazy, frame.rows[0].isLasting, let fields = frame.rows[0].fields,
-            let id = frame.rows[0].id, types[0].showAll(of: fields)
+            let id = frame.rows[0].id, types[0].coverAllFields(of: fields)
         {
             return ResultItem(
                 content: .stored(fields: fields, id: id, position: frame.rows[0].position))
@@ -201,10 +201,10 @@ final class RowCollector {
 
     /// Appends a row to the result unless OFFSET skips it; returns false at the limit.
     private func emit(_ item: ResultItem) throws(QueryError) -> Bool {
-        skips() ? true : give(item)
+        skips() ? true : deliver(item)
     }
 
-    private func give(_ item: ResultItem) -> Bool {
+    private func deliver(_ item: ResultItem) -> Bool {
         items.append(item)
         return plan.limit.map { items.count < $0 } ?? true
     }

@@ -83,10 +83,10 @@ final class SelectRun {
 
     private func visitRows() throws(QueryError) {
         var access = AccessRun(store, plan.sources[0].collection)
-        access.isOrderFree = plan.takesAnyOrder
-        access.isExhaustive = plan.takesAllRows
+        access.isOrderFree = plan.allowsAnyOrder
+        access.isExhaustive = plan.visitsAllRows
         if plan.skipsByRank { collector.skipped = plan.offset }
-        if tallies == nil { access.takeDocuments = takeDocuments() }
+        if tallies == nil { access.consumeDocuments = documentConsumer() }
         try access.run(
             plan.sources[0].path.access, tallies?.access, filter: plan.filter,
             skipping: collector.skipped
@@ -99,9 +99,9 @@ final class SelectRun {
     }
 
     /// Returns a consumer for batches of documents; nil if the first join needs single rows.
-    private func takeDocuments() -> ((ScannedDocuments) throws(QueryError) -> Int?)? {
+    private func documentConsumer() -> ((ScannedDocuments) throws(QueryError) -> Int?)? {
         guard let join = plan.joins.first else {
-            return { [collector] (documents) throws(QueryError) in try collector.pass(documents) }
+            return { [collector] (documents) throws(QueryError) in try collector.add(documents) }
         }
         guard join.kind == .inner, case .id(let evaluator, _) = join.lookup,
             let prefix = plan.sources[join.source].collection?.keyPrefix
@@ -131,7 +131,7 @@ final class SelectRun {
             let (number, isFound) = rows[index]
             frame.rows[0] = Row(documents[number])
             frame.rows[join.source] = Row(document)
-            if let left = isFound ? join.rest : join.condition {
+            if let left = isFound ? join.residualPredicate : join.condition {
                 guard try left(frame) == .yes else { return true }
             }
             isFinished = try !self.join(1)
@@ -143,7 +143,7 @@ final class SelectRun {
 
     /// Joins the current rows with all joins from `number` on; returns false to stop.
     private func join(_ number: Int) throws(QueryError) -> Bool {
-        guard number < plan.joins.count else { return try collector.pass() }
+        guard number < plan.joins.count else { return try collector.addIfMatching() }
         let join = plan.joins[number]
         let tally = tallies?.joins[number]
         tally?.rows.rowsIn += 1
@@ -152,7 +152,7 @@ final class SelectRun {
         try measure(tally?.rows, meter) { () throws(QueryError) in
             try visitPartners(join, tally?.inner) { (row, place, isFound) throws(QueryError) in
                 frame.rows[join.source] = row
-                if let left = isFound ? join.rest : join.condition {
+                if let left = isFound ? join.residualPredicate : join.condition {
                     guard try left(frame) == .yes else { return true }
                 }
                 hasPartner = true
@@ -244,7 +244,7 @@ extension SelectPlan {
     }
 
     /// Number of rows to sort, including those that OFFSET skips; nil if there is no limit.
-    var wantedCount: Int? {
+    var sortedRowLimit: Int? {
         limit.map { QueryLimits.sum($0, offset) }
     }
 }

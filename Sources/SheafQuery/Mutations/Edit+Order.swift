@@ -12,7 +12,7 @@ extension [Edit] {
         var kept: [Edit] = []
         for edit in reversed() {
             if let rest = edit.without(later) { kept.append(rest) }
-            later.note(edit)
+            later.record(edit)
         }
         return kept.reversed()
     }
@@ -104,22 +104,22 @@ private final class AssignedPath {
     }
 
     /// Records the paths that an edit writes; removals take effect regardless of earlier values.
-    func note(_ edit: Edit) {
+    func record(_ edit: Edit) {
         switch edit {
         case .set(let path, let value, let mode):
             // Values that are too deep are refused when written, so their fields are not recorded.
             let fits = !value.isDeeper(than: Value.maximumDepth)
-            made(path).note(fits ? value : .null, mode)
+            made(path).record(fits ? value : .null, mode)
         case .increment(let path, _), .restart(let path, _), .incrementOlder(let path, _):
             made(path).isCounted = true
         case .unset: break
         }
     }
 
-    private func note(_ value: Value, _ mode: Edit.Mode) {
+    private func record(_ value: Value, _ mode: Edit.Mode) {
         isSet = true
         guard case .object(let object) = value, mode.merges(object) else { return }
-        for field in object { made([field.name]).note(field.value, mode) }
+        for field in object { made([field.name]).record(field.value, mode) }
     }
 
     private func made(_ path: [String]) -> AssignedPath {

@@ -110,14 +110,14 @@ package struct TextPattern: Sendable {
     /// Whether a text matches.
     package func matches(_ text: String) throws(QueryError) -> Bool {
         var fuel = PatternLimits.maximumFuel
-        return try known(text.withBytes { result(for: $0, fuel: &fuel) })
+        return try requireResult(text.withBytes { result(for: $0, fuel: &fuel) })
     }
 
     /// Whether a text in UTF-8 matches; consumes `fuel`.
     package func matches(
         _ text: UnsafeRawBufferPointer, fuel: inout Int
     ) throws(QueryError) -> Bool {
-        try known(result(for: text, fuel: &fuel))
+        try requireResult(result(for: text, fuel: &fuel))
     }
 
     private func result(for text: UnsafeRawBufferPointer, fuel: inout Int) -> Bool? {
@@ -127,7 +127,7 @@ package struct TextPattern: Sendable {
         }
     }
 
-    private func known(_ result: Bool?) throws(QueryError) -> Bool {
+    private func requireResult(_ result: Bool?) throws(QueryError) -> Bool {
         guard let result else {
             throw QueryError(
                 .limit, "matching the pattern takes too long",

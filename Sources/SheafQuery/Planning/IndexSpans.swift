@@ -21,7 +21,7 @@ struct FieldSets {
     private struct Gathered {
         private(set) var sets: [(path: [String], sets: [ComponentSet])] = []
         /// Positions of the fields, used once there are many.
-        private var places: [[[UInt8]]: Int] = [:]
+        private var positions: [[[UInt8]]: Int] = [:]
 
         private static let few = 8
 
@@ -33,16 +33,16 @@ struct FieldSets {
             sets.append((path, [set]))
             if sets.count == Self.few {
                 for (number, field) in sets.enumerated() {
-                    places[Self.bytes(of: field.path)] = number
+                    positions[Self.bytes(of: field.path)] = number
                 }
             } else if sets.count > Self.few {
-                places[Self.bytes(of: path)] = sets.count - 1
+                positions[Self.bytes(of: path)] = sets.count - 1
             }
         }
 
         private func position(of path: [String]) -> Int? {
             sets.count < Self.few
-                ? sets.firstIndex { $0.path.isSpelled(path) } : places[Self.bytes(of: path)]
+                ? sets.firstIndex { $0.path.isSpelled(path) } : positions[Self.bytes(of: path)]
         }
 
         private static func bytes(of path: [String]) -> [[UInt8]] { path.map { Array($0.utf8) } }

@@ -18,11 +18,11 @@ extension PlanDescriber {
         let tally = tallies?.access
         if plan.countedRanges != nil { return counting(source, tally) }
         var found = access(
-            source.path.access, to: source, filter: plan.asked.filterExpression, tally)
+            source.path.access, to: source, filter: plan.requested.filterExpression, tally)
         guard plan.isStraight, !plan.isDistinct else { return found }
         switch source.path.access {
         case .index: found.enter(at: plan.offset, stopAfter: plan.limit)
-        case .ids, .documents: found.enter(at: 0, stopAfter: plan.wantedCount)
+        case .ids, .documents: found.enter(at: 0, stopAfter: plan.sortedRowLimit)
         default: break
         }
         return found

@@ -31,7 +31,9 @@ struct PlanDescriber {
     // MARK: Conditions
 
     private func filter(_ input: PlanOperator) -> PlanOperator {
-        guard let condition = plan.asked.restExpression, plan.condition != nil else { return input }
+        guard let condition = plan.requested.residualExpression, plan.condition != nil else {
+            return input
+        }
         return Self.filter(input, condition, on: "rows", tallies?.filter)
     }
 
@@ -95,7 +97,7 @@ struct PlanDescriber {
         let terms = plan.order.map { term in
             term.expression.description + (term.isDescending ? " DESC" : "")
         }
-        let top = plan.isDistinct ? nil : plan.wantedCount
+        let top = plan.isDistinct ? nil : plan.sortedRowLimit
         var sort = PlanOperator(
             "sort", "by " + terms.joined(separator: ", "),
             rows: input.rows.map { min($0, top ?? $0) }, [input])

@@ -104,12 +104,12 @@ package struct ScannedDocuments {
     }
 
     /// Returns the documents that match a filter; `kept` has room for all of their indexes.
-    func keep(
+    func select(
         _ filter: FieldFilter, _ kept: UnsafeMutablePointer<UInt16>
     ) throws(QueryError) -> ScannedDocuments {
         let count: Int
         do throws(Malformed) {
-            count = try filter.keep(indexes, of: fields, into: kept)
+            count = try filter.select(indexes, of: fields, into: kept)
         } catch {
             try blame(filter)
             throw QueryError(.damaged, "a document is damaged: \(error)")

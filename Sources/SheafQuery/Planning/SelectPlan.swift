@@ -7,7 +7,7 @@ final class SelectPlan {
     /// Declared field types of each source.
     let types: [FieldTypes]
     let joins: [JoinPlan]
-    var asked = RequestedConditions()
+    var requested = RequestedConditions()
     var grouping: GroupPlan?
     var order: [SortTerm] = []
     /// Whether the sources produce the rows in the requested order.
@@ -22,14 +22,14 @@ final class SelectPlan {
     /// Ranges whose entries are counted instead of visited, and ranges to subtract.
     var countedRanges: (of: [KeyRange], without: [KeyRange])?
 
-    var filter: FieldFilter? { asked.filter }
-    var condition: Predicate? { asked.rest }
+    var filter: FieldFilter? { requested.filter }
+    var condition: Predicate? { requested.residualPredicate }
 
     /// Whether the run always visits all rows.
-    var takesAllRows: Bool { limit == nil || !isOrdered || grouping != nil }
+    var visitsAllRows: Bool { limit == nil || !isOrdered || grouping != nil }
 
     /// Whether the order of the documents does not affect the result.
-    var takesAnyOrder: Bool {
+    var allowsAnyOrder: Bool {
         guard limit == nil || !isOrdered || grouping != nil else { return false }
         return grouping != nil || !isOrdered || order.isEmpty && offset == 0
     }
@@ -47,10 +47,10 @@ struct RequestedConditions {
     /// The conditions on encoded documents of the first source.
     var filter: FieldFilter?
     /// The remaining conditions, evaluated on complete rows.
-    var rest: Predicate?
+    var residualPredicate: Predicate?
     // The expressions of both, for EXPLAIN.
     var filterExpression: Expression?
-    var restExpression: Expression?
+    var residualExpression: Expression?
 }
 
 /// A SELECT with its plan, and the measured counters if it was profiled.
@@ -98,7 +98,7 @@ final class JoinPlan {
     let lookup: Lookup
     let condition: Predicate
     /// The rest of the condition for rows found by id.
-    let rest: Predicate?
+    let residualPredicate: Predicate?
     let expression: Expression
 
     init(
@@ -109,7 +109,7 @@ final class JoinPlan {
         self.source = source
         self.lookup = lookup
         self.condition = condition
-        self.rest = rest
+        self.residualPredicate = rest
         self.expression = expression
     }
 }

@@ -67,7 +67,7 @@ extension SelectPlanner {
     }
 
     /// Returns the fields of ORDER BY; nil if the scan of an index cannot provide the order.
-    func wantedOrder(isGrouped: Bool) throws(QueryError) -> [IndexDescription.Field]? {
+    func requestedOrder(isGrouped: Bool) throws(QueryError) -> [IndexDescription.Field]? {
         guard !isGrouped, !select.isDistinct, select.joins.isEmpty else { return nil }
         var fields: [IndexDescription.Field] = []
         for term in select.ordering.terms {

@@ -33,7 +33,7 @@ extension SelectPlanner {
         if let condition = select.condition {
             wishes.condition = try ConditionReader(compiler: compiler, source: 0).read(condition)
         }
-        wishes.order = try wantedOrder(isGrouped: isGrouped) ?? []
+        wishes.order = try requestedOrder(isGrouped: isGrouped) ?? []
         wishes.hasLimit = select.ordering.limit != nil && !select.isDistinct
         if isGrouped, let needed = try neededPaths() {
             var paths: [[String]] = []

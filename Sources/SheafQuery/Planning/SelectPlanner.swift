@@ -31,11 +31,11 @@ final class SelectPlanner {
         try add(select.source)
         for join in select.joins { try add(join.source) }
         let isGrouped = try checkGrouping()
-        let condition = try knownCondition()
+        let condition = try keyCondition()
         let joins = try planJoins()
         let output = try planOutput(isGrouped: isGrouped)
         let (limit, offset) = try bounds()
-        let wanted = try wantedOrder(isGrouped: isGrouped)
+        let wanted = try requestedOrder(isGrouped: isGrouped)
         var planner = try accessPlanner(order: wanted ?? [], limit: limit, offset: offset)
         if isGrouped || select.isDistinct { planner?.limit = nil }
         let path = try accessPath(condition, planner)
@@ -53,7 +53,7 @@ final class SelectPlanner {
             !path.isExact || !joins.isEmpty || sources[0].collection?.hasPendingChanges ?? true
         if isAsked || !condition.isExact {
             let asked = try conditions(plan.sources[0].path.access)
-            if isAsked { plan.asked = asked }
+            if isAsked { plan.requested = asked }
         }
         plan.notes = notes
         plan.variableCount = compiler.scope.variableCount
@@ -74,34 +74,34 @@ final class SelectPlanner {
         guard let expression = environment.condition(of: select) else { return asked }
         // Covering scans have no encoded documents to filter, and rows added by a right join have
         // no first source, so the complete condition is evaluated on rows.
-        if access.isCovering || asksCompleteRows {
-            asked.rest = try predicate(expression)
-            asked.restExpression = expression
+        if access.isCovering || needsCompleteRows {
+            asked.residualPredicate = try predicate(expression)
+            asked.residualExpression = expression
             return asked
         }
         let splitter = FilterCompiler(compiler: compiler, source: 0)
         let (filter, terms, rest) = try splitter.split(expression)
         asked.filter = filter
         asked.filterExpression = Self.conjunction(terms, of: expression)
-        asked.restExpression = Self.conjunction(rest, of: expression)
-        asked.rest = try asked.restExpression.flatMap(predicate)
+        asked.residualExpression = Self.conjunction(rest, of: expression)
+        asked.residualPredicate = try asked.residualExpression.flatMap(predicate)
         return asked
     }
 
     /// Whether the first source has no documents that a filter could read.
-    private var asksCompleteRows: Bool {
+    private var needsCompleteRows: Bool {
         select.joins.contains { $0.kind == .right } || environment.isVirtual(select.source)
     }
 
     /// Returns the part of the condition that keys can decide.
-    private func knownCondition() throws(QueryError) -> Condition {
+    private func keyCondition() throws(QueryError) -> Condition {
         guard let expression = environment.condition(of: select) else { return .always }
         guard !expression.hasAggregate else {
             throw compiler.error(
                 .meaning, "aggregates are not allowed in WHERE",
                 hint: "put the condition into HAVING", expression)
         }
-        if asksCompleteRows { return .anything }
+        if needsCompleteRows { return .anything }
         return try ConditionReader(compiler: compiler, source: 0).read(expression)
     }
 

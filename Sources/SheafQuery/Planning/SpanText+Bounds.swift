@@ -2,7 +2,7 @@ import SheafDocument
 
 /// A bound of a key range: the complete values it contains and its position relative to them.
 struct SpanBound {
-    enum Place {
+    enum BoundPosition {
         /// Before or after all keys that begin with the values.
         case value
         /// Before or after all values of a type, following the values.
@@ -10,7 +10,7 @@ struct SpanBound {
     }
 
     let values: [Value?]
-    let position: Place
+    let position: BoundPosition
     let isBehind: Bool
 
     /// Returns how many of the values all keys on the inner side of the bound may share.

@@ -22,7 +22,7 @@ struct Adviser {
         }
         for (source, paths) in wishes.joined where hasIndexes(source) {
             // An index on any one of the fields is enough for the join.
-            let isServed = noteExisting(source) { paths.hasSpelling($0[0].path) }
+            let isServed = recordExisting(source) { paths.hasSpelling($0[0].path) }
             guard !isServed, let path = paths.first else { continue }
             var fields = AdvisedFields()
             fields.points = [path]
@@ -87,7 +87,7 @@ struct Adviser {
     }
 
     /// Records the first index of the collection that serves; returns whether there is one.
-    private mutating func noteExisting(
+    private mutating func recordExisting(
         _ source: Source, where serves: (_ fields: [IndexDescription.Field]) -> Bool
     ) -> Bool {
         guard let index = indexes(of: source).first(where: { serves($0.fields) }) else {
@@ -105,7 +105,7 @@ struct Adviser {
     ) {
         let all = fields.all
         guard !all.isEmpty, all.count <= QueryLimits.maximumIndexFields,
-            !noteExisting(source, where: fields.isServed)
+            !recordExisting(source, where: fields.isServed)
         else { return }
         found.append(
             IndexAdvice(

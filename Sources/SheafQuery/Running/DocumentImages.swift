@@ -10,7 +10,7 @@ package final class DocumentImages {
     private let names: NameTable
 
     /// Whether the visible fields of both versions are identical.
-    package private(set) lazy var sayTheSame = compare()
+    package private(set) lazy var areEqual = compare()
 
     package init(before: ScannedDocument?, after: ScannedDocument?, _ names: NameTable) {
         self.before = before
@@ -20,7 +20,7 @@ package final class DocumentImages {
 
     private func compare() -> Bool {
         guard let before, let after else { return before == nil && after == nil }
-        return (try? ResultItem(before).says(ResultItem(after), names)) ?? false
+        return (try? ResultItem(before).hasSameContents(ResultItem(after), names)) ?? false
     }
 }
 
@@ -31,7 +31,7 @@ extension ResultItem {
     }
 
     /// Whether two rows have identical contents, including the types of numbers.
-    func says(_ other: ResultItem, _ names: NameTable) throws(QueryError) -> Bool {
+    func hasSameContents(_ other: ResultItem, _ names: NameTable) throws(QueryError) -> Bool {
         if case .stored(_, _, let place) = content, case .stored(_, _, place) = other.content,
             place != 0
         {

@@ -6,7 +6,7 @@ import Synchronization
 /// A unit is about ten nanoseconds, such as one byte that a function reads or writes. The cost
 /// depends only on the expressions and values, never on a clock.
 package final class EvaluationMeter: Sendable {
-    private let rest: Atomic<Int>
+    private let remaining: Atomic<Int>
     /// Units left for the current evaluation.
     private let allowance = Atomic<Int>(.max)
     private let slice: EvaluationSlice?
@@ -15,13 +15,13 @@ package final class EvaluationMeter: Sendable {
     private let isUnlimited: Bool
 
     package init(_ units: Int, slice: EvaluationSlice? = nil, stop: EvaluationStop? = nil) {
-        rest = Atomic(units)
+        remaining = Atomic(units)
         isUnlimited = false
         (self.slice, self.stop) = (slice, stop)
     }
 
     private init(stop: EvaluationStop?) {
-        rest = Atomic(.max)
+        remaining = Atomic(.max)
         isUnlimited = true
         (slice, self.stop) = (nil, stop)
     }
@@ -35,10 +35,10 @@ package final class EvaluationMeter: Sendable {
     package var counted: Int { .max - units }
 
     /// Whether the budget is used up.
-    package var isExhausted: Bool { rest.load(ordering: .relaxed) < 0 }
+    package var isExhausted: Bool { remaining.load(ordering: .relaxed) < 0 }
 
     /// Units left in the budget.
-    package var units: Int { rest.load(ordering: .relaxed) }
+    package var units: Int { remaining.load(ordering: .relaxed) }
 
     /// Whether the current slice is used up, so that evaluation must continue in a later turn.
     package var isTurnOver: Bool { slice?.isOver ?? false }
@@ -46,11 +46,11 @@ package final class EvaluationMeter: Sendable {
     /// Adds units to the budget, up to a maximum.
     package func add(_ units: Int, maximum: Int) {
         let (sum, isTooMuch) = self.units.addingReportingOverflow(units)
-        rest.store(isTooMuch ? maximum : min(sum, maximum), ordering: .relaxed)
+        remaining.store(isTooMuch ? maximum : min(sum, maximum), ordering: .relaxed)
     }
 
     /// Subtracts units that another meter has counted.
-    package func use(_ units: Int) { _ = Self.lower(rest, by: units) }
+    package func use(_ units: Int) { _ = Self.lower(remaining, by: units) }
 
     /// Begins an evaluation that may use at most `limit` units and does not yield.
     package func begin(limit: Int) {
@@ -63,7 +63,7 @@ package final class EvaluationMeter: Sendable {
 
     /// Consumes units; throws if a limit is exceeded or the evaluation was stopped.
     package func charge(_ units: Int) throws(QueryError) {
-        let left = Self.lower(rest, by: units)
+        let left = Self.lower(remaining, by: units)
         guard !isUnlimited else { return try checkStop() }
         let allowed = Self.lower(allowance, by: units)
         slice?.charge(units)
@@ -118,40 +118,40 @@ package final class EvaluationSlice: Sendable {
     package static let visitUnits = 50
 
     private let units: Int
-    private let rest: Atomic<Int>
+    private let remaining: Atomic<Int>
     private let most = Atomic<Int>(0)
     private let usedBefore = Atomic<Int>(0)
 
     package init(_ units: Int) {
         precondition(units > Self.visitUnits, "Each turn visits a document and evaluates a query.")
         self.units = units
-        rest = Atomic(units)
+        remaining = Atomic(units)
     }
 
     /// Whether the turn must not begin more evaluations.
-    package var isOver: Bool { rest.load(ordering: .relaxed) <= 0 }
+    package var isOver: Bool { remaining.load(ordering: .relaxed) <= 0 }
 
     /// Number of units used by the longest turn.
     package var longestTurn: Int {
-        max(most.load(ordering: .relaxed), units - rest.load(ordering: .relaxed))
+        max(most.load(ordering: .relaxed), units - remaining.load(ordering: .relaxed))
     }
 
     /// Number of units used by all turns.
     package var used: Int {
-        usedBefore.load(ordering: .relaxed) + units - rest.load(ordering: .relaxed)
+        usedBefore.load(ordering: .relaxed) + units - remaining.load(ordering: .relaxed)
     }
 
     /// Begins a turn with a full budget.
     package func refill() {
         most.store(longestTurn, ordering: .relaxed)
         usedBefore.store(used, ordering: .relaxed)
-        rest.store(units, ordering: .relaxed)
+        remaining.store(units, ordering: .relaxed)
     }
 
     /// Charges units to the current turn.
     package func charge(_ units: Int) {
-        let left = rest.load(ordering: .relaxed)
-        rest.store(left - min(units, 1 << 40), ordering: .relaxed)
+        let left = remaining.load(ordering: .relaxed)
+        remaining.store(left - min(units, 1 << 40), ordering: .relaxed)
     }
 }
 

@@ -29,9 +29,9 @@ package struct IncrementalView {
     }
 
     package private(set) var rows: [ViewRow] = []
-    /// Edits since the last `takeEdits()`; nil if there were too many.
+    /// Edits since the last `drainEdits()`; nil if there were too many.
     private var edits: [RowEdit]? = []
-    /// Rows removed by the limit since the last `takeEdits()`, which may return.
+    /// Rows removed by the limit since the last `drainEdits()`, which may return.
     private var pushedOut: [ViewRow] = []
 
     /// Maximum number of rows; larger results are not maintained incrementally.
@@ -66,7 +66,7 @@ package struct IncrementalView {
     }
 
     /// Applies the change of a document.
-    package mutating func take(
+    package mutating func apply(
         _ images: DocumentImages, _ watched: IncrementalViewDefinition
     ) throws(QueryError) -> Effect {
         let before = try images.before.flatMap { (document) throws(QueryError) in
@@ -86,11 +86,11 @@ package struct IncrementalView {
             guard let old else { return .none }
             // A row beyond the limit would enter, but the view does not store it.
             if let limit = watched.limit, rows.count >= limit { return .unknown }
-            note(.remove(at: old, id: rows.remove(at: old).id))
+            record(.remove(at: old, id: rows.remove(at: old).id))
             return .changed
         }
         // The contents are identical, so the row keeps the bytes of the old version.
-        if old != nil, watched.isPlain, images.sayTheSame { return .none }
+        if old != nil, watched.isPlain, images.areEqual { return .none }
         let row = try watched.row(after)
         if let old {
             let previous = rows[old]
@@ -99,30 +99,30 @@ package struct IncrementalView {
             }
             rows[old] = row
             guard !previous.item.isComputed(like: row.item) else { return .none }
-            note(.update(at: old))
+            record(.update(at: old))
             return .changed
         }
         let (index, _) = position(of: row.keys, after.id, watched.isDescending)
         if let limit = watched.limit, rows.count >= limit {
             guard index < limit else { return .none }
             let last = rows.removeLast()
-            note(.remove(at: rows.count, id: last.id))
+            record(.remove(at: rows.count, id: last.id))
             if edits != nil { pushedOut.append(last) }
         }
         rows.insert(row, at: index)
         let previous = pushedOut.last { $0.id == row.id }
         let isUpdated = previous.map { !$0.item.isComputed(like: row.item) } ?? true
-        note(.insert(at: index, id: row.id, isUpdated: isUpdated))
+        record(.insert(at: index, id: row.id, isUpdated: isUpdated))
         return .changed
     }
 
     /// Returns and clears the recorded edits; nil if there were too many.
-    package mutating func takeEdits() -> [RowEdit]? {
+    package mutating func drainEdits() -> [RowEdit]? {
         defer { (edits, pushedOut) = ([], []) }
         return edits
     }
 
-    private mutating func note(_ edit: RowEdit) {
+    private mutating func record(_ edit: RowEdit) {
         guard let count = edits?.count else { return }
         guard count < RowEdit.maximumCount else {
             (edits, pushedOut) = (nil, [])
@@ -132,10 +132,12 @@ package struct IncrementalView {
     }
 
     /// Whether the rows have the same contents as the rows of another snapshot.
-    package func say(_ others: IncrementalView, _ names: NameTable) throws(QueryError) -> Bool {
+    package func hasSameContents(_ others: IncrementalView, _ names: NameTable) throws(QueryError)
+        -> Bool
+    {
         guard rows.count == others.rows.count else { return false }
         for (row, other) in zip(rows, others.rows) {
-            guard try row.item.says(other.item, names) else { return false }
+            guard try row.item.hasSameContents(other.item, names) else { return false }
         }
         return true
     }
@@ -152,7 +154,7 @@ package struct IncrementalView {
         let isUpdated = !previous.item.isComputed(like: row.item)
         // A changed sort key need not change the position.
         guard isUpdated || index != old else { return .none }
-        note(.move(from: old, to: index, isUpdated: isUpdated))
+        record(.move(from: old, to: index, isUpdated: isUpdated))
         return .changed
     }
 

@@ -26,13 +26,13 @@ package final class IncrementalViewDefinition {
     /// Number of names known at creation; later names may give unknown fields a number.
     package let nameCount: Int
     /// Whether every visible change of a matching document changes the result.
-    package var showsEachChange: Bool {
+    package var reportsEachChange: Bool {
         isIncremental && limit == nil && columns == nil && isPlain
     }
 
     package let isDescending: [Bool]
     private let filter: FieldFilter?
-    private let rest: Predicate?
+    private let residualPredicate: Predicate?
     private let order: [SortTerm]
     private let projection: Projection
     private let types: [FieldTypes]
@@ -47,7 +47,7 @@ package final class IncrementalViewDefinition {
     ) {
         self.handle = handle
         self.filter = filter
-        self.rest = rest
+        self.residualPredicate = rest
         self.limit = limit
         self.isIncremental = isIncremental
         order = output.order
@@ -73,9 +73,9 @@ package final class IncrementalViewDefinition {
             }
             guard holds else { return false }
         }
-        guard let rest else { return true }
+        guard let residualPredicate else { return true }
         frame.rows[0] = Row(document)
-        return try rest(frame) == .yes
+        return try residualPredicate(frame) == .yes
     }
 
     /// Returns the sort keys of a document.
@@ -90,7 +90,7 @@ package final class IncrementalViewDefinition {
     /// Returns the row of a document.
     func row(_ document: ScannedDocument) throws(QueryError) -> ViewRow {
         let keys = try keys(document)
-        guard !isLazy || !document.isLasting || !types[0].showAll(of: document.fields) else {
+        guard !isLazy || !document.isLasting || !types[0].coverAllFields(of: document.fields) else {
             let item = ResultItem(
                 content: .stored(
                     fields: document.fields, id: document.id, position: document.position))

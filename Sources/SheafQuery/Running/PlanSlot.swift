@@ -42,35 +42,35 @@ struct PlanBasis: Sendable {
 
 /// A cache of the last plan of a statement, valid until one of the inputs changes.
 package final class PlanSlot: Sendable {
-    private struct Kept: Sendable {
+    private struct CachedPlan: Sendable {
         let basis: PlanBasis
         // Plans are immutable after planning, and their closures capture only constants.
         nonisolated(unsafe) let plan: SelectPlan
     }
 
-    private let kept = Mutex<Kept?>(nil)
+    private let cached = Mutex<CachedPlan?>(nil)
 
     init() {}
 
     func plan(_ basis: PlanBasis) -> SelectPlan? {
-        guard let kept = kept.withLock({ $0 }), kept.basis.isSame(as: basis) else { return nil }
+        guard let kept = cached.withLock({ $0 }), kept.basis.isSame(as: basis) else { return nil }
         return kept.plan
     }
 
-    func keep(_ plan: SelectPlan, _ basis: PlanBasis) {
-        let new = Kept(basis: basis, plan: plan)
-        kept.withLock { $0 = new }
+    func cache(_ plan: SelectPlan, _ basis: PlanBasis) {
+        let new = CachedPlan(basis: basis, plan: plan)
+        cached.withLock { $0 = new }
     }
 }
 
 extension Value {
-    private static let mostBytesKept = 256
+    private static let maximumCachedBytes = 256
 
     fileprivate var isSmall: Bool {
         switch self {
         case .null, .bool, .integer, .float: true
-        case .string(let text): text.utf8.count <= Self.mostBytesKept
-        case .bytes(let bytes): bytes.count <= Self.mostBytesKept
+        case .string(let text): text.utf8.count <= Self.maximumCachedBytes
+        case .bytes(let bytes): bytes.count <= Self.maximumCachedBytes
         case .array, .object: false
         }
     }

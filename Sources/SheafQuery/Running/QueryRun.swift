@@ -121,7 +121,7 @@ package struct QueryRun {
         }
         let planner = SelectPlanner(select, environment)
         let plan = try planner.plan()
-        if let basis, !planner.compiler.readsClock { statement.plans.keep(plan, basis) }
+        if let basis, !planner.compiler.readsClock { statement.plans.cache(plan, basis) }
         return try rows(of: plan)
     }
 

@@ -41,7 +41,7 @@ package struct Ranking: Sendable {
     /// Whether one document precedes another.
     package func precedes(_ left: Row, _ right: Row) -> Bool { compare(left, right) < 0 }
 
-    package mutating func forgetChanges() {
+    package mutating func clearChanges() {
         (entered, left) = ([], [])
     }
 
@@ -49,12 +49,12 @@ package struct Ranking: Sendable {
     ///
     /// Returns false if an unranked document may have entered. The ranking is then invalid and must
     /// be rebuilt from the store.
-    package mutating func take(_ id: [UInt8], _ row: Row?) -> Bool {
+    package mutating func update(_ id: [UInt8], _ row: Row?) -> Bool {
         let wasFull = isFull
         if let old = ranks.removeValue(forKey: id) {
             rows.remove(at: position(of: old))
             guard let row else {
-                note(left: id)
+                record(left: id)
                 return !wasFull
             }
             let index = position(of: row)
@@ -65,19 +65,19 @@ package struct Ranking: Sendable {
         let index = position(of: row)
         guard index < limit else { return true }
         insert(row, at: index)
-        note(entered: id)
+        record(entered: id)
         if rows.count > limit {
             let last = rows.removeLast()
             ranks[last.id] = nil
-            note(left: last.id)
+            record(left: last.id)
         }
         return true
     }
 
     /// Replaces the rows with those of a rebuilt ranking and records the differences.
     package mutating func replace(with other: Ranking) {
-        for row in rows where !other.contains(row.id) { note(left: row.id) }
-        for row in other.rows where !contains(row.id) { note(entered: row.id) }
+        for row in rows where !other.contains(row.id) { record(left: row.id) }
+        for row in other.rows where !contains(row.id) { record(entered: row.id) }
         (rows, ranks) = (other.rows, other.ranks)
     }
 
@@ -86,11 +86,11 @@ package struct Ranking: Sendable {
         ranks[row.id] = row
     }
 
-    private mutating func note(entered id: [UInt8]) {
+    private mutating func record(entered id: [UInt8]) {
         if left.remove(id) == nil { entered.insert(id) }
     }
 
-    private mutating func note(left id: [UInt8]) {
+    private mutating func record(left id: [UInt8]) {
         if entered.remove(id) == nil { left.insert(id) }
     }
 

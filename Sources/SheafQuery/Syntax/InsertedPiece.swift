@@ -30,14 +30,14 @@ package struct InsertedPiece: Sendable {
 
     // MARK: Search
 
-    private enum Place {
+    private enum Position {
         case comment
         case token(Token)
     }
 
     private static func firstMisplaced(
         of pieces: [InsertedPiece], in lexer: Lexer
-    ) -> (piece: InsertedPiece, place: Place)? {
+    ) -> (piece: InsertedPiece, place: Position)? {
         var lexer = lexer
         var rest = pieces[...]
         while let piece = rest.first {
@@ -62,7 +62,7 @@ package struct InsertedPiece: Sendable {
 
     // MARK: Errors
 
-    private func misplacement(in place: Place, of text: String) -> QueryError {
+    private func misplacement(in place: Position, of text: String) -> QueryError {
         let name = description(in: text)
         let (message, hint) =
             switch place {

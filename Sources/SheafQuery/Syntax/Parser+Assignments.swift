@@ -40,7 +40,7 @@ extension Parser {
                     isOlder ? .incrementOlder(path, by: amount) : .increment(path, by: amount))
             case .restart:
                 try advance()
-                let start = try take(.with) ? try expression() : nil
+                let start = try consumeNext(.with) ? try expression() : nil
                 list.assignments.append(.restart(path, with: start))
             default:
                 throw unexpected(

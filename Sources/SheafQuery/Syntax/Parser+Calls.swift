@@ -31,13 +31,13 @@ extension Parser {
             return Call(name, [], isStar: true)
         }
         guard token.kind != .rightParenthesis else { return Call(name, []) }
-        let isDistinct = try take(.distinct)
+        let isDistinct = try consumeNext(.distinct)
         return Call(name, try expressions("arguments"), isDistinct: isDistinct)
     }
 
     private mutating func cast() throws(QueryError) -> Expression.Node {
         let value = try expression()
-        guard try take(.as) else { throw unexpected("AS and a type", [.as]) }
+        guard try consumeNext(.as) else { throw unexpected("AS and a type", [.as]) }
         guard token.kind == .word, let type = CastType(rawValue: lexer.lowercased(token)) else {
             throw unexpected("string, integer, float, boolean or binary")
         }
@@ -60,10 +60,10 @@ extension Parser {
             }
         default: break
         }
-        if try take(.from) { return Call(name, [try expression()]) }
+        if try consumeNext(.from) { return Call(name, [try expression()]) }
         let arguments = try expressions("arguments")
         let tallest = height
-        guard arguments.count == 1, try take(.from) else {
+        guard arguments.count == 1, try consumeNext(.from) else {
             guard !hasSide else { throw unexpected("FROM", [.from]) }
             return Call(name, arguments)
         }
@@ -92,7 +92,7 @@ extension Parser {
         // Operators that bind looser than IN need parentheses here.
         let part = try expression(.concatenation)
         let partHeight = height
-        guard try take(.in) else {
+        guard try consumeNext(.in) else {
             throw unexpected(
                 "IN", [.in], hint: "write position(part IN text) or pos(text, part)")
         }

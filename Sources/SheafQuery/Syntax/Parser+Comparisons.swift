@@ -9,8 +9,8 @@ extension Parser {
             try rise(above: max(tallest, height), at: range)
             return Expression(.comparison(operation, left, right), at: range)
         }
-        let isNegated = try take(.not)
-        if try take(.between) { return try between(left, tallest, isNegated: isNegated) }
+        let isNegated = try consumeNext(.not)
+        if try consumeNext(.between) { return try between(left, tallest, isNegated: isNegated) }
         try expect(.in)
         let list = token.kind == .leftParenthesis ? try parenthesizedList() : nil
         let source = if let list { list } else { try expression(.concatenation) }
@@ -60,12 +60,12 @@ extension Parser {
 
     mutating func pattern(_ left: Expression) throws(QueryError) -> Expression {
         var tallest = height
-        let isNegated = try take(.not)
+        let isNegated = try consumeNext(.not)
         let kind = try patternKind()
         let pattern = try expression(.comparison)
         tallest = max(tallest, height)
         var escape: Expression?
-        if try take(.escape) {
+        if try consumeNext(.escape) {
             escape = try expression(.concatenation)
             tallest = max(tallest, height)
         }
@@ -76,9 +76,9 @@ extension Parser {
     }
 
     private mutating func patternKind() throws(QueryError) -> Pattern.Kind {
-        if try take(.like) { return .like }
-        if try take(.ilike) { return .caseInsensitiveLike }
-        if try take(.similar) {
+        if try consumeNext(.like) { return .like }
+        if try consumeNext(.ilike) { return .caseInsensitiveLike }
+        if try consumeNext(.similar) {
             try expect(.to)
             return .similar
         }
@@ -89,7 +89,7 @@ extension Parser {
 
     mutating func test(_ left: Expression) throws(QueryError) -> Expression {
         try advance()
-        let isNegated = try take(.not)
+        let isNegated = try consumeNext(.not)
         let test: Test
         switch token.keyword {
         case .null, .unknown: test = .null

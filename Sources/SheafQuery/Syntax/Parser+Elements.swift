@@ -5,17 +5,17 @@ extension Parser {
         try enter()
         var kind = token.keyword == .every ? Quantified.Kind.every : .any
         try advance()
-        if kind == .any, try take(.and) {
+        if kind == .any, try consumeNext(.and) {
             try expect(.every)
             kind = .anyAndEvery
         }
         let bindings = try bindings()
         let tallest = height
-        guard try take(.satisfies) else {
+        guard try consumeNext(.satisfies) else {
             throw unexpected("a comma or SATISFIES", [.satisfies, .and, .or])
         }
         let condition = try expression()
-        guard try take(.end) else { throw unexpected("END", [.end, .and, .or]) }
+        guard try consumeNext(.end) else { throw unexpected("END", [.end, .and, .or]) }
         leave()
         let range = SourceRange(start, previousEnd)
         try rise(above: max(tallest, height), at: range)
@@ -37,15 +37,15 @@ extension Parser {
         }
         let element = try expression()
         tallest = max(tallest, height)
-        guard try take(.for) else { throw unexpected("FOR", [.for]) }
+        guard try consumeNext(.for) else { throw unexpected("FOR", [.for]) }
         let bindings = try bindings()
         tallest = max(tallest, height)
         var condition: Expression?
-        if try take(.when) {
+        if try consumeNext(.when) {
             condition = try expression()
             tallest = max(tallest, height)
         }
-        guard try take(.end) else {
+        guard try consumeNext(.end) else {
             throw unexpected(
                 condition == nil ? "a comma, WHEN or END" : "END", [.when, .end, .and, .or])
         }

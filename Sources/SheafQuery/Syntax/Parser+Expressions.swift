@@ -140,7 +140,7 @@ extension Parser {
             }
         var terms = [left]
         var tallest = height
-        while try take(keyword) {
+        while try consumeNext(keyword) {
             try checkTerms(terms.count, "terms")
             let term = try expression(precedence.tighter)
             tallest = max(tallest, height)

@@ -77,7 +77,7 @@ extension Parser {
         let start = token
         if start.kind == .placeholder {
             let name = String(lexer.spelling(start).dropFirst())
-            note(parameter: name)
+            recordParameter(parameter: name)
             try advance()
             height = 0
             return Expression(.parameter(name), at: start.range)
@@ -92,7 +92,7 @@ extension Parser {
             throw unexpected("the name of a parameter after the colon")
         }
         let name = lexer.spelling(token)
-        note(parameter: name)
+        recordParameter(parameter: name)
         try advance()
         height = 0
         return Expression(.parameter(name), at: SourceRange(start.lower, previousEnd))

@@ -162,21 +162,21 @@ extension Parser {
         }
         var branches: [Conditional.Branch] = []
         guard token.keyword == .when else { throw unexpected("WHEN", [.when]) }
-        while try take(.when) {
+        while try consumeNext(.when) {
             try checkTerms(branches.count, "branches")
             let when = try expression()
             tallest = max(tallest, height)
-            guard try take(.then) else { throw unexpected("THEN", [.then, .and, .or]) }
+            guard try consumeNext(.then) else { throw unexpected("THEN", [.then, .and, .or]) }
             let then = try expression()
             tallest = max(tallest, height)
             branches.append(Conditional.Branch(when: when, then: then))
         }
         var otherwise: Expression?
-        if try take(.else) {
+        if try consumeNext(.else) {
             otherwise = try expression()
             tallest = max(tallest, height)
         }
-        guard try take(.end) else {
+        guard try consumeNext(.end) else {
             throw unexpected(
                 otherwise == nil ? "WHEN, ELSE or END" : "END", [.when, .else, .end, .and, .or])
         }

@@ -6,9 +6,9 @@ extension Parser {
             try checkTerms(directives.count, "directives")
             directives.append(try directive())
         }
-        let isDistinct = try take(.distinct)
+        let isDistinct = try consumeNext(.distinct)
         let columns = try columns()
-        guard try take(.from) else {
+        guard try consumeNext(.from) else {
             throw unexpected(
                 columns.count == 1 ? "a comma or FROM" : "FROM", [.from],
                 hint: token.kind == .endOfStatement ? "FROM system:dual has one row" : nil)
@@ -22,11 +22,11 @@ extension Parser {
             select.joins.append(JoinClause(kind, source, on: try expression()))
         }
         select.condition = try condition()
-        if try take(.group) {
+        if try consumeNext(.group) {
             try expect(.by)
             select.groups = try expressions("groups")
         }
-        if try take(.having) { select.having = try expression() }
+        if try consumeNext(.having) { select.having = try expression() }
         select.ordering = try ordering()
         return select
     }
@@ -43,7 +43,7 @@ extension Parser {
         default: return nil
         }
         try advance()
-        if kind != .inner { _ = try take(.outer) }
+        if kind != .inner { _ = try consumeNext(.outer) }
         try expect(.join)
         return kind
     }
@@ -78,7 +78,7 @@ extension Parser {
 
     /// Parses `[AS] alias`.
     mutating func alias() throws(QueryError) -> Name? {
-        if try take(.as) { return try name("an alias") }
+        if try consumeNext(.as) { return try name("an alias") }
         switch token.kind {
         case .quotedName: return try name("an alias")
         case .word where (token.keyword?.reservation ?? .nowhere) == .nowhere:
@@ -91,7 +91,7 @@ extension Parser {
     // MARK: Clauses
 
     mutating func condition() throws(QueryError) -> Expression? {
-        guard try take(.where) else { return nil }
+        guard try consumeNext(.where) else { return nil }
         let condition = try expression()
         guard token.kind != .comma else {
             throw unexpected(
@@ -103,30 +103,30 @@ extension Parser {
     /// Parses ORDER BY, LIMIT and OFFSET.
     mutating func ordering() throws(QueryError) -> Ordering {
         var terms: [OrderTerm] = []
-        if try take(.order) {
+        if try consumeNext(.order) {
             try expect(.by)
             terms = try list("terms of ORDER BY") { (parser) throws(QueryError) in
                 let expression = try parser.expression()
                 return OrderTerm(expression, isDescending: try parser.direction())
             }
         }
-        let limit = try take(.limit) ? try expression() : nil
+        let limit = try consumeNext(.limit) ? try expression() : nil
         guard limit == nil || token.kind != .comma else {
             throw unexpected(
                 "the end of the statement", Self.clauses, hint: "write LIMIT count OFFSET start")
         }
-        let offset = try take(.offset) ? try expression() : nil
+        let offset = try consumeNext(.offset) ? try expression() : nil
         return Ordering(terms: terms, limit: limit, offset: offset)
     }
 
     /// Parses ASC or DESC and returns whether it was DESC; ASC is the default.
     mutating func direction() throws(QueryError) -> Bool {
-        if try take(.desc) { return true }
-        _ = try take(.asc)
+        if try consumeNext(.desc) { return true }
+        _ = try consumeNext(.asc)
         return false
     }
 
     mutating func returning() throws(QueryError) -> [ResultColumn] {
-        try take(.returning) ? try columns() : []
+        try consumeNext(.returning) ? try columns() : []
     }
 }

@@ -39,7 +39,7 @@ extension Parser {
             directives += try sourceDirectives()
         }
         var uses = Uses()
-        while role.hasUse, try take(.use) { try use(&uses, role) }
+        while role.hasUse, try consumeNext(.use) { try use(&uses, role) }
         return Source(
             name, hasCollectionKeyword: hasKeyword, types: types, alias: alias, ids: uses.ids,
             indexes: uses.indexes, directives: directives + uses.directives)
@@ -113,7 +113,7 @@ extension Parser {
             guard uses.ids == nil else { throw repeated("USE IDS", start) }
             try advance()
             uses.ids =
-                try take(.list)
+                try consumeNext(.list)
                 ? .expression(try expression()) : .list(try expressions("IDs"))
         case .index:
             guard uses.indexes.isEmpty else { throw repeated("USE INDEX", start) }

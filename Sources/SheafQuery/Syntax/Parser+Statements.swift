@@ -15,7 +15,7 @@ extension Parser {
             return .profile(try explained())
         case .advise:
             try advance()
-            let isProvisioning = try take(.and)
+            let isProvisioning = try consumeNext(.and)
             if isProvisioning { try expect(.provision) }
             return .advise(try anyStatement(), isProvisioning: isProvisioning)
         case .create: return .createIndex(try createIndex())
@@ -122,24 +122,24 @@ extension Parser {
     private mutating func alterSystem() throws(QueryError) -> Statement.Body {
         try advance()
         try expect(.system)
-        if try take(.reset) {
-            if try take(.all) { return .reset(parameter: nil) }
+        if try consumeNext(.reset) {
+            if try consumeNext(.all) { return .reset(parameter: nil) }
             return .reset(parameter: try systemParameter())
         }
-        guard try take(.set) else { throw unexpected("SET or RESET", [.set, .reset]) }
+        guard try consumeNext(.set) else { throw unexpected("SET or RESET", [.set, .reset]) }
         let name = try systemParameter()
         if token.kind == .equal {
             try advance()
         } else {
-            guard try take(.to) else { throw unexpected("= or TO", [.to]) }
+            guard try consumeNext(.to) else { throw unexpected("= or TO", [.to]) }
         }
-        if try take(.default) { return .reset(parameter: name) }
+        if try consumeNext(.default) { return .reset(parameter: name) }
         return .set(parameter: name, try expression())
     }
 
     private mutating func show() throws(QueryError) -> Statement.Body {
         try advance()
-        guard try take(.all) else { return .show(parameter: try systemParameter()) }
+        guard try consumeNext(.all) else { return .show(parameter: try systemParameter()) }
         let kind: Pattern.Kind? =
             switch token.keyword {
             case .like: .like

@@ -12,7 +12,7 @@ extension Parser {
                 into: source, documents, isInitial: false, onConflict: conflict,
                 returning: try returning())
         }
-        let isInitial = try take(.initial)
+        let isInitial = try consumeNext(.initial)
         let documents = Insert.Documents.expressions(try documents(isInitial: isInitial))
         guard !isInitial else {
             guard token.keyword != .on, token.keyword != .returning else {
@@ -85,16 +85,16 @@ extension Parser {
 
     /// Parses `ON ID CONFLICT ..`; without it, a conflict is an error.
     private mutating func conflict() throws(QueryError) -> Insert.Conflict {
-        guard try take(.on) else { return .fail }
+        guard try consumeNext(.on) else { return .fail }
         try expect(.id)
         try expect(.conflict)
-        let hasDo = try take(.do)
-        if try take(.fail) { return .fail }
+        let hasDo = try consumeNext(.do)
+        if try consumeNext(.fail) { return .fail }
         guard hasDo else { throw unexpected("DO or FAIL", [.do, .fail]) }
-        if try take(.nothing) { return .doNothing }
-        if try take(.update) { return .merge }
-        if try take(.merge) { return .merge }
-        if try take(.updateLocalDiff) { return .mergeDifferences }
+        if try consumeNext(.nothing) { return .doNothing }
+        if try consumeNext(.update) { return .merge }
+        if try consumeNext(.merge) { return .merge }
+        if try consumeNext(.updateLocalDiff) { return .mergeDifferences }
         throw unexpected(
             "FAIL, NOTHING, UPDATE, MERGE or UPDATE_LOCAL_DIFF",
             [.fail, .nothing, .update, .merge, .updateLocalDiff])
@@ -104,9 +104,9 @@ extension Parser {
         try advance()
         let source = try source(as: .updated)
         var writer = AssignmentList(types: source.types)
-        if try take(.apply) { try applications(&writer) }
-        if try take(.set) { try settings(&writer) }
-        if try take(.unset) {
+        if try consumeNext(.apply) { try applications(&writer) }
+        if try consumeNext(.set) { try settings(&writer) }
+        if try consumeNext(.unset) {
             repeat {
                 try checkTerms(writer.assignments.count, "assignments")
                 writer.assignments.append(.unset(try target()))

@@ -91,7 +91,7 @@ package struct Parser {
     }
 
     /// Consumes the current token if it is `keyword`; returns whether it was.
-    mutating func take(_ keyword: Keyword) throws(QueryError) -> Bool {
+    mutating func consumeNext(_ keyword: Keyword) throws(QueryError) -> Bool {
         guard token.keyword == keyword else { return false }
         try advance()
         return true
@@ -105,7 +105,7 @@ package struct Parser {
     }
 
     mutating func expect(_ keyword: Keyword) throws(QueryError) {
-        guard try take(keyword) else { throw unexpected(keyword.spelling, [keyword]) }
+        guard try consumeNext(keyword) else { throw unexpected(keyword.spelling, [keyword]) }
     }
 
     mutating func expect(_ kind: Token.Kind) throws(QueryError) {
@@ -158,7 +158,7 @@ package struct Parser {
         return elements
     }
 
-    mutating func note(parameter name: String) {
+    mutating func recordParameter(parameter name: String) {
         // For a few names, a linear search is faster than hashing.
         guard parameters.count > 8 else {
             if !parameters.contains(name) { parameters.append(name) }

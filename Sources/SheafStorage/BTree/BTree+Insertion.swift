@@ -131,7 +131,7 @@ extension BTree {
     private func splitIndex(
         _ stage: borrowing BTreeStage, newEntry: Int, level: Int
     ) -> Int {
-        let wanted = wantedSplitIndex(stage, newEntry: newEntry, level: level)
+        let wanted = preferredSplitIndex(stage, newEntry: newEntry, level: level)
         if fits(stage, at: wanted, level: level) { return wanted }
         for distance in 1..<stage.count {
             for index in [wanted - distance, wanted + distance]
@@ -143,7 +143,7 @@ extension BTree {
     }
 
     /// Returns the preferred split: full left pages for ascending keys, half the bytes otherwise.
-    private func wantedSplitIndex(
+    private func preferredSplitIndex(
         _ stage: borrowing BTreeStage, newEntry: Int, level: Int
     ) -> Int {
         if newEntry == stage.count - 1 { return newEntry }

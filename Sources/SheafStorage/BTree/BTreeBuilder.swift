@@ -1,7 +1,7 @@
 /// A bulk loader of trees from ascending entries, several times as fast as inserting them.
 package struct BTreeBuilder: ~Copyable {
     /// A finished page as its parent needs it.
-    private struct Link {
+    private struct FinishedPage {
         /// A nonempty key that separates the page from the previous one.
         var separator: [UInt8]
         var child: UInt32
@@ -15,7 +15,7 @@ package struct BTreeBuilder: ~Copyable {
     private var size = 0
     /// The length of the prefix that the staged keys share.
     private var prefixCount = 0
-    private var leaves: [Link] = []
+    private var leaves: [FinishedPage] = []
     // The first page of a level has no separator, so this initial value is never written.
     private var nextSeparator: [UInt8] = [0]
 
@@ -95,19 +95,19 @@ package struct BTreeBuilder: ~Copyable {
     }
 
     /// Writes the staged entries to a new page.
-    private mutating func flush(level: Int, separator: [UInt8]) -> Link {
+    private mutating func flush(level: Int, separator: [UInt8]) -> FinishedPage {
         let page = tree.space.allocate()
         let all = 0..<stage.count
         stage.write(all, to: tree.space.page(page), level: level, version: tree.space.version)
         let entries = stage.total(all, level: level)
         stage.clear()
         size = 0
-        return Link(separator: separator, child: page, entries: entries)
+        return FinishedPage(separator: separator, child: page, entries: entries)
     }
 
     /// Writes the parent pages of `children` and returns them.
-    private mutating func addLevel(_ level: Int, over children: [Link]) -> [Link] {
-        var links: [Link] = []
+    private mutating func addLevel(_ level: Int, over children: [FinishedPage]) -> [FinishedPage] {
+        var links: [FinishedPage] = []
         var separator = children[0].separator
         for child in children {
             let value = BTreeValue(child: child.child, entries: child.entries)

@@ -132,11 +132,11 @@ struct BTreeSpace: ~Copyable, Sendable {
     /// Frees the pages that only released snapshots could see.
     mutating func reclaim() {
         arena.takeReleasedVersions(into: &releasedVersions)
-        while let version = releasedVersions.popLast() { forget(version) }
+        while let version = releasedVersions.popLast() { removeVersion(version) }
         newestLive = live.last?.version ?? 0
     }
 
-    private mutating func forget(_ version: UInt64) {
+    private mutating func removeVersion(_ version: UInt64) {
         // Usually the oldest or the newest version; few are live at any time.
         guard let index = live.lastIndex(where: { $0.version == version }) else {
             preconditionFailure("A snapshot is released once.")

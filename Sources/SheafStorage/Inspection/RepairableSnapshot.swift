@@ -12,10 +12,10 @@ package final class RepairableSnapshot {
     }
 
     /// Returns the snapshot with repaired index entries, without writing; may be called once.
-    package func mended(_ changes: IndexChanges) -> LogSnapshot {
+    package func repaired(_ changes: IndexChanges) -> LogSnapshot {
         var keyspace = keys.takeKeyspace()
         keyspace.unlink(changes)
-        keyspace.linkPointers(changes)
+        keyspace.addIndexEntries(changes)
         return snapshot.with(
             linked: keyspace.tree.snapshot(), grownLength: snapshot.grownLength)
     }

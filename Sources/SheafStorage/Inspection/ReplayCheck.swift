@@ -37,7 +37,7 @@ struct ReplayCheck: ~Copyable {
     }
 
     /// Checks and applies the next record of a log segment.
-    mutating func take(
+    mutating func check(
         _ record: Record, startsSegment: Bool, in file: String, _ result: inout Verification
     ) {
         let start = record.position.offset
@@ -68,7 +68,7 @@ struct ReplayCheck: ~Copyable {
     }
 
     /// Checks and applies the next record of a base file, whose entries are known to be in order.
-    mutating func take(
+    mutating func check(
         folded record: FoldedRecord, at start: Int, file: StoreDirectory.File,
         commits: ClosedRange<CommitID>, _ result: inout Verification
     ) {

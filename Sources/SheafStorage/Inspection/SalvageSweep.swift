@@ -22,7 +22,7 @@ struct SalvageSweep: ~Copyable {
     }
 
     /// Collects the operations of a file; calls must be in the order of segments.
-    mutating func take(_ file: StoreDirectory.File, number fileNumber: Int, isLast: Bool) {
+    mutating func collect(_ file: StoreDirectory.File, number fileNumber: Int, isLast: Bool) {
         var kind = file.kind
         var segments = file.segments
         if case .success(let header) = file.header {
@@ -41,8 +41,8 @@ struct SalvageSweep: ~Copyable {
         let sweep = SegmentSweep(
             file: file.bytes, segment: segments.lowerBound, store: store, chain: nil)
         switch kind {
-        case .log: takeLog(file, fileNumber, sweep, isLast: isLast)
-        case .base: takeBase(file, fileNumber, sweep)
+        case .log: collectLog(file, fileNumber, sweep, isLast: isLast)
+        case .base: collectBase(file, fileNumber, sweep)
         }
     }
 
@@ -57,7 +57,7 @@ struct SalvageSweep: ~Copyable {
         if let open, !open.isBroken, !open.isInDoubt {
             report.notes.append("commit \(open.commit) was never completed and is dropped")
         }
-        settle()
+        finishCommit()
     }
 
     /// Adds the operations of another scan, but not its losses.
@@ -66,7 +66,7 @@ struct SalvageSweep: ~Copyable {
         index.add(other.index)
     }
 
-    private mutating func takeLog(
+    private mutating func collectLog(
         _ file: StoreDirectory.File, _ fileNumber: Int, _ start: SegmentSweep, isLast: Bool
     ) {
         var sweep = start
@@ -74,7 +74,7 @@ struct SalvageSweep: ~Copyable {
             switch sweep.next() {
             case .record(let record, _):
                 report.recordCount += 1
-                take(record, file: fileNumber)
+                collect(record, file: fileNumber)
             case .gap(let range, let error):
                 let isTorn =
                     isLast && !error.isUnsupported
@@ -98,10 +98,10 @@ struct SalvageSweep: ~Copyable {
         }
     }
 
-    private mutating func takeBase(
+    private mutating func collectBase(
         _ file: StoreDirectory.File, _ fileNumber: Int, _ start: SegmentSweep
     ) {
-        settle()
+        finishCommit()
         var sweep = start
         var folds = 0
         var expected: Int?
@@ -113,7 +113,7 @@ struct SalvageSweep: ~Copyable {
                 report.recordCount += 1
                 if record.kind == .directory {
                     expected = record.operationCount
-                } else if take(folded: record, file: fileNumber) {
+                } else if collect(folded: record, file: fileNumber) {
                     folds += 1
                 }
             case .gap(let range, let error):
@@ -133,7 +133,7 @@ struct SalvageSweep: ~Copyable {
         if !isComplete { report.hasLostFoldedOperations = true }
     }
 
-    private mutating func take(folded record: Record, file: Int) -> Bool {
+    private mutating func collect(folded record: Record, file: Int) -> Bool {
         guard record.kind == .folded, let folded = try? FoldedRecord(record, of: 1...UInt32.max)
         else { return false }
         for number in 0..<folded.count {
@@ -149,10 +149,10 @@ struct SalvageSweep: ~Copyable {
         return true
     }
 
-    private mutating func take(_ record: Record, file: Int) {
+    private mutating func collect(_ record: Record, file: Int) {
         guard record.kind != .folded, record.kind != .directory else { return }
         if record.kind.beginsCommit {
-            settle()
+            finishCommit()
             account(before: record.commit)
             open = OpenCommit(commit: record.commit, isBroken: false)
         } else if let current = open, current.commit == record.commit {
@@ -160,17 +160,17 @@ struct SalvageSweep: ~Copyable {
             open?.isBroken = current.isBroken || !isNext
             open?.isInDoubt = false
         } else {
-            settle()
+            finishCommit()
             account(before: record.commit)
             open = OpenCommit(commit: record.commit, isBroken: true)
         }
         open?.records.append((record, file))
         guard record.kind.endsCommit else { return }
-        settle(isEnded: true)
+        finishCommit(isEnded: true)
     }
 
     /// Adds the operations of the open commit, unless it was abandoned before it was complete.
-    private mutating func settle(isEnded: Bool = false) {
+    private mutating func finishCommit(isEnded: Bool = false) {
         guard let commit = open else { return }
         open = nil
         guard isEnded || commit.isBroken || commit.isInDoubt else { return }
@@ -200,7 +200,7 @@ struct SalvageSweep: ~Copyable {
         if let current = open, current.commit <= commit {
             // A later commit follows, so this one was complete: its end is lost.
             open?.isBroken = true
-            settle()
+            finishCommit()
         }
         if let known = last, commit > known { report.lostCommitCount += commit - known }
         last = max(last ?? 0, commit)

@@ -83,10 +83,10 @@ package struct Salvager: ~Copyable {
             }
             next = max(next, segments.last + 1)
             files.append(file)
-            sweep.take(file, number: files.count - 1, isLast: index == sorted.count - 1)
+            sweep.collect(file, number: files.count - 1, isLast: index == sorted.count - 1)
         }
         sweep.finish()
-        noteMissingEnd()
+        countMissingCommits()
         // Replaced files are read only if a base file is damaged or missing; otherwise they would
         // restore removed keys.
         guard sweep.report.hasLostFoldedOperations || !sweep.report.missingSegments.isEmpty else {
@@ -95,7 +95,7 @@ package struct Salvager: ~Copyable {
         for file in directory.superseded {
             var other = SalvageSweep(store: sweep.store)
             files.append(file)
-            other.take(file, number: files.count - 1, isLast: false)
+            other.collect(file, number: files.count - 1, isLast: false)
             sweep.adopt(other)
             sweep.report.notes.append(
                 "\(file.name): replaced by a base file, but read because of its damage")
@@ -103,7 +103,7 @@ package struct Salvager: ~Copyable {
     }
 
     /// Counts the commits missing at the end according to a checkpoint or a closed mark.
-    private mutating func noteMissingEnd() {
+    private mutating func countMissingCommits() {
         let witnesses = directory.checkpoints.prefix(1) + directory.closedMarks.prefix(1)
         guard let (commit, name) = witnesses.max(by: { $0.commit < $1.commit }),
             commit > sweep.report.lastCommit

@@ -24,7 +24,7 @@ package struct StoreStatistics: Sendable {
     /// The number of keys whose removal is still in the log.
     package var removedKeyCount = 0
     /// The number of index entries in the newest checkpoint.
-    package var linkCount = 0
+    package var indexEntryCount = 0
     /// The length of the operations that make up the current keys, in bytes.
     package var liveBytes = 0
 
@@ -71,7 +71,7 @@ extension LogReader {
         let live = LiveBytes(of: snapshot.tree, in: snapshot.segments)
         statistics.keyCount = snapshot.count
         statistics.removedKeyCount = snapshot.tree.count(in: Keyspace.removed)
-        statistics.linkCount = snapshot.tree.count(in: Keyspace.links)
+        statistics.indexEntryCount = snapshot.tree.count(in: Keyspace.indexEntries)
         statistics.liveBytes = live.total
         statistics.lastCommit = snapshot.commit
         statistics.lastCommitAt = snapshot.commit > 0 ? snapshot.commitAt : nil

@@ -5,7 +5,7 @@ package struct Finding: Equatable, Sendable {
     /// The severity of a finding.
     package enum Severity: String, Sendable {
         /// A normal condition, such as the remains of a crash or a foreign file.
-        case note
+        case addNote
         /// A defect that the log compensates for.
         case warning
         /// Durable bytes that differ from what was written.
@@ -61,8 +61,8 @@ package struct Verification: Sendable {
     package internal(set) var keyCount: Int?
 
     /// Adds a note.
-    mutating func note(_ file: String, at offset: Int, _ reason: String) {
-        add(Finding(.note, file, at: offset, reason))
+    mutating func addNote(_ file: String, at offset: Int, _ reason: String) {
+        add(Finding(.addNote, file, at: offset, reason))
     }
 
     /// Adds a warning.

@@ -15,7 +15,7 @@ extension Verifier {
             case .record(let record, let chainBreak):
                 if let chainBreak {
                     if isLast, isTorn(file, at: record.position.offset) {
-                        return noteTail(file, chainBreak)
+                        return addTailFinding(file, chainBreak)
                     }
                     result.damage(file.name, chainBreak)
                     replay.interrupt()
@@ -24,12 +24,12 @@ extension Verifier {
                 checkSynced(record, in: file)
                 recordCount += 1
                 result.recordCount += 1
-                replay.take(record, startsSegment: startsSegment, in: file.name, &result)
+                replay.check(record, startsSegment: startsSegment, in: file.name, &result)
                 startsSegment = false
                 if replay.openStart == nil { end = record.end }
             case .gap(let range, let error):
                 if isLast, !error.isUnsupported, isTorn(file, at: range.lowerBound) {
-                    return noteTail(file, error)
+                    return addTailFinding(file, error)
                 }
                 damageGap(file, range, error)
                 isIntact = false
@@ -38,7 +38,7 @@ extension Verifier {
                 checkEnd(file, footer, isLast: isLast)
                 before = footer
                 end = LogPosition(segment: number, offset: footer.contentLength)
-                if isLast { noteOpenCommit(file) }
+                if isLast { addOpenCommitNote(file) }
                 return
             case .unused(let offset):
                 before = nil
@@ -47,7 +47,7 @@ extension Verifier {
                         file.name, at: offset, "the footer of a sealed segment is missing")
                     replay.interrupt()
                 } else {
-                    noteOpening(file, at: offset)
+                    recordOpenSegment(file, at: offset)
                 }
                 return
             }
@@ -80,7 +80,7 @@ extension Verifier {
                 }
                 found.recordCount += 1
                 result.recordCount += 1
-                take(record, of: file, commits: commits, &found)
+                check(record, of: file, commits: commits, &found)
             case .gap(let range, let error):
                 damageGap(file, range, error)
                 found.isIntact = false
@@ -104,7 +104,7 @@ extension Verifier {
         var directoryOffset = 0
     }
 
-    private mutating func take(
+    private mutating func check(
         _ record: Record, of file: StoreDirectory.File, commits: ClosedRange<CommitID>,
         _ found: inout FoundFolds
     ) {
@@ -117,7 +117,7 @@ extension Verifier {
                 }
                 let folded = try FoldedRecord(record, of: file.segments)
                 found.folds.append((folded[0].position, start, folded.count))
-                replay.take(
+                replay.check(
                     folded: folded, at: start, file: file, commits: commits, &result)
                 guard folded[folded.count - 1].commit == record.commit else {
                     throw FormatError(
@@ -231,7 +231,7 @@ extension Verifier {
         if isLast {
             // A crash after writing the footer and before truncating the file leaves a torn tail
             // there.
-            result.note(
+            result.addNote(
                 file.name, at: offset, "bytes after the footer; the next opening truncates them")
         } else {
             result.damage(file.name, at: offset, "a byte after the footer is not zero")
@@ -260,8 +260,8 @@ extension Verifier {
             file.bytes, segment: file.segments.lowerBound, store: store, beyond: offset)
     }
 
-    private mutating func noteTail(_ file: StoreDirectory.File, _ error: FormatError) {
-        result.note(
+    private mutating func addTailFinding(_ file: StoreDirectory.File, _ error: FormatError) {
+        result.addNote(
             file.name, at: error.offset, "a torn tail, which the next opening cuts: \(error.reason)"
         )
         before = nil
@@ -269,15 +269,15 @@ extension Verifier {
     }
 
     /// Records that the log ends in an unsealed segment.
-    private mutating func noteOpening(_ file: StoreDirectory.File, at offset: Int) {
-        result.note(
+    private mutating func recordOpenSegment(_ file: StoreDirectory.File, at offset: Int) {
+        result.addNote(
             file.name, at: offset, "the store was not closed; the next opening seals the segment")
-        noteOpenCommit(file)
+        addOpenCommitNote(file)
     }
 
-    private mutating func noteOpenCommit(_ file: StoreDirectory.File) {
+    private mutating func addOpenCommitNote(_ file: StoreDirectory.File) {
         guard let start = replay.openStart else { return }
-        result.note(
+        result.addNote(
             FileName.name(ofSegment: start.segment), at: start.offset,
             "the last commit is incomplete; the next opening drops it")
         replay.abandonOpenCommit()

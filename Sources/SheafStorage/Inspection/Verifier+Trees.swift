@@ -16,7 +16,7 @@ extension Verifier {
                 continue
             }
             guard start.position >= removals else {
-                result.note(
+                result.addNote(
                     name, at: Checkpoint.Layout.position,
                     "too old to be used: compaction has forgotten removals since then")
                 continue
@@ -55,11 +55,11 @@ extension Verifier {
             }
         } catch {
             guard !error.isAboutProcess else { throw error }
-            noteRefusal(error)
+            addRefusedFinding(error)
         }
     }
 
-    private mutating func noteRefusal(_ error: StorageError) {
+    private mutating func addRefusedFinding(_ error: StorageError) {
         switch error {
         case .corrupt(let damage), .unsupported(let damage):
             result.damage(
@@ -121,7 +121,7 @@ extension Verifier {
                 return false
             }
             // The operation of an index entry is counted with its own key.
-            guard key.first != Keyspace.linkByte else { return true }
+            guard key.first != Keyspace.indexEntryByte else { return true }
             live.add(pointer)
             if pointer.isDelta { extensions.append(pointer.position) }
             return true
@@ -178,7 +178,7 @@ extension Verifier {
                 summary.name, at: Checkpoint.headerLength,
                 "the keys differ from those of the log: \(reason)")
         } catch {
-            noteRefusal(error)
+            addRefusedFinding(error)
         }
     }
 

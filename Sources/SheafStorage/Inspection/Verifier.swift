@@ -57,7 +57,7 @@ package struct Verifier: ~Copyable {
                 "commit \(furthestFold.commit) was folded, but the log ends with commit "
                     + "\(replay.lastCommit)")
         }
-        noteOtherFiles()
+        addOtherFileNotes()
         try checkCheckpoints()
         try checkOpening()
         if replay.isComplete { result.keyCount = replay.keyspace.count }
@@ -133,23 +133,23 @@ package struct Verifier: ~Copyable {
         return header
     }
 
-    private mutating func noteOtherFiles() {
+    private mutating func addOtherFileNotes() {
         for file in directory.superseded {
-            result.note(
+            result.addNote(
                 file.name, at: 0, "a base file has replaced it; the next opening removes it")
         }
         for file in directory.unbegun {
-            result.note(
+            result.addNote(
                 file.name, at: 0,
                 file.bytes.allSatisfy { $0 == 0 }
                     ? "the segment was prepared but not begun; the next opening removes it"
                     : "the segment was begun in vain; the next opening removes it")
         }
         for name in directory.temporaries {
-            result.note(name, at: 0, "the file was not completed; the next opening removes it")
+            result.addNote(name, at: 0, "the file was not completed; the next opening removes it")
         }
         for name in directory.foreign {
-            result.note(name, at: 0, "the file does not belong to the store")
+            result.addNote(name, at: 0, "the file does not belong to the store")
         }
     }
 }

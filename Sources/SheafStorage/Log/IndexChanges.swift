@@ -36,7 +36,7 @@ package struct IndexChanges: Sendable {
     }
 
     /// Adds an index entry for an operation that is already in the log.
-    package mutating func link(_ key: [UInt8], to pointer: RecordPointer) throws(StorageError) {
+    package mutating func addEntry(_ key: [UInt8], to pointer: RecordPointer) throws(StorageError) {
         toPointers.append((try add(key), pointer))
     }
 
@@ -47,7 +47,7 @@ package struct IndexChanges: Sendable {
 
     /// Removes all index entries in `range`.
     package mutating func unlink(_ range: KeyRange) {
-        removedRanges.append(range.intersection(Keyspace.links))
+        removedRanges.append(range.intersection(Keyspace.indexEntries))
     }
 
     /// Sorts the entries for logged operations by key, which speeds up their insertion.
@@ -88,7 +88,7 @@ package struct IndexChanges: Sendable {
     }
 
     /// Adds an index entry for the operation at `offset` of the batch.
-    mutating func link(_ key: [UInt8], toOperationAt offset: Int) throws(StorageError) {
+    mutating func addEntry(_ key: [UInt8], toOperationAt offset: Int) throws(StorageError) {
         toOperations.append(OperationEntry(key: try add(key), operation: offset))
     }
 
@@ -99,7 +99,7 @@ package struct IndexChanges: Sendable {
     }
 
     private mutating func add(_ key: [UInt8]) throws(StorageError) -> Range<Int> {
-        guard key.first == Keyspace.linkByte else {
+        guard key.first == Keyspace.indexEntryByte else {
             throw .invalidKey("an index entry begins with byte 255")
         }
         guard key.count <= Limits.maximumLinkLength else {

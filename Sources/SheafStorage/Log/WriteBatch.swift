@@ -11,9 +11,9 @@ package struct WriteBatch: Sendable {
     private(set) var hasExtensions = false
 
     /// The changes of index entries to apply with the batch; an empty batch applies none.
-    package var links = IndexChanges()
+    package var indexChanges = IndexChanges()
     /// Whether the commit leaves the index entries as complete as they were before it.
-    package var keepsLinks = false
+    package var keepsIndexProgress = false
 
     /// The minimum time of the commit in milliseconds since 1970, in case the clock is slow.
     package var earliestTime: UInt64 = 0
@@ -82,15 +82,15 @@ package struct WriteBatch: Sendable {
     }
 
     /// Adds an index entry that refers to the last operation.
-    package mutating func link(_ key: [UInt8]) throws(StorageError) {
+    package mutating func addIndexEntries(_ key: [UInt8]) throws(StorageError) {
         precondition(count > 0, "An index entry refers to an operation.")
-        try links.link(key, toOperationAt: lastOperation)
+        try indexChanges.addEntry(key, toOperationAt: lastOperation)
     }
 
     /// Removes all operations and index entries but keeps the memory.
     package mutating func removeAll() {
-        links.removeAll()
-        keepsLinks = false
+        indexChanges.removeAll()
+        keepsIndexProgress = false
         bytes.removeAll(keepingCapacity: true)
         count = 0
         hasExtensions = false

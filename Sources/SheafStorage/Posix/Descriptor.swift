@@ -46,7 +46,7 @@ final class Descriptor: Sendable {
     /// Closes the descriptor when no call uses it; further calls do nothing.
     func close() {
         let (old, _) = state.bitwiseOr(Self.closed, ordering: .acquiringAndReleasing)
-        if old == 0 { giveBack() }
+        if old == 0 { release() }
     }
 
     private func begin() -> Bool {
@@ -63,10 +63,10 @@ final class Descriptor: Sendable {
 
     private func end() {
         let (_, new) = state.subtract(Self.oneCall, ordering: .acquiringAndReleasing)
-        if new == Self.closed { giveBack() }
+        if new == Self.closed { release() }
     }
 
-    private func giveBack() {
+    private func release() {
         // Never retried: after an interruption the number is free and may be in use again. The
         // result is ignored, because everything that matters has already been synced.
         #if canImport(Glibc)

@@ -35,7 +35,7 @@ package struct FileBirth {
     /// Sets the identifier of the file system, which on Btrfs identifies the subvolume.
     ///
     /// On other file systems it is ignored, because it may change with each mount.
-    package mutating func note(fileSystem identifier: UInt64, ofType type: UInt32) {
+    package mutating func addFileSystem(fileSystem identifier: UInt64, ofType type: UInt32) {
         if type == Self.btrfs { subvolume = identifier }
     }
 
@@ -52,8 +52,8 @@ package struct FileBirth {
         #else
             changeSeconds = Int64(status.st_ctim.tv_sec)
             changeNanoseconds = Int64(status.st_ctim.tv_nsec)
-            noteBirth(of: number)
-            noteSubvolume(of: number)
+            readBirthTime(of: number)
+            readSubvolume(of: number)
         #endif
     }
 
@@ -79,12 +79,12 @@ package struct FileBirth {
         }
 
         /// Reads the subvolume of the file.
-        private mutating func noteSubvolume(of number: Int32) {
+        private mutating func readSubvolume(of number: Int32) {
             guard Int.bitWidth == 64, let symbol = dlsym(nil, "fstatfs") else { return }
             let fstatfs = unsafeBitCast(symbol, to: Fstatfs.self)
             withUnsafeTemporaryAllocation(byteCount: FileSystem.length, alignment: 8) { answer in
                 guard let base = answer.baseAddress, fstatfs(number, base) == 0 else { return }
-                note(
+                addFileSystem(
                     fileSystem: base.load(fromByteOffset: FileSystem.identifier, as: UInt64.self),
                     ofType: base.load(fromByteOffset: FileSystem.type, as: UInt32.self))
             }
@@ -105,7 +105,7 @@ package struct FileBirth {
             static let birthBit: UInt32 = 0x800
         }
 
-        private mutating func noteBirth(of number: Int32) {
+        private mutating func readBirthTime(of number: Int32) {
             guard let symbol = dlsym(nil, "statx") else { return }
             let statx = unsafeBitCast(symbol, to: Statx.self)
             let emptyPath: Int32 = 0x1000

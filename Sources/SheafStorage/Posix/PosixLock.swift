@@ -27,27 +27,28 @@ final class PosixLock: VolumeLock {
         _ kind: LockKind, of directory: Descriptor, at path: String
     ) throws(VolumeError) -> LockOutcome {
         let own = Descriptor(try directory.openOnceMore(.lock, path))
-        guard try take(kind == .exclusive ? LOCK_EX : LOCK_SH, of: own, at: path) else {
-            if kind == .exclusive, try take(LOCK_SH, of: own, at: path) {
+        guard try acquireLock(kind == .exclusive ? LOCK_EX : LOCK_SH, of: own, at: path) else {
+            if kind == .exclusive, try acquireLock(LOCK_SH, of: own, at: path) {
                 // Readers write no process number; an existing one is from a writer that was
                 // killed.
-                giveBack(own, at: path)
+                release(own, at: path)
                 return .held(by: nil)
             }
             return .held(by: ProcessNumberFile.holder(in: directory))
         }
         guard kind == .exclusive else { return .acquired(PosixLock(path, own, nil)) }
         do throws(VolumeError) {
-            return .acquired(PosixLock(path, own, try ProcessNumberFile.leave(in: directory)))
+            return .acquired(
+                PosixLock(path, own, try ProcessNumberFile.writeProcessNumber(in: directory)))
         } catch {
-            giveBack(own, at: path)
+            release(own, at: path)
             throw error
         }
     }
 
     func release() {
         file?.erase()
-        Self.giveBack(directory, at: path)
+        Self.release(directory, at: path)
     }
 
     deinit {
@@ -55,7 +56,7 @@ final class PosixLock: VolumeLock {
     }
 
     /// Requests the lock; returns whether it was acquired.
-    private static func take(
+    private static func acquireLock(
         _ request: Int32, of directory: Descriptor, at path: String
     ) throws(VolumeError) -> Bool {
         do throws(VolumeError) {
@@ -69,7 +70,7 @@ final class PosixLock: VolumeLock {
         }
     }
 
-    private static func giveBack(_ directory: Descriptor, at path: String) {
+    private static func release(_ directory: Descriptor, at path: String) {
         // Until a child process replaces its program, it shares all open files and therefore the
         // lock. Closing without unlocking would leave the lock to the child for that time.
         _ = try? directory.call(.lock, path) { Int(flock($0, LOCK_UN)) }
@@ -97,7 +98,9 @@ private final class ProcessNumberFile: Sendable {
     /// The number is optional: a full disk or a file of another program does not prevent the lock.
     /// If the file cannot be created for another reason, commits would fail, too, so the error is
     /// thrown.
-    static func leave(in directory: Descriptor) throws(VolumeError) -> ProcessNumberFile? {
+    static func writeProcessNumber(in directory: Descriptor) throws(VolumeError)
+        -> ProcessNumberFile?
+    {
         let file: ProcessNumberFile
         do throws(VolumeError) {
             file = ProcessNumberFile(try directory.open(.lock, name, O_RDWR | O_CREAT | O_NOFOLLOW))

@@ -13,13 +13,13 @@ final class Checkpoint {
         let pageCount: Int
         let fileCount: Int
         /// The last commit for which the index entries were complete.
-        let linkedThrough: CommitID
+        let indexedThrough: CommitID
         /// The length of the file in bytes.
         let length: Int
 
         /// The index progress; none if commits after it changed index entries.
-        var linked: IndexMark {
-            guard linkedThrough == start.commit else { return .none }
+        var indexMark: IndexMark {
+            guard indexedThrough == start.commit else { return .none }
             return IndexMark(commit: start.commit, end: start.position)
         }
     }
@@ -66,7 +66,7 @@ final class Checkpoint {
         static let hash = 72
         /// The former location of the index progress: zero, and ignored by readers.
         static let formerlyLinkedThrough = 80
-        static let linkedThrough = 88
+        static let indexedThrough = 88
         static let reserved = 96
         static let checksum = headerLength - 8
     }
@@ -139,10 +139,10 @@ final class Checkpoint {
                 at: bytes.count, "the file has \(bytes.count) bytes and should have \(length)")
         }
         let commit: CommitID = bytes.loadInteger(Layout.commit)
-        let linkedThrough: CommitID = bytes.loadInteger(Layout.linkedThrough)
+        let linkedThrough: CommitID = bytes.loadInteger(Layout.indexedThrough)
         guard linkedThrough <= commit else {
             throw FormatError(
-                at: Layout.linkedThrough,
+                at: Layout.indexedThrough,
                 "the index progress \(linkedThrough) is past the checkpoint's commit")
         }
         let hash = XXH3.hash64(bytes.slice(headerLength..<length))
@@ -156,7 +156,7 @@ final class Checkpoint {
                 chain: bytes.loadInteger(Layout.chain),
                 commit: commit,
                 commitAt: bytes.loadInteger(Layout.commitAt)),
-            pageCount: pageCount, fileCount: fileCount, linkedThrough: linkedThrough,
+            pageCount: pageCount, fileCount: fileCount, indexedThrough: linkedThrough,
             length: length)
     }
 

@@ -53,7 +53,7 @@ struct CompactionPlanner {
     let outputLimit: Int
 
     /// Returns a plan that starts from the file with the smallest share of live bytes.
-    func leastLiveRun() -> CompactionPlan? {
+    func emptiestRun() -> CompactionPlan? {
         var best: Int?
         for (index, candidate) in candidates.enumerated() where !candidate.isSettled {
             guard candidate.garbage * 100 >= candidate.length * Self.worthwhilePercent else {

@@ -10,7 +10,7 @@ final class Compactor {
     struct Result {
         let base: Segment
         /// The removals dropped from the log, with their keys as stored in the tree.
-        let forgotten: [(key: [UInt8], position: LogPosition)]
+        let droppedRemovals: [(key: [UInt8], position: LogPosition)]
     }
 
     let plan: CompactionPlan
@@ -24,7 +24,7 @@ final class Compactor {
     private var nextFile = 0
     private var offset = SegmentHeader.length
     private var chain: UInt64
-    private var forgotten: [(key: [UInt8], position: LogPosition)] = []
+    private var droppedRemovals: [(key: [UInt8], position: LogPosition)] = []
     private var chains = ChainCache()
 
     /// Starts a compaction; `temporary` is the file name used until it is complete.
@@ -74,8 +74,8 @@ final class Compactor {
         let before = plan.files.compactMap(\.footer).map(\.removalsFoldedThrough).max() ?? .none
         let base = try output.finish(
             as: name,
-            removalsFoldedThrough: forgotten.reduce(before) { max($0, $1.position) })
-        return Result(base: base, forgotten: forgotten)
+            removalsFoldedThrough: droppedRemovals.reduce(before) { max($0, $1.position) })
+        return Result(base: base, droppedRemovals: droppedRemovals)
     }
 
     /// Removes the unfinished file.
@@ -141,7 +141,7 @@ final class Compactor {
             .flatMap(RecordPointer.init)
         guard let head, try isNeeded(position, head: head) else { return }
         if operation.kind == .remove, head.position == position, position <= removalLimit {
-            forgotten.append((key: [0] + operation.key, position: position))
+            droppedRemovals.append((key: [0] + operation.key, position: position))
             return
         }
         do throws(StorageError) {
@@ -159,7 +159,7 @@ final class Compactor {
         guard head.position > plan.horizon || head.isDelta else { return false }
         if let kept = chains.kept[head.position] { return kept.containsDescending(position) }
         let chain = try keptChain(from: head.position)
-        chains.note(chain, of: head.position)
+        chains.cache(chain, of: head.position)
         return chain.kept.containsDescending(position)
     }
 
@@ -202,7 +202,7 @@ private struct ChainCache {
         var length = 0
     }
 
-    private static let longLength = 16
+    private static let cachedLength = 16
     private static let maximumCount = 1 << 20
 
     /// The operations to keep, by the newest operation of the key.
@@ -210,8 +210,8 @@ private struct ChainCache {
     private var count = 0
 
     /// Caches a long chain; short ones are walked again.
-    mutating func note(_ chain: Chain, of head: LogPosition) {
-        guard chain.length > Self.longLength else { return }
+    mutating func cache(_ chain: Chain, of head: LogPosition) {
+        guard chain.length > Self.cachedLength else { return }
         if count > Self.maximumCount { self = ChainCache() }
         kept[head] = chain.kept
         count += chain.kept.count

@@ -21,7 +21,7 @@ struct EngineState: ~Copyable {
         let commit: CommitID
         let commitAt: UInt64
         let end: LogPosition
-        let linked: IndexMark
+        let indexMark: IndexMark
         let synced: LogPosition
         let grownLength: Int
     }
@@ -36,7 +36,7 @@ struct EngineState: ~Copyable {
     /// The end of the last record.
     var end: LogPosition
     /// The commit up to which the index entries of the tree are complete.
-    var linked: IndexMark
+    var indexMark: IndexMark
     /// The number of bytes that a checkpoint would save the next opening from processing.
     ///
     /// Counts the log since the last checkpoint and the index entries not derived from the log.
@@ -88,7 +88,7 @@ struct EngineState: ~Copyable {
     ) -> CommitID {
         let commit = lastCommit + 1
         let time = max(now, lastCommitAt)
-        let changes = batch.links.isEmpty ? nil : batch.links
+        let changes = batch.indexChanges.isEmpty ? nil : batch.indexChanges
         if let changes { keyspace.unlink(changes) }
         var nextEntry = 0
         var start = 0
@@ -114,7 +114,7 @@ struct EngineState: ~Copyable {
             batch.copy(start..<run.end, into: target)
             index(target, operationCount: run.count)
             if let changes {
-                nextEntry = link(changes, from: nextEntry, to: start..<run.end, in: target)
+                nextEntry = addIndexEntry(changes, from: nextEntry, to: start..<run.end, in: target)
             }
             tail.offset += length
             end = LogPosition(segment: tail.segment, offset: tail.offset)
@@ -123,11 +123,11 @@ struct EngineState: ~Copyable {
             part += 1
         }
         if let changes {
-            keyspace.linkPointers(changes)
+            keyspace.addIndexEntries(changes)
             grownLength += changes.lengthToPointers
         }
-        if batch.keepsLinks, linked.commit == lastCommit {
-            linked = IndexMark(commit: commit, end: end)
+        if batch.keepsIndexProgress, indexMark.commit == lastCommit {
+            indexMark = IndexMark(commit: commit, end: end)
         }
         lastCommit = commit
         lastCommitAt = time
@@ -145,7 +145,7 @@ struct EngineState: ~Copyable {
     }
 
     /// Removes the pending records for a flush; nil if there are none or a flush is running.
-    mutating func cut() -> Flush? {
+    mutating func takePendingFlush() -> Flush? {
         guard !pending.isEmpty, let next = spare else { return nil }
         let batch = pending
         pending = next
@@ -153,7 +153,7 @@ struct EngineState: ~Copyable {
         typicalFlushLength += (batch.length - typicalFlushLength) / 8
         return Flush(
             batch: batch, tree: keyspace.tree.snapshot(), commit: lastCommit,
-            commitAt: lastCommitAt, end: end, linked: linked, synced: synced,
+            commitAt: lastCommitAt, end: end, indexMark: indexMark, synced: synced,
             grownLength: grownLength)
     }
 
@@ -162,12 +162,12 @@ struct EngineState: ~Copyable {
         _ flush: Flush, _ written: SegmentWriter.Written
     ) -> ArraySlice<CommitWaiter> {
         var segments = published.segments
-        for segment in written.begun { segments = segments.appending(segment) }
+        for segment in written.openedSegments { segments = segments.appending(segment) }
         trimmable += written.sealed
         synced = flush.end
         published = LogSnapshot(
             tree: flush.tree, segments: segments, commit: flush.commit,
-            commitAt: flush.commitAt, end: flush.end, linked: flush.linked,
+            commitAt: flush.commitAt, end: flush.end, linked: flush.indexMark,
             chain: written.chain, grownLength: flush.grownLength)
         flush.batch.reset()
         spare = flush.batch

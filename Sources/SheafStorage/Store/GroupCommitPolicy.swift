@@ -44,7 +44,7 @@ final class GroupCommitPolicy: Sendable {
     }
 
     /// Records that two writers committed concurrently.
-    func noteCompany() {
+    func recordConcurrentWriters() {
         loneFlushes.store(0, ordering: .relaxed)
     }
 
@@ -56,7 +56,7 @@ final class GroupCommitPolicy: Sendable {
     }
 
     /// Records a flush that made `commits` commits durable.
-    func note(commits: CommitID, nanoseconds: UInt64) {
+    func recordFlush(commits: CommitID, nanoseconds: UInt64) {
         let lone = commits == 1 ? loneFlushes.load(ordering: .relaxed) + 1 : 0
         loneFlushes.store(lone, ordering: .relaxed)
         let typical = typicalNanoseconds.load(ordering: .relaxed)
@@ -68,7 +68,7 @@ final class GroupCommitPolicy: Sendable {
     /// Without this, the first of them would be flushed alone, and the others would wait for two
     /// flushes.
     func gather() {
-        let expected = CommitID(engine.knownWriters.load(ordering: .relaxed))
+        let expected = CommitID(engine.lastWriterCount.load(ordering: .relaxed))
         guard expected > 1 else { return }
         let missed = misses.load(ordering: .relaxed)
         let number = flushes.wrappingAdd(1, ordering: .relaxed).newValue

@@ -22,7 +22,7 @@ final class GroupCommitter: Sendable {
     private let engine: StoreEngine
     private let onNewSegment: @Sendable () -> Void
     private let policy: GroupCommitPolicy
-    private let wish = Monitor(Request())
+    private let request = Monitor(Request())
     private let isAwake = Atomic(false)
     /// The identifier of the thread while it runs; its callbacks may still run while `stop` waits.
     private let identifier = Atomic<UInt>(0)
@@ -50,8 +50,8 @@ final class GroupCommitter: Sendable {
 
     /// Stops the thread once pending commits are written; other threads wait for its end.
     func stop() {
-        wish.withLock { $0.isStopping = true }
-        wish.broadcast()
+        request.withLock { $0.isStopping = true }
+        request.broadcast()
         thread.withLock { thread in
             defer { thread = nil }
             return thread
@@ -63,8 +63,8 @@ final class GroupCommitter: Sendable {
         // The engine's lock orders this: a commit that sees the thread awake precedes its last
         // check.
         guard !isAwake.load(ordering: .sequentiallyConsistent) else { return }
-        wish.withLock { $0.isUrgent = true }
-        wish.signal()
+        request.withLock { $0.isUrgent = true }
+        request.signal()
     }
 
     /// Whether a commit is likely to be flushed before its writer could fall asleep.
@@ -83,12 +83,12 @@ final class GroupCommitter: Sendable {
         // Clamping to a year prevents an overflow.
         let wait = UInt64(min(max(milliseconds, 0), Self.longestWaitMilliseconds)) * 1_000_000
         let deadline = now + wait
-        let isFirst = wish.withLock { wish in
+        let isFirst = request.withLock { wish in
             guard wish.deadline == nil else { return false }
             wish.deadline = deadline
             return true
         }
-        if isFirst { wish.signal() }
+        if isFirst { request.signal() }
     }
 
     private func run() {
@@ -99,18 +99,18 @@ final class GroupCommitter: Sendable {
             isAwake.store(true, ordering: .sequentiallyConsistent)
             repeat {
                 // `onNewSegment` must be called between flushes, since under load they never stop.
-                while flush() { noteSegment() }
+                while flush() { prepareNextSegment() }
             } while spin()
             isAwake.store(false, ordering: .sequentiallyConsistent)
             // A commit appended while the thread was still awake did not wake it.
-            if engine.hasPendingCommits { wish.withLock { $0.isUrgent = true } }
+            if engine.hasPendingCommits { request.withLock { $0.isUrgent = true } }
         }
         // Waiting callers are resumed even if the store was released without being closed.
         while flush() {}
     }
 
     /// Whether a lone writer that has just committed should flush on its own thread.
-    var mayFlushHere: Bool {
+    var shouldFlushInline: Bool {
         policy.mayFlushAlone && !isAwake.load(ordering: .sequentiallyConsistent)
             && engine.writerDelay == 0
     }
@@ -119,27 +119,27 @@ final class GroupCommitter: Sendable {
     ///
     /// Without a disk, another thread has no benefit. A lone writer has no other commits to
     /// share a flush with, and switching threads twice would add half of the flush time.
-    func flushHere() throws(StorageError) -> Bool {
+    func flushInline() throws(StorageError) -> Bool {
         if engine.volume.isInstant, engine.writerDelay == 0 {
-            if try engine.flush() { noteSegment() }
+            if try engine.flush() { prepareNextSegment() }
             return true
         }
-        guard mayFlushHere else { return false }
+        guard shouldFlushInline else { return false }
         let start = Clock.system.monotonicNanoseconds()
         let before = engine.durableCommit
         guard let isDone = try engine.flushIfIdle() else {
-            policy.noteCompany()
+            policy.recordConcurrentWriters()
             return false
         }
         guard isDone else { return true }
-        policy.note(
+        policy.recordFlush(
             commits: engine.durableCommit - before,
             nanoseconds: Clock.system.monotonicNanoseconds() - start)
-        noteSegment()
+        prepareNextSegment()
         return true
     }
 
-    private func noteSegment() {
+    private func prepareNextSegment() {
         let current = engine.tailSegment
         guard segment.exchange(current, ordering: .relaxed) != current else { return }
         onNewSegment()
@@ -154,22 +154,22 @@ final class GroupCommitter: Sendable {
         let before = engine.durableCommit
         guard (try? engine.flush()) == true else { return false }
         let end = Clock.system.monotonicNanoseconds()
-        policy.note(commits: engine.durableCommit - before, nanoseconds: end - start)
+        policy.recordFlush(commits: engine.durableCommit - before, nanoseconds: end - start)
         let delay = engine.writerDelay
         guard delay > 0 else {
             policy.gather()
             return true
         }
         let pause = min(UInt64(Double(end - start) * delay), Self.longestPauseNanoseconds)
-        _ = wish.wait(until: end + pause, while: { !$0.isStopping })
+        _ = request.wait(until: end + pause, while: { !$0.isStopping })
         return true
     }
 
     /// Waits for work; returns false if the thread must stop.
     private func sleep() -> Bool {
         while true {
-            let deadline = wish.withLock { $0.deadline }
-            let next = wish.wait(
+            let deadline = request.withLock { $0.deadline }
+            let next = request.wait(
                 until: deadline,
                 while: { !$0.isUrgent && !$0.isStopping && $0.deadline == deadline },
                 then: { wish -> Bool? in

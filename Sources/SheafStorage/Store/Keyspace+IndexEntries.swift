@@ -16,7 +16,7 @@ extension Keyspace {
     }
 
     /// Adds index entries for operations that are already in the log.
-    mutating func linkPointers(_ changes: IndexChanges) {
+    mutating func addIndexEntries(_ changes: IndexChanges) {
         guard !changes.toPointers.isEmpty else { return }
         changes.bytes.withUnsafeBytes { bytes in
             for (key, pointer) in changes.toPointers { tree.put(bytes.slice(key), pointer.value) }
@@ -38,7 +38,7 @@ extension Keyspace {
 
 extension EngineState {
     /// Adds the index entries for operations in `record`; returns the index of the next entry.
-    mutating func link(
+    mutating func addIndexEntry(
         _ changes: IndexChanges, from first: Int, to operations: Range<Int>,
         in record: UnsafeMutableRawBufferPointer
     ) -> Int {
@@ -84,8 +84,8 @@ extension StoreEngine {
                 state.pending.isEmpty, state.spare != nil
             else { return false }
             state.keyspace.unlink(changes)
-            state.keyspace.linkPointers(changes)
-            state.linked = IndexMark(commit: state.lastCommit, end: state.end)
+            state.keyspace.addIndexEntries(changes)
+            state.indexMark = IndexMark(commit: state.lastCommit, end: state.end)
             state.grownLength += changes.lengthToPointers
             state.published = state.published.with(
                 linked: state.keyspace.tree.snapshot(), grownLength: state.grownLength)

@@ -18,19 +18,19 @@ struct Keyspace: ~Copyable {
     var orphans: [LogPosition] = []
 
     /// The range of the keys that have a payload.
-    static let present = KeyRange(from: [1], to: [linkByte])
+    static let present = KeyRange(from: [1], to: [indexEntryByte])
     /// The range of the removed keys, each prefixed with a zero byte.
     static let removed = KeyRange(from: [0], to: [1])
     /// The range of all keys from the log, including removed ones.
-    static let logged = KeyRange(to: [linkByte])
+    static let logged = KeyRange(to: [indexEntryByte])
     /// The range of the index entries.
-    static let links = IndexChanges.all
+    static let indexEntries = IndexChanges.all
     /// The first byte of every index entry.
-    static let linkByte = IndexChanges.firstByte
+    static let indexEntryByte = IndexChanges.firstByte
 
     /// Whether a logged key may begin with this byte.
     @inline(__always)
-    static func isLogged(firstByte: UInt8) -> Bool { firstByte != 0 && firstByte != linkByte }
+    static func isLogged(firstByte: UInt8) -> Bool { firstByte != 0 && firstByte != indexEntryByte }
 
     /// Creates an empty keyspace.
     init() {
@@ -55,7 +55,7 @@ struct Keyspace: ~Copyable {
             supersede(old)
             return old.position
         }
-        guard removedCount > 0, let removal = forgetRemoval(of: key) else { return .none }
+        guard removedCount > 0, let removal = dropRemoval(of: key) else { return .none }
         return removal.position
     }
 
@@ -75,7 +75,7 @@ struct Keyspace: ~Copyable {
         }
         // No previous operation: compaction dropped it, because a newer put follows, or it is
         // damaged.
-        guard removedCount > 0, let removal = forgetRemoval(of: key) else { return .none }
+        guard removedCount > 0, let removal = dropRemoval(of: key) else { return .none }
         return removal.position
     }
 
@@ -92,7 +92,7 @@ struct Keyspace: ~Copyable {
     }
 
     /// Drops removals that are not in the log any more; `removedKeys` are as stored in the tree.
-    mutating func forget(_ removedKeys: ArraySlice<(key: [UInt8], position: LogPosition)>) {
+    mutating func dropRemovals(_ removedKeys: ArraySlice<(key: [UInt8], position: LogPosition)>) {
         for (key, position) in removedKeys {
             key.withUnsafeBytes { key in
                 guard let pointer = tree.find(key).flatMap(RecordPointer.init),
@@ -109,7 +109,7 @@ struct Keyspace: ~Copyable {
     ///
     /// A checkpoint may still contain them if it was written before a tree without them was
     /// published.
-    mutating func forgetRemovals(through position: LogPosition) {
+    mutating func dropRemovals(through position: LogPosition) {
         guard removedCount > 0, position > .none else { return }
         var forgotten: [(key: [UInt8], position: LogPosition)] = []
         tree.forEach(in: Self.removed) { key, value in
@@ -118,7 +118,7 @@ struct Keyspace: ~Copyable {
             }
             return true
         }
-        forget(forgotten[...])
+        dropRemovals(forgotten[...])
     }
 
     /// Calls `body` with the tree key of a removal of `key`.
@@ -138,7 +138,7 @@ struct Keyspace: ~Copyable {
         if old.isDelta { orphans.append(old.position) }
     }
 
-    private mutating func forgetRemoval(of key: UnsafeRawBufferPointer) -> RecordPointer? {
+    private mutating func dropRemoval(of key: UnsafeRawBufferPointer) -> RecordPointer? {
         guard
             let pointer = Self.withRemovedKey(key, { tree.remove($0) }).flatMap(RecordPointer.init)
         else {

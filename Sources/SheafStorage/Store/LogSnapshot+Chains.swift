@@ -5,7 +5,7 @@ extension LogSnapshot {
     package func operations(
         of key: UnsafeRawBufferPointer
     ) throws(StorageError) -> [LoggedOperation] {
-        guard Self.isKey(key), let pointer = place(of: key) else { return [] }
+        guard Self.isKey(key), let pointer = recordPointer(of: key) else { return [] }
         return try operations(of: key, at: pointer)
     }
 
@@ -95,7 +95,7 @@ extension LogSnapshot {
 
     /// Returns the operations of `key` that the log still contains, even if the key was removed.
     package func history(of key: UnsafeRawBufferPointer) -> KeyHistory {
-        let newest = Self.isKey(key) ? place(of: key) ?? removal(of: key) : nil
+        let newest = Self.isKey(key) ? recordPointer(of: key) ?? removal(of: key) : nil
         return KeyHistory(of: key, from: newest?.position ?? .none, before: end, in: self)
     }
 

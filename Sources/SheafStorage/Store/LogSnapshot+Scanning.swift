@@ -19,9 +19,9 @@ extension LogSnapshot {
     ) throws(Failure) {
         let expected = tree.count(in: range)
         if order == .any,
-            RecordPointerBatch.leastSorted...RecordPointerBatch.sortedTogether ~= expected
+            RecordPointerBatch.minimumSorted...RecordPointerBatch.sortedTogether ~= expected
         {
-            let batch = logOrders.batch(of: range) ?? keepLogOrder(of: range, expected)
+            let batch = logOrders.batch(of: range) ?? cacheLogOrder(of: range, expected)
             _ = try body(batch.pointers)
             return
         }
@@ -58,11 +58,11 @@ extension LogSnapshot {
     }
 
     /// Returns the pointers of a range in log order, and caches them for later scans.
-    private func keepLogOrder(of range: KeyRange, _ expected: Int) -> RecordPointerBatch {
+    private func cacheLogOrder(of range: KeyRange, _ expected: Int) -> RecordPointerBatch {
         let batch = RecordPointerBatch(expected, isOrdered: false)
         _ = fill(batch, from: range, .any) { _ in false }
         batch.sortIfWanted()
-        logOrders.keep(batch, of: range)
+        logOrders.cache(batch, of: range)
         return batch
     }
 }
@@ -80,8 +80,8 @@ final class LogOrders: Sendable {
     private let orders = Mutex<[Order]>([])
 
     /// The maximum number of cached ranges; the oldest is evicted.
-    private static let most = 8
-    private static let mostPointers = RecordPointerBatch.sortedTogether
+    private static let maximumRanges = 8
+    private static let maximumPointers = RecordPointerBatch.sortedTogether
 
     /// Returns the cached pointers of a range, or nil if it is not cached.
     func batch(of range: KeyRange) -> RecordPointerBatch? {
@@ -89,12 +89,14 @@ final class LogOrders: Sendable {
     }
 
     /// Caches the sorted pointers of a range, evicting the oldest entries beyond the limits.
-    func keep(_ batch: RecordPointerBatch, of range: KeyRange) {
+    func cache(_ batch: RecordPointerBatch, of range: KeyRange) {
         let order = Order(range: range, batch: batch)
         orders.withLock { orders in
             orders.append(order)
             var pointers = orders.reduce(0) { $0 + $1.batch.pointers.count }
-            while orders.count > Self.most || orders.count > 1 && pointers > Self.mostPointers {
+            while orders.count > Self.maximumRanges
+                || orders.count > 1 && pointers > Self.maximumPointers
+            {
                 pointers -= orders.removeFirst().batch.pointers.count
             }
         }

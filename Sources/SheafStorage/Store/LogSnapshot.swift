@@ -16,7 +16,7 @@ package final class LogSnapshot: Sendable {
     package let end: LogPosition
 
     /// The commit up to which the index entries are complete.
-    package let linked: IndexMark
+    package let indexMark: IndexMark
 
     /// Cached log orders of scanned ranges.
     let logOrders = LogOrders()
@@ -29,7 +29,7 @@ package final class LogSnapshot: Sendable {
         tree: BTreeSnapshot, segments: SegmentTable, commit: CommitID, commitAt: UInt64,
         end: LogPosition, linked: IndexMark, chain: UInt64, grownLength: Int
     ) {
-        self.linked = linked
+        self.indexMark = linked
         self.chain = chain
         self.grownLength = grownLength
         self.tree = tree
@@ -43,7 +43,7 @@ package final class LogSnapshot: Sendable {
     func with(_ segments: SegmentTable) -> LogSnapshot {
         LogSnapshot(
             tree: tree, segments: segments, commit: commit, commitAt: commitAt, end: end,
-            linked: linked, chain: chain, grownLength: grownLength)
+            linked: indexMark, chain: chain, grownLength: grownLength)
     }
 
     /// Returns the same state with complete index entries in `tree`.
@@ -60,7 +60,7 @@ package final class LogSnapshot: Sendable {
     package var count: Int { tree.count(in: Keyspace.present) }
 
     /// Returns the pointer to the newest operation of `key`; nil if the key has no payload.
-    package func place(of key: UnsafeRawBufferPointer) -> RecordPointer? {
+    package func recordPointer(of key: UnsafeRawBufferPointer) -> RecordPointer? {
         tree.find(key).flatMap(RecordPointer.init)
     }
 
@@ -71,7 +71,7 @@ package final class LogSnapshot: Sendable {
         of key: UnsafeRawBufferPointer
     ) throws(StorageError) -> UnsafeRawBufferPointer? {
         guard let first = key.first, Keyspace.isLogged(firstByte: first),
-            key.count <= Limits.maximumKeyLength, let pointer = place(of: key)
+            key.count <= Limits.maximumKeyLength, let pointer = recordPointer(of: key)
         else { return nil }
         guard !pointer.isDelta else { throw .extended(at: pointer.position) }
         return try operation(of: key, at: pointer).payload

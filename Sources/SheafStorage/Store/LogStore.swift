@@ -85,7 +85,7 @@ package final class LogStore: Sendable {
             committer.flush(within: milliseconds)
             return
         }
-        if try committer.flushHere(), engine.durableCommit >= commit { return }
+        if try committer.flushInline(), engine.durableCommit >= commit { return }
         let isServedAtOnce = committer.servesAtOnce
         committer.flushNow()
         if isServedAtOnce, committer.stayAwake(for: commit) { return }
@@ -114,7 +114,7 @@ package final class LogStore: Sendable {
     /// Makes an appended commit durable, on this thread if that is faster than waking another.
     package func makeDurable(_ commit: CommitID) {
         if case .full = engine.options.durability, engine.durableCommit < commit,
-            (try? committer.flushHere()) == true, engine.durableCommit >= commit
+            (try? committer.flushInline()) == true, engine.durableCommit >= commit
         {
             return
         }
@@ -180,9 +180,9 @@ package final class LogStore: Sendable {
         _ batch: WriteBatch
     ) async throws(StorageError) -> CommitID {
         let isServedAtOnce = committer.servesAtOnce
-        if isServedAtOnce || committer.mayFlushHere {
+        if isServedAtOnce || committer.shouldFlushInline {
             let commit = try engine.append(batch)
-            if try committer.flushHere(), engine.durableCommit >= commit { return commit }
+            if try committer.flushInline(), engine.durableCommit >= commit { return commit }
             committer.flushNow()
             if isServedAtOnce, committer.stayAwake(for: commit) { return commit }
             try await becomeDurable(commit)

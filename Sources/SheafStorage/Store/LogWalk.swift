@@ -105,7 +105,7 @@ struct LogWalk {
             case .record(let record):
                 end.synced = max(end.synced, record.synced)
                 end.length += record.bytes.count
-                try take(record, startsSegment: startsSegment, file.name, &visitor)
+                try accept(record, startsSegment: startsSegment, file.name, &visitor)
                 if sequence.openStart == nil {
                     end.position = record.end
                     end.chain = record.checksum
@@ -118,7 +118,7 @@ struct LogWalk {
         }
     }
 
-    private mutating func take(
+    private mutating func accept(
         _ record: Record, startsSegment: Bool, _ name: String, _ visitor: inout some LogVisitor
     ) throws(FormatError) {
         if record.kind.beginsCommit { records.removeAll(keepingCapacity: true) }

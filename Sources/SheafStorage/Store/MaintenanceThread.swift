@@ -9,7 +9,7 @@ final class MaintenanceThread: Sendable {
     }
 
     private let engine: StoreEngine
-    private let wish = Monitor(Request())
+    private let request = Monitor(Request())
     private let thread = Mutex<Thread?>(nil)
 
     init(engine: StoreEngine) {
@@ -24,8 +24,8 @@ final class MaintenanceThread: Sendable {
 
     /// Stops the thread, interrupting a compaction if one is running, which loses no data.
     func stop() {
-        wish.withLock { $0.isStopping = true }
-        wish.broadcast()
+        request.withLock { $0.isStopping = true }
+        request.broadcast()
         thread.withLock { thread in
             defer { thread = nil }
             return thread
@@ -34,27 +34,27 @@ final class MaintenanceThread: Sendable {
 
     /// Wakes the thread to check for work.
     func wake() {
-        wish.withLock { $0.isAwaited = true }
-        wish.broadcast()
+        request.withLock { $0.isAwaited = true }
+        request.broadcast()
     }
 
     private func run() {
         while true {
-            let isStopping = wish.wait(
+            let isStopping = request.wait(
                 while: { !$0.isAwaited && !$0.isStopping },
                 then: { wish in
                     wish.isAwaited = false
                     return wish.isStopping
                 })
             guard !isStopping else { return }
-            keepHouse()
+            performDueWork()
         }
     }
 
     /// Performs all due work; preparing the next segment has priority, because writers wait for it.
-    private func keepHouse() {
+    private func performDueWork() {
         var hasMore = true
-        while hasMore, !wish.withLock({ $0.isStopping }) {
+        while hasMore, !request.withLock({ $0.isStopping }) {
             // Errors are ignored: a writer that hits the same condition, such as a full disk,
             // reports it. The engine records why compaction stopped.
             try? engine.prepareNextSegment()
@@ -64,7 +64,7 @@ final class MaintenanceThread: Sendable {
                 try? engine.prepareNextSegment()
             }
             hasMore = (try? engine.compactionStep { pause(after: $0) }) ?? false
-            engine.notePressure()
+            engine.updatePressure()
         }
     }
 
@@ -76,6 +76,6 @@ final class MaintenanceThread: Sendable {
         guard share > 0 else { return }
         let pause = UInt64(Double(length) * share * 1e9 / rate)
         let deadline = Clock.system.monotonicNanoseconds() + pause
-        _ = wish.wait(until: deadline, while: { !$0.isStopping })
+        _ = request.wait(until: deadline, while: { !$0.isStopping })
     }
 }

@@ -12,11 +12,11 @@ final class RecordPointerBatch {
     private static let readTogether = 64
     static let sortedTogether = 1 << 20
     /// The minimum number of pointers for which sorting is worthwhile.
-    static let leastSorted = 4_096
+    static let minimumSorted = 4_096
 
     /// Creates a batch for `expected` pointers, which is sorted only if `isOrdered` is false.
     init(_ expected: Int, isOrdered: Bool) {
-        sorts = !isOrdered && expected >= Self.leastSorted
+        sorts = !isOrdered && expected >= Self.minimumSorted
         capacity = min(max(expected, 1), sorts ? Self.sortedTogether : Self.readTogether)
         target = sorts ? capacity : min(capacity, 8)
         storage = .allocate(capacity: capacity)
@@ -61,8 +61,8 @@ final class RecordPointerBatch {
     /// Sorts the pointers by log position with a radix sort.
     private func sort() {
         var line = LogLine()
-        for pointer in pointers { line.note(pointer.position) }
-        line.cut()
+        for pointer in pointers { line.record(pointer.position) }
+        line.computeDigits()
         guard line.digitCount > 0 else { return }
         var spare = UnsafeMutablePointer<RecordPointer>.allocate(capacity: capacity)
         let ends = UnsafeMutablePointer<UInt32>.allocate(capacity: 1 << line.digitBits)
@@ -99,23 +99,23 @@ private struct LogLine {
     /// The number of low bits ignored: order within a cache line has no benefit.
     private static let ignoredBits: UInt64 = 6
     /// The maximum number of bits per digit, which bounds the pages written in parallel.
-    private static let mostDigitBits: UInt64 = 11
+    private static let maximumDigitBits: UInt64 = 11
 
     /// Extends the range of positions by `position`.
     @inline(__always)
-    mutating func note(_ position: LogPosition) {
+    mutating func record(_ position: LogPosition) {
         segments.first = min(segments.first, UInt64(position.segment))
         segments.last = max(segments.last, UInt64(position.segment))
         offsets |= UInt64(position.offset)
     }
 
     /// Computes the digits after all positions have been recorded.
-    mutating func cut() {
+    mutating func computeDigits() {
         offsetBits = UInt64(64 - offsets.leadingZeroBitCount)
         let bits =
             offsetBits + UInt64(64 - (segments.last - segments.first).leadingZeroBitCount)
         let left = bits - min(bits, Self.ignoredBits)
-        let count = (left + Self.mostDigitBits - 1) / Self.mostDigitBits
+        let count = (left + Self.maximumDigitBits - 1) / Self.maximumDigitBits
         digitCount = Int(count)
         digitBits = count == 0 ? 0 : (left + count - 1) / count
     }

@@ -86,7 +86,7 @@ struct Recovery {
             LogSnapshot(
                 tree: loaded.snapshot(), segments: table, commit: last.commit,
                 commitAt: last.commitAt, end: last.position,
-                linked: loaded.checkpoint?.linked ?? .none, chain: last.chain,
+                linked: loaded.checkpoint?.indexMark ?? .none, chain: last.chain,
                 grownLength: last.length),
             recovery.report, loaded
         )
@@ -149,7 +149,7 @@ struct Recovery {
         var loader = BulkLoader(firstSegments: firstSegments)
         var walk = LogWalk(contents.files)
         let end = try walk.run(&loader)
-        note(end)
+        recordEnd(end)
         return Loaded(keyspace: loader.finish(), end: end, checkpoint: nil)
     }
 
@@ -158,18 +158,18 @@ struct Recovery {
     ) throws(StorageError) -> Loaded {
         let summary = checkpoint.summary
         var keyspace = checkpoint.takeKeyspace()
-        keyspace.forgetRemovals(through: contents.removalsFoldedThrough)
+        keyspace.dropRemovals(through: contents.removalsFoldedThrough)
         var replayer = Replayer(keyspace: keyspace, firstSegments: firstSegments)
         var walk = LogWalk(contents.files, from: summary.start)
         let end = try walk.run(&replayer)
         report.usedCheckpoint = summary.name
-        note(end)
+        recordEnd(end)
         return Loaded(keyspace: replayer.takeKeyspace(), end: end, checkpoint: summary)
     }
 
     private var firstSegments: [UInt32] { contents.files.map(\.segments.lowerBound) }
 
-    private mutating func note(_ end: LogEnd) {
+    private mutating func recordEnd(_ end: LogEnd) {
         report.replayedLength = end.length
         if let torn = end.torn, let last = contents.files.last {
             report.torn = StorageError.Damage(
@@ -194,14 +194,14 @@ struct Recovery {
             contents.store ?? StoreID(low: options.random(), high: options.random())
         let snapshot = LogSnapshot(
             tree: loaded.snapshot(), segments: table, commit: end.commit,
-            commitAt: end.commitAt, end: end.position, linked: checkpoint?.linked ?? .none,
+            commitAt: end.commitAt, end: end.position, linked: checkpoint?.indexMark ?? .none,
             chain: end.chain, grownLength: end.length)
         var keyspace = loaded.takeKeyspace()
         let opening = DeferredGarbage(takingOrphansOf: &keyspace, in: snapshot)
         let state = EngineState(
             store: store, keyspace: keyspace,
             tail: EngineState.Tail(segment: table.lastNumber), lastCommit: end.commit,
-            lastCommitAt: end.commitAt, end: end.position, linked: snapshot.linked,
+            lastCommitAt: end.commitAt, end: end.position, indexMark: snapshot.indexMark,
             grownLength: end.length,
             synced: end.position, published: snapshot, opening: opening)
         return Recovered(

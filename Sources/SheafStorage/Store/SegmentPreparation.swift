@@ -23,7 +23,7 @@ final class SegmentPreparation: Sendable {
     private struct State: Sendable {
         var phase = Phase.idle
         /// The last segment requested by the writer; it and all earlier ones need no preparation.
-        var lastTaken: UInt32 = 0
+        var lastRequested: UInt32 = 0
     }
 
     private let state = Monitor(State())
@@ -38,7 +38,7 @@ final class SegmentPreparation: Sendable {
     /// segment.
     func prepare(_ number: UInt32, length: Int) throws(VolumeError) {
         let (isDue, outdated) = state.withLock { state -> (Bool, (any VolumeFile)?) in
-            guard number > state.lastTaken else { return (false, nil) }
+            guard number > state.lastRequested else { return (false, nil) }
             switch state.phase {
             case .ready(number, _), .running, .hurried:
                 return (false, nil)
@@ -65,19 +65,19 @@ final class SegmentPreparation: Sendable {
     ///
     /// Without a prepared file it creates one. Only the first segment is then filled with up to
     /// `length` zeros, since writers wait for all others.
-    func take(_ number: UInt32, length: Int) throws(VolumeError) -> any VolumeFile {
+    func file(_ number: UInt32, length: Int) throws(VolumeError) -> any VolumeFile {
         let isFirst = state.withLock { state in
             // From here on, no other thread creates this file.
-            defer { state.lastTaken = number }
+            defer { state.lastRequested = number }
             if case .running(let running) = state.phase { state.phase = .hurried(running) }
-            return state.lastTaken == 0
+            return state.lastRequested == 0
         }
-        if let prepared = takePrepared(number) { return prepared }
+        if let prepared = removePrepared(number) { return prepared }
         let prepared = isFirst ? min(length, Self.firstLength) : 0
         return try make(number, length: prepared, slice: Self.firstLength)
     }
 
-    private func takePrepared(_ number: UInt32) -> (any VolumeFile)? {
+    private func removePrepared(_ number: UInt32) -> (any VolumeFile)? {
         state.wait(
             while: { state in
                 switch state.phase {

@@ -47,7 +47,7 @@ package final class SegmentTable: Sendable {
     }
 
     /// Whether this table contains all files of another, so that their bytes remain readable.
-    package func holds(_ other: SegmentTable) -> Bool {
+    package func contains(_ other: SegmentTable) -> Bool {
         guard other !== self else { return true }
         guard other.files.count <= files.count else { return false }
         return zip(files, other.files).allSatisfy { $0 === $1 }

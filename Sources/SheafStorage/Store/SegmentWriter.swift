@@ -12,7 +12,7 @@ struct SealedFile: Sendable {
 struct SegmentWriter {
     /// The segments and the checksum that result from writing a batch.
     struct Written {
-        var begun: [Segment] = []
+        var openedSegments: [Segment] = []
         var sealed: [SealedFile] = []
         /// The checksum of the last record.
         var chain: UInt64
@@ -66,7 +66,7 @@ struct SegmentWriter {
             let bytes = batch.bytes(of: extent)
             if let beginning = extent.beginning {
                 let segment = try begin(extent.segment, beginning, over: bytes)
-                written.begun.append(segment)
+                written.openedSegments.append(segment)
             }
             guard let current = open else {
                 preconditionFailure("An extent without a header continues the open segment.")
@@ -114,7 +114,7 @@ struct SegmentWriter {
         header.encode(into: bytes)
         let name = FileName.name(ofSegment: number)
         do throws(VolumeError) {
-            let file = try preparation.take(number, length: beginning.preparedLength)
+            let file = try preparation.file(number, length: beginning.preparedLength)
             let mapping = try file.map(length: beginning.capacity, .shared)
             let segment = Segment(
                 name: name, header: header, growingInto: mapping, readable: 0)

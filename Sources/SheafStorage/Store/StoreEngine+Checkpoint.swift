@@ -116,7 +116,7 @@ extension StoreEngine {
             target.store(UInt32(pageCount), at: Layout.pageCount)
             target.store(UInt32(live.entries.count), at: Layout.fileCount)
             target.store(sink.hash.finish(), at: Layout.hash)
-            target.store(snapshot.linked.commit, at: Layout.linkedThrough)
+            target.store(snapshot.indexMark.commit, at: Layout.indexedThrough)
             let covered = UnsafeRawBufferPointer(target).slice(0..<Layout.checksum)
             target.store(XXH3.hash64(covered), at: Layout.checksum)
         }

@@ -17,7 +17,7 @@ struct CompactionState {
 extension StoreEngine {
     private static let sliceLength = 256 << 10
     /// The number of removals dropped per lock acquisition, which bounds the wait of writers.
-    private static let forgetCount = 256
+    private static let dropCount = 256
 
     /// Continues compaction, reading about `budget` bytes; returns false if nothing is due.
     ///
@@ -66,7 +66,7 @@ extension StoreEngine {
     package func compactionPlans(everything: Bool) -> [CompactionPlan] {
         guard let planner = planner() else { return [] }
         if everything { return planner.everything() }
-        return [isGarbageExcessive() ? planner.leastLiveRun() : planner.smallRun()]
+        return [isGarbageExcessive() ? planner.emptiestRun() : planner.smallRun()]
             .compactMap { $0 }
     }
 
@@ -77,7 +77,7 @@ extension StoreEngine {
             if isCurrent(plan) { return plan }
         }
         guard let planner = planner(foldedAt: compaction.foldedAt) else { return nil }
-        if isGarbageExcessive(), let plan = planner.leastLiveRun() { return plan }
+        if isGarbageExcessive(), let plan = planner.emptiestRun() { return plan }
         return planner.smallRun()
     }
 
@@ -103,15 +103,15 @@ extension StoreEngine {
     }
 
     /// Updates the cached garbage pressure, which can be read without a lock.
-    func notePressure() {
-        knownPressure.store(Int(min(garbagePressure(), 1_000) * 1_000), ordering: .relaxed)
+    func updatePressure() {
+        lastPressure.store(Int(min(garbagePressure(), 1_000) * 1_000), ordering: .relaxed)
     }
 
     /// The delay of writers as a share of the flush time, so that compaction keeps up.
     ///
     /// It rises from zero at 5 % above the limit to one at 15 %.
     var writerDelay: Double {
-        let excess = Double(knownPressure.load(ordering: .relaxed)) / 1_000 - 1.05
+        let excess = Double(lastPressure.load(ordering: .relaxed)) / 1_000 - 1.05
         return min(max(excess * 10, 0), 1)
     }
 
@@ -132,7 +132,7 @@ extension StoreEngine {
     }
 
     private func planner(foldedAt: [UInt32: Int] = [:]) -> CompactionPlanner? {
-        settleLiveBytes()
+        updateLiveBytes()
         let (snapshot, live) = state.withLock { ($0.published, $0.keyspace.live) }
         return CompactionPlanner(
             snapshot, live: live, options: options, foldedAt: foldedAt)
@@ -140,7 +140,7 @@ extension StoreEngine {
 
     private func begin(_ plan: CompactionPlan) throws(StorageError) -> Compactor {
         try Compactor(
-            plan, snapshot: settleLiveBytes(), volume: volume, store: store,
+            plan, snapshot: updateLiveBytes(), volume: volume, store: store,
             removalLimit: checkpoints.withLock { $0.names.isEmpty ? plan.horizon : $0.floor },
             temporary: FileName.temporaryName(options.random()),
             now: options.clock.wallMilliseconds())
@@ -160,10 +160,10 @@ extension StoreEngine {
             return state.published.grownLength
         }
         compaction.foldedAt[plan.segments.lowerBound] = grown
-        var rest = result.forgotten[...]
+        var rest = result.droppedRemovals[...]
         while !rest.isEmpty {
-            let some = rest.prefix(Self.forgetCount)
-            state.withLock { $0.keyspace.forget(some) }
+            let some = rest.prefix(Self.dropCount)
+            state.withLock { $0.keyspace.dropRemovals(some) }
             rest = rest.dropFirst(some.count)
         }
         try translatingErrors { () throws(VolumeError) in

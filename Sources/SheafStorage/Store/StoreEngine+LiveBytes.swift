@@ -35,7 +35,7 @@ struct DeferredGarbage: Sendable {
 
 extension EngineState {
     /// Removes and returns the superseded deltas in the published part of the log.
-    fileprivate mutating func takeOrphans() -> [LogPosition] {
+    fileprivate mutating func drainOrphans() -> [LogPosition] {
         guard !keyspace.orphans.isEmpty else { return [] }
         let end = published.end
         let orphans = keyspace.orphans.filter { $0 < end }
@@ -50,10 +50,10 @@ extension StoreEngine {
     /// Compaction uses the same snapshot, so that everything it drops was already counted as
     /// garbage.
     @discardableResult
-    func settleLiveBytes() -> LogSnapshot {
+    func updateLiveBytes() -> LogSnapshot {
         let (snapshot, orphans, opening) = state.withLock { state in
             defer { state.opening = nil }
-            return (state.published, state.takeOrphans(), state.opening)
+            return (state.published, state.drainOrphans(), state.opening)
         }
         guard opening != nil || !orphans.isEmpty else { return snapshot }
         var garbage = LiveBytes(
@@ -73,7 +73,7 @@ extension StoreEngine {
     ///
     /// Returns an empty array while commits are pending.
     package func checkLiveBytes() -> [String] {
-        settleLiveBytes()
+        updateLiveBytes()
         let (tree, live, segments) = state.withLock { state in
             (
                 state.published.commit == state.lastCommit ? state.keyspace.tree.snapshot() : nil,

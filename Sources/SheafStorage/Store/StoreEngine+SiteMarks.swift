@@ -11,7 +11,7 @@ extension StoreEngine {
     /// The length of a mark; an empty file could have the same identity in a copy.
     private static let markLength = 16
     /// The number of random names to try before an existing file is an error.
-    private static let mostNamesDrawn = 16
+    private static let maximumNameAttempts = 16
 
     /// The identity of the directory; zero if the system does not provide one.
     package var directoryIdentity: UInt64 { options.identity ?? volume.identity }
@@ -54,7 +54,7 @@ extension StoreEngine {
     ///
     /// A generator seeded identically at each opening draws names that already exist.
     private func createSiteMark() throws(VolumeError) -> (name: String, file: any VolumeFile) {
-        for _ in 1..<Self.mostNamesDrawn {
+        for _ in 1..<Self.maximumNameAttempts {
             let name = FileName.name(ofSiteMark: options.random())
             do throws(VolumeError) {
                 return (name, try volume.open(name, .create))

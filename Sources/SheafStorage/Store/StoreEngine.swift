@@ -24,12 +24,12 @@ package final class StoreEngine: Sendable {
     /// The last published commit; readable without a lock.
     private let durableHint = Atomic<CommitID>(0)
     /// The number of waiting writers when the last flush ended.
-    let knownWriters = Atomic(0)
+    let lastWriterCount = Atomic(0)
     /// The last appended commit; readable without a lock.
     private let appendedHint = Atomic<CommitID>(0)
     private let appendedTime = Atomic<UInt64>(0)
     /// The garbage pressure at the last check, in thousandths of the limit.
-    let knownPressure = Atomic(0)
+    let lastPressure = Atomic(0)
     let checkpoints: Mutex<CheckpointState>
     let compaction: Mutex<CompactionState>
     private let lock: any VolumeLock
@@ -244,11 +244,13 @@ package final class StoreEngine: Sendable {
 
     private func flush(_ writer: inout SegmentWriter) -> Flushed? {
         pendingHint.store(false, ordering: .sequentiallyConsistent)
-        guard let flush = state.withLock({ $0.poison == nil ? $0.cut() : nil }) else { return nil }
+        guard let flush = state.withLock({ $0.poison == nil ? $0.takePendingFlush() : nil }) else {
+            return nil
+        }
         do throws(StorageError) {
             let written = try writer.write(flush.batch, synced: flush.synced)
             let waiters = state.withLock { state in
-                knownWriters.store(state.waiters.count, ordering: .relaxed)
+                lastWriterCount.store(state.waiters.count, ordering: .relaxed)
                 defer { publish(state.published) }
                 return state.finish(flush, written)
             }
@@ -300,7 +302,7 @@ package final class StoreEngine: Sendable {
         // distinguish damage from a crash. A full disk may refuse them without loss.
         try? trimSealedSegments()
         try? preparation.discard()
-        try? leaveClosedMark()
+        try? writeClosedMark()
         try? writeCheckpointIfWorthwhile(atClose: true)
     }
 
@@ -308,7 +310,7 @@ package final class StoreEngine: Sendable {
     ///
     /// No later record proves the last footer. Without the mark, damage at the end of the log would
     /// look like a crash.
-    private func leaveClosedMark() throws(VolumeError) {
+    private func writeClosedMark() throws(VolumeError) {
         let commit = snapshot().commit
         guard commit > 0 else { return }
         let name = FileName.name(ofClosedMark: commit)

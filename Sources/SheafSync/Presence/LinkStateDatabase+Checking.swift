@@ -5,8 +5,10 @@ extension LinkStateDatabase {
         let length = entries.values.reduce(0) { $0 + $1.record.length }
         if entries.count > PresenceLimits.records { return "there are \(entries.count) records" }
         if length > PresenceLimits.recordBytes { return "the records have \(length) bytes" }
-        for link in links.values {
-            if link.known.count > entries.count { return "a neighbor has unknown records" }
+        for link in adjacentPeers.values {
+            if link.acknowledgedVersions.count > entries.count {
+                return "a neighbor has unknown records"
+            }
             if link.queue.count != link.queued.count { return "a record is queued twice" }
             if link.queue.count > entries.count { return "more records are queued than stored" }
         }

@@ -14,27 +14,27 @@ extension LinkStateDatabase {
         private var contestedAt: UInt64?
 
         /// Records that another peer uses the key, at most once per rest period.
-        mutating func noteRival(_ record: PeerRecord, at now: UInt64) {
-            guard contestedAt.map({ $0 + PresenceLimits.restNanoseconds <= now }) ?? true else {
+        mutating func recordRival(_ record: PeerRecord, at now: UInt64) {
+            guard contestedAt.map({ $0 + PresenceLimits.rivalReportInterval <= now }) ?? true else {
                 return
             }
             (rival, contestedAt) = (record, now)
         }
 
-        mutating func takeRival() -> PeerRecord? {
+        mutating func removeRival() -> PeerRecord? {
             defer { rival = nil }
             return rival
         }
     }
 
     /// Handles a received record with the key of the local peer.
-    mutating func takeOwn(_ record: PeerRecord, from number: UInt64, at now: UInt64) {
+    mutating func receiveOwn(_ record: PeerRecord, from number: UInt64, at now: UInt64) {
         // The neighbor's version of the record is not stored, so the local one is always resent.
         if record.version > own.version {
             overtaking.version = max(overtaking.version ?? record.version, record.version)
-            if isRival(record.version) { overtaking.noteRival(record, at: now) }
+            if isRival(record.version) { overtaking.recordRival(record, at: now) }
         } else if record.version < own.version {
-            links[number]?.enqueue(key)
+            adjacentPeers[number]?.enqueue(key)
         }
     }
 
@@ -53,7 +53,7 @@ extension LinkStateDatabase {
         guard version > own.version, version.opening < .max else { return overtaking.version = nil }
         guard overtaking.from <= now else { return }
         overtaking.version = nil
-        if overtaking.from + PresenceLimits.restNanoseconds <= now {
+        if overtaking.from + PresenceLimits.rivalReportInterval <= now {
             overtaking.wait = PresenceLimits.firstWaitNanoseconds
         }
         overtaking.from = now + overtaking.wait

@@ -8,7 +8,7 @@ package struct LinkStateDatabase: Sendable {
     /// An effect that the caller must carry out.
     package enum Action: Equatable, Sendable {
         /// Sends a message to a neighbor; the next one follows `taken(on:)`.
-        case tell(link: UInt64, PresenceMessage)
+        case send(link: UInt64, PresenceMessage)
         /// Acknowledges the last message of a neighbor.
         case took(link: UInt64)
         /// The value of `reachable` changed.
@@ -30,9 +30,9 @@ package struct LinkStateDatabase: Sendable {
         let key: [UInt8]
         let kind: UInt8
         /// The neighbor's own record, received over this connection.
-        var said: PeerRecord?
+        var selfRecord: PeerRecord?
         /// Versions of stored records that the neighbor is known to have.
-        var known: [[UInt8]: PeerRecord.Version] = [:]
+        var acknowledgedVersions: [[UInt8]: PeerRecord.Version] = [:]
         /// Keys of the records to send, in order.
         var queue: [[UInt8]] = []
         var queued: [[UInt8]: Bool] = [:]
@@ -53,7 +53,7 @@ package struct LinkStateDatabase: Sendable {
     let salt: UInt64
     package private(set) var portrait: PeerRecord.Portrait
     private(set) var entries: [[UInt8]: Entry]
-    var links: [UInt64: Connection] = [:]
+    var adjacentPeers: [UInt64: Connection] = [:]
     /// Keys of the reachable peers, nearest first.
     private var order: [[UInt8]]
     private var hasNewConnections = false
@@ -88,7 +88,7 @@ package struct LinkStateDatabase: Sendable {
     ///
     /// A neighbor's record received over its own connection takes precedence over a forwarded one.
     package var reachable: [PeerRecord] {
-        let direct = said
+        let direct = selfRecord
         return order.compactMap { key in entries[key].map { direct[key] ?? $0.record } }
     }
 
@@ -99,38 +99,38 @@ package struct LinkStateDatabase: Sendable {
 
     /// Adds a connection to an authenticated neighbor.
     package mutating func opened(_ number: UInt64, to key: [UInt8], kind: UInt8, at now: UInt64) {
-        links[number] = Connection(number: number, key: key, kind: kind)
-        for known in order { links[number]?.enqueue(known) }
+        adjacentPeers[number] = Connection(number: number, key: key, kind: kind)
+        for known in order { adjacentPeers[number]?.enqueue(known) }
         revise()
-        settle(at: now)
+        update(at: now)
     }
 
     /// Removes a closed connection.
     package mutating func closed(_ number: UInt64, at now: UInt64) {
-        guard links.removeValue(forKey: number) != nil else { return }
+        guard adjacentPeers.removeValue(forKey: number) != nil else { return }
         hasNewConnections = true
         revise()
-        settle(at: now)
+        update(at: now)
     }
 
     /// Changes the description that the local peer publishes.
     package mutating func present(_ portrait: PeerRecord.Portrait, at now: UInt64) {
         self.portrait = portrait
         revise()
-        settle(at: now)
+        update(at: now)
     }
 
     /// Handles records received from a neighbor.
-    package mutating func heard(_ message: PresenceMessage, on number: UInt64, at now: UInt64) {
-        guard links[number] != nil else { return }
-        links[number]?.owes = true
-        for record in message.records { take(record, from: number, at: now) }
-        settle(at: now)
+    package mutating func receive(_ message: PresenceMessage, on number: UInt64, at now: UInt64) {
+        guard adjacentPeers[number] != nil else { return }
+        adjacentPeers[number]?.owes = true
+        for record in message.records { store(record, from: number, at: now) }
+        update(at: now)
     }
 
     /// Handles the acknowledgment of the last message to a neighbor.
-    package mutating func taken(on number: UInt64) {
-        links[number]?.isSender = false
+    package mutating func acknowledged(on number: UInt64) {
+        adjacentPeers[number]?.isSender = false
         isBusy = true
     }
 
@@ -138,14 +138,14 @@ package struct LinkStateDatabase: Sendable {
     package mutating func tick(at now: UInt64) {
         guard let deadline, deadline <= now else { return }
         let gone = entries.filter { $0.value.isForgotten(at: now) }.map(\.key)
-        for key in gone { forget(key) }
-        settle(at: now)
+        for key in gone { removeRecord(key) }
+        update(at: now)
     }
 
     /// Time of the next scheduled action, computed from the state.
     private var nextDeadline: UInt64? {
         var deadlines: [UInt64] = overtaking.version == nil ? [] : [overtaking.from]
-        for link in links.values where link.owes { deadlines.append(link.mayTakeAt) }
+        for link in adjacentPeers.values where link.owes { deadlines.append(link.mayTakeAt) }
         for entry in entries.values where entry.distance == nil {
             deadlines.append(entry.hiddenSince + PresenceLimits.forgettingNanoseconds)
         }
@@ -153,45 +153,46 @@ package struct LinkStateDatabase: Sendable {
     }
 
     /// Removes and returns the pending actions, in order.
-    package mutating func takeActions(at now: UInt64) -> [Action] {
+    package mutating func drainActions(at now: UInt64) -> [Action] {
         guard isBusy else { return [] }
         isBusy = false
         var actions: [Action] = []
-        for number in links.keys.sorted() {
-            if let link = links[number], link.owes, link.mayTakeAt <= now {
-                links[number]?.owes = false
-                links[number]?.tookAt = now
+        for number in adjacentPeers.keys.sorted() {
+            if let link = adjacentPeers[number], link.owes, link.mayTakeAt <= now {
+                adjacentPeers[number]?.owes = false
+                adjacentPeers[number]?.tookAt = now
                 actions.append(.took(link: number))
             }
             if let message = nextMessage(on: number) {
-                actions.append(.tell(link: number, message))
+                actions.append(.send(link: number, message))
             }
         }
         if hasChanged { actions.append(.changed) }
         hasChanged = false
-        if let rival = overtaking.takeRival() { actions.append(.contested(rival)) }
+        if let rival = overtaking.removeRival() { actions.append(.contested(rival)) }
         deadline = nextDeadline
         return actions
     }
 
     // MARK: Records
 
-    private mutating func take(_ record: PeerRecord, from number: UInt64, at now: UInt64) {
-        guard record.key != key else { return takeOwn(record, from: number, at: now) }
-        if links[number]?.key == record.key {
+    private mutating func store(_ record: PeerRecord, from number: UInt64, at now: UInt64) {
+        guard record.key != key else { return receiveOwn(record, from: number, at: now) }
+        if adjacentPeers[number]?.key == record.key {
             hasNewConnections =
-                hasNewConnections || links[number]?.said?.neighbors != record.neighbors
-            links[number]?.said = record
+                hasNewConnections
+                || adjacentPeers[number]?.selfRecord?.neighbors != record.neighbors
+            adjacentPeers[number]?.selfRecord = record
             hasChanged = true
         }
         let known = entries[record.key]
         if let known, known.record.version > record.version {
             // The neighbor has an older record.
-            links[number]?.known[record.key] = record.version
-            links[number]?.enqueue(record.key, evenHidden: true)
+            adjacentPeers[number]?.acknowledgedVersions[record.key] = record.version
+            adjacentPeers[number]?.enqueue(record.key, evenHidden: true)
             return
         }
-        links[number]?.known[record.key] = record.version
+        adjacentPeers[number]?.acknowledgedVersions[record.key] = record.version
         guard known?.record.version != record.version else { return }
         entries[record.key] = Entry(
             record: record, distance: known?.distance, hiddenSince: known?.hiddenSince ?? now)
@@ -199,31 +200,32 @@ package struct LinkStateDatabase: Sendable {
         if known?.distance != nil {
             hasChanged = true
             // A neighbor with the older record may still consider the peer reachable.
-            tellAll(record.key, evenHidden: true)
+            queueForAll(record.key, evenHidden: true)
         }
     }
 
     /// Queues a record for all neighbors that lack its version.
-    private mutating func tellAll(_ key: [UInt8], evenHidden: Bool = false) {
+    private mutating func queueForAll(_ key: [UInt8], evenHidden: Bool = false) {
         guard let version = entries[key]?.record.version else { return }
-        for number in links.keys where links[number]?.known[key] != version {
-            links[number]?.enqueue(key, evenHidden: evenHidden)
+        for number in adjacentPeers.keys
+        where adjacentPeers[number]?.acknowledgedVersions[key] != version {
+            adjacentPeers[number]?.enqueue(key, evenHidden: evenHidden)
         }
     }
 
-    private mutating func forget(_ key: [UInt8]) {
+    private mutating func removeRecord(_ key: [UInt8]) {
         entries[key] = nil
-        for number in links.keys {
-            links[number]?.known[key] = nil
-            guard links[number]?.queued.removeValue(forKey: key) != nil else { continue }
-            links[number]?.queue.removeAll { $0 == key }
+        for number in adjacentPeers.keys {
+            adjacentPeers[number]?.acknowledgedVersions[key] = nil
+            guard adjacentPeers[number]?.queued.removeValue(forKey: key) != nil else { continue }
+            adjacentPeers[number]?.queue.removeAll { $0 == key }
         }
     }
 
     /// Publishes a newer record of the local peer if its content or its version must change.
     mutating func revise(behind version: PeerRecord.Version? = nil) {
         var neighbors: [[UInt8]: UInt8] = [:]
-        for link in links.values.sorted(by: { $0.number < $1.number })
+        for link in adjacentPeers.values.sorted(by: { $0.number < $1.number })
         where neighbors[link.key] != nil || neighbors.count < PresenceLimits.neighbors {
             neighbors[link.key] = link.kind
         }
@@ -240,21 +242,21 @@ package struct LinkStateDatabase: Sendable {
         entries[key]?.record = record
         if record.neighbors != old.neighbors { hasNewConnections = true }
         if isOther { hasChanged = true }
-        tellAll(key)
+        queueForAll(key)
     }
 
     /// Records that neighbors sent of themselves, by key.
-    private var said: [[UInt8]: PeerRecord] {
+    private var selfRecord: [[UInt8]: PeerRecord] {
         var direct: [[UInt8]: PeerRecord] = [:]
-        for link in links.values.sorted(by: { $0.number < $1.number }) {
-            if let record = link.said { direct[link.key] = record }
+        for link in adjacentPeers.values.sorted(by: { $0.number < $1.number }) {
+            if let record = link.selfRecord { direct[link.key] = record }
         }
         return direct
     }
 
     // MARK: Reachability
 
-    private mutating func settle(at now: UInt64) {
+    private mutating func update(at now: UInt64) {
         overtake(at: now)
         if hasNewConnections { walk(at: now) }
         hasNewConnections = false
@@ -265,7 +267,7 @@ package struct LinkStateDatabase: Sendable {
     /// Recomputes the peers reachable over connections that both ends list.
     private mutating func walk(at now: UInt64) {
         var shown: [[UInt8]: PeerRecord] = entries.mapValues(\.record)
-        for (key, record) in said where entries[key] != nil { shown[key] = record }
+        for (key, record) in selfRecord where entries[key] != nil { shown[key] = record }
         var distances: [[UInt8]: Int] = [key: 0]
         var (found, next) = ([key], 0)
         while next < found.count {
@@ -281,12 +283,14 @@ package struct LinkStateDatabase: Sendable {
             entries[key]?.hiddenSince = now
             entries[key]?.distance = nil
             // Neighbors may drop the record, so it is sent again once the peer is reachable.
-            for number in links.keys { links[number]?.known[key] = nil }
+            for number in adjacentPeers.keys {
+                adjacentPeers[number]?.acknowledgedVersions[key] = nil
+            }
         }
         for key in found {
             let isNew = entries[key]?.distance == nil
             entries[key]?.distance = distances[key]
-            if isNew { tellAll(key) }
+            if isNew { queueForAll(key) }
         }
         order = found
         // Distances or routes may have changed even if the set of peers is the same.
@@ -311,7 +315,7 @@ package struct LinkStateDatabase: Sendable {
             bytes += length(nearest[kept])
             kept += 1
         }
-        for key in nearest[kept...] { forget(key) }
+        for key in nearest[kept...] { removeRecord(key) }
         order.removeAll { entries[$0] == nil }
         hasChanged = true
     }
@@ -319,15 +323,18 @@ package struct LinkStateDatabase: Sendable {
     // MARK: Messages
 
     private mutating func nextMessage(on number: UInt64) -> PresenceMessage? {
-        guard var link = links[number], !link.isSender, !link.queue.isEmpty else { return nil }
+        guard var link = adjacentPeers[number], !link.isSender, !link.queue.isEmpty else {
+            return nil
+        }
         var (records, length, count): ([PeerRecord], Int, Int) = ([], 8, 0)
         for key in link.queue {
             let entry = entries[key]
             let isTold = entry?.distance != nil || link.queued[key] == true
-            if let record = entry?.record, isTold, link.known[key] != record.version {
+            if let record = entry?.record, isTold, link.acknowledgedVersions[key] != record.version
+            {
                 guard length + record.length <= PresenceLimits.messageLength else { break }
                 length += record.length
-                link.known[key] = record.version
+                link.acknowledgedVersions[key] = record.version
                 records.append(record)
             }
             link.queued[key] = nil
@@ -335,7 +342,7 @@ package struct LinkStateDatabase: Sendable {
         }
         link.queue.removeFirst(count)
         link.isSender = !records.isEmpty
-        links[number] = link
+        adjacentPeers[number] = link
         return records.isEmpty ? nil : PresenceMessage(records)
     }
 }
@@ -348,6 +355,6 @@ extension LinkStateDatabase.Entry {
 
 extension LinkStateDatabase.Connection {
     fileprivate var mayTakeAt: UInt64 {
-        tookAt.map { $0 + PresenceLimits.paceNanoseconds } ?? 0
+        tookAt.map { $0 + PresenceLimits.acknowledgmentInterval } ?? 0
     }
 }

@@ -63,14 +63,14 @@ package struct PeerRecord: Equatable, Sendable {
             softwareVersion: String = "", metadata: [UInt8] = []
         ) {
             self.isServer = isServer
-            self.name = Self.cut(name, to: Hello.maximumNameLength)
-            self.operatingSystem = Self.cut(operatingSystem, to: PresenceLimits.systemLength)
-            self.softwareVersion = Self.cut(softwareVersion, to: PresenceLimits.systemLength)
+            self.name = Self.truncated(name, to: Hello.maximumNameLength)
+            self.operatingSystem = Self.truncated(operatingSystem, to: PresenceLimits.systemLength)
+            self.softwareVersion = Self.truncated(softwareVersion, to: PresenceLimits.systemLength)
             self.metadata = metadata
         }
 
         /// Truncates a text to `limit` bytes at a character boundary.
-        private static func cut(_ text: String, to limit: Int) -> String {
+        private static func truncated(_ text: String, to limit: Int) -> String {
             var text = text
             while text.utf8.count > limit { text.removeLast() }
             return text

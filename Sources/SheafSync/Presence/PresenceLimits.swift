@@ -13,7 +13,7 @@ package enum PresenceLimits {
     /// Maximum length of an unacknowledged message to one neighbor, in bytes.
     package static let messageLength = 64 << 10
     /// Minimum interval between two acknowledgments to one neighbor.
-    package static let paceNanoseconds: UInt64 = 100_000_000
+    package static let acknowledgmentInterval: UInt64 = 100_000_000
     /// Retention of the record of an unreachable peer.
     package static let forgettingNanoseconds: UInt64 = 120_000_000_000
     /// Delay before superseding a conflicting record of the local peer.
@@ -22,7 +22,7 @@ package enum PresenceLimits {
     /// is reset after the rest period.
     package static let firstWaitNanoseconds: UInt64 = 1_000_000_000
     package static let longestWaitNanoseconds: UInt64 = 64_000_000_000
-    package static let restNanoseconds: UInt64 = 600_000_000_000
+    package static let rivalReportInterval: UInt64 = 600_000_000_000
     /// Maximum gap between openings for a record to count as one that supersedes the local record.
     ///
     /// Several peers with one key raise the opening in turns before all of them learn of the

@@ -15,7 +15,7 @@ package struct RangeRequester: Sendable {
     }
 
     package enum Step: Equatable, Sendable {
-        case ask(RangeQuestion)
+        case request(RangeQuestion)
         case done(Difference)
     }
 
@@ -27,7 +27,7 @@ package struct RangeRequester: Sendable {
 
     private var list: VersionList
     /// The ranges of the last request, in order.
-    private var asked: [Open] = []
+    private var requested: [Open] = []
     private var isFirst = true
     /// The differences found so far.
     package private(set) var difference = Difference()
@@ -38,15 +38,15 @@ package struct RangeRequester: Sendable {
     }
 
     /// Removes and returns up to `most` wanted documents.
-    package mutating func takeWanted(most: Int) -> [[UInt8]] {
+    package mutating func removeWanted(most: Int) -> [[UInt8]] {
         let taken = Array(difference.wanted.prefix(most))
         difference.wanted.removeFirst(taken.count)
         return taken
     }
 
     /// Removes and returns up to `most` differing documents, wanted ones first.
-    package mutating func takeDiffering(most: Int) -> [[UInt8]] {
-        let wanted = takeWanted(most: most)
+    package mutating func removeDiffering(most: Int) -> [[UInt8]] {
+        let wanted = removeWanted(most: most)
         let own = Array(difference.own.prefix(most - wanted.count))
         difference.own.removeFirst(own.count)
         return wanted + own
@@ -54,21 +54,22 @@ package struct RangeRequester: Sendable {
 
     package init(_ list: VersionList) {
         self.list = list
-        asked = [Open(upper: nil, range: list.documents.indices)]
+        requested = [Open(upper: nil, range: list.documents.indices)]
     }
 
     /// The initial range request.
     package var firstQuestion: RangeQuestion { RangeQuestion([]) }
 
     /// Processes a response; returns the next step.
-    package mutating func take(_ answer: RangeAnswer) throws(WireError) -> Step {
-        guard !answer.parts.isEmpty, answer.parts.count <= asked.count else {
-            throw .outOfOrder("an answer of \(answer.parts.count) parts for \(asked.count) ranges")
+    package mutating func process(_ answer: RangeAnswer) throws(WireError) -> Step {
+        guard !answer.parts.isEmpty, answer.parts.count <= requested.count else {
+            throw .outOfOrder(
+                "an answer of \(answer.parts.count) parts for \(requested.count) ranges")
         }
         var next: [Open] = []
         var question: [Int] = []
         var number = 0
-        for (open, part) in zip(asked, answer.parts) {
+        for (open, part) in zip(requested, answer.parts) {
             switch part {
             case .documents(let documents):
                 guard !isFirst else { throw .outOfOrder("documents in the first answer") }
@@ -83,7 +84,7 @@ package struct RangeRequester: Sendable {
                     if let bound = open.upper, let upper, bound.lexicographicallyPrecedes(upper) {
                         throw .outOfOrder("a subrange beyond its range")
                     }
-                    let end = min(list.place(of: upper, from: lower), open.range.upperBound)
+                    let end = min(list.index(of: upper, from: lower), open.range.upperBound)
                     let range = lower..<max(lower, end)
                     lower = range.upperBound
                     if list.fingerprint(range) != child.fingerprint {
@@ -95,7 +96,7 @@ package struct RangeRequester: Sendable {
             }
         }
         // Ranges that the response omitted are requested again.
-        for open in asked.dropFirst(answer.parts.count) {
+        for open in requested.dropFirst(answer.parts.count) {
             next.append(open)
             question.append(number)
             number += 1
@@ -104,8 +105,8 @@ package struct RangeRequester: Sendable {
         guard number <= SyncLimits.answeredRanges else {
             throw .outOfOrder("\(number) open ranges")
         }
-        asked = next
-        return next.isEmpty ? .done(difference) : .ask(RangeQuestion(question))
+        requested = next
+        return next.isEmpty ? .done(difference) : .request(RangeQuestion(question))
     }
 
     /// Compares a range that was sent document by document.

@@ -17,7 +17,7 @@ package struct RangeResponder: Sendable {
     /// The ranges that may be requested, as indices in the list; nil before the first request.
     ///
     /// These are the subranges of the last response, then the requested ranges that it omitted.
-    private var told: [Range<Int>]?
+    private var lastRanges: [Range<Int>]?
 
     package init(_ list: VersionList) {
         self.list = list
@@ -25,20 +25,20 @@ package struct RangeResponder: Sendable {
 
     /// Returns the response to a range request; the first one covers all documents.
     package mutating func answer(_ question: RangeQuestion) throws(WireError) -> RangeAnswer {
-        guard let told else {
+        guard let lastRanges else {
             guard question.ranges.isEmpty else {
                 throw .outOfOrder("a first range request with indices")
             }
             let all = Child(range: list.documents.indices, upper: nil)
-            self.told = [all.range]
+            self.lastRanges = [all.range]
             return RangeAnswer([
                 .children([
                     RangeAnswer.Child(upper: nil, fingerprint: list.fingerprint(all.range))
                 ])
             ])
         }
-        if let wrong = question.ranges.first(where: { !told.indices.contains($0) }) {
-            throw .outOfOrder("a request for range \(wrong) of \(told.count)")
+        if let wrong = question.ranges.first(where: { !lastRanges.indices.contains($0) }) {
+            throw .outOfOrder("a request for range \(wrong) of \(lastRanges.count)")
         }
         var parts: [RangeAnswer.Part] = []
         var next: [Range<Int>] = []
@@ -47,7 +47,7 @@ package struct RangeResponder: Sendable {
             let rest = question.ranges.count - parts.count
             guard parts.isEmpty || length < Self.answerLength && next.count + rest < Self.openRanges
             else { break }
-            let range = told[number]
+            let range = lastRanges[number]
             let part: RangeAnswer.Part
             if range.count > Self.leafCount {
                 let children = children(of: range)
@@ -62,7 +62,7 @@ package struct RangeResponder: Sendable {
             length += part.length
             parts.append(part)
         }
-        self.told = next + question.ranges.dropFirst(parts.count).map { told[$0] }
+        self.lastRanges = next + question.ranges.dropFirst(parts.count).map { lastRanges[$0] }
         return RangeAnswer(parts)
     }
 

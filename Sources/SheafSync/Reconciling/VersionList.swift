@@ -80,7 +80,7 @@ package struct VersionList: Sendable {
     /// Returns the index of the first document from `start` on with an id of at least `bound`.
     ///
     /// Without a bound, returns the number of documents.
-    func place(of bound: [UInt8]?, from start: Int) -> Int {
+    func index(of bound: [UInt8]?, from start: Int) -> Int {
         guard let bound else { return documents.count }
         var (low, high) = (start, documents.count)
         while low < high {

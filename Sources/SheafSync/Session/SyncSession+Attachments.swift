@@ -4,13 +4,13 @@
 extension SyncSession {
     struct Fetching: Sendable {
         /// Parts requested from the peer, in the order of the responses.
-        var asked: [AttachmentPart] = []
+        var requestedParts: [AttachmentPart] = []
         /// Parts requested by the peer, in the order of the responses.
         var serving: [AttachmentPart] = []
         /// Attachments that the peer seeks.
         var sought: Set<[UInt8]> = []
         /// Tokens whose proof the local peer has requested, and the remote peer.
-        var proofsAsked: Set<TokenAddress> = []
+        var requestedProofs: Set<TokenAddress> = []
         var proofsOwed: Set<TokenAddress> = []
     }
 
@@ -27,12 +27,14 @@ extension SyncSession {
     }
 
     /// Number of further parts that may be requested.
-    package var fetchRoom: Int { isOpen ? SyncLimits.fetchWindow - fetching.asked.count : 0 }
+    package var fetchRoom: Int {
+        isOpen ? SyncLimits.fetchWindow - fetching.requestedParts.count : 0
+    }
 
     /// Requests a part of an offered attachment.
     package mutating func fetch(_ part: AttachmentPart) {
         precondition(fetchRoom > 0, "At most `fetchRoom` parts may be requested.")
-        fetching.asked.append(part)
+        fetching.requestedParts.append(part)
         send(.fetch, part.bytes)
     }
 
@@ -51,8 +53,8 @@ extension SyncSession {
     }
 
     /// Asks the peer to confirm that a token is proven; a response may never arrive.
-    package mutating func askForProof(of token: TokenAddress) {
-        guard isOpen, fetching.proofsAsked.insert(token).inserted else { return }
+    package mutating func requestProof(of token: TokenAddress) {
+        guard isOpen, fetching.requestedProofs.insert(token).inserted else { return }
         send(.askProof, token.bytes)
     }
 
@@ -64,21 +66,21 @@ extension SyncSession {
 
     // MARK: Received frames
 
-    mutating func takeProofQuestion(_ token: TokenAddress) throws(WireError) {
+    mutating func handleProofRequest(_ token: TokenAddress) throws(WireError) {
         guard fetching.proofsOwed.insert(token).inserted,
             fetching.proofsOwed.count <= SyncLimits.askedProofs
         else { throw .outOfOrder("a repeated or excessive proof request") }
         emit(.proofAsked(token))
     }
 
-    mutating func takeProven(_ token: TokenAddress) throws(WireError) {
-        guard fetching.proofsAsked.remove(token) != nil else {
+    mutating func handleProven(_ token: TokenAddress) throws(WireError) {
+        guard fetching.requestedProofs.remove(token) != nil else {
             throw .outOfOrder("a proof that was not requested")
         }
         emit(.proven(token))
     }
 
-    mutating func takeSeek(_ message: Seek) throws(WireError) {
+    mutating func handleSeek(_ message: Seek) throws(WireError) {
         if message.hops == 0 {
             fetching.sought.remove(message.id)
         } else {
@@ -90,18 +92,18 @@ extension SyncSession {
         emit(.sought(message))
     }
 
-    mutating func takeFetch(_ part: AttachmentPart) throws(WireError) {
+    mutating func handleFetch(_ part: AttachmentPart) throws(WireError) {
         guard fetching.serving.count < SyncLimits.fetchWindow else {
             throw .outOfOrder("a request for more than \(SyncLimits.fetchWindow) parts")
         }
         fetching.serving.append(part)
     }
 
-    mutating func takePart(_ part: AttachmentPart, _ bytes: [UInt8]?) throws(WireError) {
-        guard fetching.asked.first == part else {
+    mutating func handlePart(_ part: AttachmentPart, _ bytes: [UInt8]?) throws(WireError) {
+        guard fetching.requestedParts.first == part else {
             throw .outOfOrder("an attachment part that was not requested")
         }
-        fetching.asked.removeFirst()
+        fetching.requestedParts.removeFirst()
         emit(.fetched(part, bytes))
     }
 }

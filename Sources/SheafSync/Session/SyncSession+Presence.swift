@@ -11,7 +11,7 @@ extension SyncSession {
     }
 
     /// Sends peer records; the next message must wait for `presenceTaken`.
-    package mutating func tellPresence(_ message: PresenceMessage) {
+    package mutating func sendPresence(_ message: PresenceMessage) {
         guard isOpen else { return }
         precondition(!presence.isSender, "At most one presence message may be unacknowledged.")
         presence.isSender = true

@@ -19,7 +19,7 @@ extension SyncSession {
         var request: Subscribe?
         var segments = ShippedSegmentReader()
         /// Fragments of a segment whose end was not received.
-        var pieces: [UInt8] = []
+        var fragments: [UInt8] = []
         /// Names that the peer has numbered.
         var names = NameTable()
         /// The commit of the partially received batch.
@@ -29,7 +29,7 @@ extension SyncSession {
         /// Whether credit is withheld until a batch is written.
         var isHolding = false
         /// Maximum number of documents wanted at a time.
-        var mostWanted = SyncLimits.wantedDocuments
+        var maximumWanted = SyncLimits.wantedDocuments
         /// Whether differing documents are reported to the host.
         var reportsDifferences = false
         /// Expanded length of the partially received batch, in bytes.
@@ -37,17 +37,17 @@ extension SyncSession {
         /// Number of bytes that the peer may still send.
         var granted = SyncLimits.credit
         /// Credit that was not sent to the peer yet, in bytes.
-        var owed = 0
+        var unsentCredit = 0
         /// The commit of the last batch; commits never decrease.
         var lastCommit: UInt64 = 0
     }
 
     /// The generation of the current subscription.
-    package var askedGeneration: UInt64 { receiver.request?.generation ?? 0 }
+    package var requestedGeneration: UInt64 { receiver.request?.generation ?? 0 }
 
     /// Replaces the subscription.
     package mutating func subscribe(_ request: Subscribe) {
-        precondition(isOpen && request.generation > askedGeneration, "Generations increase.")
+        precondition(isOpen && request.generation > requestedGeneration, "Generations increase.")
         receiver.request = request
         abandonStaged()
         receiver.lastCommit = request.cursor?.commit ?? 0
@@ -59,7 +59,7 @@ extension SyncSession {
 
     private mutating func startComparing() {
         receiver.phase = .listing
-        emit(.listOwn(generation: askedGeneration))
+        emit(.listOwn(generation: requestedGeneration))
     }
 
     /// Starts reconciling the local version list with that of the peer.
@@ -72,26 +72,26 @@ extension SyncSession {
         reportsDifferences: Bool = false
     ) {
         guard case .listing = receiver.phase else { return }
-        receiver.mostWanted = most
+        receiver.maximumWanted = most
         receiver.reportsDifferences = reportsDifferences
         guard !list.documents.isEmpty else {
             // There is nothing to compare, so everything is requested.
-            send(.want, Want(generation: askedGeneration, .all).bytes)
+            send(.want, Want(generation: requestedGeneration, .all).bytes)
             receiver.phase = .streaming
             return
         }
         let asker = RangeRequester(list)
-        ask(asker.firstQuestion)
+        sendRequest(asker.firstQuestion)
         receiver.phase = .comparing(asker)
     }
 
-    private mutating func ask(_ question: RangeQuestion) {
-        send(.ask, Generational.bytes(askedGeneration, question.bytes))
+    private mutating func sendRequest(_ question: RangeQuestion) {
+        send(.ask, Generational.bytes(requestedGeneration, question.bytes))
     }
 
     /// Acknowledges that all commits of the peer up to `commit` are durable.
     package mutating func acknowledge(commit: UInt64, of generation: UInt64) {
-        guard isOpen, generation == askedGeneration else { return }
+        guard isOpen, generation == requestedGeneration else { return }
         send(.acknowledge, Acknowledge(generation: generation, commit: commit).bytes)
     }
 
@@ -103,7 +103,7 @@ extension SyncSession {
 
     /// Reports documents of the current generation that the peer is not authorized to write.
     package mutating func report(_ notice: RefusedNotice) {
-        guard isOpen, notice.generation == askedGeneration else { return }
+        guard isOpen, notice.generation == requestedGeneration else { return }
         send(.refused, notice.bytes)
     }
 
@@ -113,31 +113,31 @@ extension SyncSession {
     @discardableResult
     package mutating func announceOnly() -> Bool {
         guard isOpen, case .streaming = receiver.phase else { return false }
-        send(.announceOnly, SingleNumber.bytes(askedGeneration))
+        send(.announceOnly, SingleNumber.bytes(requestedGeneration))
         return true
     }
 
     /// Returns credit for `length` consumed bytes.
     package mutating func grant(_ length: Int) {
         guard isOpen, length > 0 else { return }
-        receiver.owed += length
+        receiver.unsentCredit += length
         // Credit is sent in large amounts, not for each segment.
-        guard receiver.owed >= SyncLimits.credit / 4 else { return }
-        send(.credit, SingleNumber.bytes(UInt64(receiver.owed)))
-        receiver.granted += receiver.owed
-        receiver.owed = 0
+        guard receiver.unsentCredit >= SyncLimits.credit / 4 else { return }
+        send(.credit, SingleNumber.bytes(UInt64(receiver.unsentCredit)))
+        receiver.granted += receiver.unsentCredit
+        receiver.unsentCredit = 0
     }
 
     /// Withholds credit for long batches while an earlier one is being written.
-    package mutating func holdSteps(_ holds: Bool) {
+    package mutating func withholdLongCredit(_ holds: Bool) {
         receiver.isHolding = holds
         releaseStagedCredit()
     }
 
     // MARK: Received frames
 
-    mutating func takeRestart(_ generation: UInt64) throws(WireError) {
-        guard generation == askedGeneration else { return try checkPast(generation) }
+    mutating func handleRestart(_ generation: UInt64) throws(WireError) {
+        guard generation == requestedGeneration else { return try checkPast(generation) }
         guard case .streaming = receiver.phase else {
             throw .outOfOrder("a restart during reconciliation")
         }
@@ -146,8 +146,8 @@ extension SyncSession {
         startComparing()
     }
 
-    mutating func takeAnnounce(_ message: Announce) throws(WireError) {
-        guard message.generation == askedGeneration else {
+    mutating func handleAnnounce(_ message: Announce) throws(WireError) {
+        guard message.generation == requestedGeneration else {
             return try checkPast(message.generation)
         }
         guard case .streaming = receiver.phase, message.commit >= receiver.lastCommit,
@@ -157,17 +157,17 @@ extension SyncSession {
         emit(.announced(message))
     }
 
-    mutating func takeAnswer(_ frame: Frame) throws(WireError) {
+    mutating func handleAnswer(_ frame: Frame) throws(WireError) {
         let (generation, answer) = try frame.read { (body) throws(Malformed) in
             let message = try Generational(decoding: body)
             return (message.generation, try RangeAnswer(decoding: message.rest))
         }
-        guard generation == askedGeneration else { return try checkPast(generation) }
+        guard generation == requestedGeneration else { return try checkPast(generation) }
         guard case .comparing(var asker) = receiver.phase else {
             throw .outOfOrder("an answer without a request")
         }
-        switch try asker.take(answer) {
-        case .ask(let question): try goOn(with: asker, receiver: question)
+        switch try asker.process(answer) {
+        case .request(let question): try goOn(with: asker, receiver: question)
         case .done:
             asker.endComparing()
             try goOn(with: asker, receiver: nil)
@@ -181,27 +181,27 @@ extension SyncSession {
         with asker: RangeRequester, receiver question: RangeQuestion?
     ) throws(WireError) {
         var asker = asker
-        let most = receiver.mostWanted
+        let most = receiver.maximumWanted
         if let question {
             // This bounds the memory of the differences found.
             guard asker.difference.wanted.count >= most else {
-                ask(question)
+                sendRequest(question)
                 receiver.phase = .comparing(asker)
                 return
             }
-            try want(asker.takeWanted(most: most), isPart: true)
+            try sendWant(asker.removeWanted(most: most), isPart: true)
             receiver.phase = .receivingPart(asker, question)
         } else if asker.difference.wanted.count + asker.difference.own.count > most {
-            try want(asker.takeDiffering(most: most), isPart: true)
+            try sendWant(asker.removeDiffering(most: most), isPart: true)
             receiver.phase = .receivingPart(asker, nil)
         } else {
             receiver.phase = .streaming
-            try want(asker.takeDiffering(most: most), isPart: false)
+            try sendWant(asker.removeDiffering(most: most), isPart: false)
         }
     }
 
     /// Requests documents, as a part of the differing ones or as the last of them.
-    private mutating func want(_ differing: [[UInt8]], isPart: Bool) throws(WireError) {
+    private mutating func sendWant(_ differing: [[UInt8]], isPart: Bool) throws(WireError) {
         var addresses: [DocumentAddress] = []
         for bytes in differing {
             do throws(Malformed) {
@@ -228,22 +228,22 @@ extension SyncSession {
             let documents: Want.Documents =
                 isPart && rest.isEmpty
                 ? .part(named) : .some(named, isContinued: !rest.isEmpty)
-            send(.want, Want(generation: askedGeneration, documents).bytes)
+            send(.want, Want(generation: requestedGeneration, documents).bytes)
         } while !rest.isEmpty
     }
 
-    mutating func takeSegment(_ frame: Frame) throws(WireError) {
+    mutating func handleSegment(_ frame: Frame) throws(WireError) {
         guard frame.body.count <= receiver.granted else {
             throw .outOfOrder("a segment of \(frame.body.count) bytes exceeds the credit")
         }
         receiver.granted -= frame.body.count
-        let (head, isWhole) = try takePiece(frame)
+        let (head, isWhole) = try handleFragment(frame)
         guard isWhole else {
-            grantUnused(frame.body.count, isUsed: head == askedGeneration)
+            grantUnused(frame.body.count, isUsed: head == requestedGeneration)
             return
         }
         let commits = try expandPieces()
-        guard head == askedGeneration else {
+        guard head == requestedGeneration else {
             try checkPast(head)
             grant(frame.body.count)
             return
@@ -270,7 +270,7 @@ extension SyncSession {
     }
 
     /// Stores a fragment of a segment; returns its generation, and whether it was the last one.
-    private mutating func takePiece(_ frame: Frame) throws(WireError) -> (UInt64, Bool) {
+    private mutating func handleFragment(_ frame: Frame) throws(WireError) -> (UInt64, Bool) {
         let (generation, flag, block) = try frame.read { (body) throws(Malformed) in
             var reader = ByteReader(body)
             let generation = try reader.readVarint()
@@ -278,19 +278,19 @@ extension SyncSession {
             guard flag <= 1 else { throw .unexpected(flag, at: reader.offset - 1) }
             return (generation, flag, Array(try reader.readBytes(reader.remaining)))
         }
-        guard receiver.pieces.count + block.count <= SyncLimits.segmentLength + 64 else {
+        guard receiver.fragments.count + block.count <= SyncLimits.segmentLength + 64 else {
             throw .malformed(
                 .tooLong(
-                    at: 0, length: UInt64(receiver.pieces.count + block.count),
+                    at: 0, length: UInt64(receiver.fragments.count + block.count),
                     limit: UInt64(SyncLimits.segmentLength + 64)))
         }
-        receiver.pieces += block
+        receiver.fragments += block
         return (generation, flag == 0)
     }
 
     private mutating func expandPieces() throws(WireError) -> [ShippedCommit] {
-        let pieces = receiver.pieces
-        receiver.pieces = []
+        let pieces = receiver.fragments
+        receiver.fragments = []
         var segments = receiver.segments
         defer { receiver.segments = segments }
         do throws(Malformed) {
@@ -355,7 +355,7 @@ extension SyncSession {
         emit(
             .apply(
                 ShippedStep(
-                    generation: askedGeneration, commits: Array(commits), names: receiver.names,
+                    generation: requestedGeneration, commits: Array(commits), names: receiver.names,
                     length: length)))
     }
 
@@ -372,7 +372,7 @@ extension SyncSession {
 
     /// Ignores frames of an older generation; throws for one that does not exist.
     func checkPast(_ generation: UInt64) throws(WireError) {
-        guard generation < askedGeneration else {
+        guard generation < requestedGeneration else {
             throw .outOfOrder("unexpected generation \(generation)")
         }
     }

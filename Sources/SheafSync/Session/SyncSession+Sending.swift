@@ -27,7 +27,7 @@ extension SyncSession {
         var nameCount = 0
         var freshNames: [[UInt8]] = []
         /// Fragments of segments that wait for credit.
-        var pieces: [[UInt8]] = []
+        var fragments: [[UInt8]] = []
         /// Number of bytes that may still be sent.
         var credit = SyncLimits.credit
         /// Whether the host waits for `roomToSend`.
@@ -40,13 +40,13 @@ extension SyncSession {
     /// Whether commits can be sent; if not, `roomToSend` is emitted once they can.
     package mutating func hasRoom() -> Bool {
         guard isOpen else { return false }
-        let hasRoom = sender.pieces.isEmpty && sender.credit > SyncLimits.credit / 4
+        let hasRoom = sender.fragments.isEmpty && sender.credit > SyncLimits.credit / 4
         sender.isWaiting = !hasRoom
         return hasRoom
     }
 
     /// Whether commits wait for credit or for a full segment.
-    package var hasUnsent: Bool { !sender.pieces.isEmpty || sender.raw.count > 0 }
+    package var hasUnsent: Bool { !sender.fragments.isEmpty || sender.raw.count > 0 }
 
     /// Restarts reconciliation, since the peer's cursor is invalid or its rights have grown.
     ///
@@ -59,7 +59,7 @@ extension SyncSession {
     }
 
     /// Answers range requests from `list` until the reconciliation ends.
-    package mutating func tell(_ list: VersionList) throws(WireError) {
+    package mutating func sendAnswer(_ list: VersionList) throws(WireError) {
         guard isOpen, let question = sender.question else { return }
         sender.question = nil
         sender.teller = RangeResponder(list)
@@ -138,20 +138,20 @@ extension SyncSession {
             writer.writeVarint(sender.generation)
             writer.write(UInt8(rest.isEmpty ? 0 : 1))
             piece.withUnsafeBytes { writer.write($0) }
-            sender.pieces.append(writer.bytes)
+            sender.fragments.append(writer.bytes)
         } while !rest.isEmpty
-        sendPieces()
+        sendFragments()
     }
 
     /// Sends fragments within the credit; a long document may exceed all of it.
-    private mutating func sendPieces() {
+    private mutating func sendFragments() {
         var count = 0
-        while count < sender.pieces.count, sender.pieces[count].count <= sender.credit {
-            sender.credit -= sender.pieces[count].count
-            send(.segment, sender.pieces[count])
+        while count < sender.fragments.count, sender.fragments[count].count <= sender.credit {
+            sender.credit -= sender.fragments[count].count
+            send(.segment, sender.fragments[count])
             count += 1
         }
-        sender.pieces.removeFirst(count)
+        sender.fragments.removeFirst(count)
     }
 
     /// Announces the documents that would be sent.
@@ -164,7 +164,7 @@ extension SyncSession {
 
     // MARK: Received frames
 
-    mutating func takeAnnounceOnly(_ generation: UInt64) throws(WireError) {
+    mutating func handleAnnounceOnly(_ generation: UInt64) throws(WireError) {
         guard generation == sender.generation else {
             throw .outOfOrder("unexpected generation \(generation)")
         }
@@ -173,7 +173,7 @@ extension SyncSession {
         emit(.announceOnly)
     }
 
-    mutating func takeSubscribe(_ part: SubscribePart) throws(WireError) {
+    mutating func handleSubscribe(_ part: SubscribePart) throws(WireError) {
         var partial = sender.subscribing ?? PartialSubscribe(generation: part.generation)
         guard part.generation == partial.generation, part.generation > sender.generation else {
             throw .outOfOrder("unexpected generation \(part.generation)")
@@ -199,7 +199,7 @@ extension SyncSession {
         emit(.subscribed(request))
     }
 
-    mutating func takeQuestion(_ frame: Frame) throws(WireError) {
+    mutating func handleQuestion(_ frame: Frame) throws(WireError) {
         let (generation, question) = try frame.read { (body) throws(Malformed) in
             let message = try Generational(decoding: body)
             return (message.generation, try RangeQuestion(decoding: message.rest))
@@ -214,7 +214,7 @@ extension SyncSession {
         emit(.listMatches)
     }
 
-    mutating func takeWant(_ want: Want) throws(WireError) {
+    mutating func handleWant(_ want: Want) throws(WireError) {
         try checkComparing(want.generation, "`want`")
         // The time to build the list may depend on documents that the peer may not read.
         guard sender.question == nil else {
@@ -262,7 +262,7 @@ extension SyncSession {
         }
     }
 
-    mutating func takeAcknowledgement(_ message: Acknowledge) throws(WireError) {
+    mutating func handleAcknowledgement(_ message: Acknowledge) throws(WireError) {
         guard message.generation <= sender.generation else {
             throw .outOfOrder("unexpected generation \(message.generation)")
         }
@@ -270,7 +270,7 @@ extension SyncSession {
         emit(.acknowledged(commit: message.commit))
     }
 
-    mutating func takeRefused(_ notice: RefusedNotice) throws(WireError) {
+    mutating func handleRefused(_ notice: RefusedNotice) throws(WireError) {
         guard notice.generation <= sender.generation else {
             throw .outOfOrder("unexpected generation \(notice.generation)")
         }
@@ -278,12 +278,12 @@ extension SyncSession {
         emit(.refused(notice))
     }
 
-    mutating func takeCredit(_ length: UInt64) throws(WireError) {
+    mutating func handleCredit(_ length: UInt64) throws(WireError) {
         guard length <= UInt64(SyncLimits.credit), sender.credit + Int(length) <= SyncLimits.credit
         else { throw .outOfOrder("a credit of \(length) bytes") }
         sender.credit += Int(length)
-        sendPieces()
-        if sender.isWaiting, sender.pieces.isEmpty, sender.credit > SyncLimits.credit / 4 {
+        sendFragments()
+        if sender.isWaiting, sender.fragments.isEmpty, sender.credit > SyncLimits.credit / 4 {
             sender.isWaiting = false
             emit(.roomToSend)
         }

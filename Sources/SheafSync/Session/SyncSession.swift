@@ -92,7 +92,7 @@ package struct SyncSession: Sendable {
     private var writer = FrameWriter()
     private var effects: [Effect] = []
     /// Number of effects already returned.
-    private var takenCount = 0
+    private var returnedCount = 0
 
     var receiver = Receiver()
     var sender = Sender()
@@ -102,31 +102,31 @@ package struct SyncSession: Sendable {
     private let startedAt: UInt64
     /// Time at which an incomplete frame began.
     private var frameBegunAt: UInt64?
-    private var heardAt: UInt64
+    private var lastReceipt: UInt64
     private var isPinging = false
 
     /// Starts a session; its first effects are immediately available.
     package init(_ hello: Hello, expecting key: [UInt8]? = nil, at now: UInt64) {
         self.hello = hello
         expectedKey = key
-        (startedAt, heardAt) = (now, now)
+        (startedAt, lastReceipt) = (now, now)
         send(.hello, hello.bytes)
     }
 
     /// Removes and returns all pending effects, in order.
-    package mutating func takeEffects() -> [Effect] {
-        defer { (effects, takenCount) = ([], 0) }
-        return Array(effects[takenCount...])
+    package mutating func drainEffects() -> [Effect] {
+        defer { (effects, returnedCount) = ([], 0) }
+        return Array(effects[returnedCount...])
     }
 
     /// Removes and returns the next effect; the host may call the session before the one after it.
-    package mutating func takeEffect() -> Effect? {
-        guard takenCount < effects.count else {
-            (effects, takenCount) = ([], 0)
+    package mutating func nextEffect() -> Effect? {
+        guard returnedCount < effects.count else {
+            (effects, returnedCount) = ([], 0)
             return nil
         }
-        takenCount += 1
-        return effects[takenCount - 1]
+        returnedCount += 1
+        return effects[returnedCount - 1]
     }
 
     package var isOpen: Bool { phase == .open }
@@ -136,13 +136,13 @@ package struct SyncSession: Sendable {
     /// Buffers received bytes, and handles all complete frames.
     package mutating func receive(_ bytes: UnsafeRawBufferPointer, at now: UInt64) {
         append(bytes, at: now)
-        while takeFrame() {}
+        while processFrame() {}
     }
 
-    /// Buffers received bytes for `takeFrame()`.
+    /// Buffers received bytes for `processFrame()`.
     package mutating func append(_ bytes: UnsafeRawBufferPointer, at now: UInt64) {
         guard phase != .ended, !bytes.isEmpty else { return }
-        (heardAt, isPinging) = (now, false)
+        (lastReceipt, isPinging) = (now, false)
         reader.append(bytes)
     }
 
@@ -150,15 +150,15 @@ package struct SyncSession: Sendable {
     ///
     /// The host carries out the effects of a frame before the next one: a new subscription cancels
     /// the effects of the frames before it.
-    package mutating func takeFrame() -> Bool {
+    package mutating func processFrame() -> Bool {
         guard phase != .ended else { return false }
         do throws(WireError) {
             guard let frame = try reader.next() else {
-                frameBegunAt = reader.waitingLength == 0 ? nil : frameBegunAt ?? heardAt
+                frameBegunAt = reader.waitingLength == 0 ? nil : frameBegunAt ?? lastReceipt
                 return false
             }
             frameBegunAt = nil
-            try take(frame)
+            try handle(frame)
         } catch {
             end(CloseMessage(.protocolBroken, "\(error)"))
         }
@@ -174,10 +174,10 @@ package struct SyncSession: Sendable {
         if let frameBegunAt, frameBegunAt + SyncLimits.frameNanoseconds <= now {
             return end(CloseMessage(.timedOut, "frame timeout: an incomplete frame was received"))
         }
-        if heardAt + SyncLimits.idleNanoseconds <= now {
+        if lastReceipt + SyncLimits.idleNanoseconds <= now {
             return end(CloseMessage(.timedOut, "idle timeout: nothing received for 90 s"))
         }
-        if phase == .open, !isPinging, heardAt + SyncLimits.quietNanoseconds <= now {
+        if phase == .open, !isPinging, lastReceipt + SyncLimits.quietNanoseconds <= now {
             isPinging = true
             send(.ping, [])
         }
@@ -186,9 +186,11 @@ package struct SyncSession: Sendable {
     /// Time of the next timeout or ping.
     package var deadline: UInt64? {
         guard phase != .ended else { return nil }
-        var deadlines = [heardAt + SyncLimits.idleNanoseconds]
+        var deadlines = [lastReceipt + SyncLimits.idleNanoseconds]
         if phase == .greeting { deadlines.append(startedAt + SyncLimits.greetingNanoseconds) }
-        if phase == .open, !isPinging { deadlines.append(heardAt + SyncLimits.quietNanoseconds) }
+        if phase == .open, !isPinging {
+            deadlines.append(lastReceipt + SyncLimits.quietNanoseconds)
+        }
         if let frameBegunAt { deadlines.append(frameBegunAt + SyncLimits.frameNanoseconds) }
         return deadlines.min()
     }
@@ -199,11 +201,11 @@ package struct SyncSession: Sendable {
         send(.close, farewell.bytes)
         phase = .ended
         effects.append(.end(farewell))
-        forget()
+        releaseState()
     }
 
     /// Releases the state of an open session.
-    private mutating func forget() {
+    private mutating func releaseState() {
         reader = FrameReader()
         (receiver, sender, fetching) = (Receiver(), Sender(), Fetching())
         presence = Presence()
@@ -225,7 +227,7 @@ package struct SyncSession: Sendable {
         effects.append(effect)
     }
 
-    private mutating func take(_ frame: Frame) throws(WireError) {
+    private mutating func handle(_ frame: Frame) throws(WireError) {
         if case .greeting = phase {
             switch frame.type {
             case .hello: return try greet(try frame.read(Hello.init(decoding:)))
@@ -242,35 +244,35 @@ package struct SyncSession: Sendable {
             let farewell = try frame.read(CloseMessage.init(decoding:))
             (phase, isEndedRemotely) = (.ended, true)
             emit(.end(farewell))
-            forget()
+            releaseState()
         case .ping: send(.pong, [])
         case .pong: break
-        case .subscribe: try takeSubscribe(try frame.read(SubscribePart.init(decoding:)))
-        case .ask: try takeQuestion(frame)
-        case .want: try takeWant(try frame.read(Want.init(decoding:)))
-        case .acknowledge: try takeAcknowledgement(try frame.read(Acknowledge.init(decoding:)))
-        case .credit: try takeCredit(try frame.read(SingleNumber.decode))
-        case .answer: try takeAnswer(frame)
-        case .segment: try takeSegment(frame)
-        case .announce: try takeAnnounce(try frame.read(Announce.init(decoding:)))
-        case .announceOnly: try takeAnnounceOnly(try frame.read(SingleNumber.decode))
+        case .subscribe: try handleSubscribe(try frame.read(SubscribePart.init(decoding:)))
+        case .ask: try handleQuestion(frame)
+        case .want: try handleWant(try frame.read(Want.init(decoding:)))
+        case .acknowledge: try handleAcknowledgement(try frame.read(Acknowledge.init(decoding:)))
+        case .credit: try handleCredit(try frame.read(SingleNumber.decode))
+        case .answer: try handleAnswer(frame)
+        case .segment: try handleSegment(frame)
+        case .announce: try handleAnnounce(try frame.read(Announce.init(decoding:)))
+        case .announceOnly: try handleAnnounceOnly(try frame.read(SingleNumber.decode))
         case .setAside:
             emit(.setAside(try frame.read(QuarantineNotice.init(decoding:))))
-        case .refused: try takeRefused(try frame.read(RefusedNotice.init(decoding:)))
+        case .refused: try handleRefused(try frame.read(RefusedNotice.init(decoding:)))
         case .forgotten:
             emit(.forgotten(try frame.read(ForgottenWrite.init(decoding:))))
         case .site: emit(.changedSite(try frame.read(NewSite.decode)))
         case .pauses: emit(.pauses(try frame.read(SitePauses.init(decoding:))))
-        case .restart: try takeRestart(try frame.read(SingleNumber.decode))
-        case .seek: try takeSeek(try frame.read(Seek.init(decoding:)))
+        case .restart: try handleRestart(try frame.read(SingleNumber.decode))
+        case .seek: try handleSeek(try frame.read(Seek.init(decoding:)))
         case .offer: emit(.offered(try frame.read(Offer.init(decoding:))))
-        case .fetch: try takeFetch(try frame.read(AttachmentPart.init(decoding:)))
+        case .fetch: try handleFetch(try frame.read(AttachmentPart.init(decoding:)))
         case .part:
             let message = try frame.read(AttachmentBytes.init(decoding:))
-            try takePart(message.part, message.content)
-        case .lacking: try takePart(try frame.read(AttachmentPart.init(decoding:)), nil)
-        case .askProof: try takeProofQuestion(try frame.read(TokenAddress.init(decoding:)))
-        case .proven: try takeProven(try frame.read(TokenAddress.init(decoding:)))
+            try handlePart(message.part, message.content)
+        case .lacking: try handlePart(try frame.read(AttachmentPart.init(decoding:)), nil)
+        case .askProof: try handleProofRequest(try frame.read(TokenAddress.init(decoding:)))
+        case .proven: try handleProven(try frame.read(TokenAddress.init(decoding:)))
         case .presence: try takePresence(try frame.read(PresenceMessage.init(decoding:)))
         case .presenceTaken: try takePresenceTaken(frame)
         }

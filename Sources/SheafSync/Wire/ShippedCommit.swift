@@ -96,7 +96,7 @@ extension ShippedCommit {
     /// - Parameter room: Number of documents and commits still allowed; decremented.
     package init(from reader: inout ByteReader, room: inout Int) throws(Malformed) {
         let start = reader.offset
-        try Self.take(&room, at: start)
+        try Self.consume(&room, at: start)
         let flags = try reader.readUInt8()
         guard flags & ~(Flags.stamp | Flags.cut | Flags.endOfPart) == 0 else {
             throw .unexpected(flags, at: start)
@@ -121,14 +121,14 @@ extension ShippedCommit {
                 }
                 break
             }
-            try Self.take(&room, at: start)
+            try Self.consume(&room, at: start)
             let collection = documents.last?.collection
             documents.append(try ShippedDocument(from: &reader, head, after: collection))
         }
         self.documents = documents
     }
 
-    private static func take(_ room: inout Int, at offset: Int) throws(Malformed) {
+    private static func consume(_ room: inout Int, at offset: Int) throws(Malformed) {
         room -= 1
         guard room >= 0 else {
             throw .invalid(

@@ -4,7 +4,7 @@ import SheafDocument
 /// The client side of the control socket of a running peer.
 enum ControlClient {
     /// Sends a request to the peer on the store at `path`; calls `body` with each response line.
-    static func ask(
+    static func send(
         _ request: Object, ofStore path: String, _ body: (String) -> Void
     ) throws(ToolError) {
         let socket = try ControlSocket.connecting(toStore: path)
@@ -28,7 +28,7 @@ enum ControlClient {
         _ request: Object, ofStore path: String
     ) throws(ToolError) -> (Object, line: String) {
         var found: (Object, line: String)?
-        try ask(request, ofStore: path) { line in
+        try send(request, ofStore: path) { line in
             if case .object(let object)? = try? Value(json: line) { found = (object, line) }
         }
         guard let found else {

@@ -27,7 +27,7 @@ final class ControlServer: Sendable {
     }
 
     /// Maximum number of concurrent requests; further ones wait.
-    private static let mostConversations = 16
+    private static let maximumConnections = 16
     /// Time that a client has to send its request, and to receive each part of the response.
     private static let patienceSeconds = 10
     /// Time for sending the remaining errors to clients when the peer stops.
@@ -69,7 +69,7 @@ final class ControlServer: Sendable {
     private func listen() {
         while true {
             let isStopping = state.wait(
-                while: { $0.conversations.count >= Self.mostConversations && !$0.isStopping },
+                while: { $0.conversations.count >= Self.maximumConnections && !$0.isStopping },
                 then: { $0.isStopping })
             guard !isStopping else { return }
             let number = accept(listener.descriptor, nil, nil)

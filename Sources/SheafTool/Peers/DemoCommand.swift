@@ -45,7 +45,7 @@ struct Demo {
     }
 
     private static let names = ["ann", "ben", "cleo"]
-    private static let mostLooks = 2_000
+    private static let maximumChecks = 2_000
 
     private let network = MemoryNetwork(connectsAll: false)
     private var peers: [Peer] = []
@@ -75,7 +75,7 @@ struct Demo {
             try peer.sync.registerSubscription("SELECT * FROM trips")
             try peer.sync.start()
         }
-        say("Three peers, connected in a line: ann - ben - cleo. Ann plans a trip.")
+        printSentence("Three peers, connected in a line: ann - ben - cleo. Ann plans a trip.")
         connect()
         try await execute(
             0,
@@ -83,22 +83,22 @@ struct Demo {
                 + "'bring': {'rope': 1}})")
         try await agree()
         try await show()
-        say("They disconnect, and each peer edits the trip.")
+        printSentence("They disconnect, and each peer edits the trip.")
         for pair in [(0, 1), (1, 2)] { network.disconnect(peers[pair.0].key, peers[pair.1].key) }
         try await execute(0, "UPDATE trips SET days = 5 WHERE _id = 'alps'")
         try await execute(1, "UPDATE trips SET bring.tent = 1 WHERE _id = 'alps'")
         try await execute(2, "UPDATE trips SET place = 'Zermatt' WHERE _id = 'alps'")
         try await execute(2, "INSERT INTO trips DOCUMENTS ({'_id': 'sea', 'days': 2})")
         try await show()
-        say("They reconnect. No edit is lost, and all three have the same documents:")
+        printSentence("They reconnect. No edit is lost, and all three have the same documents:")
         connect()
         try await agree()
         try await show()
         let checksum = try peers[0].sync.checksum(of: "SELECT * FROM trips")
-        say("The checksum of the trips is \(checksum) on all three peers.")
+        printSentence("The checksum of the trips is \(checksum) on all three peers.")
     }
 
-    private mutating func say(_ sentence: String) {
+    private mutating func printSentence(_ sentence: String) {
         steps.append(Step(sentence: sentence))
     }
 
@@ -123,7 +123,7 @@ struct Demo {
     ///
     /// No peer writes during the wait, so each of them then has all writes.
     private func agree() async throws {
-        for _ in 0..<Self.mostLooks {
+        for _ in 0..<Self.maximumChecks {
             let checksums = try peers.map { try $0.sync.checksum(of: "SELECT * FROM trips") }
             if Set(checksums).count == 1 { return }
             try await Task.sleep(for: .milliseconds(5))

@@ -55,7 +55,7 @@ extension Command {
 
 /// The implementation of `sheaf grant`.
 enum GrantCommand {
-    private static let mostDays: UInt64 = 36_500
+    private static let maximumDays: UInt64 = 36_500
     private static let millisecondsADay: UInt64 = 86_400_000
 
     @Sendable static func run(
@@ -66,8 +66,8 @@ enum GrantCommand {
         }
         let database = try arguments.required("database", "ID")
         let days = try arguments.number("days") ?? 30
-        guard 1...mostDays ~= days else {
-            throw .usage("--days must be 1 to \(mostDays), not \(days)")
+        guard 1...maximumDays ~= days else {
+            throw .usage("--days must be 1 to \(maximumDays), not \(days)")
         }
         let rights = try rights(arguments)
         let file = arguments.operands[0]

@@ -9,7 +9,7 @@ import SheafSystem
 /// The handler of requests to a running peer.
 final class PeerAnswers: Sendable {
     /// Interval between checks whether peers have received a commit.
-    private static let stepNanoseconds: UInt64 = 10_000_000
+    private static let checkInterval: UInt64 = 10_000_000
 
     let peer: Peer
     let transport: TCPTransport
@@ -127,8 +127,8 @@ final class PeerAnswers: Sendable {
             entry.add("isConnected", survey.isConnected)
             entry.add("lastCloseReason", survey.lastCloseReason)
             entry.add("syncedUpTo", survey.syncedUpTo)
-            entry.add("wants", survey.wants ?? [])
-            entry.add("isTaken", survey.isTaken)
+            entry.add("wants", survey.queries ?? [])
+            entry.add("isTaken", survey.isReceived)
             entry.add("isGiven", survey.isGiven)
             entry.add("clock", survey.clock.sentences)
             entry.add("refused", raw: Self.refused(survey.refused))
@@ -162,7 +162,7 @@ final class PeerAnswers: Sendable {
         }
         var seconds: UInt64 = 60
         if case .integer(let given)? = request["timeoutSeconds"] {
-            seconds = min(UInt64(clamping: given), ControlLimits.mostSeconds)
+            seconds = min(UInt64(clamping: given), ControlLimits.maximumSeconds)
         }
         let end = Clock.system.monotonicNanoseconds() + seconds * 1_000_000_000
         while try !has(commit, only) {
@@ -171,7 +171,7 @@ final class PeerAnswers: Sendable {
                 let lack = only.map { "\($0) does not have" } ?? "not all peers have"
                 throw .failed("timeout: \(lack) commit \(commit) after \(seconds) s")
             }
-            let isOver = state.wait(until: min(end, now + Self.stepNanoseconds)) {
+            let isOver = state.wait(until: min(end, now + Self.checkInterval)) {
                 !$0.isStopping
             }
             guard !isOver else { throw .failed("the peer is stopping") }
@@ -187,7 +187,7 @@ final class PeerAnswers: Sendable {
             throw .failed("commit \(commit) was refused in part: \(refused)")
         }
         if let only { return surveys.first { $0.key == only }?.syncedUpTo ?? 0 >= commit }
-        let wanting = surveys.filter { $0.isConnected && !($0.wants ?? []).isEmpty }
+        let wanting = surveys.filter { $0.isConnected && !($0.queries ?? []).isEmpty }
         return !wanting.isEmpty && wanting.allSatisfy { $0.syncedUpTo ?? 0 >= commit }
     }
 

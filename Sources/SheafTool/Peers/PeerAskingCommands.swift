@@ -42,7 +42,7 @@ extension Command {
                 "statement": .string(try StatementInput.text(arguments.operands[1])),
                 "arguments": .object(object),
             ]
-            try ControlClient.ask(request, ofStore: arguments.operands[0]) { line in
+            try ControlClient.send(request, ofStore: arguments.operands[0]) { line in
                 output.write(TerminalText.visible(line))
             }
             return .ok

@@ -5,7 +5,7 @@ struct PeerEvents: Sendable {
     let isJSON: Bool
 
     /// Prints a connection event.
-    func note(_ event: PeerTransportEvent) {
+    func writeEvent(_ event: PeerTransportEvent) {
         switch event {
         case .listening(let address):
             write("listening", [("address", address)], "listening \(address)")

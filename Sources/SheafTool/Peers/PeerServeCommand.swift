@@ -61,7 +61,7 @@ extension Command {
 /// The execution of `sheaf peer serve` or `sheaf peer connect`.
 struct PeerRun {
     /// Interval between checks whether everything is synced.
-    private static let stepMilliseconds: UInt64 = 20
+    private static let checkMilliseconds: UInt64 = 20
 
     private let setup: PeerSetup
     private let events: PeerEvents
@@ -73,8 +73,8 @@ struct PeerRun {
         events = PeerEvents(isJSON: arguments.has("json"))
         isUntilSynced = arguments.has("until-synced")
         timeoutSeconds = try arguments.number("timeout")
-        guard timeoutSeconds ?? 0 <= ControlLimits.mostSeconds else {
-            throw .usage("--timeout must be at most \(ControlLimits.mostSeconds) seconds")
+        guard timeoutSeconds ?? 0 <= ControlLimits.maximumSeconds else {
+            throw .usage("--timeout must be at most \(ControlLimits.maximumSeconds) seconds")
         }
         guard timeoutSeconds == nil || isUntilSynced else {
             throw .usage("--timeout requires --until-synced")
@@ -101,7 +101,7 @@ struct PeerRun {
         _ peer: Peer, _ transport: TCPTransport, _ signals: StopSignals
     ) throws(ToolError) -> ExitCode {
         let events = events
-        peer.presence.onTransportEvent { events.note($0) }
+        peer.presence.onTransportEvent { events.writeEvent($0) }
         peer.presence.onKeyConflict { events.note($0) }
         // The options of the command are trusted, so subscriptions are not restricted.
         _ = try waitFor {
@@ -133,7 +133,7 @@ struct PeerRun {
         let start = Clock.system.monotonicNanoseconds()
         while true {
             guard let lack = try asTool({ try lack(peer, transport) }) else { return .ok }
-            if signals.wait(milliseconds: Self.stepMilliseconds) {
+            if signals.wait(milliseconds: Self.checkMilliseconds) {
                 throw .failed("interrupted before everything was synced: \(lack)")
             }
             let seconds = (Clock.system.monotonicNanoseconds() - start) / 1_000_000_000
@@ -156,9 +156,9 @@ struct PeerRun {
                 guard let survey = surveys.first(where: { $0.key.bytes == key }) else {
                     return "\(link.address) has not sent its hello yet"
                 }
-                if !survey.isTaken { return "not everything is received from \(survey.key)" }
+                if !survey.isReceived { return "not everything is received from \(survey.key)" }
                 if !survey.isGiven { return "not everything is sent to \(survey.key)" }
-                if setup.subscriptions.isEmpty, survey.wants?.isEmpty ?? true {
+                if setup.subscriptions.isEmpty, survey.queries?.isEmpty ?? true {
                     return "\(survey.key) has no subscriptions"
                 }
             }
@@ -170,5 +170,5 @@ struct PeerRun {
 /// Limits of requests to a running peer.
 enum ControlLimits {
     /// One day.
-    static let mostSeconds: UInt64 = 86_400
+    static let maximumSeconds: UInt64 = 86_400
 }

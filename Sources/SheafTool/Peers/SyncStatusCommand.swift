@@ -6,7 +6,7 @@ enum PeerListCommand {
         _ arguments: Arguments, _ output: Output
     ) throws(ToolError) -> ExitCode {
         let isJSON = arguments.has("json")
-        try ControlClient.ask(["do": "list"], ofStore: arguments.operands[0]) { line in
+        try ControlClient.send(["do": "list"], ofStore: arguments.operands[0]) { line in
             if isJSON { return output.write(TerminalText.visible(line)) }
             guard case .object(let row)? = try? Value(json: line) else { return }
             output.write(TerminalText.visible(sentence(row)))
@@ -98,10 +98,10 @@ enum SyncStatusCommand {
     }
 
     /// Maximum number of refused documents printed per peer.
-    private static let mostRefused = 16
+    private static let maximumRefused = 16
 
     private static func refused(_ writes: [Object]) -> [String] {
-        var lines = writes.prefix(mostRefused).map { write in
+        var lines = writes.prefix(maximumRefused).map { write in
             guard case .string(let collection)? = write["collection"],
                 case .string(let reason)? = write["reason"]
             else { return "  refused" }

@@ -120,7 +120,7 @@ package struct DeltaLaws {
 
     private func isTold(_ bytes: [UInt8], _ base: VersionVector) -> Bool {
         BytesDocument(bytes, names).read {
-            try $0.map { try Changes.isTold($0, since: base) } ?? false
+            try $0.map { try Changes.isDerivable($0, since: base) } ?? false
         }
     }
 

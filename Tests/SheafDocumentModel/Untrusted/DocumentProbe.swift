@@ -106,7 +106,7 @@ package struct DocumentProbe {
             _ = try? Insertion.deletion(of: document, at: Self.stamp(60, 1))
             _ = try? Insertion.differences(
                 between: document, and: .of(("a", ["x": ["q": 1]]), ("b", 2), ("n6", [])), names)
-            _ = try? Changes.isTold(document, since: VersionVector())
+            _ = try? Changes.isDerivable(document, since: VersionVector())
         case .editing(let index):
             _ = try? delta(document, edits[index], Self.stamp(50, UInt64(index % 3) + 1))
         }
@@ -235,7 +235,7 @@ package struct DocumentProbe {
     private func checkClaims(
         _ delta: ChangedBytes, _ change: EncodedDocument, _ seen: VersionVector
     ) throws -> String? {
-        if delta.isTold, try !Changes.isTold(change, since: seen) {
+        if delta.isDerivable, try !Changes.isDerivable(change, since: seen) {
             return "a delta is wrongly claimed to be derivable from its base"
         }
         var spellsNames = false

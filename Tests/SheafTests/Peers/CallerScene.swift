@@ -57,14 +57,14 @@ final class CallerScene {
         let arguments = try Insertion.initial(Object(), NameTable())
         caller.session.subscribe(
             Subscribe(
-                generation: caller.session.askedGeneration + 1,
+                generation: caller.session.requestedGeneration + 1,
                 queries.map { SubscribedQuery(text: $0, arguments: arguments) }, at: 0))
         deliver(at: now)
     }
 
     /// Makes a remote peer request a proof for a token.
     func ask(_ caller: Caller, _ token: TokenAddress, at now: UInt64) {
-        caller.session.askForProof(of: token)
+        caller.session.requestProof(of: token)
         deliver(at: now)
     }
 
@@ -105,12 +105,12 @@ final class CallerScene {
         while isBusy {
             isBusy = false
             for (wire, caller) in callers.sorted(by: { $0.key < $1.key }) {
-                while let effect = caller.session.takeEffect() {
+                while let effect = caller.session.nextEffect() {
                     isBusy = true
                     take(effect, of: caller, wire, at: now)
                 }
             }
-            for effect in host.takeEffects() {
+            for effect in host.drainEffects() {
                 switch effect {
                 case .send(let wire, let bytes):
                     isBusy = true

@@ -97,7 +97,7 @@ import Testing
                 ["id": Value.integer(Int64(number % 50))])
         }
         try scene.nodes[0].store.compact()
-        scene.nodes[0].host.notePublished()
+        scene.nodes[0].host.processPublished()
         #expect(scene.nodes[0].store.queries.documents.snapshot().log.foldedThrough > 10)
         try scene.connect(0, 1, rightsOfRight: rights)
         for _ in 0..<5 { try scene.advance(milliseconds: 1_000) }

@@ -53,7 +53,7 @@ struct ClockSceneTests {
             try scene.nodes[1].host.explanation(of: "cars", .string("late"), for: peer))
         #expect(found.setAsideUntil != nil)
         #expect(!scene.nodes[0].host.surveys()[0].isGiven)
-        #expect(!scene.nodes[1].host.surveys()[0].isTaken)
+        #expect(!scene.nodes[1].host.surveys()[0].isReceived)
     }
 
     @Test func `a quarantined document is applied when the clock reaches its stamp`() throws {

@@ -11,18 +11,18 @@ struct CloseReasonTests {
     ) {
         var session = session
         host.connect(wire, at: now)
-        for effect in host.takeEffects() {
+        for effect in host.drainEffects() {
             if case .send(wire, let bytes) = effect {
                 bytes.withUnsafeBytes { session.receive($0, at: now) }
             }
         }
         session.end(farewell)
-        for effect in session.takeEffects() {
+        for effect in session.drainEffects() {
             if case .send(let bytes) = effect {
                 bytes.withUnsafeBytes { host.receive($0, on: wire, at: now) }
             }
         }
-        _ = host.takeEffects()
+        _ = host.drainEffects()
     }
 
     @Test func `the close reason of the other side is in the status`() throws {

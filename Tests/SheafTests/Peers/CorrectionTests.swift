@@ -166,7 +166,7 @@ struct CorrectionTests {
             try scene.run()
             scene.nodes[2].flushesLate = false
             try scene.nodes[2].store.flush()
-            scene.nodes[2].host.notePublished()
+            scene.nodes[2].host.processPublished()
             try scene.advance(milliseconds: 1)
         } else {
             scene.nodes[2].isBusy = false
@@ -278,7 +278,7 @@ struct CorrectionTests {
         try scene.run()
         scene.nodes[1].flushesLate = false
         try scene.nodes[1].store.flush()
-        scene.nodes[1].host.notePublished()
+        scene.nodes[1].host.processPublished()
         try settle(scene)
         for number in 0...2 {
             let rows = try scene.rows(number, "SELECT left, right FROM cars")

@@ -51,7 +51,7 @@ struct CursorTests {
         #expect(scene.nodes[0].synced(with: scene.nodes[1]) == before)
         scene.nodes[1].flushesLate = false
         try scene.nodes[1].store.flush()
-        scene.nodes[1].host.notePublished()
+        scene.nodes[1].host.processPublished()
         try scene.advance(milliseconds: 1)
         #expect(scene.nodes[0].synced(with: scene.nodes[1]) == scene.nodes[0].newestCommit)
         #expect(try scene.rows(1, all).count == 1)
@@ -89,7 +89,7 @@ struct CursorTests {
         #expect(scene.nodes[source].synced(with: scene.nodes[reader]) < newest)
         #expect(scene.nodes[source].synced(with: scene.nodes[reader]) >= announced)
         try scene.nodes[reader].store.flush()
-        scene.nodes[reader].host.notePublished()
+        scene.nodes[reader].host.processPublished()
         try scene.advance(milliseconds: 1)
         #expect(scene.nodes[source].synced(with: scene.nodes[reader]) == newest)
     }
@@ -136,7 +136,7 @@ struct CursorTests {
         scene.hold(wire, to: 1)
         scene.nodes[1].flushesLate = false
         try scene.nodes[1].store.flush()
-        scene.nodes[1].host.notePublished()
+        scene.nodes[1].host.processPublished()
         try scene.advance(milliseconds: 1)
         #expect(scene.nodes[0].synced(with: scene.nodes[1]) < scene.nodes[0].newestCommit)
         try scene.letGo(wire, to: 1)

@@ -214,7 +214,7 @@ import Testing
         func counts() -> (received: UInt64, taken: UInt64) {
             scene.nodes.reduce((0, 0)) { sum, node in
                 let known = node.host.statistics
-                return (sum.0 + known.documentsReceived, sum.1 + known.documentsTaken)
+                return (sum.0 + known.documentsReceived, sum.1 + known.documentsApplied)
             }
         }
         var id: Int64 = 0

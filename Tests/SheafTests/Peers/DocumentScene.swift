@@ -242,20 +242,20 @@ final class DocumentScene {
     /// Runs a statement, and makes what it wrote durable.
     func execute(_ number: Int, _ query: Query, _ arguments: QueryArguments = [:]) throws {
         try nodes[number].store.execute(query, arguments)
-        nodes[number].host.notePublished()
+        nodes[number].host.processPublished()
         try perform(number)
     }
 
     /// Notifies the replicator of commits that a test wrote directly to the store.
     func published(_ number: Int) throws {
-        nodes[number].host.notePublished()
+        nodes[number].host.processPublished()
         try perform(number)
     }
 
     /// Removes a car or its tombstone.
     func forget(_ number: Int, _ id: String) throws {
         try nodes[number].store.forget("cars", id)
-        nodes[number].host.notePublished()
+        nodes[number].host.processPublished()
         try perform(number)
     }
 
@@ -305,8 +305,8 @@ final class DocumentScene {
             let job = node.jobs.removeFirst()
             let outcome = node.store.write(job)
             if !node.flushesLate { try node.store.flush() }
-            node.host.noteWritten(outcome)
-            node.host.notePublished()
+            node.host.handleOutcome(outcome)
+            node.host.processPublished()
             try perform(number)
             return true
         }
@@ -344,7 +344,7 @@ final class DocumentScene {
     }
 
     private func perform(_ number: Int) throws {
-        for effect in nodes[number].host.takeEffects() {
+        for effect in nodes[number].host.drainEffects() {
             switch effect {
             case .send(let wire, let bytes):
                 guard let ends = wires[wire], ends.count == 2 else { continue }

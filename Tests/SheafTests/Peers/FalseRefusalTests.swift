@@ -56,7 +56,7 @@ struct FalseRefusalTests {
         }
 
         private func note() {
-            for effect in host.takeEffects() {
+            for effect in host.drainEffects() {
                 switch effect {
                 case .refusalsChanged(_, let all, _): refusals = all
                 case .close: isClosed = true

@@ -86,7 +86,7 @@ final class FileScene {
         /// Runs a statement, and makes what it wrote durable.
         func execute(_ query: Query, _ arguments: QueryArguments = [:]) throws {
             try store.execute(query, arguments)
-            host.notePublished()
+            host.processPublished()
         }
 
         /// Returns the rows of a query, as JSON.
@@ -192,7 +192,7 @@ final class FileScene {
     }
 
     func notePublished(_ number: Int) throws {
-        nodes[number].host.notePublished()
+        nodes[number].host.processPublished()
         try perform(number)
     }
 
@@ -244,14 +244,14 @@ final class FileScene {
 
     private func perform(_ number: Int) throws {
         let node = nodes[number]
-        node.effects += node.host.takeEffects()
+        node.effects += node.host.drainEffects()
         // Effects caused by an effect are appended to the queue.
         guard !node.isPerforming else { return }
         node.isPerforming = true
         defer { node.isPerforming = false }
         while !node.effects.isEmpty {
             try perform(node.effects.removeFirst(), of: node, number)
-            node.effects += node.host.takeEffects()
+            node.effects += node.host.drainEffects()
         }
     }
 
@@ -269,8 +269,8 @@ final class FileScene {
         case .write(let job):
             let outcome = node.store.write(job)
             try node.store.flush()
-            node.host.notePublished()
-            node.host.noteWritten(outcome)
+            node.host.processPublished()
+            node.host.handleOutcome(outcome)
         case .fetched(_, .progress(let received, _)): node.received = received
         case .fetched(let id, .complete): node.complete.append(id)
         case .fetched(let id, .failed(let error)): node.failed[id] = error
@@ -344,7 +344,7 @@ final class LyingPeer {
 
     private func takeSent() -> [[UInt8]] {
         var sent: [[UInt8]] = []
-        while let effect = session.takeEffect() {
+        while let effect = session.nextEffect() {
             switch effect {
             case .send(let bytes): sent.append(bytes)
             case .sought(let message) where message.hops > 0:

@@ -51,7 +51,7 @@ struct JoinedFramesTests {
         for read in reads {
             read.withUnsafeBytes { host.receive($0, on: UInt64(peer), at: now) }
             for _ in 0..<30 {
-                for case .send(UInt64(peer), let bytes) in host.takeEffects() {
+                for case .send(UInt64(peer), let bytes) in host.drainEffects() {
                     bytes.withUnsafeBytes { reader.append($0) }
                     while let frame = try reader.next() {
                         reader.limit = SyncLimits.frameLength

@@ -54,7 +54,7 @@ struct LimitedStepTests {
         /// Subscribes and sends the first range request, without delivering the responses.
         func beginComparing(_ generation: UInt64) throws {
             session.subscribe(try Self.request(generation))
-            while let effect = session.takeEffect() {
+            while let effect = session.nextEffect() {
                 switch effect {
                 case .send(let bytes):
                     bytes.withUnsafeBytes { host.receive($0, on: 1, at: 1) }
@@ -81,7 +81,7 @@ struct LimitedStepTests {
         }
 
         func acknowledge(_ number: UInt64) {
-            session.acknowledge(commit: number, of: session.askedGeneration)
+            session.acknowledge(commit: number, of: session.requestedGeneration)
             run()
         }
 
@@ -115,7 +115,7 @@ struct LimitedStepTests {
         }
 
         private func hear() throws {
-            for effect in host.takeEffects() {
+            for effect in host.drainEffects() {
                 switch effect {
                 case .send(_, let bytes):
                     bytes.withUnsafeBytes { reader.append($0) }

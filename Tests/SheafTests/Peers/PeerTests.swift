@@ -86,7 +86,8 @@ import Testing
         let scene = try await PeerScene(2)
         let (left, right) = (scene.peers[0], scene.peers[1])
         let none = try left.sync.statistics
-        #expect(none.documentsSent == 0 && none.documentsReceived == 0 && none.documentsTaken == 0)
+        #expect(
+            none.documentsSent == 0 && none.documentsReceived == 0 && none.documentsApplied == 0)
         try right.sync.registerSubscription("SELECT * FROM cars")
         try await right.store.execute("INSERT INTO cars INITIAL DOCUMENTS ({'_id': 'a'})")
         try await left.store.execute(
@@ -97,9 +98,10 @@ import Testing
         let result = try await left.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'c'})")
         try await left.sync.wait(for: try #require(result.commitID), on: right.key)
         let (sent, received) = (try left.sync.statistics, try right.sync.statistics)
-        #expect(sent.documentsSent == 2 && sent.documentsReceived == 0 && sent.documentsTaken == 0)
+        #expect(
+            sent.documentsSent == 2 && sent.documentsReceived == 0 && sent.documentsApplied == 0)
         #expect(received.documentsSent == 0)
-        #expect(received.documentsReceived == 2 && received.documentsTaken == 2)
+        #expect(received.documentsReceived == 2 && received.documentsApplied == 2)
         try await scene.close()
         #expect(throws: StoreError.self) { try left.sync.statistics }
     }

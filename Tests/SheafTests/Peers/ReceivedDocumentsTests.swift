@@ -14,9 +14,9 @@ struct ReceivedDocumentsTests {
     @Test func `a document that is received again is discarded after the others`() {
         var brought = ReceivedDocuments()
         brought.add(address(0))
-        for number in 1..<ReceivedDocuments.most { brought.add(address(number)) }
+        for number in 1..<ReceivedDocuments.maximumCount { brought.add(address(number)) }
         brought.add(address(0))
-        brought.add(address(ReceivedDocuments.most))
+        brought.add(address(ReceivedDocuments.maximumCount))
         #expect(brought.contains(address(0)))
         #expect(!brought.contains(address(1)))
         #expect(brought.contains(address(2)))
@@ -35,7 +35,7 @@ struct ReceivedDocumentsTests {
             guard arrival % 7_001 == 0 || arrival == 59_999 else { continue }
             let order = last.sorted { $0.value > $1.value }.map(\.key)
             let areCorrect = order.enumerated().allSatisfy { index, number in
-                brought.contains(address(number)) == (index < ReceivedDocuments.most)
+                brought.contains(address(number)) == (index < ReceivedDocuments.maximumCount)
             }
             #expect(areCorrect, "arrival \(arrival), seed \(seed)")
         }
@@ -49,6 +49,6 @@ struct ReceivedDocumentsTests {
         }
         let kept = (0..<count).filter { brought.contains(address($0, idLength: length)) }
         #expect(kept == Array(count - kept.count..<count))
-        #expect((200...ReceivedDocuments.mostBytes / length).contains(kept.count))
+        #expect((200...ReceivedDocuments.maximumBytes / length).contains(kept.count))
     }
 }

@@ -15,7 +15,7 @@ extension Replicator {
         var isBusy = true
         while isBusy {
             isBusy = false
-            while let effect = session.takeEffect() {
+            while let effect = session.nextEffect() {
                 isBusy = true
                 switch effect {
                 case .send(let bytes):
@@ -26,7 +26,7 @@ extension Replicator {
                 default: break
                 }
             }
-            for effect in takeEffects() {
+            for effect in drainEffects() {
                 isBusy = true
                 switch effect {
                 case .send(wire, let bytes):

@@ -44,7 +44,7 @@ struct StepVectorTests {
 
         func hear(_ frame: Frame) throws {
             frames.bytes(of: frame).withUnsafeBytes { host.receive($0, on: 1, at: 1) }
-            var effects = host.takeEffects()
+            var effects = host.drainEffects()
             while !effects.isEmpty {
                 for effect in effects {
                     switch effect {
@@ -52,12 +52,12 @@ struct StepVectorTests {
                     case .write(let job):
                         let outcome = store.write(job)
                         try store.flush()
-                        host.noteWritten(outcome)
-                        host.notePublished()
+                        host.handleOutcome(outcome)
+                        host.processPublished()
                     default: break
                     }
                 }
-                effects = host.takeEffects()
+                effects = host.drainEffects()
             }
         }
 
@@ -93,7 +93,7 @@ struct StepVectorTests {
     @Test func `a document requested twice is sent once`() throws {
         let listener = try Listener()
         try listener.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a'}), ({'_id': 'b'})")
-        listener.host.notePublished()
+        listener.host.processPublished()
         let arguments = try Insertion.initial(Object(), NameTable())
         let query = SubscribedQuery(text: "SELECT * FROM cars", arguments: arguments)
         try listener.hear(

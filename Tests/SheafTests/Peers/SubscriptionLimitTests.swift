@@ -23,7 +23,7 @@ struct SubscriptionLimitTests {
         try await right.items(of: "SELECT _id FROM cars ORDER BY _id") {
             $0 == [#"{"_id":"a"}"#, #"{"_id":"b"}"#]
         }
-        #expect(try left.sync.surveys().map { $0.wants?.count } == [SyncLimits.queries])
+        #expect(try left.sync.surveys().map { $0.queries?.count } == [SyncLimits.queries])
         try await scene.close()
     }
 
@@ -83,7 +83,7 @@ struct SubscriptionLimitTests {
         scene.connect(0, 1)
         try await right.items(of: "SELECT * FROM cars") { $0.count == 1 }
         #expect(
-            try left.sync.surveys().map(\.wants) == [
+            try left.sync.surveys().map(\.queries) == [
                 ["SELECT * FROM cars", "SELECT * FROM boats WHERE n = 1"]
             ])
         // Without the query that covered them, the other queries are sent.
@@ -93,7 +93,7 @@ struct SubscriptionLimitTests {
         try await right.items(of: "SELECT _id FROM cars ORDER BY _id") {
             $0 == [#"{"_id":"a"}"#, #"{"_id":"c"}"#]
         }
-        #expect(try left.sync.surveys().map { $0.wants?.count } == [11])
+        #expect(try left.sync.surveys().map { $0.queries?.count } == [11])
         try await scene.close()
     }
 }

@@ -19,7 +19,7 @@ struct SubscriptionPartTests {
         var (subscribed, farewell): ([Subscribe], CloseMessage?) = ([], nil)
         for frame in [Frame(.hello, hello.bytes)] + frames {
             writer.bytes(of: frame).withUnsafeBytes { session.receive($0, at: 0) }
-            while let effect = session.takeEffect() {
+            while let effect = session.nextEffect() {
                 switch effect {
                 case .subscribed(let request): subscribed.append(request)
                 case .end(let reason): farewell = reason
@@ -87,7 +87,7 @@ struct SubscriptionPartTests {
         writer.bytes(of: Frame(.hello, hello.bytes)).withUnsafeBytes {
             session.receive($0, at: 0)
         }
-        _ = session.takeEffects()
+        _ = session.drainEffects()
         let addresses = (0..<300).map { number in
             DocumentAddress(
                 collection: "c", id: Array(repeating: UInt8(number & 255), count: 4_096))
@@ -95,7 +95,7 @@ struct SubscriptionPartTests {
         #expect(!Subscribe.fits(complete: addresses))
         let cursor = Cursor(log: .init(low: 3, high: 4), commit: 5)
         session.subscribe(Subscribe(generation: 1, [], at: 7, from: cursor, complete: addresses))
-        let effects = session.takeEffects()
+        let effects = session.drainEffects()
         #expect(
             effects.contains { effect in
                 if case .end(let farewell) = effect { return farewell.text.contains("subscribe") }
