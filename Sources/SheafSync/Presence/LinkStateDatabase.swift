@@ -88,7 +88,7 @@ package struct LinkStateDatabase: Sendable {
     ///
     /// A neighbor's record received over its own connection takes precedence over a forwarded one.
     package var reachable: [PeerRecord] {
-        let direct = selfRecord
+        let direct = selfRecords
         return order.compactMap { key in entries[key].map { direct[key] ?? $0.record } }
     }
 
@@ -246,7 +246,7 @@ package struct LinkStateDatabase: Sendable {
     }
 
     /// Records that neighbors sent of themselves, by key.
-    private var selfRecord: [[UInt8]: PeerRecord] {
+    private var selfRecords: [[UInt8]: PeerRecord] {
         var direct: [[UInt8]: PeerRecord] = [:]
         for link in adjacentPeers.values.sorted(by: { $0.number < $1.number }) {
             if let record = link.selfRecord { direct[link.key] = record }
