@@ -75,6 +75,16 @@ let package = Package(
                 "SheafBytes", "SheafDocument", "SheafQuery", "SheafStorage", "SheafSync",
                 "SheafSystem", "SheafTransport",
             ],
+            path: "Sources",
+            exclude: [
+                "CLZ4", "COpenSSL", "CXXHash", "Decisions.md", "DittoNames", "Glossary.md",
+                "Internals.md", "OpenEnds.md", "README.md", "SheafBytes", "SheafDocument",
+                "SheafNetwork", "SheafQuery", "SheafStorage", "SheafSync", "SheafSystem",
+                "SheafTool", "SheafTransport", "Sheaf/Sheaf.docc",
+            ],
+            sources: [
+                "Sheaf", "SheafAttachments", "SheafEngine", "SheafReplication", "SheafStatements",
+            ],
             swiftSettings: settings),
 
         // Floor 5: peers over TCP.

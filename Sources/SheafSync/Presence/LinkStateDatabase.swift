@@ -267,7 +267,7 @@ package struct LinkStateDatabase: Sendable {
     /// Recomputes the peers reachable over connections that both ends list.
     private mutating func walk(at now: UInt64) {
         var shown: [[UInt8]: PeerRecord] = entries.mapValues(\.record)
-        for (key, record) in selfRecord where entries[key] != nil { shown[key] = record }
+        for (key, record) in selfRecords where entries[key] != nil { shown[key] = record }
         var distances: [[UInt8]: Int] = [key: 0]
         var (found, next) = ([key], 0)
         while next < found.count {

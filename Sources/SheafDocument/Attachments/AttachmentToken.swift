@@ -1,5 +1,4 @@
 import SheafBytes
-import SheafDocument
 
 /// A reference from a document to an attachment: its id, its length, and metadata of the writer.
 ///
@@ -14,32 +13,24 @@ public struct AttachmentToken: Hashable, Sendable {
     public let length: Int
     public let metadata: [String: String]
 
+    /// Maximum length of a file in bytes: 64 GiB.
+    package static let maximumLength = 1 << 36
+
     /// Maximum number of bytes of all names and texts in the metadata.
     public static let maximumMetadataLength = 16_384
 
-    init(id: AttachmentID, length: Int, metadata: [String: String]) {
+    package init(id: AttachmentID, length: Int, metadata: [String: String]) {
         self.id = id
         self.length = length
         self.metadata = metadata
     }
 
-    /// Reads a token from the value of a field; throws if the value is no token.
-    public init(_ value: Value) throws {
-        do throws(Refusal) {
-            self = try AttachmentToken(reading: value)
-        } catch {
-            throw StoreError(
-                .argument, "the value is not an attachment token: \(error.reason)",
-                hint: "a token is the value of an ATTACHMENT field, or of \(AttachmentToken.self)")
-        }
-    }
-
     /// The reason why a value is not a token.
-    struct Refusal: Error {
-        let reason: String
+    package struct Refusal: Error {
+        package let reason: String
     }
 
-    init(reading value: Value) throws(Refusal) {
+    package init(reading value: Value) throws(Refusal) {
         guard case .object(let object) = value else {
             throw Refusal(reason: "it is \(value.kind), not object")
         }
@@ -52,9 +43,9 @@ public struct AttachmentToken: Hashable, Sendable {
         guard case .integer(let number)? = object["len"] else {
             throw Refusal(reason: "it has no integer `len`")
         }
-        guard let length = Int(exactly: number), 0...ChunkList.maximumLength ~= length else {
+        guard let length = Int(exactly: number), 0...Self.maximumLength ~= length else {
             throw Refusal(
-                reason: "its `len` is \(number), not from 0 to \(ChunkList.maximumLength)")
+                reason: "its `len` is \(number), not from 0 to \(Self.maximumLength)")
         }
         self.init(id: id, length: length, metadata: try Self.metadata(object["metadata"]))
     }
@@ -78,7 +69,7 @@ public struct AttachmentToken: Hashable, Sendable {
         return metadata
     }
 
-    static func length(of metadata: [String: String]) -> Int {
+    package static func length(of metadata: [String: String]) -> Int {
         metadata.reduce(0) { $0 + $1.key.utf8.count + $1.value.utf8.count }
     }
 

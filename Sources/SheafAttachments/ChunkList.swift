@@ -1,4 +1,5 @@
 import SheafBytes
+import SheafDocument
 
 /// The hashes of the chunks of a file (`format-spec/attachments.md`).
 ///
@@ -6,7 +7,7 @@ import SheafBytes
 package struct ChunkList: Equatable, Sendable {
     package static let chunkLength = 1 << 18
     /// Maximum length of a file; its list, 1/8192 of that, must fit in memory.
-    package static let maximumLength = 1 << 36
+    package static let maximumLength = AttachmentToken.maximumLength
 
     /// Length of the file in bytes.
     package let length: Int

@@ -7,7 +7,7 @@ public struct AttachmentID: Hashable, Sendable {
     /// The 32 bytes of the id.
     public let bytes: [UInt8]
 
-    static let length = SHA256.length
+    package static let length = SHA256.length
 
     /// Creates an id from 32 bytes; nil for any other number of bytes.
     public init?(bytes: some Sequence<UInt8>) {
