@@ -55,7 +55,7 @@ let package = Package(
 
         // Floor 3: the query language.
         .target(
-            name: "SheafQuery", dependencies: ["SheafBytes", "SheafDocument"],
+            name: "SheafQuery", dependencies: ["SheafBytes", "SheafDocument", "SheafSystem"],
             swiftSettings: settings),
 
         // Floor 3: what peers say to each other.
@@ -68,22 +68,43 @@ let package = Package(
             name: "SheafTransport", dependencies: ["SheafBytes", "SheafDocument", "SheafSystem"],
             swiftSettings: settings),
 
-        // Floor 4: documents in a store.
+        // Floor 3: documents over one log: transactions, the catalog, indexes, clocks and sites.
+        .target(
+            name: "SheafEngine",
+            dependencies: ["SheafBytes", "SheafDocument", "SheafStorage", "SheafSystem"],
+            swiftSettings: settings),
+
+        // Floor 3: the files that documents reference.
+        .target(
+            name: "SheafAttachments",
+            dependencies: ["SheafBytes", "SheafDocument", "SheafStorage", "SheafSystem"],
+            swiftSettings: settings),
+
+        // Floor 4: statements against the documents of a store.
+        .target(
+            name: "SheafStatements",
+            dependencies: [
+                "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery", "SheafStorage",
+                "SheafSystem",
+            ],
+            swiftSettings: settings),
+
+        // Floor 5: the replicator over the sessions of SheafSync.
+        .target(
+            name: "SheafReplication",
+            dependencies: [
+                "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery",
+                "SheafStatements", "SheafStorage", "SheafSync", "SheafSystem", "SheafTransport",
+            ],
+            swiftSettings: settings),
+
+        // Floor 6: the public face: stores, results, observers, differences, peers.
         .target(
             name: "Sheaf",
             dependencies: [
-                "SheafBytes", "SheafDocument", "SheafQuery", "SheafStorage", "SheafSync",
-                "SheafSystem", "SheafTransport",
-            ],
-            path: "Sources",
-            exclude: [
-                "CLZ4", "COpenSSL", "CXXHash", "Decisions.md", "DittoNames", "Glossary.md",
-                "Internals.md", "OpenEnds.md", "README.md", "SheafBytes", "SheafDocument",
-                "SheafNetwork", "SheafQuery", "SheafStorage", "SheafSync", "SheafSystem",
-                "SheafTool", "SheafTransport", "Sheaf/Sheaf.docc",
-            ],
-            sources: [
-                "Sheaf", "SheafAttachments", "SheafEngine", "SheafReplication", "SheafStatements",
+                "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery",
+                "SheafReplication", "SheafStatements", "SheafStorage", "SheafSync", "SheafSystem",
+                "SheafTransport",
             ],
             swiftSettings: settings),
 

@@ -1,4 +1,5 @@
 import SheafBytes
+package import SheafDocument
 package import SheafStorage
 
 /// An error of the attachment files that documents reference.
@@ -48,7 +49,7 @@ extension AttachmentError: CustomStringConvertible {
 }
 
 /// Runs calls on a volume and converts their errors.
-func onVolume<Value>(
+package func onVolume<Value>(
     _ body: () throws(VolumeError) -> Value
 ) throws(AttachmentError) -> Value {
     do throws(VolumeError) { return try body() } catch { throw .volume(error) }

@@ -1,5 +1,6 @@
 import SheafBytes
-import SheafStorage
+package import SheafDocument
+package import SheafStorage
 
 /// An open file of the attachment directory, whose header matches its name.
 package final class AttachmentFile: Sendable {
@@ -36,7 +37,7 @@ package final class AttachmentFile: Sendable {
     }
 
     /// Creates an instance for an open file that begins with a header.
-    init(_ head: AttachmentHeader, _ file: any VolumeFile, _ path: String) {
+    package init(_ head: AttachmentHeader, _ file: any VolumeFile, _ path: String) {
         self.header = head
         self.file = file
         self.path = path
@@ -47,7 +48,7 @@ package final class AttachmentFile: Sendable {
 
     deinit { file.close() }
 
-    func close() { file.close() }
+    package func close() { file.close() }
 
     private static func header(
         of id: AttachmentID, isComplete: Bool, in file: any VolumeFile, at path: String
@@ -133,7 +134,7 @@ package final class AttachmentFile: Sendable {
     }
 
     /// Clears the time since which no document references the file.
-    func clearMark() throws(AttachmentError) {
+    package func clearMark() throws(AttachmentError) {
         try AttachmentHeader.mark(0).span.withUnsafeBytes { bytes throws(AttachmentError) in
             try write(bytes, atOffset: AttachmentHeader.Layout.mark)
         }

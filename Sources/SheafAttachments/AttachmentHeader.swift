@@ -1,4 +1,6 @@
 package import SheafBytes
+package import SheafDocument
+import SheafStorage
 
 /// The header of an attachment file (`format-spec/attachments.md`, table 2).
 package struct AttachmentHeader: Equatable, Sendable {
@@ -9,7 +11,7 @@ package struct AttachmentHeader: Equatable, Sendable {
     /// When the file was found unreferenced, in milliseconds since 1970; 0 if it was not.
     package var unreferencedSince: UInt64 = 0
 
-    enum Layout {
+    package enum Layout {
         static let magic = 0, version = 8, reserved = 12, length = 16, id = 24
         static let mark = 56, otherReserved = 72, list = 96
         /// Length of the mark with its hash.

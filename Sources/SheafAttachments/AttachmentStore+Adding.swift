@@ -1,7 +1,8 @@
+package import SheafDocument
 package import SheafStorage
 
 /// The source of the bytes of a new attachment.
-protocol AttachmentSource {
+package protocol AttachmentSource {
     /// The name of the source in error messages.
     var name: String { get }
     /// Number of bytes, before they are read.
@@ -16,34 +17,34 @@ protocol AttachmentSource {
 }
 
 /// A source in memory.
-struct BytesSource: AttachmentSource {
-    let bytes: [UInt8]
-    var name: String { "memory" }
-    var length: Int { bytes.count }
+package struct BytesSource: AttachmentSource {
+    package let bytes: [UInt8]
+    package var name: String { "memory" }
+    package var length: Int { bytes.count }
 
-    func read(
+    package func read(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int
     ) throws(VolumeError) -> Bool {
         bytes[offset..<offset + buffer.count].withUnsafeBytes { buffer.copyMemory(from: $0) }
         return true
     }
 
-    func isUnchanged() throws(VolumeError) -> Bool { true }
+    package func isUnchanged() throws(VolumeError) -> Bool { true }
 }
 
 /// A source in a file outside of the store.
-struct FileSource: AttachmentSource {
-    let name: String
-    let length: Int
+package struct FileSource: AttachmentSource {
+    package let name: String
+    package let length: Int
     private let file: any VolumeFile
 
-    init(_ file: any VolumeFile, path: String) throws(VolumeError) {
+    package init(_ file: any VolumeFile, path: String) throws(VolumeError) {
         name = path
         length = try file.size()
         self.file = file
     }
 
-    func read(
+    package func read(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int
     ) throws(VolumeError) -> Bool {
         do throws(VolumeError) {
@@ -54,12 +55,12 @@ struct FileSource: AttachmentSource {
         }
     }
 
-    func isUnchanged() throws(VolumeError) -> Bool { try file.size() == length }
+    package func isUnchanged() throws(VolumeError) -> Bool { try file.size() == length }
 }
 
 extension AttachmentStore {
     /// Adds a file chunk by chunk; returns its id when the file is durable.
-    func add(_ source: some AttachmentSource) throws(AttachmentError) -> AttachmentID {
+    package func add(_ source: some AttachmentSource) throws(AttachmentError) -> AttachmentID {
         let volume = try writableVolume()
         let length = source.length
         try reserve(length)

@@ -1,3 +1,4 @@
+package import SheafDocument
 import SheafStorage
 import SheafSystem
 import Synchronization
@@ -58,7 +59,7 @@ extension AttachmentStore {
     }
 
     /// Clears the mark of a file that was requested, durably.
-    func clearMark(of id: AttachmentID) throws(AttachmentError) {
+    package func clearMark(of id: AttachmentID) throws(AttachmentError) {
         guard !options.isReadOnly else { return }
         try loadMark(of: id)
         guard let mark = try currentState().entries[id]?.unreferencedSince, mark != 0 else {

@@ -1,3 +1,4 @@
+package import SheafDocument
 import SheafStorage
 import Synchronization
 
@@ -169,7 +170,7 @@ extension AttachmentStore {
 
     /// Removes a file if its entry satisfies a condition; returns whether it did.
     @discardableResult
-    func remove(
+    package func remove(
         _ id: AttachmentID, if isRight: (Entry) -> Bool
     ) throws(AttachmentError) -> Bool {
         let volume = try writableVolume()

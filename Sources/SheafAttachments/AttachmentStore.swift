@@ -1,3 +1,4 @@
+package import SheafDocument
 package import SheafStorage
 package import SheafSystem
 import Synchronization
@@ -20,30 +21,30 @@ package final class AttachmentStore: Sendable {
     }
 
     /// Whether a file is complete.
-    enum Kind: Sendable {
+    package enum Kind: Sendable {
         case complete
         /// Some chunks are stored; nil until the file is opened.
         case partial(IncomingAttachment?)
     }
 
-    struct Entry: Sendable {
+    package struct Entry: Sendable {
         var kind: Kind
         /// When the file was found unreferenced, 0 if it was not; nil until it is read.
-        var unreferencedSince: UInt64?
+        package var unreferencedSince: UInt64?
         /// Length in bytes of a file added or begun since opening; 0 for older files.
-        var length = 0
+        package var length = 0
     }
 
-    struct State: Sendable {
+    package struct State: Sendable {
         var entries: [AttachmentID: Entry] = [:]
-        var volume: (any Volume)?
+        package var volume: (any Volume)?
         var isLoaded = false
         var isClosed = false
         /// Total length of files that are stored, being fetched or being added.
         var usedLength = 0
     }
 
-    let options: Options
+    package let options: Options
     private let parent: any Volume
     let state = Mutex(State())
     /// Held while file names change, so that directory and entries change together.
@@ -111,7 +112,7 @@ package final class AttachmentStore: Sendable {
     // MARK: Reading
 
     /// Whether there may be any file; a hint that takes no lock.
-    var holdsFiles: Bool { mayHoldFiles.load(ordering: .relaxed) }
+    package var holdsFiles: Bool { mayHoldFiles.load(ordering: .relaxed) }
 
     func recordFile() { mayHoldFiles.store(true, ordering: .relaxed) }
 
@@ -141,7 +142,7 @@ package final class AttachmentStore: Sendable {
         }
     }
 
-    func entry(_ id: AttachmentID) throws(AttachmentError) -> Entry? {
+    package func entry(_ id: AttachmentID) throws(AttachmentError) -> Entry? {
         try load()
         return try currentState().entries[id]
     }
@@ -252,7 +253,7 @@ enum AttachmentName {
     /// A file that Sheaf did not create and leaves alone.
     case foreign
 
-    init(_ name: String) {
+    package init(_ name: String) {
         guard let dot = name.lastIndex(of: ".") else {
             self = .foreign
             return

@@ -1,5 +1,5 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
 
 /// The hashes of the chunks of a file (`format-spec/attachments.md`).
 ///
@@ -21,7 +21,7 @@ package struct ChunkList: Equatable, Sendable {
     }
 
     /// Creates an empty list for a file of `length` bytes.
-    init(length: Int) {
+    package init(length: Int) {
         self.length = length
         hashes = []
         hashes.reserveCapacity(Self.count(ofLength: length) * SHA256.length)

@@ -1,4 +1,5 @@
 import SheafBytes
+package import SheafDocument
 import Synchronization
 
 /// An attachment of which some chunks are stored and others are missing.
@@ -26,7 +27,7 @@ package final class IncomingAttachment: Sendable {
         case complete
     }
 
-    let file: AttachmentFile
+    package let file: AttachmentFile
     private let state: Mutex<State>
     private let chunksPerSync: Int
     /// Renames the file to its final name; called when all of it is durable.
@@ -36,7 +37,7 @@ package final class IncomingAttachment: Sendable {
     package var length: Int { file.length }
     package var list: ChunkList { file.list }
 
-    init(
+    package init(
         _ file: AttachmentFile, chunksPerSync: Int,
         _ complete: @escaping @Sendable () throws(AttachmentError) -> Void
     ) {

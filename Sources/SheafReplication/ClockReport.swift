@@ -29,8 +29,8 @@ package struct ClockReport: Sendable, Equatable {
     struct Faults: OptionSet {
         let rawValue: Int
         static let offset = Faults(rawValue: 1)
-        static let setAside = Faults(rawValue: 2)
-        static let setAsideThere = Faults(rawValue: 4)
+        package static let setAside = Faults(rawValue: 2)
+        package static let setAsideThere = Faults(rawValue: 4)
     }
 
     var faults: Faults {
@@ -100,7 +100,7 @@ package struct ClockReport: Sendable, Equatable {
 /// The schedule of clock warnings.
 ///
 /// Each new kind of fault of a peer causes a warning, which is repeated at growing intervals.
-struct ClockWarnings {
+package struct ClockWarnings {
     private struct Peer {
         var at: UInt64
         var wait: UInt64

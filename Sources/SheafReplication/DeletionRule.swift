@@ -1,4 +1,6 @@
 import SheafDocument
+import SheafEngine
+import SheafQuery
 import SheafStorage
 import SheafSync
 

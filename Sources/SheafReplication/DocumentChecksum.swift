@@ -1,4 +1,4 @@
-import SheafSync
+package import SheafSync
 
 /// A checksum of documents and their versions.
 ///
@@ -9,7 +9,7 @@ public struct DocumentChecksum: Hashable, Sendable {
     /// 128-bit sum of the versions.
     private let sum: VersionSum
 
-    init(_ list: VersionList) {
+    package init(_ list: VersionList) {
         count = list.documents.count
         sum = list.sum
     }

@@ -1,5 +1,7 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
+package import SheafEngine
+import SheafQuery
 import SheafStorage
 package import SheafSync
 
@@ -8,14 +10,14 @@ extension DocumentSnapshot {
     /// Returns the matching documents and their versions.
     ///
     /// `rankings` are those of this snapshot; if nil, they are computed.
-    func versions(
+    package func versions(
         matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil
     ) throws(EngineError) -> VersionList {
         try versions(matching: matcher, rankings) { (_, _, _) throws(EngineError) in true }
     }
 
     /// Returns the matching documents that pass `isShown`, and their versions.
-    func versions(
+    package func versions(
         matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil,
         where isShown: (StoredDocument, [UInt8], DocumentAddress) throws(EngineError) -> Bool
     ) throws(EngineError) -> VersionList {
@@ -130,23 +132,13 @@ extension DocumentSnapshot {
     // MARK: Documents to send
 
     /// Returns the key of an address; nil if the collection does not exist.
-    func key(of address: DocumentAddress) -> [UInt8]? {
+    package func key(of address: DocumentAddress) -> [UInt8]? {
         guard let number = catalog.number(ofCollection: address.collection) else { return nil }
         return StoreKey.document(collection: number, id: address.id).bytes
     }
 
-    /// Returns the address of a key; nil if it is not the key of a document.
-    func address(of key: [UInt8]) -> DocumentAddress? {
-        guard
-            let number = key.span.withUnsafeBytes({ StoreKey.collection(ofDocument: $0) }),
-            let name = catalog.collectionName(number)
-        else { return nil }
-        return DocumentAddress(
-            collection: name, id: Array(key[StoreKey.documentPrefixLength...]))
-    }
-
     /// Returns a document in full, with the field-name numbers of the store.
-    func complete(
+    package func complete(
         _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress
     ) -> ShippedDocument {
         ShippedDocument(
@@ -197,7 +189,7 @@ extension DocumentSnapshot {
 
     /// The state of a document after a commit, and the fields that the commit touched.
     struct Written {
-        let document: StoredDocument
+        package let document: StoredDocument
         /// The touched fields; nil if the complete document was touched.
         fileprivate let touched: [UInt8]?
     }

@@ -1,4 +1,5 @@
 import SheafDocument
+import SheafEngine
 import SheafSync
 
 /// Documents changed since the last batch sent to a peer with limited rights.
@@ -7,7 +8,7 @@ import SheafSync
 /// are kept until the queries are evaluated on them.
 struct LimitedChanges {
     /// A document that matches a query, or has matched one since the last batch.
-    struct Change {
+    package struct Change {
         /// Whether the peer may have a former state of the document.
         var hasMatched = false
         /// Whether all changes to the document came from the peer.
@@ -16,8 +17,8 @@ struct LimitedChanges {
 
     /// A changed readable document on which the queries are not evaluated yet.
     struct Incoming {
-        let key: [UInt8]
-        let address: DocumentAddress
+        package let key: [UInt8]
+        package let address: DocumentAddress
         /// The former state of the document; nil if the peer may not read it.
         let before: StoredDocument?
         let isTheirs: Bool
@@ -36,14 +37,14 @@ struct LimitedChanges {
     /// Number of bytes counted for all changes.
     private(set) var length = 0
 
-    var isEmpty: Bool { count == 0 }
-    var count: Int { incoming.count - removedCount + changed.count }
+    package var isEmpty: Bool { count == 0 }
+    package var count: Int { incoming.count - removedCount + changed.count }
 
     /// The first change on which the queries are not evaluated yet.
     var first: Incoming? { removedCount < incoming.count ? incoming[removedCount] : nil }
 
     /// Adds a change, unless the entry of the document already covers it.
-    mutating func add(_ change: Incoming) {
+    package mutating func add(_ change: Incoming) {
         if changed[change.key]?.hasMatched == true {
             if !change.isTheirs { changed[change.key]?.isOnlyTheirs = false }
             return

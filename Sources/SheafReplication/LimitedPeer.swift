@@ -1,4 +1,6 @@
-import SheafStorage
+package import SheafDocument
+import SheafEngine
+package import SheafStorage
 import SheafSync
 
 /// The state of a peer with limited rights, kept across its connections.
@@ -56,7 +58,7 @@ struct LimitedSender {
     struct Step {
         let number: UInt64
         /// The commit whose state the peer has once it acknowledges the batch.
-        let commit: CommitID
+        package let commit: CommitID
         let corrections: Set<DocumentAddress>
     }
 
@@ -64,7 +66,7 @@ struct LimitedSender {
     struct Correction {
         /// The local commit that must be durable before the repair is sent.
         let requiredCommit: CommitID
-        let address: DocumentAddress
+        package let address: DocumentAddress
         let before: StoredDocument?
     }
 
@@ -101,7 +103,7 @@ struct LimitedSender {
     /// A version is not repaired twice: a peer whose write is refused sends it again after each
     /// repair.
     var corrected: [DocumentAddress: UInt64] = [:]
-    var steps: [Step] = []
+    package var steps: [Step] = []
 
     /// Whether nothing is pending.
     var isIdle: Bool {
@@ -116,7 +118,7 @@ struct LimitedSender {
         (changes, draft) = (LimitedChanges(), nil)
     }
 
-    mutating func add(_ document: ShippedDocument) {
+    package mutating func add(_ document: ShippedDocument) {
         part.append(document)
         partLength += document.id.count + document.bytes.count
     }
@@ -132,7 +134,7 @@ struct LimitedSender {
 /// Responses to the peer treat these states as the documents. They are kept in memory only: after a
 /// reopening or beyond the maximum, reconciliation shows the peer that its writes were not
 /// accepted.
-struct ShadowTable: Sendable {
+package struct ShadowTable: Sendable {
     private(set) var documents: [DocumentAddress: [UInt8]] = [:]
     /// Results of the read rule, with the log positions for which they hold.
     private var hidden: [DocumentAddress: (position: LogPosition, isHidden: Bool)] = [:]
@@ -140,8 +142,8 @@ struct ShadowTable: Sendable {
     private var length = 0
 
     /// Maximum number of documents of one peer, and of bytes of their states and addresses.
-    static let maximumCount = 256
-    static let maximumBytes = 1 << 20
+    package static let maximumCount = 256
+    package static let maximumBytes = 1 << 20
 
     /// Sets or removes the state of a document; removes the oldest states beyond the maximum.
     mutating func set(_ address: DocumentAddress, _ bytes: [UInt8]?) {
@@ -165,12 +167,14 @@ struct ShadowTable: Sendable {
     }
 
     /// Records whether a document with its newest operation at `position` is hidden.
-    mutating func record(_ address: DocumentAddress, isHidden: Bool, at position: LogPosition) {
+    package mutating func record(
+        _ address: DocumentAddress, isHidden: Bool, at position: LogPosition
+    ) {
         guard documents[address] != nil else { return }
         hidden[address] = (position, isHidden)
     }
 
-    mutating func remove(_ address: DocumentAddress) {
+    package mutating func remove(_ address: DocumentAddress) {
         hidden[address] = nil
         guard let bytes = documents.removeValue(forKey: address) else { return }
         length -= address.memoryLength + bytes.count

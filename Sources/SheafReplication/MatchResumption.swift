@@ -13,15 +13,15 @@ struct MatchResumption {
         case done(Bool)
     }
 
-    let key: [UInt8]
+    package let key: [UInt8]
     /// The progress of each state, by the checksum of the state.
     private var states: [UInt64: Progress] = [:]
 
-    init(_ key: [UInt8]) {
+    package init(_ key: [UInt8]) {
         self.key = key
     }
 
-    subscript(document: EncodedDocument) -> Progress? {
+    package subscript(document: EncodedDocument) -> Progress? {
         get { states[XXH3.hash64(document.bytes)] }
         set { states[XXH3.hash64(document.bytes)] = newValue }
     }

@@ -1,29 +1,30 @@
 import SheafBytes
 import SheafDocument
+package import SheafEngine
 import SheafStorage
 import SheafSync
 
 /// A resumable scan of the documents of a snapshot that match a subscription.
-struct MatchScan {
+package struct MatchScan {
     let snapshot: DocumentSnapshot
     /// The remaining collections, beginning with the current one.
     private var collections: ArraySlice<String>
     /// The key at which to continue in the current collection.
     private var position: [UInt8]?
 
-    init(_ snapshot: DocumentSnapshot, _ collections: [String]) {
+    package init(_ snapshot: DocumentSnapshot, _ collections: [String]) {
         self.snapshot = snapshot
         self.collections = collections[...]
     }
 
     /// Creates a scan in address order, the order of version lists.
-    init(versionsIn snapshot: DocumentSnapshot, _ matcher: SubscriptionMatcher) {
+    package init(versionsIn snapshot: DocumentSnapshot, _ matcher: SubscriptionMatcher) {
         self.init(
             snapshot, matcher.collections.sorted(by: DocumentSnapshot.addressesPrecede))
     }
 
     /// Visits the remaining documents; must be called again after `EngineError.paused`.
-    mutating func run(
+    package mutating func run(
         _ matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings,
         _ body: ([UInt8], StoredDocument, String) throws(EngineError) -> Void
     ) throws(EngineError) {
@@ -46,12 +47,12 @@ struct DocumentScan {
     /// The key at which to continue in the current collection.
     private var position: [UInt8]?
 
-    init(_ collections: [String] = []) {
+    package init(_ collections: [String] = []) {
         self.collections = collections[...]
     }
 
     /// Visits the remaining documents; must be called again after `EngineError.paused`.
-    mutating func run(
+    package mutating func run(
         _ snapshot: DocumentSnapshot,
         _ body: ([UInt8], StoredDocument, String) throws(EngineError) -> Void
     ) throws(EngineError) {

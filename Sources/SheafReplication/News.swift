@@ -1,4 +1,5 @@
 import SheafDocument
+import SheafEngine
 import SheafStorage
 
 /// The recent changes of durable commits, and the newest durable snapshot.
@@ -28,14 +29,14 @@ struct News {
     private static let maximumChanges = 1 << 16
     private static let maximumEnds = 1 << 12
 
-    init(_ engine: DocumentEngine) {
+    package init(_ engine: DocumentEngine) {
         start = engine.setPeerFeedRecording(true)
         snapshot = engine.snapshot()
         ends = [(snapshot.log.commit, snapshot.log.end)]
     }
 
     /// Adds the commits that have become durable, and advances the snapshot.
-    mutating func update(_ engine: DocumentEngine) {
+    package mutating func update(_ engine: DocumentEngine) {
         let before = snapshot
         snapshot = engine.snapshot()
         let commit = snapshot.log.commit

@@ -1,10 +1,14 @@
+import SheafAttachments
+import SheafDocument
+import SheafEngine
+import SheafStorage
 import SheafSync
 
 /// A check that a peer possesses an attachment: the peer must send all chunk hashes and all chunks.
 ///
 /// The requests do not depend on whether the attachment is stored locally.
 struct PossessionCheck {
-    enum Outcome {
+    package enum Outcome {
         case goesOn
         /// All hashes were received and match the id; the local attachment may use them.
         case listed(ChunkList)
@@ -18,13 +22,13 @@ struct PossessionCheck {
         case receiving(ChunkList, ChunkSet)
     }
 
-    let id: AttachmentID
+    package let id: AttachmentID
     private var length: Int?
     private var phase = Phase.offered
     /// Number of the next part to request, of hashes or of chunks.
     private var next = 0
 
-    init(_ id: AttachmentID) {
+    package init(_ id: AttachmentID) {
         self.id = id
     }
 
@@ -66,7 +70,7 @@ struct PossessionCheck {
     }
 
     /// Handles a received part, which another request may have caused.
-    mutating func receive(_ part: AttachmentPart, _ bytes: [UInt8]?) -> Outcome {
+    package mutating func receive(_ part: AttachmentPart, _ bytes: [UInt8]?) -> Outcome {
         guard let bytes else { return .failed }
         switch (phase, part.kind) {
         case (.listing(let hashes), .hashes):

@@ -1,21 +1,23 @@
 import SheafBytes
 import SheafDocument
+package import SheafEngine
+import SheafStatements
 import SheafSync
 
 /// A batch received from a peer and validated, to be written in one commit.
 ///
 /// Its documents have the field-name numbers of this store.
-struct PreparedStep: Sendable {
+package struct PreparedStep: Sendable {
     let generation: UInt64
-    let documents: SpillBuffer
+    package let documents: SpillBuffer
     /// The commit of the peer whose state this store has once the batch is applied.
-    let commit: UInt64
+    package let commit: UInt64
     /// The stamp of the original write; nil if the batch contains several writes.
     let stamp: Stamp?
     /// The key of a sender with limited rights, whose tokens are unproven; otherwise nil.
     let bringer: [UInt8]?
     /// Random number of the connection on which the batch was received.
-    let connection: UInt64
+    package let connection: UInt64
     /// Periods without writes of the site of the peer, as reported before the batch.
     let pauses: [WritePause]
     /// Whether further batches belong to the same commit.

@@ -1,4 +1,6 @@
-import SheafDocument
+package import SheafDocument
+import SheafEngine
+import SheafQuery
 import SheafSync
 
 /// Quarantined documents: not written, since they are stamped too far ahead of the local clock.
@@ -6,9 +8,9 @@ import SheafSync
 /// The table contains the address and the time of each document, but not its bytes. When the local
 /// clock accepts the time, the document is requested again. Of the documents beyond the maximum
 /// only the earliest time is kept, at which the two sides reconcile.
-struct QuarantineTable {
+package struct QuarantineTable {
     /// A quarantined document.
-    struct Entry {
+    package struct Entry {
         /// The latest time of the document's dots.
         var time: HybridTime
         /// Time of an early retry, set when another peer's state was written; otherwise nil.
@@ -18,7 +20,7 @@ struct QuarantineTable {
     }
 
     /// The quarantined documents of one peer.
-    struct Documents {
+    package struct Documents {
         fileprivate(set) var entries: [DocumentAddress: Entry] = [:]
         /// Number of documents beyond the maximum, and their earliest time.
         fileprivate(set) var omitted: (count: Int, earliest: HybridTime)?
@@ -27,12 +29,12 @@ struct QuarantineTable {
         /// The latest time of all documents quarantined since the quarantine was last empty.
         fileprivate(set) var latest = HybridTime.initial
 
-        var count: Int { entries.count + (omitted?.count ?? 0) }
-        var isEmpty: Bool { count == 0 }
+        package var count: Int { entries.count + (omitted?.count ?? 0) }
+        package var isEmpty: Bool { count == 0 }
     }
 
     /// Maximum number of documents of all peers, and of bytes of their addresses.
-    static let maximumCount = 4_096
+    package static let maximumCount = 4_096
     private static let maximumBytes = 1 << 20
     /// Maximum number of documents, and of bytes of their addresses, in one request.
     private static let maximumAsked = 512
@@ -50,9 +52,9 @@ struct QuarantineTable {
     /// Time of the next check; nil if no documents are quarantined.
     private(set) var checkAt: UInt64?
 
-    subscript(key: [UInt8]) -> Documents? { peers[key] }
+    package subscript(key: [UInt8]) -> Documents? { peers[key] }
 
-    var isEmpty: Bool { peers.isEmpty }
+    package var isEmpty: Bool { peers.isEmpty }
 
     /// The addresses of the quarantined documents of all peers.
     var addresses: Set<DocumentAddress> {
@@ -64,7 +66,7 @@ struct QuarantineTable {
     var keys: [[UInt8]] { peers.keys.sorted { $0.lexicographicallyPrecedes($1) } }
 
     /// Quarantines a document of a peer.
-    mutating func add(
+    package mutating func add(
         _ address: DocumentAddress, _ time: HybridTime, of key: [UInt8], at now: UInt64
     ) {
         checkAt = checkAt.map { min($0, now) } ?? now
@@ -108,7 +110,7 @@ struct QuarantineTable {
     }
 
     /// Removes a document of a peer.
-    mutating func remove(_ address: DocumentAddress, of key: [UInt8]) {
+    package mutating func remove(_ address: DocumentAddress, of key: [UInt8]) {
         guard var documents = peers[key], documents.entries[address] != nil else { return }
         documents.entries[address] = nil
         count -= 1
@@ -126,7 +128,7 @@ struct QuarantineTable {
     }
 
     /// Removes all documents of a peer.
-    mutating func remove(peer key: [UInt8]) {
+    package mutating func remove(peer key: [UInt8]) {
         for address in peers[key]?.entries.keys ?? [:].keys { remove(address, of: key) }
         removeOmitted(of: key)
     }

@@ -1,4 +1,5 @@
 import SheafDocument
+import SheafEngine
 import SheafQuery
 import SheafStorage
 
@@ -20,12 +21,12 @@ struct RankingScan {
     private var walk: RankingWalk?
 
     /// Creates a scan that keeps `factor` times as many documents as each LIMIT.
-    init(_ snapshot: DocumentSnapshot, widenedBy factor: Int = 1) {
+    package init(_ snapshot: DocumentSnapshot, widenedBy factor: Int = 1) {
         (self.snapshot, self.factor) = (snapshot, factor)
     }
 
     /// Ranks the remaining documents; must be called again after `EngineError.paused`.
-    mutating func run(
+    package mutating func run(
         _ matcher: SubscriptionMatcher, _ filter: SubscriptionRankings.Filter?
     ) throws(EngineError) {
         guard matcher.isRanked else { return }
@@ -66,13 +67,15 @@ struct RankingAdvance {
     private var index = 0
     private var phase = Phase.changes(next: 0)
 
-    init(_ rankings: SubscriptionRankings, to snapshot: DocumentSnapshot, changed: [[UInt8]]?) {
+    package init(
+        _ rankings: SubscriptionRankings, to snapshot: DocumentSnapshot, changed: [[UInt8]]?
+    ) {
         (old, self.rankings) = (rankings, rankings)
         (self.snapshot, self.changed) = (snapshot, changed)
     }
 
     /// Updates the remaining rankings; must be called again after `EngineError.paused`.
-    mutating func run(
+    package mutating func run(
         _ matcher: SubscriptionMatcher, _ filter: SubscriptionRankings.Filter?
     ) throws(EngineError) {
         while index < rankings.terms.count {

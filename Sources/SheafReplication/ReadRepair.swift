@@ -1,3 +1,5 @@
+package import SheafDocument
+import SheafEngine
 import SheafStorage
 import SheafSync
 
@@ -33,7 +35,7 @@ struct ReadRepair {
 }
 
 /// The documents that need read repair, by the keys of the peers.
-struct CorrectionTable {
+package struct CorrectionTable {
     private struct Entry {
         var corrections = ReadRepair()
         /// Value of `changeCount` when a document was added last.
@@ -50,12 +52,12 @@ struct CorrectionTable {
 
     static let maximumDocuments = 1 << 16
 
-    init(most: Int) {
+    package init(most: Int) {
         self.most = most
     }
 
     /// Returns the documents that a peer needs.
-    func documents(for key: [UInt8]) -> Set<DocumentAddress> {
+    package func documents(for key: [UInt8]) -> Set<DocumentAddress> {
         entries[key]?.corrections.documents ?? []
     }
 

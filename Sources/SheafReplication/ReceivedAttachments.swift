@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafSync
 
 /// Attachments received from one peer with limited rights and kept for other peers.
@@ -22,7 +23,7 @@ struct ReceivedAttachments {
     }
 
     /// Counts bytes of an attachment, unless its full length is counted already.
-    mutating func add(_ added: Int, of id: AttachmentID) {
+    package mutating func add(_ added: Int, of id: AttachmentID) {
         guard !complete.contains(id) else { return }
         length = length(adding: added, of: id)
         lengths[id, default: Self.overhead] += added
@@ -35,7 +36,7 @@ struct ReceivedAttachments {
         complete.insert(id)
     }
 
-    mutating func remove(_ id: AttachmentID) {
+    package mutating func remove(_ id: AttachmentID) {
         length -= lengths.removeValue(forKey: id) ?? 0
         complete.remove(id)
     }

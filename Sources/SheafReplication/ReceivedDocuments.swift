@@ -1,4 +1,5 @@
-package import SheafSync
+package import SheafDocument
+import SheafSync
 
 /// The last documents received from a peer and written.
 ///

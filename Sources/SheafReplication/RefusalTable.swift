@@ -1,5 +1,7 @@
-import SheafDocument
-import SheafStorage
+package import SheafDocument
+import SheafEngine
+import SheafQuery
+package import SheafStorage
 import SheafSync
 import SheafTransport
 
@@ -8,9 +10,9 @@ import SheafTransport
 /// An entry is removed when the peer acknowledges a later state of the document without refusing
 /// it, or when the document is evicted locally. The table is kept in memory only: after a restart
 /// the two sides reconcile, and the document is sent and refused again.
-struct RefusalTable {
+package struct RefusalTable {
     /// A refused document.
-    struct Entry {
+    package struct Entry {
         /// The local commits of the document that the peer lacks, ascending.
         fileprivate(set) var commits: [CommitID] = []
         fileprivate(set) var reason: RefusedWrite.Reason
@@ -42,7 +44,7 @@ struct RefusalTable {
     /// The peers whose refusals have changed, with the newly refused documents.
     private var changed: [[UInt8]: Set<DocumentAddress>] = [:]
 
-    var isEmpty: Bool { peers.isEmpty }
+    package var isEmpty: Bool { peers.isEmpty }
 
     /// Whether a peer refuses the local state of a document.
     func has(_ address: DocumentAddress, of key: [UInt8]) -> Bool {
@@ -60,7 +62,7 @@ struct RefusalTable {
     // MARK: Refused documents
 
     /// Records a refused document, with the local commits of it that the peer lacks.
-    mutating func add(
+    package mutating func add(
         _ address: DocumentAddress, _ commits: [CommitID], _ reason: RefusedWrite.Reason,
         of key: [UInt8], milliseconds: UInt64
     ) {
@@ -149,7 +151,7 @@ struct RefusalTable {
     }
 
     /// Removes the entry of a document for one peer.
-    mutating func remove(_ address: DocumentAddress, of key: [UInt8]) {
+    package mutating func remove(_ address: DocumentAddress, of key: [UInt8]) {
         guard var documents = peers[key], documents.entries.removeValue(forKey: address) != nil
         else { return }
         count -= 1
@@ -159,7 +161,7 @@ struct RefusalTable {
     }
 
     /// Removes the entries of a document for all peers.
-    mutating func remove(_ address: DocumentAddress) {
+    package mutating func remove(_ address: DocumentAddress) {
         for key in Array(peers.keys) { remove(address, of: key) }
     }
 
@@ -200,7 +202,7 @@ struct RefusalTable {
     }
 
     /// Returns the refusal of one document, or nil.
-    func write(_ address: DocumentAddress, of key: [UInt8]) -> RefusedWrite? {
+    package func write(_ address: DocumentAddress, of key: [UInt8]) -> RefusedWrite? {
         guard let entry = peers[key]?.entries[address],
             let id = try? DocumentID.id(of: address.id)
         else { return nil }

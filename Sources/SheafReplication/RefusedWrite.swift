@@ -1,6 +1,7 @@
 import SheafBytes
 public import SheafDocument
-import SheafSync
+import SheafEngine
+package import SheafSync
 public import SheafTransport
 
 /// A local write that a peer refuses for lack of rights.
@@ -69,7 +70,7 @@ extension RefusedWrite.Reason: CustomStringConvertible {
 }
 
 extension RefusedWrite.Reason {
-    init(_ reason: RefusedNotice.Reason) {
+    package init(_ reason: RefusedNotice.Reason) {
         switch reason {
         case .result: self = .document
         case .original: self = .original
@@ -100,7 +101,7 @@ package struct PeerRefusals: Sendable {
 
     package init() {}
 
-    init(writes: [RefusedWrite], omitted: UInt64, omittedThrough: UInt64) {
+    package init(writes: [RefusedWrite], omitted: UInt64, omittedThrough: UInt64) {
         (self.writes, self.omitted) = (writes, omitted)
         self.omittedThrough = omittedThrough
     }

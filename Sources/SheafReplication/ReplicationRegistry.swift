@@ -1,4 +1,6 @@
-import SheafDocument
+package import SheafDocument
+import SheafQuery
+package import SheafStatements
 import SheafStorage
 import SheafTransport
 import Synchronization
@@ -20,7 +22,7 @@ package final class ReplicationRegistry: Sendable {
     }
 
     /// The result of waiting for a commit.
-    enum WaitEnd: Sendable {
+    package enum WaitEnd: Sendable {
         case reached
         case refused(RefusedWrite)
         /// Unrecorded documents were refused, some of which may belong to the commit.
@@ -48,18 +50,26 @@ package final class ReplicationRegistry: Sendable {
 
     package init() {}
 
+    /// Registers the system collections about other peers.
+    package func register(in queries: QueryEngine) {
+        let collections = queries.registeredCollections
+        collections.register("data_sync_info") { [self] in rows }
+        collections.register("refused_writes") { [self] in refusedRows }
+        collections.register("transports_info") { [self] in transportRows }
+    }
+
     /// Records whether the transports are started.
-    func recordSyncing(_ isSyncing: Bool) {
+    package func recordSyncing(_ isSyncing: Bool) {
         state.withLock { $0.isSyncing = isSyncing }
     }
 
     /// Sets the transports of the peer, by the names of their types.
-    func recordTransports(_ names: [String]) {
+    package func recordTransports(_ names: [String]) {
         state.withLock { $0.transports = names }
     }
 
     /// The rows of `system:transports_info`.
-    var transportRows: [Object] {
+    package var transportRows: [Object] {
         let (names, isSyncing) = state.withLock { ($0.transports, $0.isSyncing) }
         return names.enumerated().map { number, name in
             [
@@ -70,7 +80,7 @@ package final class ReplicationRegistry: Sendable {
     }
 
     /// Updates the status and the refusals of peers, and completes waiters.
-    func update(
+    package func update(
         _ statuses: [[UInt8]: Replicator.Status], _ refusals: [[UInt8]: PeerRefusals],
         at milliseconds: UInt64
     ) {
@@ -103,7 +113,7 @@ package final class ReplicationRegistry: Sendable {
     // MARK: Refused writes
 
     /// All refused writes, in the order of the keys of the peers.
-    var refusedWrites: [RefusedWrite] {
+    package var refusedWrites: [RefusedWrite] {
         state.withLock { state in
             state.refusals.sorted { $0.key.lexicographicallyPrecedes($1.key) }
                 .flatMap(\.value.writes)
@@ -111,22 +121,22 @@ package final class ReplicationRegistry: Sendable {
     }
 
     /// The rows of `system:refused_writes`.
-    var refusedRows: [Object] { refusedWrites.map(\.row) }
+    package var refusedRows: [Object] { refusedWrites.map(\.row) }
 
     /// Sets the listener for refused writes, and calls it with the known ones.
-    func onRefusedWrites(_ listener: (@Sendable ([RefusedWrite]) -> Void)?) {
+    package func onRefusedWrites(_ listener: (@Sendable ([RefusedWrite]) -> Void)?) {
         state.withLock { $0.onRefusedWrites = listener }
         let known = refusedWrites
         if !known.isEmpty { listener?(known) }
     }
 
     /// Calls the listener with newly refused writes.
-    func announce(_ writes: [RefusedWrite]) {
+    package func announce(_ writes: [RefusedWrite]) {
         state.withLock(\.onRefusedWrites)?(writes)
     }
 
     /// The rows of `system:data_sync_info`.
-    var rows: [Object] {
+    package var rows: [Object] {
         state.withLock { state in
             state.rows.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { key, row in
                 let status =
@@ -156,7 +166,7 @@ package final class ReplicationRegistry: Sendable {
     }
 
     /// The status of the connected peers, in the order of their keys.
-    var connected: [(key: [UInt8], status: Replicator.Status)] {
+    package var connected: [(key: [UInt8], status: Replicator.Status)] {
         state.withLock { state in
             state.rows.filter(\.value.status.isConnected)
                 .sorted { $0.key.lexicographicallyPrecedes($1.key) }
@@ -165,7 +175,7 @@ package final class ReplicationRegistry: Sendable {
     }
 
     /// Waits until a peer has a commit or has refused part of it, or this peer is closed.
-    nonisolated(nonsending) func wait(
+    package nonisolated(nonsending) func wait(
         for commit: UInt64, on key: [UInt8]
     ) async throws -> WaitEnd {
         let number = state.withLock { state in
@@ -201,7 +211,7 @@ package final class ReplicationRegistry: Sendable {
     }
 
     /// Ends all waiting, and marks all peers as disconnected.
-    func close() {
+    package func close() {
         let waiters = state.withLock { state in
             state.isClosed = true
             state.onRefusedWrites = nil

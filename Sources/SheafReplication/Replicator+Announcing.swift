@@ -1,5 +1,6 @@
 import SheafBytes
 import SheafDocument
+package import SheafEngine
 import SheafQuery
 import SheafStorage
 import SheafSync
@@ -16,7 +17,7 @@ extension Replicator {
         /// Local commits of batches received after an announcement, by their remote commits.
         var written: [UInt64: CommitID] = [:]
         /// The time at which the announced documents are requested.
-        var deadline: UInt64?
+        package var deadline: UInt64?
         /// Approximate size in memory of the announcements since the list was last empty.
         var length = 0
         /// Whether the peer announces its commits instead of sending them.
@@ -150,7 +151,7 @@ extension Replicator {
     // MARK: Sent announcements
 
     /// Announces the changes since the last batch; returns false if they must be sent instead.
-    func announce(on link: Connection) throws(EngineError) -> Bool {
+    package func announce(on link: Connection) throws(EngineError) -> Bool {
         guard let telling = link.sender, telling.isAnnouncing, !telling.isBehind,
             !telling.matcher.isRanked, telling.complete.isEmpty,
             let commits = news.commits(after: telling.sent),

@@ -1,3 +1,5 @@
+package import SheafAttachments
+package import SheafDocument
 import SheafSync
 
 /// Attachments that are requested from other peers, for this peer or on behalf of others.
@@ -7,8 +9,8 @@ import SheafSync
 /// their originator cancels them.
 extension Replicator {
     /// The state of all attachment fetches.
-    struct Files {
-        var wanted: [AttachmentID: WantedAttachment] = [:]
+    package struct Files {
+        package var wanted: [AttachmentID: WantedAttachment] = [:]
         /// The wanted attachments in the order of their requests.
         var order: [AttachmentID] = []
         /// Whether sessions may have new effects.
@@ -35,8 +37,8 @@ extension Replicator {
     }
 
     /// An attachment that is being fetched.
-    struct WantedAttachment {
-        enum Phase {
+    package struct WantedAttachment {
+        package enum Phase {
             /// The chunk hashes have not been requested.
             case seeking
             /// One peer sends the chunk hashes.
@@ -60,7 +62,7 @@ extension Replicator {
         struct AttachmentRequest {
             var hops: Int
             /// Whether the peer may read the attachment.
-            var mayRead = false
+            package var mayRead = false
         }
 
         var sought: [AttachmentID: AttachmentRequest] = [:]

@@ -1,6 +1,8 @@
 import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafQuery
+import SheafStatements
 import SheafSync
 
 /// Evaluation budgets, which limit the cost of peers' queries.

@@ -1,4 +1,5 @@
 import SheafDocument
+import SheafEngine
 import SheafStorage
 import SheafSync
 

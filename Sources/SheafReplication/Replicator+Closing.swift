@@ -1,3 +1,6 @@
+import SheafEngine
+import SheafStatements
+import SheafStorage
 package import SheafSync
 import SheafTransport
 

@@ -1,4 +1,5 @@
 import SheafDocument
+import SheafEngine
 import SheafQuery
 import SheafStorage
 import SheafSync
@@ -23,7 +24,7 @@ extension Replicator {
     /// A token whose confirmation the peer has requested and not received.
     struct PendingProof {
         /// The position of the document in the log, and whether the token is proven in it.
-        struct State: Equatable {
+        package struct State: Equatable {
             let position: LogPosition
             let isProven: Bool
         }

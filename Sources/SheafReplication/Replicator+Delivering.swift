@@ -1,4 +1,6 @@
-import SheafStorage
+import SheafEngine
+package import SheafStorage
+import SheafSync
 
 /// Tracking of the newest local commit of which a peer has stored documents.
 extension Replicator {
@@ -6,7 +8,7 @@ extension Replicator {
     struct NewestDocument {
         private var pointer: RecordPointer?
 
-        mutating func update(_ key: [UInt8], in snapshot: DocumentSnapshot) {
+        package mutating func update(_ key: [UInt8], in snapshot: DocumentSnapshot) {
             let found = key.span.withUnsafeBytes { snapshot.log.recordPointer(of: $0) }
             guard let found else { return }
             if let pointer, pointer.position >= found.position { return }
@@ -14,7 +16,7 @@ extension Replicator {
         }
 
         /// Returns the commit that wrote the document; nil if there is no document.
-        func commit(in snapshot: DocumentSnapshot) throws(EngineError) -> CommitID? {
+        package func commit(in snapshot: DocumentSnapshot) throws(EngineError) -> CommitID? {
             guard let pointer else { return nil }
             return try onStorage { () throws(StorageError) in
                 try snapshot.log.operation(at: pointer).commit
@@ -23,11 +25,11 @@ extension Replicator {
     }
 
     /// Documents that were sent to the peer, or that it already has.
-    struct Delivery {
+    package struct Delivery {
         /// The commit whose acknowledgment confirms that the peer has stored the documents.
-        let step: CommitID
+        package let step: CommitID
         /// The newest commit that wrote one of the documents.
-        var commit: CommitID
+        package var commit: CommitID
     }
 
     /// Maximum number of unacknowledged deliveries; the last one absorbs further ones.

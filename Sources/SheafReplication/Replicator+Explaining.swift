@@ -1,8 +1,10 @@
 package import SheafDocument
+package import SheafEngine
 import SheafQuery
+import SheafStatements
 import SheafStorage
 import SheafSync
-import SheafTransport
+package import SheafTransport
 
 /// The replication status of one remote peer.
 package struct PeerSurvey: Sendable {
@@ -103,28 +105,19 @@ extension Replicator {
     /// Returns the replication status of a document at a peer; nil if the peer is unknown.
     package func explanation(
         of collection: String, _ id: Value, for peer: PeerKey
-    ) throws -> SyncExplanation? {
+    ) throws(EngineError) -> SyncExplanation? {
         guard let status = statuses[peer.bytes] else { return nil }
         let snapshot = news.snapshot
         let key: [UInt8]?
         let document: StoredDocument?
-        do throws(EngineError) {
-            key = try snapshot.key(collection: collection, id: id)
-            document =
-                try key.map { (key) throws(EngineError) in try snapshot.document(key) } ?? nil
-        } catch {
-            throw StoreError(error)
-        }
+        key = try snapshot.key(collection: collection, id: id)
+        document = try key.map { (key) throws(EngineError) in try snapshot.document(key) } ?? nil
         let isDeleted = document?.isTombstone ?? false
         let link = openConnection(to: peer.bytes)
-        func matches(_ matcher: SubscriptionMatcher?) throws -> Bool {
+        func matches(_ matcher: SubscriptionMatcher?) throws(EngineError) -> Bool {
             // A deleted document has no content on which a rule could be evaluated.
             guard let matcher, let key, !isDeleted else { return true }
-            do throws(EngineError) {
-                return try matcher.matches(document, key: key, in: collection, snapshot.names)
-            } catch {
-                throw StoreError(error)
-            }
+            return try matcher.matches(document, key: key, in: collection, snapshot.names)
         }
         var matching: [String] = []
         // The evaluation is limited, since it blocks the caller and all connections.
@@ -134,14 +127,14 @@ extension Replicator {
             for query in link?.sender?.matcher.subscribed ?? []
             where UTF8Order.compare(query.collection, collection) == 0 {
                 let matcher = SubscriptionMatcher([query], queries, meter: meter, where: nil)
-                let isRanked =
-                    try key.map { try ranks($0, matcher, in: snapshot, for: link) } ?? false
-                if try isRanked || matches(matcher) { matching.append(query.statement.text) }
+                var isMatch = try ranks(key, matcher, in: snapshot, for: link)
+                if !isMatch { isMatch = try matches(matcher) }
+                if isMatch { matching.append(query.statement.text) }
             }
         }
         return SyncExplanation(
             presence: document == nil ? .missing : isDeleted ? .deleted : .present,
-            commit: try key.flatMap { try newestCommit(of: $0, in: snapshot) },
+            commit: try newestCommit(of: key, in: snapshot),
             isConnected: status.isConnected, lastCloseReason: status.lastCloseReason,
             matching: matching,
             queryCount: link?.sender?.matcher.subscribed.count,
@@ -151,33 +144,26 @@ extension Replicator {
             sentUpTo: link?.sender.flatMap { $0.isStreaming ? $0.sent : nil },
             acknowledgedUpTo: status.syncedUpTo, clock: status.clock,
             setAsideUntil: setAsideTime(of: collection, id, from: peer.bytes),
-            aheadMilliseconds: try aheadMilliseconds(of: document),
+            aheadMilliseconds: try aheadMilliseconds(of: document, key),
             refused: refusedWrite(of: collection, id, by: peer.bytes))
     }
 
     /// Whether a document is in the result of a query with LIMIT.
     private func ranks(
-        _ key: [UInt8], _ matcher: SubscriptionMatcher, in snapshot: DocumentSnapshot,
+        _ key: [UInt8]?, _ matcher: SubscriptionMatcher, in snapshot: DocumentSnapshot,
         for link: Connection?
-    ) throws -> Bool {
-        guard matcher.isRanked, let collection = snapshot.address(of: key)?.collection else {
-            return false
-        }
-        do throws(EngineError) {
-            let filter = link.flatMap { rankFilter($0, in: snapshot, isOwn: false) }
-            return try matcher.rankings(in: snapshot, where: filter).contains(key, in: collection)
-                .now
-        } catch {
-            throw StoreError(error)
-        }
+    ) throws(EngineError) -> Bool {
+        guard matcher.isRanked, let key, let collection = snapshot.address(of: key)?.collection
+        else { return false }
+        let filter = link.flatMap { rankFilter($0, in: snapshot, isOwn: false) }
+        return try matcher.rankings(in: snapshot, where: filter).contains(key, in: collection).now
     }
 
     private func newestCommit(
-        of key: [UInt8], in snapshot: DocumentSnapshot
-    ) throws -> UInt64? {
+        of key: [UInt8]?, in snapshot: DocumentSnapshot
+    ) throws(EngineError) -> UInt64? {
+        guard let key else { return nil }
         var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
-        do throws(StorageError) { return try history.next()?.commit } catch {
-            throw StoreError(error)
-        }
+        return try onStorage { () throws(StorageError) in try history.next()?.commit }
     }
 }

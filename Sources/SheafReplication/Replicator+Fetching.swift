@@ -1,4 +1,6 @@
-import SheafSync
+import SheafAttachments
+import SheafDocument
+package import SheafSync
 
 /// Transfer of attachment parts from other peers.
 extension Replicator {
@@ -77,7 +79,7 @@ extension Replicator {
     }
 
     /// Handles a received part; `bytes` is nil if the peer does not have it.
-    func fetched(_ part: AttachmentPart, _ bytes: [UInt8]?, on link: Connection) {
+    package func fetched(_ part: AttachmentPart, _ bytes: [UInt8]?, on link: Connection) {
         if link.files.requestedParts.first == part { link.files.requestedParts.removeFirst() }
         link.files.lastReceipt = now
         link.files.isStalled = false

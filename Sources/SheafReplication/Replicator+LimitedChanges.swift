@@ -1,5 +1,6 @@
 import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafStorage
 import SheafSync
 
@@ -7,9 +8,9 @@ import SheafSync
 extension Replicator {
     /// A document that changed since the last publication, or a shadow that the peer changed.
     struct FreshChange {
-        let key: [UInt8]
+        package let key: [UInt8]
         let before: StoredDocument?
-        var commit: News.Commit?
+        package var commit: News.Commit?
         /// The remote commit that changed the peer's shadow of a hidden document.
         var shadowCommit: UInt64?
     }

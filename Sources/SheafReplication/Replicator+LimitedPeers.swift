@@ -1,5 +1,6 @@
-import SheafDocument
-import SheafStorage
+package import SheafDocument
+package import SheafEngine
+package import SheafStorage
 import SheafSync
 
 /// Batches for peers with limited rights.
@@ -210,7 +211,7 @@ extension Replicator {
     }
 
     /// Whether a document, or its deletion, may be sent to a peer with limited rights.
-    func maySend(
+    package func maySend(
         _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
         _ outgoing: Outgoing, toLimited link: Connection
     ) throws(EngineError) -> Bool {
@@ -256,7 +257,7 @@ extension Replicator {
     }
 
     /// Returns the commit of an unacknowledged batch's snapshot; nil if there is no such batch.
-    func commit(ofStep number: UInt64, _ link: Connection) -> CommitID? {
+    package func commit(ofStep number: UInt64, _ link: Connection) -> CommitID? {
         guard let telling = link.sender else { return nil }
         if let outgoing = telling.outgoing, outgoing.number == number {
             return outgoing.snapshot.log.commit

@@ -1,5 +1,7 @@
 import SheafDocument
+import SheafEngine
 import SheafQuery
+import SheafStatements
 import SheafStorage
 import SheafSync
 
@@ -10,7 +12,7 @@ import SheafSync
 extension Replicator {
     /// The parsed queries of a subscription.
     struct SubscriptionReading {
-        var queries: [SubscriptionQuery] = []
+        package var queries: [SubscriptionQuery] = []
         var tally = SubscriptionTally()
     }
 

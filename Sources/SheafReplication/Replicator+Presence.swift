@@ -1,3 +1,5 @@
+import SheafEngine
+import SheafStatements
 import SheafStorage
 package import SheafSync
 import SheafSystem
@@ -43,7 +45,7 @@ extension Replicator {
     }
 
     /// Returns the record that a peer publishes.
-    static func portrait(of identity: Identity) -> PeerRecord.Portrait {
+    package static func portrait(of identity: Identity) -> PeerRecord.Portrait {
         PeerRecord.Portrait(
             isServer: identity.isServer, name: identity.name,
             operatingSystem: SheafVersion.operatingSystem, softwareVersion: SheafVersion.current)

@@ -1,5 +1,7 @@
 import SheafBytes
 import SheafDocument
+import SheafEngine
+import SheafStatements
 import SheafStorage
 import SheafSync
 import SheafSystem
@@ -166,11 +168,15 @@ extension Replicator {
     }
 
     /// Returns how far a document's latest dot is ahead of the local clock; nil if it is not.
-    func aheadMilliseconds(of document: StoredDocument?) throws -> UInt64? {
+    func aheadMilliseconds(
+        of document: StoredDocument?, _ key: [UInt8]?
+    ) throws(EngineError) -> UInt64? {
         guard let document else { return nil }
         let wall = wallMilliseconds
-        let latest = try document.read { (bytes) throws(Malformed) in
-            try EncodedDocument(bytes).latestDot().milliseconds
+        let latest = try onDocument(key ?? []) { () throws(Malformed) in
+            try document.read { (bytes) throws(Malformed) in
+                try EncodedDocument(bytes).latestDot().milliseconds
+            }
         }
         return latest > wall ? latest - wall : nil
     }

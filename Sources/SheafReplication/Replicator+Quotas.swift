@@ -1,3 +1,7 @@
+import SheafAttachments
+import SheafDocument
+import SheafEngine
+import SheafStatements
 import SheafSync
 import SheafTransport
 

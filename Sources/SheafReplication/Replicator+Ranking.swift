@@ -1,4 +1,5 @@
 import SheafDocument
+import SheafEngine
 import SheafStorage
 import SheafSync
 
@@ -19,7 +20,7 @@ extension Replicator {
         /// Whether the list contained all matching documents.
         let isAll: Bool
         /// The remote commit of the first batch after the reconciliation.
-        var commit: UInt64?
+        package var commit: UInt64?
     }
 
     /// Returns the ranked documents to reconcile; nil if no query has a LIMIT.

@@ -1,3 +1,6 @@
+package import SheafDocument
+import SheafEngine
+import SheafQuery
 import SheafSync
 
 /// Rate limits for subscriptions, each of which costs the peer a scan of its documents.
@@ -15,7 +18,7 @@ extension Replicator {
     }
 
     /// A rate limiter, which permits a burst and then one subscription per interval.
-    struct RateLimiter {
+    package struct RateLimiter {
         /// The end of the intervals of all permitted subscriptions.
         private var end: UInt64 = 0
 
@@ -40,15 +43,15 @@ extension Replicator {
         // Requests received since, with the snapshot of that time: otherwise the peer would miss a
         // document that is added and deleted before the answer.
         var questionSnapshot: DocumentSnapshot?
-        var wanted: (documents: Want.Documents, snapshot: DocumentSnapshot)?
+        package var wanted: (documents: Want.Documents, snapshot: DocumentSnapshot)?
         /// Whether the subscription was received before the limit permitted it.
         var isEarly = false
     }
 
     /// A subscription of this peer that the rate limiter delays.
-    struct DelayedSubscription {
+    package struct DelayedSubscription {
         let turn: UInt64
-        var complete: [DocumentAddress]
+        package var complete: [DocumentAddress]
     }
 
     /// Maximum number of rate limiters; beyond it idle ones are discarded.
@@ -67,7 +70,7 @@ extension Replicator {
     // MARK: Subscriptions of this peer
 
     /// Subscribes now or when the limit permits it; until then, received batches are ignored.
-    func subscribe(_ link: Connection, complete: [DocumentAddress]) {
+    package func subscribe(_ link: Connection, complete: [DocumentAddress]) {
         if link.receiver.delayedSubscription != nil {
             link.receiver.delayedSubscription?.complete += complete
             return

@@ -1,6 +1,8 @@
 import SheafBytes
 import SheafDocument
+import SheafEngine
 package import SheafQuery
+import SheafStatements
 import SheafStorage
 import SheafSync
 
@@ -8,7 +10,7 @@ import SheafSync
 extension Replicator {
     /// The subscription of this peer, and its cursors at remote peers.
     struct Wishes {
-        var queries: [SubscriptionQuery] = []
+        package var queries: [SubscriptionQuery] = []
         /// The queries in their wire form.
         var wire: [SubscribedQuery] = []
         var matcher: SubscriptionMatcher?
@@ -37,7 +39,7 @@ extension Replicator {
         /// Remote and local commits of written batches that are not acknowledged yet.
         var written: [(commit: UInt64, here: CommitID)] = []
         /// The remote commit up to which all documents were received.
-        var reached: UInt64 = 0
+        package var reached: UInt64 = 0
         /// Whether all documents that matched at the time of the subscription were received.
         var hasCaughtUp = false
         var announced = Announced()

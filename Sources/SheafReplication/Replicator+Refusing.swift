@@ -1,4 +1,6 @@
 import SheafDocument
+import SheafEngine
+import SheafStatements
 import SheafStorage
 import SheafSync
 import SheafTransport

@@ -1,17 +1,19 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
+package import SheafEngine
 import SheafQuery
+import SheafStatements
 import SheafStorage
-import SheafSync
+package import SheafSync
 import SheafTransport
 
 /// Authorization of remote peers, and the sharing scopes of collections.
 extension Replicator {
     /// The rights of a remote peer at this one, and the rights of this peer at the remote one.
-    struct Authorization {
+    package struct Authorization {
         let rights: PeerRights?
         let ownRights: PeerRights?
-        let isServer: Bool
+        package let isServer: Bool
         /// The newest local commit when the rights last changed; nil if they never did.
         var changedThrough: CommitID?
     }
@@ -105,7 +107,7 @@ extension Replicator {
     }
 
     /// Whether the peer may read a document and this peer may send it.
-    func maySend(
+    package func maySend(
         _ link: Connection, _ document: StoredDocument, before: StoredDocument?, _ key: [UInt8],
         _ address: DocumentAddress, _ snapshot: DocumentSnapshot
     ) throws(EngineError) -> Bool {
@@ -139,7 +141,7 @@ extension Replicator {
     /// Returns the versions of matching documents that may be revealed to the peer.
     ///
     /// With `isOwn`, this peer is the subscriber, which also sends the IDs of its documents.
-    func versions(
+    package func versions(
         matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings?,
         in snapshot: DocumentSnapshot, isOwn: Bool, on link: Connection
     ) throws(EngineError) -> VersionList {
@@ -171,7 +173,7 @@ extension Replicator {
     }
 
     /// Whether a collection is shared with the peer.
-    func isShared(_ collection: String, on link: Connection) -> Bool {
+    package func isShared(_ collection: String, on link: Connection) -> Bool {
         scopes.allows(collection, toServer: link.session.remote?.isServer ?? false)
     }
 

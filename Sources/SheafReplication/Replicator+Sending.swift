@@ -1,5 +1,6 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
+import SheafEngine
 import SheafQuery
 import SheafStorage
 import SheafSync
@@ -24,7 +25,7 @@ extension Replicator {
         /// Whether the next batch contains all changes since the cursor of the subscription.
         var isBehind = false
         /// Documents that the next batch must contain complete.
-        var complete: Set<DocumentAddress> = []
+        package var complete: Set<DocumentAddress> = []
         /// Documents to add to `whole` once a local commit is durable.
         var completeLater: [(here: CommitID, address: DocumentAddress)] = []
         /// The snapshot of the version list that was sent.
@@ -56,12 +57,12 @@ extension Replicator {
     }
 
     /// A long batch that is sent in parts.
-    struct Outgoing {
+    package struct Outgoing {
         let snapshot: DocumentSnapshot
-        var documents: Documents
+        package var documents: Documents
         /// The commit after which changes are sent; nil if all documents are sent complete.
         let since: CommitID?
-        var complete: Set<DocumentAddress> = []
+        package var complete: Set<DocumentAddress> = []
         /// Whether an earlier batch had the same number, so that an acknowledgment may be of that
         /// one.
         var isRepeated = false
@@ -79,7 +80,7 @@ extension Replicator {
         /// documents.
         var isPart = false
 
-        enum Documents {
+        package enum Documents {
             /// The documents with these keys, starting at index `next`.
             case keys([[UInt8]], next: Int)
             /// All matching documents by collection, starting at a key.
@@ -235,8 +236,8 @@ extension Replicator {
 
     /// A document of a commit that must be sent to the peer.
     struct Concerning {
-        let key: [UInt8]
-        let address: DocumentAddress
+        package let key: [UInt8]
+        package let address: DocumentAddress
         let written: DocumentSnapshot.Written
         /// Whether it matched before the commit, so that the peer has it.
         let hasMatched: Bool

@@ -1,4 +1,6 @@
+import SheafAttachments
 import SheafDocument
+import SheafEngine
 import SheafStorage
 import SheafSync
 

@@ -1,5 +1,7 @@
 import SheafDocument
+import SheafEngine
 import SheafQuery
+import SheafStatements
 import SheafStorage
 import SheafSync
 import SheafTransport
@@ -118,8 +120,8 @@ extension Replicator {
 
     /// A document that was evicted here.
     struct Evicted {
-        let key: [UInt8]
-        let address: DocumentAddress
+        package let key: [UInt8]
+        package let address: DocumentAddress
         let before: StoredDocument
     }
 

@@ -1,5 +1,7 @@
 import SheafBytes
 import SheafDocument
+import SheafEngine
+import SheafStatements
 import SheafStorage
 import SheafSync
 

@@ -1,5 +1,7 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
+package import SheafEngine
+import SheafStatements
 import SheafStorage
 import SheafSync
 import SheafTransport
@@ -7,7 +9,7 @@ import SheafTransport
 /// Stores that were restored to an older state, and copies of stores in use at the same time.
 extension Replicator {
     /// The log IDs under which peers with one key have connected.
-    struct Openings {
+    package struct Openings {
         /// The log ID of the last connection.
         var lastLogID: XXH3.Hash128
         /// The most recent log IDs before it.
@@ -61,7 +63,7 @@ extension Replicator {
     }
 
     /// Logs the documents that have kept, or lost, writes that their store has forgotten.
-    func record(_ forgotten: ForgottenWrites) {
+    package func record(_ forgotten: ForgottenWrites) {
         if let first = forgotten.kept.first {
             queries.log?.write(
                 .warning,
@@ -147,7 +149,7 @@ extension Replicator {
     /// Records the new site of a peer, which has no pauses.
     ///
     /// A peer can name the site of another store here, so no decision depends on it.
-    func record(_ site: Site, of link: Connection) {
+    package func record(_ site: Site, of link: Connection) {
         (link.hasNewSite, link.pauses, link.pausesVersion) = (true, [], nil)
         change(link) { $0.site = site }
     }

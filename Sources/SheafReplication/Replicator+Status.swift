@@ -1,6 +1,7 @@
 package import SheafDocument
+import SheafEngine
 import SheafStorage
-import SheafSync
+package import SheafSync
 
 /// The status of all peers that have connected.
 extension Replicator {
@@ -33,7 +34,7 @@ extension Replicator {
     /// The status of all peers since the store was opened, by peer key.
     package var allStatuses: [[UInt8]: Status] { statuses }
 
-    func record(connected link: Connection, _ hello: Hello) {
+    package func record(connected link: Connection, _ hello: Hello) {
         change(link) { status in
             status.isConnected = true
             status.address = link.address

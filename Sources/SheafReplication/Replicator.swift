@@ -1,10 +1,13 @@
+package import SheafAttachments
 package import SheafBytes
-import SheafDocument
+package import SheafDocument
+import SheafEngine
 package import SheafQuery
+package import SheafStatements
 import SheafStorage
 package import SheafSync
-import SheafSystem
-import SheafTransport
+package import SheafSystem
+package import SheafTransport
 
 /// The replicator: the state machine that exchanges documents with all connected peers.
 ///
@@ -80,7 +83,7 @@ package final class Replicator {
         case refusalsChanged(peer: [UInt8], PeerRefusals, new: [RefusedWrite])
     }
 
-    let queries: QueryEngine
+    package let queries: QueryEngine
     var identity: Identity
     /// The attachment store; nil if attachments are not replicated.
     let attachments: AttachmentStore?
@@ -88,7 +91,7 @@ package final class Replicator {
     package let log: XXH3.Hash128
     private let random: () -> UInt64
     let lengths: Lengths
-    var connections: [UInt64: Connection] = [:]
+    package var connections: [UInt64: Connection] = [:]
     var statuses: [[UInt8]: Status] = [:]
     private var effects: [Effect] = []
 
@@ -118,7 +121,7 @@ package final class Replicator {
     /// The state of peers with limited rights, by peer key.
     var limitedPeers: [[UInt8]: LimitedPeer] = [:]
     /// Received documents quarantined for stamps too far ahead of the local clock.
-    var setAside = QuarantineTable()
+    package var setAside = QuarantineTable()
     var clockWarnings = ClockWarnings()
     /// Local documents that peers refuse.
     var refusals = RefusalTable()
@@ -131,18 +134,18 @@ package final class Replicator {
     var mayReportSite = false
 
     /// The state of one connection.
-    final class Connection {
+    package final class Connection {
         let number: UInt64
         /// Random number of the connection, sent in the local hello.
         let nonce: UInt64
-        let address: String
+        package let address: String
         let connectedAt: UInt64
         /// The peer key proven by the transport.
         let expectedKey: [UInt8]?
         var session: SyncSession
         let rights: PeerRights?
         let ownRights: PeerRights?
-        let kind: PeerConnectionKind
+        package let kind: PeerConnectionKind
         /// The time at which the hello of the peer was received.
         var greetedAt: UInt64?
         var receiver = Receiver()
@@ -191,7 +194,7 @@ package final class Replicator {
                 || sender?.limited.isJudging == true || files.isCheckingProofs
         }
 
-        init(
+        package init(
             _ number: UInt64, drawn: UInt64, at address: String, _ session: SyncSession,
             _ rights: PeerRights?,
             own ownRights: PeerRights?, _ kind: PeerConnectionKind, expecting key: [UInt8]?,

@@ -1,8 +1,11 @@
 import SheafBytes
 import SheafDocument
-import SheafQuery
+package import SheafEngine
+package import SheafQuery
+package import SheafStatements
 import SheafStorage
 import SheafSync
+package import SheafSystem
 
 /// An evaluator of the queries of a subscription on documents.
 ///
@@ -21,14 +24,14 @@ package final class SubscriptionMatcher {
     }
 
     /// The handling of errors in the evaluation of a query on a document.
-    enum ErrorPolicy {
+    package enum ErrorPolicy {
         case throwing
         /// The document does not match; only damaged documents and cancellation throw an error.
         case mismatching
         /// As `mismatching`, but exceeding a limit also throws an error.
         case mismatchingWithinLimits
 
-        fileprivate func throwsError(_ reason: QueryError.Reason) -> Bool {
+        fileprivate func throwsError(_ reason: EvaluationFailure.Reason) -> Bool {
             switch self {
             case .throwing: true
             // A canceled evaluation has no result.
@@ -73,7 +76,7 @@ package final class SubscriptionMatcher {
     }
 
     /// Creates a matcher without a cost limit; `stop` cancels its evaluations.
-    convenience init(
+    package convenience init(
         _ queries: [SubscriptionQuery], _ engine: QueryEngine, stop: EvaluationStop?
     ) {
         self.init(queries, engine, meter: .unlimited(stop: stop), where: nil)
@@ -83,7 +86,7 @@ package final class SubscriptionMatcher {
     ///
     /// Errors count as mismatches, since they would reveal something about unreadable documents.
     /// Without a meter the cost is not limited; `stop` cancels the evaluations.
-    convenience init(
+    package convenience init(
         rule: [SubscriptionQuery], _ engine: QueryEngine, meter: EvaluationMeter? = nil,
         stop: EvaluationStop?
     ) {
@@ -92,7 +95,7 @@ package final class SubscriptionMatcher {
             errorPolicy: .mismatching)
     }
 
-    init(
+    package init(
         _ queries: [SubscriptionQuery], _ engine: QueryEngine, meter: EvaluationMeter?,
         where filter: SubscriptionRankings.Filter?, chargesLength: Bool = true,
         errorPolicy: ErrorPolicy = .throwing
@@ -175,7 +178,7 @@ package final class SubscriptionMatcher {
     func visit() throws(EngineError) {
         guard let meter else { return }
         guard !meter.isTurnOver else { throw .paused }
-        do throws(QueryError) { try meter.checkStop() } catch { throw .evaluation(error) }
+        do throws(QueryError) { try meter.checkStop() } catch { throw EngineError(error) }
         meter.countVisit()
     }
 
@@ -237,7 +240,7 @@ package final class SubscriptionMatcher {
     }
 
     /// Logs the first error of a rule, since it is not sent to the peer.
-    private func logError(_ error: QueryError) {
+    private func logError(_ error: EvaluationFailure) {
         guard !hasLoggedError else { return }
         hasLoggedError = true
         queries.log?.write(
@@ -264,7 +267,7 @@ package final class SubscriptionMatcher {
         do throws(QueryError) {
             return try watched(terms[number], names.count, nil)?.isDescending ?? []
         } catch {
-            throw .evaluation(error)
+            throw EngineError(error)
         }
     }
 
@@ -289,12 +292,12 @@ package final class SubscriptionMatcher {
         switch result {
         case .success(let answer): return answer
         case .failure(Self.pause): throw .paused
-        case .failure(let error): throw .evaluation(error)
+        case .failure(let error): throw EngineError(error)
         }
     }
 
     /// Returns a run of a query on a snapshot.
-    func run(_ query: SubscriptionQuery, on snapshot: DocumentSnapshot) -> QueryRun {
+    package func run(_ query: SubscriptionQuery, on snapshot: DocumentSnapshot) -> QueryRun {
         queries.subscriptionRun(query.statement, query.arguments, on: snapshot, meter)
     }
 }

@@ -1,13 +1,14 @@
 import SheafBytes
 import SheafDocument
 package import SheafQuery
+package import SheafStatements
 package import SheafSync
 
 /// A validated query of a subscription, with its arguments.
 package struct SubscriptionQuery: Sendable {
     package let statement: Statement
     let arguments: ArgumentValues
-    let collection: String
+    package let collection: String
     /// Maximum number of documents selected; nil without LIMIT.
     let limit: Int?
     /// Whether all documents of the collection match.

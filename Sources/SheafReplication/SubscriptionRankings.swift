@@ -1,13 +1,15 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
+package import SheafEngine
 import SheafQuery
+import SheafStatements
 import SheafStorage
 import SheafSync
 
 /// The results of a subscription's queries with ORDER BY and LIMIT, in one snapshot.
-struct SubscriptionRankings {
+package struct SubscriptionRankings {
     /// A query and its ranking.
-    struct Term {
+    package struct Term {
         let query: SubscriptionQuery
         /// The index of the query in `SubscriptionMatcher.subscribed`.
         let number: Int
@@ -19,7 +21,8 @@ struct SubscriptionRankings {
     }
 
     /// A predicate for the documents that the peer may read; only these are ranked.
-    typealias Filter = (StoredDocument, [UInt8], DocumentAddress) throws(EngineError) -> Bool
+    package typealias Filter = (StoredDocument, [UInt8], DocumentAddress) throws(EngineError) ->
+        Bool
 
     var terms: [Term] = []
 
@@ -43,7 +46,7 @@ struct SubscriptionRankings {
     }
 
     /// Whether a document is ranked, and whether it was before the recorded changes.
-    func contains(_ key: [UInt8], in collection: String) -> (now: Bool, before: Bool) {
+    package func contains(_ key: [UInt8], in collection: String) -> (now: Bool, before: Bool) {
         let id = Array(key[StoreKey.documentPrefixLength...])
         var found = (now: false, before: false)
         forEach(in: collection) { ranking in
@@ -158,7 +161,7 @@ extension SubscriptionMatcher {
             return try Ranking(watched, run, limit: limit)
         } catch {
             if error.reason == .limit, let meter, !meter.isExhausted { return nil }
-            throw .evaluation(error)
+            throw EngineError(error)
         }
     }
 

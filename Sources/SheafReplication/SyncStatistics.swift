@@ -7,13 +7,3 @@ public struct SyncStatistics: Hashable, Sendable {
     /// Number of received documents that changed the local state.
     public package(set) var documentsApplied: UInt64 = 0
 }
-
-extension PeerSync {
-    /// The numbers of documents sent and received since the peer was opened.
-    ///
-    /// A received document that changes nothing had arrived from another peer before. The call
-    /// blocks until the replication thread responds.
-    public var statistics: SyncStatistics {
-        get throws { try request { $0.statistics } }
-    }
-}

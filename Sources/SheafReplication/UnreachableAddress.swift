@@ -1,8 +1,10 @@
 import SheafBytes
 import SheafDocument
+import SheafEngine
+package import SheafStatements
 import SheafStorage
 import SheafSystem
-import SheafTransport
+package import SheafTransport
 import Synchronization
 
 /// An address that a transport has failed to reach.
@@ -21,7 +23,7 @@ public struct UnreachableAddress: Sendable, Hashable {
 }
 
 /// The addresses that transports cannot reach, as their events report them.
-final class UnreachableAddresses: Sendable {
+package final class UnreachableAddresses: Sendable {
     private struct Entry: Sendable {
         var shown: UnreachableAddress
         /// Reasons already logged since the first failure.
@@ -43,17 +45,17 @@ final class UnreachableAddresses: Sendable {
     private static let maximumCount = 1_024
     private static let maximumLoggedReasons = 8
 
-    init(_ queries: QueryEngine) {
+    package init(_ queries: QueryEngine) {
         self.queries = queries
     }
 
     /// All unreachable addresses, in order.
-    var all: [UnreachableAddress] {
+    package var all: [UnreachableAddress] {
         entries.withLock { $0.values.map(\.shown) }.sorted { $0.address < $1.address }
     }
 
     /// Applies a transport event, and returns whether the list has changed.
-    func record(_ event: PeerTransportEvent) -> Bool {
+    package func record(_ event: PeerTransportEvent) -> Bool {
         switch event {
         case .unreachable(let address, let reason, let milliseconds):
             record(address, reason, nextTryMilliseconds: milliseconds)
@@ -88,7 +90,7 @@ final class UnreachableAddresses: Sendable {
     }
 
     /// Removes all addresses.
-    func removeAll() {
+    package func removeAll() {
         entries.withLock { $0 = [:] }
     }
 

@@ -1,4 +1,5 @@
-import SheafDocument
+package import SheafDocument
+import SheafEngine
 import SheafSync
 
 extension DocumentEngine.Reception {
@@ -79,7 +80,7 @@ extension WriteJob.Outcome {
 }
 
 /// The documents whose arrival a write job records.
-struct WatchedDocuments: Sendable {
+package struct WatchedDocuments: Sendable {
     /// Quarantined documents.
     var awaited: Set<DocumentAddress> = []
     /// Documents that the peer may have refused.
@@ -92,14 +93,14 @@ package struct AheadDocuments: Sendable {
     /// Number of documents beyond the maximum, and their earliest time.
     private(set) var omitted: (count: Int, earliest: HybridTime)?
 
-    var isEmpty: Bool { documents.isEmpty && omitted == nil }
+    package var isEmpty: Bool { documents.isEmpty && omitted == nil }
 
-    mutating func add(_ address: DocumentAddress, _ time: HybridTime) {
+    package mutating func add(_ address: DocumentAddress, _ time: HybridTime) {
         guard documents.count < QuarantineTable.maximumCount else { return omit(1, time) }
         documents.append((address, time))
     }
 
-    mutating func add(_ others: AheadDocuments) {
+    package mutating func add(_ others: AheadDocuments) {
         for (address, time) in others.documents { add(address, time) }
         if let (count, earliest) = others.omitted { omit(count, earliest) }
     }

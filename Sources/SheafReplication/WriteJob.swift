@@ -1,13 +1,16 @@
-import SheafDocument
+package import SheafDocument
+package import SheafEngine
 import SheafQuery
+package import SheafStatements
 package import SheafStorage
-import SheafSync
+package import SheafSync
+package import SheafSystem
 
 /// Batches received from a peer, each of which is written in one commit.
 package struct WriteJob: Sendable {
     package let connection: UInt64
-    let steps: [PreparedStep]
-    let peer: Site
+    package let steps: [PreparedStep]
+    package let peer: Site
     /// The key of a peer with limited read rights; nil for other peers.
     var limitedPeer: [UInt8]?
     /// The write rule of the peer; nil if unlimited.
@@ -29,7 +32,7 @@ package struct WriteJob: Sendable {
     /// The evaluation budget of a peer with limited write rights, charged for its write rule.
     var budget: EvaluationMeter?
     /// The cancellation of the job; an interrupted batch leaves the store unchanged.
-    var stop: EvaluationStop?
+    package var stop: EvaluationStop?
     /// Proven tokens; a job with proven tokens has no batches.
     var proven: [UnprovenToken] = []
 
@@ -42,7 +45,7 @@ package struct WriteJob: Sendable {
         /// The last applied commit of the peer, and the local commit that contains it.
         fileprivate(set) var applied: (commit: UInt64, here: CommitID)?
         /// The last local commit of the job.
-        fileprivate(set) var lastCommit: CommitID?
+        package fileprivate(set) var lastCommit: CommitID?
         /// Documents needed in full, since the base of a received delta is missing.
         ///
         /// Their batch and later ones were not applied.
@@ -107,27 +110,27 @@ package struct WriteJob: Sendable {
     }
 
     /// A write of the peer to a document that is hidden from it.
-    struct Hidden: Sendable {
-        let address: DocumentAddress
-        let write: HiddenWrite
+    package struct Hidden: Sendable {
+        package let address: DocumentAddress
+        package let write: HiddenWrite
         /// The commit of the peer that contains the write.
-        var commit: UInt64 = 0
+        package var commit: UInt64 = 0
     }
 
     /// A document with local writes that the peer lacks.
-    struct OutdatedDocument: Sendable {
-        let address: DocumentAddress
+    package struct OutdatedDocument: Sendable {
+        package let address: DocumentAddress
         let before: StoredDocument?
         /// Whether this store made some of the writes that the peer lacks.
         var lacksOwn = false
     }
 
     /// A document that the peer may not write.
-    struct Refused: Sendable {
-        let address: DocumentAddress
-        let reason: RefusedNotice.Reason
+    package struct Refused: Sendable {
+        package let address: DocumentAddress
+        package let reason: RefusedNotice.Reason
         /// The commit of the peer whose batch contains the document.
-        var commit: UInt64 = 0
+        package var commit: UInt64 = 0
     }
 
     /// Runs the job; must be called by the current writer.
@@ -253,10 +256,10 @@ extension WriteJob {
 }
 
 extension DocumentEngine {
-    struct Reception {
+    package struct Reception {
         var gaps: [DocumentAddress] = []
         var outdated: [WriteJob.OutdatedDocument] = []
-        var refused: [WriteJob.Refused] = []
+        package var refused: [WriteJob.Refused] = []
         var covered: [DocumentAddress] = []
         var hidden: [WriteJob.Hidden] = []
         var dropped: (count: Int, last: DocumentAddress)?
@@ -282,7 +285,7 @@ extension DocumentEngine {
     ///
     /// The returned reception contains the reason. If the peer has writes of this store's site that
     /// the store does not have, the site is replaced first.
-    func receive(
+    package func receive(
         _ step: PreparedStep, from peer: Site, _ pauses: [WritePause] = [],
         _ rule: WriteRule?, _ watched: WatchedDocuments = WatchedDocuments(),
         until stop: EvaluationStop? = nil, hasSeparated: Bool = false,
@@ -347,7 +350,7 @@ extension DocumentEngine {
         transaction.fresh.reserve(documents.count)
         var collection: UInt16 = 0
         try documents.forEach { (document) throws(EngineError) in
-            do throws(QueryError) { try stop?.check() } catch { throw .evaluation(error) }
+            if let stop, stop.isSet { throw .stopped }
             if document.beginsCollection {
                 collection = try transaction.number(ofCollection: document.collection)
             }

@@ -1,6 +1,8 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafEngine
+import SheafReplication
 import SheafStorage
 import SheafSystem
 

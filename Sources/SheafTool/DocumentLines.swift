@@ -1,5 +1,6 @@
 import Sheaf
 import SheafDocument
+import SheafEngine
 import SheafQuery
 import SheafStorage
 

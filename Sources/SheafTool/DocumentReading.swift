@@ -1,6 +1,7 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafStorage
 
 /// A decoder of the operations of a document store.
@@ -9,7 +10,7 @@ import SheafStorage
 /// shown as bytes.
 final class DocumentReading {
     /// The decoded content of an operation.
-    enum Meaning {
+    package enum Meaning {
         case origin(CommitOrigin)
         case name(number: Int, String)
         case collection(number: Int, String)

@@ -1,6 +1,7 @@
 import Sheaf
 import SheafDocument
 import SheafQuery
+import SheafStatements
 
 /// The output of the result of a statement.
 struct QueryAnswer {

@@ -38,7 +38,7 @@ struct ResultRows {
 
 /// The columns of a result, found by iterating over all rows.
 struct ResultColumns {
-    struct Column {
+    package struct Column {
         let name: String
         /// The width of the widest cell, if cells are measured.
         var width = 0

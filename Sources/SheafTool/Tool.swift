@@ -1,5 +1,6 @@
 import Sheaf
 import SheafBytes
+import SheafSystem
 
 #if canImport(Glibc)
     import Glibc

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafBytes
+import SheafEngine
 import SheafStorage
 
 extension Command {

@@ -1,6 +1,7 @@
 import DittoNames
 import Foundation
 import Sheaf
+import SheafStatements
 import SheafTestSupport
 import Testing
 

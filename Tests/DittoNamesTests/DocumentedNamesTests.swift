@@ -1,6 +1,7 @@
 // The examples keep the formatting of the documentation.
 // swift-format-ignore-file
 
+import SheafStatements
 import DittoNames
 import Foundation
 import Sheaf

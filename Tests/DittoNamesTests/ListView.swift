@@ -48,7 +48,7 @@ final class ListView {
 }
 
 /// The moves of a batch.
-struct Moves {
+package struct Moves {
     private var moves: [(from: Int, to: Int)] = []
 
     init() {}

@@ -1,6 +1,7 @@
 import DittoNames
 import Foundation
 import Sheaf
+import SheafEngine
 import SheafTestSupport
 import Synchronization
 import Testing

@@ -3,7 +3,7 @@
 /// If a continuation is resumed before its task waits, the runtime passes the result through an
 /// atomic that the sanitizer does not instrument. Locking a mutex on both sides exposes the
 /// synchronization to the sanitizer.
-struct UnsafeContinuation<Value, Failure: Error>: Sendable {
+package struct UnsafeContinuation<Value, Failure: Error>: Sendable {
     fileprivate let runtime: _Concurrency.UnsafeContinuation<Value, Failure>
     fileprivate let handover: Handover
 }

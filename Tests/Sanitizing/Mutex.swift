@@ -10,7 +10,7 @@
 ///
 /// The original waits in an uninstrumented library, so the sanitizer would report every guarded
 /// access as a race. This one uses a `pthread` mutex, which the sanitizer intercepts.
-struct Mutex<Value: ~Copyable>: ~Copyable, Sendable {
+package struct Mutex<Value: ~Copyable>: ~Copyable, Sendable {
     nonisolated(unsafe) private let lock: UnsafeMutablePointer<pthread_mutex_t>
     nonisolated(unsafe) private let value: UnsafeMutablePointer<Value>
 

@@ -2,7 +2,7 @@ import SheafDocument
 
 /// A table of cases; in its statement, `@1` is the row header and `@2` the column header.
 struct ConformanceTable: Sendable {
-    enum Kind: Sendable {
+    package enum Kind: Sendable {
         /// Each cell is the value of the column `v`.
         case values
         /// Column headers are ids; an x marks each document found.

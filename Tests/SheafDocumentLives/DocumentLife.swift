@@ -1,7 +1,8 @@
-package import Sheaf
+import Sheaf
 import SheafBytes
 package import SheafDocument
 package import SheafDocumentModel
+package import SheafEngine
 package import SheafStorage
 package import SheafTestSupport
 

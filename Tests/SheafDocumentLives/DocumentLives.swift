@@ -2,6 +2,7 @@ import Sheaf
 import SheafBytes
 import SheafDocument
 import SheafDocumentModel
+import SheafEngine
 import SheafStorage
 import SheafTestSupport
 

@@ -119,7 +119,7 @@ import Testing
         final class Derived: Base {
             var b = 2
 
-            enum Keys: CodingKey { case b, more }
+            package enum Keys: CodingKey { case b, more }
 
             override init() { super.init() }
 

@@ -1,4 +1,3 @@
-import SheafBytes
 import SheafDocument
 import SheafDocumentModel
 import SheafTestSupport

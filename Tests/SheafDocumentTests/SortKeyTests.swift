@@ -1,4 +1,3 @@
-import SheafBytes
 import SheafDocument
 import SheafTestSupport
 import Testing

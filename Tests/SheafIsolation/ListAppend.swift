@@ -1,5 +1,6 @@
 package import Sheaf
 import SheafDocument
+import SheafStatements
 package import SheafTestSupport
 import Synchronization
 

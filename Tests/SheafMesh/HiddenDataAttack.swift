@@ -1,6 +1,9 @@
 import Sheaf
+import SheafAttachments
 import SheafBytes
 import SheafDocument
+import SheafEngine
+import SheafReplication
 import SheafStorage
 import SheafSync
 import SheafTestSupport

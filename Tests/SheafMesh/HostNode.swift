@@ -1,4 +1,5 @@
 package import Sheaf
+package import SheafReplication
 
 /// A peer without a thread, whose connections a test delivers message by message.
 package protocol HostNode {

@@ -1,5 +1,7 @@
 import Sheaf
 import SheafDocument
+import SheafEngine
+import SheafReplication
 import SheafStorage
 import SheafSync
 import SheafTestSupport

@@ -1,4 +1,7 @@
 import Sheaf
+import SheafAttachments
+import SheafDocument
+import SheafReplication
 import SheafTestSupport
 
 /// Files that the peers of a mesh add, and fetch from each other.

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafBytes
+import SheafReplication
 import SheafSync
 import SheafTestSupport
 

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafDocument
+import SheafReplication
 
 /// Presence in a mesh.
 extension MeshSimulation {

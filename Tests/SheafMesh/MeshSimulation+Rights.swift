@@ -1,7 +1,9 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafQuery
+import SheafReplication
 import SheafSync
 import SheafTestSupport
 

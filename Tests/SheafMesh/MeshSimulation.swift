@@ -1,6 +1,7 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafReplication
 import SheafStorage
 import SheafSync
 import SheafTestSupport

@@ -36,7 +36,7 @@ final class MeshWire {
 
 /// A scheduled event.
 struct MeshEvent {
-    enum Kind {
+    package enum Kind {
         case arrive(wire: UInt64, end: Int, [UInt8])
         case broken(wire: UInt64, end: Int)
         case connect(Int, Int)

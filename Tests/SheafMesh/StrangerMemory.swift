@@ -1,7 +1,11 @@
 import Sheaf
+import SheafAttachments
 import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafQuery
+import SheafReplication
+import SheafStatements
 package import SheafStorage
 import SheafSync
 

@@ -1,7 +1,11 @@
 import Sheaf
+import SheafAttachments
 import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafQuery
+import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafSync
 import SheafTestSupport
@@ -9,7 +13,7 @@ import SheafTestSupport
 /// One of two simulations with the same peers, clocks and seeds, delivered message by message.
 final class TwinWorld {
     /// A peer without a thread that retains all history.
-    final class Node: HostNode {
+    package final class Node: HostNode {
         package let key: [UInt8]
         let clock = FakeClock()
         let store: StoreEngine

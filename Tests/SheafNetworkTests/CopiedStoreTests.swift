@@ -1,6 +1,8 @@
 import Foundation
 import Sheaf
+import SheafEngine
 import SheafNetwork
+import SheafStatements
 import SheafTestSupport
 import Synchronization
 import Testing

@@ -6,7 +6,7 @@ import Testing
 /// The introduction protocol, tested without sockets.
 struct HandshakeTests {
     /// One end of a connection and its credentials.
-    struct End {
+    package struct End {
         var credentials: Credentials
         var key: [UInt8]
         var exporter = [UInt8](repeating: 9, count: 32)

@@ -5,7 +5,7 @@ import SheafSystem
 import SheafTestSupport
 
 /// Configurations for test transports.
-enum Peers {
+package enum Peers {
     static let databaseID = [UInt8]("sixteen letters!".utf8)
     static let otherDatabaseID = [UInt8]("sixteen numbers!".utf8)
     static let now: UInt64 = 1_780_000_000_000

@@ -4,7 +4,7 @@ import SheafSystem
 
 /// A host that records all events and lets tests wait for them.
 final class TestHost: PeerTransportHost {
-    struct State: Sendable {
+    package struct State: Sendable {
         var listening: [String] = []
         var refusals: [String] = []
         /// Addresses whose connection attempts have ended.
@@ -67,7 +67,7 @@ final class TestHost: PeerTransportHost {
 
 /// A connection handler that records everything.
 final class TestLink: PeerConnectionHandler {
-    struct State: Sendable {
+    package struct State: Sendable {
         var received: [UInt8] = []
         var drained = 0
         var closed = 0

@@ -1,6 +1,7 @@
 import Sheaf
 import SheafDocument
 import SheafQuery
+import SheafStatements
 import SheafTestSupport
 
 /// Random statements whose values are interpolated, passed by name, and written as literals.

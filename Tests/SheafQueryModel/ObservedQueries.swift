@@ -1,6 +1,8 @@
 import Sheaf
 import SheafDocument
+import SheafEngine
 import SheafQuery
+import SheafStatements
 import SheafStorage
 
 /// The observers of a store with a manually driven schedule, and the last result of each.

@@ -1,6 +1,7 @@
 import Sheaf
 import SheafDocument
 import SheafQuery
+import SheafStatements
 
 /// The outcome of the comparison of a generated statement.
 enum QueryVerdict {

@@ -2,6 +2,7 @@ import Sheaf
 import SheafDocument
 import SheafDocumentModel
 import SheafQuery
+import SheafStatements
 
 /// Statements that write, in the store and in the model.
 extension QueryLife {

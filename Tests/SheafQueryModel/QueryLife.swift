@@ -1,7 +1,9 @@
-package import Sheaf
+import Sheaf
 package import SheafDocument
 import SheafDocumentModel
+import SheafEngine
 package import SheafQuery
+package import SheafStatements
 import SheafStorage
 import SheafTestSupport
 

@@ -5,7 +5,7 @@ import SheafTestSupport
 /// A generator of random SELECT statements.
 struct RandomSelects {
     /// An index that statements may target.
-    struct Index {
+    package struct Index {
         let name: String
         let collection: String
         let fields: [(path: [String], isDescending: Bool)]

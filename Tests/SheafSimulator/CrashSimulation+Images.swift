@@ -65,7 +65,7 @@ extension CrashSimulation {
     private func verify(_ image: SimulatedVolume) throws {
         report.verified += 1
         let verification = try Verifier.verifyUnlocked(image)
-        if let finding = verification.findings.first(where: { $0.severity != .addNote }) {
+        if let finding = verification.findings.first(where: { $0.severity != .note }) {
             throw Violation("the verifier reports: \(finding)")
         }
     }

@@ -4,7 +4,7 @@ import SheafStorage
 /// A reference model of a store: the list of all its past states.
 struct StoreModel {
     /// One change of a key; the payload hash is zero for a removal.
-    struct Change: Equatable {
+    package struct Change: Equatable {
         let key: Int
         let kind: SheafStorage.Operation.Kind
         let payload: UInt64

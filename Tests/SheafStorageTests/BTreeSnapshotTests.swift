@@ -109,7 +109,7 @@ import Testing
 
     /// A tree in a mutex, as the store keeps it.
     private final class Shelf: Sendable {
-        struct State: ~Copyable {
+        package struct State: ~Copyable {
             var tree = BTree(fanout: 6)
             var isDone = false
         }

@@ -1,4 +1,3 @@
-import SheafBytes
 import SheafStorage
 import Testing
 

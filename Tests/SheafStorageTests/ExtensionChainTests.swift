@@ -1,4 +1,3 @@
-import SheafBytes
 import SheafStorage
 import SheafTestSupport
 import Testing
@@ -110,7 +109,7 @@ import Testing
         #expect(engine.recovery.usedCheckpoint != nil)
         #expect(engine.checkLiveBytes() == [])
         #expect(try payloads("a", in: engine.snapshot()) == ["new"])
-        #expect(try Verifier.verifyUnlocked(left).findings.allSatisfy { $0.severity == .addNote })
+        #expect(try Verifier.verifyUnlocked(left).findings.allSatisfy { $0.severity == .note })
     }
 
     @Test func `a chain beyond the length limit fails to read`() throws {
@@ -189,6 +188,6 @@ import Testing
         let saved = try StoreEngine(opening: target)
         #expect(try payloads("a", in: saved.snapshot()) == ["1"])
         #expect(try payloads("b", in: saved.snapshot()) == ["1"])
-        #expect(try Verifier.verifyUnlocked(target).findings.allSatisfy { $0.severity == .addNote })
+        #expect(try Verifier.verifyUnlocked(target).findings.allSatisfy { $0.severity == .note })
     }
 }

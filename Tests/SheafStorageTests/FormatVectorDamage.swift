@@ -4,8 +4,8 @@ import SheafStorage
 /// Changes to the files of the vector store, with the expected outcomes: `vectors/damage.txt`.
 struct FormatVectorDamage {
     /// One change to one file.
-    struct Change {
-        enum Kind {
+    package struct Change {
+        package enum Kind {
             case removed
             case length(Int)
             case bytes(at: Int, [UInt8])
@@ -15,7 +15,7 @@ struct FormatVectorDamage {
         let kind: Kind
     }
 
-    enum Outcome: Equatable {
+    package enum Outcome: Equatable {
         case opens(CommitID, usesCheckpoint: Bool)
         case corrupt(String, at: Int)
         case unsupported(String, at: Int)

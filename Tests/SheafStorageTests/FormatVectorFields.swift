@@ -5,7 +5,7 @@ import SheafStorage
 /// The input is trusted: it consists of freshly written files.
 struct FormatVectorFields {
     /// A named range of bytes.
-    struct Field {
+    package struct Field {
         /// The title of the structure that starts with this field, if any.
         var title: String?
         let bytes: ArraySlice<UInt8>

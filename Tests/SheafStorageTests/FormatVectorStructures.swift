@@ -11,7 +11,7 @@ struct FormatVectorStructures {
     }
 
     /// Bytes that must be refused, and the rule they violate.
-    struct Refused {
+    package struct Refused {
         let name: String
         let kind: String
         let bytes: [UInt8]

@@ -152,7 +152,7 @@ import Testing
         try engine.writeCheckpoint()
         try reopened { #expect($0.indexMark == .none && pointers($0).count == 2) }
         let verified = try Verifier.verify(volume.processDeath(seed: 2))
-        #expect(verified.findings.allSatisfy { $0.severity == .addNote }, "\(verified.findings)")
+        #expect(verified.findings.allSatisfy { $0.severity == .note }, "\(verified.findings)")
         #expect(verified.keyCount == 1 && verified.usableCheckpointCount == 2)
     }
 

@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafSync
 import Testing
 

@@ -1,7 +1,7 @@
 /// The names in a simulated directory, current and durable.
 struct SimulatedDirectory: Sendable {
     /// A name and the index of its inode.
-    struct Entry: Sendable {
+    package struct Entry: Sendable {
         let name: String
         var inode: Int
     }

@@ -11,7 +11,7 @@ enum PowerCutMode: Int {
 /// ```
 struct SimulatedInode: Sendable {
     /// A change that may or may not be durable.
-    enum Change: Sendable {
+    package enum Change: Sendable {
         /// `count` bytes of `pendingBytes` starting at `start`.
         case write(offset: Int, start: Int, count: Int)
         case resize(to: Int)

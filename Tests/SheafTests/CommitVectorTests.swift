@@ -1,6 +1,7 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafStorage
 import SheafTestSupport
 import Testing

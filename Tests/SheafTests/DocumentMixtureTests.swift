@@ -3,6 +3,7 @@ import SheafBytes
 import SheafDocument
 import SheafDocumentLives
 import SheafDocumentModel
+import SheafEngine
 import SheafStorage
 import SheafTestSupport
 import Testing

@@ -1,5 +1,7 @@
 import Sheaf
 import SheafDocument
+import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafTestSupport
 import Testing

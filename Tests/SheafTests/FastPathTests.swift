@@ -2,6 +2,7 @@ import Sheaf
 import SheafDocument
 import SheafQuery
 import SheafQueryModel
+import SheafStatements
 import SheafTestSupport
 import Testing
 

@@ -2,7 +2,9 @@ import Sheaf
 import SheafBytes
 import SheafDocument
 import SheafDocumentModel
+import SheafEngine
 import SheafQuery
+import SheafStatements
 import SheafStorage
 import SheafTestSupport
 import Testing

@@ -1,6 +1,7 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafQuery
 import SheafStorage
 import SheafTestSupport

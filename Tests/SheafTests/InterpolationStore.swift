@@ -1,6 +1,8 @@
 import Sheaf
 import SheafDocument
+import SheafEngine
 import SheafQuery
+import SheafStatements
 import SheafStorage
 import SheafTestSupport
 import Testing

@@ -1,7 +1,9 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafQuery
+import SheafStatements
 import SheafStorage
 import SheafTestSupport
 import Testing

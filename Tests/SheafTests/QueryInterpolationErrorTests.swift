@@ -1,6 +1,7 @@
 import Sheaf
 import SheafDocument
 import SheafQuery
+import SheafStatements
 import Testing
 
 /// Error texts for interpolated values that are misplaced or cannot be encoded.

@@ -2,6 +2,7 @@ import Foundation
 import Sheaf
 import SheafDocument
 import SheafQuery
+import SheafStatements
 import Testing
 
 /// Queries written as literals with interpolated values.

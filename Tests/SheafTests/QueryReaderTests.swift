@@ -1,6 +1,7 @@
 import Sheaf
 import SheafDocument
 import SheafQuery
+import SheafStatements
 import SheafStorage
 import SheafTestSupport
 import Testing

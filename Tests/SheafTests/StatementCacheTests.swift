@@ -1,5 +1,6 @@
 import Sheaf
 import SheafQuery
+import SheafStatements
 import SheafTestSupport
 import Testing
 

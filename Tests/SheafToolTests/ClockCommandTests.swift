@@ -1,6 +1,7 @@
 import Foundation
 import Sheaf
 import SheafDocument
+import SheafEngine
 import SheafQuery
 import SheafStorage
 import SheafSystem

@@ -1,4 +1,5 @@
 import Sheaf
+import SheafEngine
 import SheafNetwork
 import SheafStorage
 import SheafSystem

@@ -1,5 +1,7 @@
 import Foundation
 import Sheaf
+import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafSystem
 import SheafTestSupport

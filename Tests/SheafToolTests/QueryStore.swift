@@ -1,11 +1,12 @@
 import Foundation
 import Sheaf
 import SheafDocument
+import SheafEngine
 import SheafStorage
 import SheafTestSupport
 
 /// A store on disk that tests query through the tool.
-struct QueryStore {
+package struct QueryStore {
     private let directory = TemporaryDirectory()
     var path: String { directory.path("store") }
 

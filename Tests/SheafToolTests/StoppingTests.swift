@@ -1,5 +1,6 @@
 import Foundation
 import Sheaf
+import SheafStatements
 import SheafStorage
 import SheafSystem
 import SheafTestSupport

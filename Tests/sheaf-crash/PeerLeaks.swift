@@ -2,6 +2,7 @@ import DittoNames
 import Foundation
 import Sheaf
 import SheafNetwork
+import SheafStatements
 import SheafStorage
 import SheafSystem
 import SheafTestSupport

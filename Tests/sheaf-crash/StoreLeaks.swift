@@ -1,4 +1,5 @@
 import Sheaf
+import SheafStatements
 import SheafTestSupport
 
 /// Resources left by closed stores and their queries, in a process that does nothing else.

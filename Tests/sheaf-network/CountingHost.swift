@@ -4,7 +4,7 @@ import SheafSystem
 
 /// A host that counts received bytes and closed connections.
 final class CountingHost: PeerTransportHost {
-    struct State: Sendable {
+    package struct State: Sendable {
         var address: String?
         var connections: [any PeerConnection] = []
         var received = 0

@@ -10,7 +10,7 @@ public final class DittoMutableDocument {
     private(set) var problem: DittoError?
 
     /// A change of one field.
-    struct Change {
+    package struct Change {
         /// The path of the change, without indexes: arrays are replaced entirely.
         let field: [String]
         /// The new value; nil removes the field.

@@ -3,7 +3,7 @@ import Sheaf
 /// A path in a mutable document, or a literal to be assigned to one.
 public final class DittoMutableDocumentPath: DittoReadablePath {
     // In this type, `Value` is the associated type of dictionary literals.
-    typealias Outcome = Result<DocumentValue?, Unbridgeable>
+    package typealias Outcome = Result<DocumentValue?, Unbridgeable>
 
     private enum Content {
         case place(DittoMutableDocument, [PathStep])

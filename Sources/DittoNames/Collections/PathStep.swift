@@ -1,11 +1,11 @@
-import Sheaf
+package import Sheaf
 import SheafBytes
 
 /// An alias for `Value` in types that have another `Value`.
-typealias DocumentValue = Value
+package typealias DocumentValue = Value
 
 /// A step of a path: a field name or an array index.
-enum PathStep: Hashable, Sendable {
+package enum PathStep: Hashable, Sendable {
     case name(String)
     case index(Int)
 

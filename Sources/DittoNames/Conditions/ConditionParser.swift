@@ -24,7 +24,7 @@ package struct ConditionParser {
     private static let maximumDepth = 32
 
     /// A translated part of a condition.
-    enum Operand {
+    package enum Operand {
         case null
         case expression(String)
         /// An array literal, or an argument that is an array.

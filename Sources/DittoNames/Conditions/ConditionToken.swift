@@ -2,7 +2,7 @@ import SheafBytes
 
 /// A token of a query string of the older calls.
 struct ConditionToken {
-    enum Kind: Equatable {
+    package enum Kind: Equatable {
         case end
         case name(String)
         /// The name after `$`.

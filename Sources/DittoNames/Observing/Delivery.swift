@@ -3,7 +3,7 @@ import Sheaf
 import Synchronization
 
 /// The delivery of observed results to a queue, one at a time.
-final class Delivery: Sendable {
+package final class Delivery: Sendable {
     /// The handler of a result, called on the queue; the next result follows after `signalNext`.
     typealias Handler = (QueryResult, _ signalNext: @escaping @Sendable () -> Void) -> Void
 

@@ -49,7 +49,7 @@ public final class DittoStore: Sendable {
 }
 
 /// A statement and its arguments, converted for Sheaf.
-struct Statement: Sendable {
+package struct Statement: Sendable {
     let query: Query
     let values: [String: Value]
 

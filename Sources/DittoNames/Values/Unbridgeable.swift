@@ -1,7 +1,7 @@
 import SheafBytes
 
 /// The reason why a Foundation value cannot be converted, and the path to it.
-struct Unbridgeable: Error, Equatable, CustomStringConvertible {
+package struct Unbridgeable: Error, Equatable, CustomStringConvertible {
     enum Step: Equatable {
         case name(String)
         case index(Int)
@@ -22,7 +22,7 @@ struct Unbridgeable: Error, Equatable, CustomStringConvertible {
         return outer
     }
 
-    var description: String {
+    package var description: String {
         var location = ""
         for step in path {
             switch step {

@@ -1,3 +1,5 @@
+import SheafAttachments
+import SheafDocument
 import SheafStorage
 
 /// A file that is stored locally and can be read any number of times.

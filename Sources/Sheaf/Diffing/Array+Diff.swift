@@ -1,3 +1,5 @@
+import SheafQuery
+
 extension Array {
     /// Applies a diff to an array of the old elements.
     ///

@@ -1,7 +1,7 @@
 /// The state of a differ: 24 bytes for each item of the last list, without its contents.
 package struct DiffState: Sendable {
     /// The properties by which an item is compared.
-    struct Item: BitwiseCopyable, Sendable {
+    package struct Item: BitwiseCopyable, Sendable {
         /// The log position of the item; zero if it has none.
         var version: UInt64
         /// A hash of the `_id`.

@@ -1,5 +1,6 @@
 import SheafDocument
 import SheafQuery
+import SheafStatements
 import Synchronization
 
 /// A comparison of successive query results.

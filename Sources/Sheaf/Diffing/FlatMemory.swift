@@ -1,3 +1,5 @@
+import SheafQuery
+
 /// Uninitialized memory for a fixed number of trivial elements, freed automatically.
 ///
 /// An array would be filled first, and would check for unique ownership on each write.

@@ -3,7 +3,7 @@
 /// Each of three passes handles the items that the previous one left: a parallel walk, because most
 /// lists are similar to the one before; a table of versions; and a table of id hashes.
 struct ItemMatcher: ~Copyable {
-    typealias Item = DiffState.Item
+    package typealias Item = DiffState.Item
 
     private let old: UnsafeBufferPointer<Item>
     /// Filled during matching.

@@ -1,3 +1,7 @@
+import SheafEngine
+import SheafQuery
+import SheafStorage
+
 /// An asynchronous sequence of the results of a query as they change.
 ///
 ///     for try await result in try store.observe("SELECT * FROM cars") {

@@ -1,5 +1,7 @@
 import SheafDocument
+import SheafEngine
 import SheafQuery
+import SheafStatements
 import SheafStorage
 
 /// An observed statement, and its result as last delivered.

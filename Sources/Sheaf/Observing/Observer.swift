@@ -1,3 +1,6 @@
+import SheafEngine
+public import SheafStatements
+import SheafStorage
 import Synchronization
 
 /// A subscription to the result of a query and its changes.
@@ -15,7 +18,7 @@ public final class Observer: Sendable {
     private let dispatcher: WeakDispatcher
 
     /// The way in which results are delivered.
-    enum Callback: Sendable {
+    package enum Callback: Sendable {
         case result(@Sendable (QueryResult) throws -> Void)
         /// No further result is delivered until the second argument is called.
         case signal(@Sendable (QueryResult, _ next: @escaping @Sendable () -> Void) throws -> Void)
@@ -24,12 +27,12 @@ public final class Observer: Sendable {
     }
 
     /// A weak reference, so that an observer does not keep its store alive.
-    struct WeakDispatcher: Sendable {
+    package struct WeakDispatcher: Sendable {
         weak let dispatcher: ObserverDispatcher?
     }
 
-    typealias Outcome = Result<QueryResult, StoreError>
-    typealias Waiter = @Sendable (Outcome?) -> Void
+    package typealias Outcome = Result<QueryResult, StoreError>
+    package typealias Waiter = @Sendable (Outcome?) -> Void
 
     private struct State: Sendable {
         var newest: Outcome?

@@ -1,12 +1,14 @@
 import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafQuery
+import SheafStatements
 import SheafStorage
 import SheafSystem
 import Synchronization
 
 /// The dispatcher of the observers of a store.
-final class ObserverDispatcher: Sendable {
+package final class ObserverDispatcher: Sendable {
     private let workers = ObserverWorkerPool()
     /// The observer schedule; locked by the dispatching thread.
     private let schedule: Mutex<ObserverSchedule>

@@ -1,6 +1,8 @@
 import SheafBytes
 import SheafDocument
+import SheafEngine
 package import SheafQuery
+package import SheafStatements
 package import SheafStorage
 
 /// An observer that has not received its first result.

@@ -1,6 +1,8 @@
 import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafQuery
+import SheafStatements
 
 extension SnapshotReader {
     /// Passes a document before a change and in this snapshot to `body`; returns false on damage.

@@ -1,3 +1,4 @@
+import SheafDocument
 import Synchronization
 
 /// A fetch of an attachment from other peers, until it completes, fails or is canceled.

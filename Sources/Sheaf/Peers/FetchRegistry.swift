@@ -1,3 +1,6 @@
+import SheafAttachments
+import SheafDocument
+import SheafReplication
 import Synchronization
 
 /// The running attachment fetches of a peer.

@@ -1,4 +1,7 @@
 import SheafBytes
+import SheafDocument
+import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafSync
 public import SheafTransport
@@ -26,7 +29,7 @@ public final class Peer: Sendable {
 
     private init(_ store: Store, _ configuration: PeerConfiguration) throws {
         self.store = store
-        let board = store.queries.replicationRegistry
+        let registry = store.replicationRegistry
         fetches = FetchRegistry(store.attachments)
         let identity = Replicator.Identity(
             database: PeerConfiguration.databaseHash(of: configuration.databaseID),
@@ -36,11 +39,11 @@ public final class Peer: Sendable {
         var lengths = Replicator.Lengths()
         lengths.receivedAttachments = max(0, configuration.attachmentQuota)
         let unreachable = UnreachableAddresses(store.queries)
-        loop = PeerLoop(store, board, fetches, presences, unreachable, lengths)
+        loop = PeerLoop(store, registry, fetches, presences, unreachable, lengths)
         fetches.connect { [weak loop] event in loop?.post(event) }
-        presence = Presence(configuration, board, presences, loop, unreachable)
+        presence = Presence(configuration, registry, presences, loop, unreachable)
         connections = PeerConnections(loop, presence)
-        sync = PeerSync(store, loop, board, configuration.transports, connections, unreachable)
+        sync = PeerSync(store, loop, registry, configuration.transports, connections, unreachable)
         try loop.start(identity)
     }
 

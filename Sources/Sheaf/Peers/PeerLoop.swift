@@ -1,6 +1,9 @@
 import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafQuery
+import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafSync
 import SheafSystem

@@ -1,4 +1,7 @@
 package import SheafDocument
+import SheafEngine
+package import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafSystem
 import SheafTransport
@@ -14,10 +17,15 @@ extension PeerSync {
     package func explanation(
         of collection: String, _ id: Value, for peer: PeerKey
     ) throws -> SyncExplanation? {
-        let result = try request { host in
-            Result { try host.explanation(of: collection, id, for: peer) }
+        let result = try request { replicator in
+            do throws(EngineError) {
+                return Result<SyncExplanation?, EngineError>.success(
+                    try replicator.explanation(of: collection, id, for: peer))
+            } catch {
+                return .failure(error)
+            }
         }
-        return try result.get()
+        do throws(EngineError) { return try result.get() } catch { throw StoreError(error) }
     }
 
     /// The newest durable commit.

@@ -1,4 +1,5 @@
 import SheafDocument
+public import SheafReplication
 public import SheafTransport
 
 /// Waiting for commits to reach other peers, and the writes that peers refuse.

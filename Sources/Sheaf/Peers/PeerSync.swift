@@ -1,4 +1,8 @@
-package import SheafQuery
+import SheafEngine
+import SheafQuery
+public import SheafReplication
+public import SheafStatements
+package import SheafSystem
 import SheafTransport
 import Synchronization
 

@@ -1,4 +1,5 @@
 public import SheafDocument
+public import SheafReplication
 import SheafSync
 public import SheafTransport
 import Synchronization

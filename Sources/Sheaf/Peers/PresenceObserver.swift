@@ -1,3 +1,6 @@
+import SheafQuery
+public import SheafReplication
+import SheafStorage
 import Synchronization
 
 /// The registration of a callback or a sequence for changes of the presence graph.

@@ -1,3 +1,4 @@
+import SheafReplication
 import SheafSync
 import SheafTransport
 import Synchronization

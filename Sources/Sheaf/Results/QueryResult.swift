@@ -1,5 +1,6 @@
 public import SheafDocument
 import SheafQuery
+package import SheafStatements
 
 /// The result of a statement: its rows, or the ids of the documents it wrote.
 ///

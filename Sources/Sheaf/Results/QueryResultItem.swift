@@ -1,5 +1,6 @@
 public import SheafDocument
 import SheafQuery
+package import SheafStatements
 
 /// A row of a result.
 ///
@@ -18,7 +19,12 @@ public struct QueryResultItem: Sendable {
 
     /// The row, decoded.
     public var value: Object {
-        @inline(never) get throws { try storage.object(index) }
+        @inline(never) get throws { try object() }
+    }
+
+    @inline(never)
+    private func object() throws(StoreError) -> Object {
+        try onStore { () throws(QueryError) in try storage.object(index) }
     }
 
     /// One field of the row, without decoding the others; nil if it is missing.
@@ -33,14 +39,14 @@ public struct QueryResultItem: Sendable {
     public subscript(name: String) -> Value? {
         @inline(never) get throws {
             if let known = storage.materializedRow(index) { return known[name] }
-            return try storage.value(index, of: name)
+            return try onStore { () throws(QueryError) in try storage.value(index, of: name) }
         }
     }
 
     /// Returns the value at a path; nil if it is missing.
     func field(_ path: [String]) throws(StoreError) -> Value? {
         if let known = storage.materializedRow(index) { return Self.value(at: path, in: known) }
-        return try storage.value(index, at: path)
+        return try onStore { () throws(QueryError) in try storage.value(index, at: path) }
     }
 
     private static func value(at path: [String], in object: Object) -> Value? {
@@ -56,7 +62,7 @@ public struct QueryResultItem: Sendable {
     ///
     /// Integers and floats stay distinct, bytes are in base64, and NaN and infinities are null.
     public var jsonString: String {
-        @inline(never) get throws { Value.object(try storage.object(index)).json }
+        @inline(never) get throws { Value.object(try object()).json }
     }
 
     /// Decodes the row as `type`.
@@ -64,7 +70,7 @@ public struct QueryResultItem: Sendable {
     ///     struct Car: Decodable { let _id: String, color: String }
     ///     let car = try item.decode(Car.self)
     public func decode<T: Decodable>(_ type: T.Type = T.self) throws -> T {
-        try ValueDecoder().decode(type, from: .object(try storage.object(index)))
+        try ValueDecoder().decode(type, from: .object(try object()))
     }
 
     /// Whether the decoded row is retained.
@@ -73,7 +79,7 @@ public struct QueryResultItem: Sendable {
     /// Decodes the row, and retains it until `dematerialize` or the end of the result.
     @inline(never)
     public func materialize() throws {
-        _ = try storage.materialize(index)
+        _ = try onStore { () throws(QueryError) in try storage.materialize(index) }
     }
 
     /// Releases the decoded row; further accesses decode it again.

@@ -1,3 +1,5 @@
+import SheafEngine
+import SheafStatements
 import SheafStorage
 import SheafSystem
 import Synchronization
@@ -5,10 +7,10 @@ import Synchronization
 /// The slow-transaction monitor: logs slow transactions, and times out writers that wait for one.
 ///
 /// Its thread starts when a transaction begins and there is a log, or when a writer waits for one.
-final class SlowTransactionMonitor: Sendable {
+package final class SlowTransactionMonitor: Sendable {
     /// The parameters that concern slow transactions.
     struct Settings: Sendable {
-        var schedule: TransactionWatch.Schedule
+        var schedule: SlowTransactionSchedule
         /// Maximum time that a writer waits for one transaction, in nanoseconds.
         var waitLimit: UInt64
     }

@@ -1,10 +1,13 @@
+import SheafAttachments
 import SheafDocument
+import SheafEngine
+import SheafStatements
 import SheafStorage
 import SheafSystem
 import Synchronization
 
 /// The schedule of attachment collection, and the references found by its last scan.
-final class AttachmentCollectionClock: Sendable {
+package final class AttachmentCollectionClock: Sendable {
     private struct Scan: Sendable {
         let commit: CommitID
         let wanted: Set<AttachmentID>

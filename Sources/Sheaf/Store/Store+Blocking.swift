@@ -1,4 +1,6 @@
 import SheafBytes
+import SheafEngine
+package import SheafStatements
 import SheafStorage
 import SheafSystem
 import Synchronization

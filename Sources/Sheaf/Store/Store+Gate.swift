@@ -1,4 +1,5 @@
 import SheafBytes
+import SheafEngine
 import SheafQuery
 import SheafStorage
 import SheafSystem

@@ -1,3 +1,4 @@
+public import SheafStatements
 import Synchronization
 
 extension Store {

@@ -1,7 +1,10 @@
 import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafQuery
+public import SheafStatements
 import SheafStorage
+import SheafSystem
 import Synchronization
 
 extension Store {

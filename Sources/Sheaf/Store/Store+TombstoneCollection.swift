@@ -1,3 +1,5 @@
+import SheafEngine
+import SheafStatements
 import SheafStorage
 import SheafSystem
 import Synchronization
@@ -6,7 +8,7 @@ import Synchronization
 ///
 /// Only writes create tombstones, so only writes trigger their collection: a store that is only
 /// read needs no thread that waits for days.
-final class TombstoneCollectionClock: Sendable {
+package final class TombstoneCollectionClock: Sendable {
     private let next = Atomic<UInt64>(0)
     private static let dayMilliseconds: UInt64 = 86_400_000
 

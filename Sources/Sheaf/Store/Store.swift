@@ -1,5 +1,9 @@
+package import SheafAttachments
 import SheafDocument
+import SheafEngine
 import SheafQuery
+import SheafReplication
+package import SheafStatements
 package import SheafStorage
 import SheafSystem
 import Synchronization
@@ -17,6 +21,8 @@ import Synchronization
 public final class Store: Sendable {
     package let queries: QueryEngine
     private let backing: Backing
+    /// The replication status of other peers, which system collections show.
+    let replicationRegistry = ReplicationRegistry()
     /// The dispatcher of observers.
     let dispatcher: ObserverDispatcher
     /// The monitor of slow transactions and of the writers that wait for them.
@@ -60,6 +66,7 @@ public final class Store: Sendable {
                     isStrict: options.isStrict)
             }
             let queries = queries
+            replicationRegistry.register(in: queries)
             dispatcher = ObserverDispatcher(queries)
             slowTransactionMonitor = SlowTransactionMonitor(options.log, gate) {
                 let values = queries.parameters.values

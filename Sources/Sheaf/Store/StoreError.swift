@@ -1,5 +1,8 @@
+import SheafAttachments
 import SheafBytes
+import SheafEngine
 import SheafQuery
+import SheafStatements
 package import SheafStorage
 
 /// An error of a store: its reason, a message, and a hint.

@@ -1,3 +1,5 @@
+import SheafAttachments
+public import SheafEngine
 package import SheafStorage
 
 /// Options for opening a store.

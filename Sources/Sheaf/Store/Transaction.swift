@@ -1,6 +1,8 @@
 import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafQuery
+public import SheafStatements
 import SheafStorage
 import Synchronization
 

@@ -1,20 +1,11 @@
 import SheafBytes
+package import SheafEngine
+package import SheafStatements
 
 /// The transactions being monitored, and when to warn about slow ones.
 ///
 /// A state machine: it receives the time, and returns the warnings to log.
 package struct TransactionWatch: Sendable {
-    /// The delay of the first warning about a transaction, and the interval of further ones.
-    package struct Schedule: Equatable, Sendable {
-        package var firstMilliseconds: UInt64 = 10_000
-        package var nextMilliseconds: UInt64 = 5_000
-
-        package init(firstMilliseconds: UInt64 = 10_000, nextMilliseconds: UInt64 = 5_000) {
-            self.firstMilliseconds = firstMilliseconds
-            self.nextMilliseconds = nextMilliseconds
-        }
-    }
-
     /// A log message about a slow transaction.
     package struct Warning: Equatable, Sendable {
         package let level: StoreLog.Level
@@ -43,12 +34,12 @@ package struct TransactionWatch: Sendable {
     }
 
     /// Returns when the next warning is due, in nanoseconds; nil if no transaction runs.
-    package func deadline(_ rhythm: Schedule) -> UInt64? {
+    package func deadline(_ rhythm: SlowTransactionSchedule) -> UInt64? {
         running.map { Self.due($0, rhythm) }.min()
     }
 
     /// Returns the warnings that are due.
-    package mutating func warnings(_ rhythm: Schedule, at now: UInt64) -> [Warning] {
+    package mutating func warnings(_ rhythm: SlowTransactionSchedule, at now: UInt64) -> [Warning] {
         var warnings: [Warning] = []
         for index in running.indices where Self.due(running[index], rhythm) <= now {
             warnings.append(Self.warning(running[index], at: now))
@@ -58,7 +49,7 @@ package struct TransactionWatch: Sendable {
         return warnings
     }
 
-    private static func due(_ transaction: Running, _ rhythm: Schedule) -> UInt64 {
+    private static func due(_ transaction: Running, _ rhythm: SlowTransactionSchedule) -> UInt64 {
         let (more, isLong) = UInt64(transaction.warnings).multipliedReportingOverflow(
             by: max(rhythm.nextMilliseconds, 1))
         let (wait, isLonger) = more.addingReportingOverflow(rhythm.firstMilliseconds)

@@ -1,3 +1,5 @@
+import SheafEngine
+import SheafStorage
 import Synchronization
 
 /// The queue of writers: one statement or transaction holds the gate at a time.
@@ -170,7 +172,7 @@ package struct WriteGate: Sendable {
 }
 
 /// The gate of a store, shared with the slow-transaction monitor.
-final class WriteGateLock: Sendable {
+package final class WriteGateLock: Sendable {
     private let gate = Mutex(WriteGate())
 
     func withLock<Result>(_ body: (inout sending WriteGate) -> sending Result) -> Result {

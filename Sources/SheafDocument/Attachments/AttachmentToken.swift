@@ -16,6 +16,9 @@ public struct AttachmentToken: Hashable, Sendable {
     /// Maximum length of a file in bytes: 64 GiB.
     package static let maximumLength = 1 << 36
 
+    /// Maximum number of unproven tokens recorded for one change of a document.
+    package static let maximumUnproven = 1_024
+
     /// Maximum number of bytes of all names and texts in the metadata.
     public static let maximumMetadataLength = 16_384
 

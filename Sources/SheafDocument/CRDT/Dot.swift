@@ -1,11 +1,11 @@
-import SheafBytes
+package import SheafBytes
 
 /// A single write at a field, which later writes may remove.
-struct Dot {
-    enum Kind: UInt8 {
+package struct Dot {
+    package enum Kind: UInt8 {
         case value, token, mark, restart, sum, olderSum
 
-        var part: Part {
+        package var part: Part {
             switch self {
             case .value: .register
             case .token: .attachment
@@ -18,7 +18,7 @@ struct Dot {
         var isSum: Bool { self == .sum || self == .olderSum }
         var isCounted: Bool { isSum || self == .restart }
 
-        init?(_ tag: Tag) {
+        package init?(_ tag: Tag) {
             switch tag {
             case .token: self = .token
             case .map, .mark: self = .mark
@@ -32,7 +32,7 @@ struct Dot {
     }
 
     /// The content of a dot.
-    enum Content {
+    package enum Content {
         /// A mark has no content.
         case none
         /// An entry with a tag from 1 to 12, with any tag bits.
@@ -41,21 +41,21 @@ struct Dot {
     }
 
     /// The identity of a dot, unique within its field.
-    struct Identity: Hashable {
-        let kind: Kind
-        let stamp: Stamp
+    package struct Identity: Hashable {
+        package let kind: Kind
+        package let stamp: Stamp
     }
 
-    var identity: Identity { Identity(kind: kind, stamp: stamp) }
+    package var identity: Identity { Identity(kind: kind, stamp: stamp) }
 
-    let kind: Kind
-    let stamp: Stamp
+    package let kind: Kind
+    package let stamp: Stamp
     /// The epoch of a sum: the stamp of the restart it counts from.
-    var epoch = Stamp.initial
+    package var epoch = Stamp.initial
     let content: Content
 
     /// Decodes an entry that is a dot.
-    init(
+    package init(
         _ entry: EncodedEntry, _ kind: Kind, _ stamps: some StampSource, root: Stamp?
     ) throws(Malformed) {
         self.kind = kind
@@ -70,7 +70,8 @@ struct Dot {
         }
     }
 
-    init(_ kind: Kind, _ stamp: Stamp, epoch: Stamp = .initial, _ content: Content = .none) {
+    package init(_ kind: Kind, _ stamp: Stamp, epoch: Stamp = .initial, _ content: Content = .none)
+    {
         self.kind = kind
         self.stamp = stamp
         self.epoch = epoch
@@ -81,7 +82,7 @@ struct Dot {
     var countsFrom: Stamp { kind == .restart ? stamp : epoch }
 
     /// Returns the content as a value; nil for a mark.
-    func value(_ names: NameTable) throws(Malformed) -> Value? {
+    package func value(_ names: NameTable) throws(Malformed) -> Value? {
         switch content {
         case .none: nil
         case .encoded(let entry): try entry.plainValue(names)
@@ -102,7 +103,7 @@ struct Dot {
 
 extension SortKey {
     /// Returns the key of one value with its trailer, which differs for different encodings.
-    static func bytes(of value: Value) -> [UInt8] {
+    package static func bytes(of value: Value) -> [UInt8] {
         var writer = SortKeyWriter()
         writer.append(value)
         return writer.bytes
@@ -111,7 +112,7 @@ extension SortKey {
 
 extension EntryWriter {
     /// Returns the encoding of a value with all names spelled out.
-    static func bytes(of value: Value) -> [UInt8] {
+    package static func bytes(of value: Value) -> [UInt8] {
         var writer = EntryWriter(
             stamps: StampTable(VersionVector()), referenceWidth: 1, capacity: 16)
         writer.write(value, NameTable())
@@ -119,7 +120,7 @@ extension EntryWriter {
     }
 
     /// Writes a dot as one entry.
-    mutating func write(_ dot: Dot, _ names: NameTable) throws(Malformed) {
+    package mutating func write(_ dot: Dot, _ names: NameTable) throws(Malformed) {
         switch dot.kind {
         case .value:
             switch dot.content {

@@ -31,10 +31,10 @@ package enum Join {
 
 /// One operand of a join; it borrows the document.
 struct JoinSide {
-    let document: EncodedDocument
-    let source: CopySource<EncodedHeader>
+    package let document: EncodedDocument
+    package let source: CopySource<EncodedHeader>
 
-    init(_ document: EncodedDocument) throws(Malformed) {
+    package init(_ document: EncodedDocument) throws(Malformed) {
         self.document = document
         let header = try document.header()
         try header.checkSites()
@@ -42,17 +42,17 @@ struct JoinSide {
             stamps: header, root: try header.rootStamp(readingTo: document.bytes.count))
     }
 
-    var header: EncodedHeader { source.stamps }
+    package var header: EncodedHeader { source.stamps }
 }
 
 /// Joins two documents field by field.
 final class Joiner {
-    let left: JoinSide
+    package let left: JoinSide
     let right: JoinSide
-    let names: NameTable
+    package let names: NameTable
     private let deletion: Stamp?
 
-    init(
+    package init(
         _ left: EncodedDocument, _ right: EncodedDocument, _ names: NameTable
     ) throws(Malformed) {
         self.left = try JoinSide(left)
@@ -74,7 +74,7 @@ final class Joiner {
         return try right.header.covers(baseOf: left.header)
     }
 
-    func join(base: VersionVector?) throws(Malformed) -> [UInt8] {
+    package func join(base: VersionVector?) throws(Malformed) -> [UInt8] {
         let isPartial = left.document.isPartial && right.document.isPartial
         return try DocumentWriter.write(
             vector: VersionVector(joining: left.header, right.header),

@@ -3,12 +3,12 @@ final class CodingPath: Sendable {
     private let parent: CodingPath?
     private let key: any CodingKey & Sendable
 
-    init(_ parent: CodingPath?, _ key: some CodingKey) {
+    package init(_ parent: CodingPath?, _ key: some CodingKey) {
         self.parent = parent
         self.key = PathKey(key)
     }
 
-    init(_ parent: CodingPath?, index: Int) {
+    package init(_ parent: CodingPath?, index: Int) {
         self.parent = parent
         key = PathKey(index: index)
     }
@@ -36,21 +36,21 @@ struct PathKey: CodingKey {
     /// The key for the fields of a superclass.
     static let superclass = PathKey("super")
 
-    init(_ key: some CodingKey) {
+    package init(_ key: some CodingKey) {
         name = key.stringValue
         intValue = key.intValue
     }
 
-    init(_ name: String) {
+    package init(_ name: String) {
         self.name = name
         intValue = nil
     }
 
-    init(index: Int) {
+    package init(index: Int) {
         name = nil
         intValue = index
     }
 
-    init?(stringValue: String) { self.init(stringValue) }
-    init?(intValue: Int) { self.init(index: intValue) }
+    package init?(stringValue: String) { self.init(stringValue) }
+    package init?(intValue: Int) { self.init(index: intValue) }
 }

@@ -30,7 +30,7 @@ final class DocumentLoan {
     /// Successor of the last name number found; fields are mostly decoded in order.
     private var nextNumber = 0
 
-    init(_ names: NameTable) {
+    package init(_ names: NameTable) {
         lentNames = names
     }
 
@@ -39,13 +39,14 @@ final class DocumentLoan {
     }
 
     /// The names of the document; reading them checks that the document is still borrowed.
-    var names: NameTable {
+    package var names: NameTable {
         precondition(isOpen, "A decoder is valid only while its document is being decoded.")
         return lentNames
     }
 
     /// Returns the entry of a field; nil if the field has no visible content.
-    func entry(_ name: String, in object: EncodedObject) throws(Malformed) -> EncodedEntry? {
+    package func entry(_ name: String, in object: EncodedObject) throws(Malformed) -> EncodedEntry?
+    {
         precondition(isOpen, "A decoder is valid only while its document is being decoded.")
         var name = name
         var index = name.withUTF8 { number(of: UnsafeRawBufferPointer($0)) }
@@ -75,7 +76,7 @@ struct EntryDecoding: Decoder {
     private let path: CodingPath?
     private let depth: Int
 
-    init(_ entry: EncodedEntry, _ loan: DocumentLoan, _ path: CodingPath?, depth: Int) {
+    package init(_ entry: EncodedEntry, _ loan: DocumentLoan, _ path: CodingPath?, depth: Int) {
         self.entry = entry
         self.loan = loan
         self.path = path
@@ -115,7 +116,7 @@ struct EntryDecoding: Decoder {
     }
 
     /// Returns the visible value.
-    func value() throws(Malformed) -> Value {
+    package func value() throws(Malformed) -> Value {
         try entry.value(loan.names, depth: depth + 1) ?? .null
     }
 
@@ -136,7 +137,7 @@ struct EntryDecoding: Decoder {
         return strings
     }
 
-    func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    package func decode<T: Decodable>(_ type: T.Type) throws -> T {
         // The generic decoding of an element costs more than the string.
         if type == [String].self, let found = try strings() as? T { return found }
         if type == Value.self || type == [UInt8].self { return try decoding().decode(type) }

@@ -2,13 +2,13 @@ import SheafBytes
 
 /// Decodes the fields of an object.
 struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    let object: Object
-    let path: CodingPath?
+    package let object: Object
+    package let path: CodingPath?
 
     var codingPath: [any CodingKey] { CodingPath.keys(path) }
     var allKeys: [Key] { object.compactMap { Key(stringValue: $0.name) } }
 
-    func contains(_ key: Key) -> Bool {
+    package func contains(_ key: Key) -> Bool {
         object[key.stringValue] != nil
     }
 
@@ -16,29 +16,29 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try decoding(key).decodeNil()
     }
 
-    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
+    package func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
         if case .bool(let found)? = object[key.stringValue] { return found }
         return try decoding(key).decode(type)
     }
 
-    func decode(_ type: String.Type, forKey key: Key) throws -> String {
+    package func decode(_ type: String.Type, forKey key: Key) throws -> String {
         if case .string(let found)? = object[key.stringValue] { return found }
         return try decoding(key).decode(type)
     }
 
-    func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
+    package func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
         if case .float(let found)? = object[key.stringValue] { return found }
         return try decoding(key).decode(type)
     }
 
-    func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+    package func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
         if case .integer(let found)? = object[key.stringValue], let int = Int(exactly: found) {
             return int
         }
         return try decoding(key).decode(type)
     }
 
-    func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+    package func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
         try decoding(key).decode(type)
     }
 
@@ -87,16 +87,16 @@ extension DecodingError {
 /// Decodes the elements of an array.
 struct UnkeyedDecoding: UnkeyedDecodingContainer {
     let values: [Value]
-    let path: CodingPath?
+    package let path: CodingPath?
     private(set) var currentIndex = 0
 
-    init(values: [Value], path: CodingPath?) {
+    package init(values: [Value], path: CodingPath?) {
         self.values = values
         self.path = path
     }
 
     var codingPath: [any CodingKey] { CodingPath.keys(path) }
-    var count: Int? { values.count }
+    package var count: Int? { values.count }
     var isAtEnd: Bool { currentIndex >= values.count }
 
     mutating func decodeNil() throws -> Bool {
@@ -106,7 +106,7 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
         return isNil
     }
 
-    mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    package mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
         let decoded = try current(type).decode(type)
         currentIndex += 1
         return decoded

@@ -178,7 +178,7 @@ extension Value {
 
 extension Object {
     /// Whether the object, as a value, is nested deeper than a limit.
-    func isDeeper(than limit: Int) -> Bool {
+    package func isDeeper(than limit: Int) -> Bool {
         limit < 1
             || withFields { fields in
                 fields.indices.contains {

@@ -1,12 +1,12 @@
-import SheafBytes
+package import SheafBytes
 
 /// The pending changes of a field.
 final class FieldDraft {
     /// The spelling of a field name.
-    struct Name: Hashable {
-        let bytes: [UInt8]
+    package struct Name: Hashable {
+        package let bytes: [UInt8]
 
-        func hash(into hasher: inout Hasher) {
+        package func hash(into hasher: inout Hasher) {
             bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
         }
 
@@ -15,7 +15,7 @@ final class FieldDraft {
         }
     }
 
-    let name: Name
+    package let name: Name
     private let existing: EncodedEntry?
     private let source: DraftSource?
     /// Parts, except the map, whose dots the delta states completely.
@@ -26,7 +26,8 @@ final class FieldDraft {
     /// Whether the map is new, or replaces the existing one.
     private var isMapNew = false
 
-    init(_ name: Name, _ existing: EncodedEntry?, _ source: DraftSource?, isComplete: Bool) {
+    package init(_ name: Name, _ existing: EncodedEntry?, _ source: DraftSource?, isComplete: Bool)
+    {
         self.name = name
         self.existing = existing
         self.source = source
@@ -67,7 +68,7 @@ final class FieldDraft {
     }
 
     /// Sets an attachment token, or merges an object into the map.
-    func set(_ object: Object, at stamp: Stamp) throws(Malformed) {
+    package func set(_ object: Object, at stamp: Stamp) throws(Malformed) {
         guard !object.isAttachmentToken else {
             return try replace(.attachment, with: Dot(.token, stamp, .value(.object(object))))
         }
@@ -81,7 +82,7 @@ final class FieldDraft {
         try map.merge(object, at: stamp)
     }
 
-    func increment(by amount: Number, at stamp: Stamp) throws(Malformed) {
+    package func increment(by amount: Number, at stamp: Stamp) throws(Malformed) {
         let previous = try dots(of: .counter)
         let epoch = previous.map(\.countsFrom).max() ?? .initial
         let current = previous.filter { $0.countsFrom == epoch }
@@ -92,11 +93,11 @@ final class FieldDraft {
             .counter, others + [Dot(.sum, stamp, epoch: epoch, .value(sum.value))], were: previous)
     }
 
-    func restart(with number: Number, at stamp: Stamp) throws(Malformed) {
+    package func restart(with number: Number, at stamp: Stamp) throws(Malformed) {
         try replace(.counter, with: Dot(.restart, stamp, .value(number.value)))
     }
 
-    func incrementOlder(by amount: Number, at stamp: Stamp) throws(Malformed) {
+    package func incrementOlder(by amount: Number, at stamp: Stamp) throws(Malformed) {
         let previous = try dots(of: .olderCounter)
         let own = previous.filter { $0.stamp.site == stamp.site }
         let others = previous.filter { $0.stamp.site != stamp.site }
@@ -115,7 +116,7 @@ final class FieldDraft {
         return Number.sum(numbers)
     }
 
-    func unset(_ parts: PartSet) throws(Malformed) {
+    package func unset(_ parts: PartSet) throws(Malformed) {
         for part in Part.allCases where parts.contains(part) && part != .map {
             let previous = try dots(of: part)
             if !previous.isEmpty { replaceDots(part, [], were: previous) }
@@ -165,7 +166,7 @@ final class FieldDraft {
     // MARK: Writing
 
     /// Writes the pending changes; returns false if there are none.
-    func write(
+    package func write(
         into writer: inout EntryWriter, _ names: NameTable, isPartial: Bool, depth: Int
     ) throws(Malformed) -> Bool {
         var contents = FieldContents()
@@ -196,7 +197,7 @@ extension EncodedEntry {
     }
 
     /// Returns the map of a field, and its marks.
-    func map(_ source: DraftSource) throws(Malformed) -> (EncodedObject?, [Dot]) {
+    package func map(_ source: DraftSource) throws(Malformed) -> (EncodedObject?, [Dot]) {
         var object: EncodedObject?
         var marks: [Dot] = []
         try forEachEntry { (entry) throws(Malformed) in

@@ -31,7 +31,9 @@ package struct EncodedObject {
     var referenceWidth: Int { Int(shortReferenceWidth) }
 
     @inline(__always)
-    init(_ base: UnsafeRawPointer, _ range: Range<Int>, referenceWidth: Int) throws(Malformed) {
+    package init(_ base: UnsafeRawPointer, _ range: Range<Int>, referenceWidth: Int)
+        throws(Malformed)
+    {
         let end = range.upperBound
         guard range.count >= 2 else { throw .truncated(at: end) }
         guard end <= Int(UInt32.max) else {
@@ -75,7 +77,7 @@ package struct EncodedObject {
             : Int(UInt32(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
     }
 
-    var isPartial: Bool { flags & ShapeBits.partial != 0 }
+    package var isPartial: Bool { flags & ShapeBits.partial != 0 }
     var hasReferences: Bool { flags & ShapeBits.references != 0 }
 
     /// Returns the name number of a numbered field.
@@ -161,7 +163,7 @@ extension EncodedObject {
 
     /// Returns the index of the field with a name number.
     @inline(__always)
-    func index(ofNumber number: UInt32) -> Int? {
+    package func index(ofNumber number: UInt32) -> Int? {
         var low = 0
         var left = numberedCount
         guard left > 0 else { return nil }
@@ -229,7 +231,7 @@ extension EncodedObject {
     }
 
     /// Returns the index of the field with a spelling.
-    func index(ofSpelling spelling: UnsafeRawBufferPointer) throws(Malformed) -> Int? {
+    package func index(ofSpelling spelling: UnsafeRawBufferPointer) throws(Malformed) -> Int? {
         var low = numberedCount
         var high = count
         while low < high {

@@ -13,9 +13,9 @@ package struct FieldFilter: Sendable {
         case unknown = 2
     }
 
-    typealias Question = @Sendable (borrowing EncodedObject) throws(Malformed) -> Answer
+    package typealias Question = @Sendable (borrowing EncodedObject) throws(Malformed) -> Answer
     /// A batch condition: keeps the indexes of matching documents, and returns their number.
-    typealias Sieve =
+    package typealias Sieve =
         @Sendable (
             _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
             _ documents: UnsafePointer<EncodedObject>
@@ -25,7 +25,7 @@ package struct FieldFilter: Sendable {
     /// Batch conditions, all of which must hold.
     let sieves: [Sieve]
 
-    init(_ question: @escaping Question) {
+    package init(_ question: @escaping Question) {
         self.init(question) { (indexes, count, documents) throws(Malformed) in
             try Self.select(indexes, count, documents) { (fields) throws(Malformed) in
                 try question(fields) == .yes
@@ -33,19 +33,19 @@ package struct FieldFilter: Sendable {
         }
     }
 
-    init(_ question: @escaping Question, _ sieve: @escaping Sieve) {
+    package init(_ question: @escaping Question, _ sieve: @escaping Sieve) {
         self.question = question
         sieves = [sieve]
     }
 
-    init(_ question: @escaping Question, _ sieves: [Sieve]) {
+    package init(_ question: @escaping Question, _ sieves: [Sieve]) {
         self.question = question
         self.sieves = sieves
     }
 
     /// The loop of a batch condition around an inlined predicate.
     @inline(__always)
-    static func select(
+    package static func select(
         _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
         _ documents: UnsafePointer<EncodedObject>,
         where holds: (borrowing EncodedObject) throws(Malformed) -> Bool
@@ -70,7 +70,7 @@ package struct FieldFilter: Sendable {
     }
 
     /// Keeps the indexes of matching documents; returns their number.
-    func select(
+    package func select(
         _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
         of documents: UnsafePointer<EncodedObject>
     ) throws(Malformed) -> Int {

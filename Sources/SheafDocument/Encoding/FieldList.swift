@@ -1,9 +1,9 @@
 /// The fields of all unfinished objects of a writer, innermost last.
-struct FieldList: ~Copyable {
+package struct FieldList: ~Copyable {
     /// A field of an unfinished object.
-    struct Field: BitwiseCopyable {
+    package struct Field: BitwiseCopyable {
         /// Name number, or `FieldName.noNumber` for a name that is spelled out.
-        let number: UInt32
+        package let number: UInt32
         let start: Int
         var end: Int
     }
@@ -12,14 +12,14 @@ struct FieldList: ~Copyable {
     private var capacity = 32
     private(set) var count = 0
 
-    init() {
+    package init() {
         fields = .allocate(capacity: capacity)
     }
 
     deinit { fields.deallocate() }
 
     @inline(__always)
-    subscript(index: Int) -> Field {
+    package subscript(index: Int) -> Field {
         get {
             precondition(index >= 0 && index < count, "The index is that of a pending field.")
             return fields[index]
@@ -31,7 +31,7 @@ struct FieldList: ~Copyable {
     }
 
     @inline(__always)
-    mutating func append(_ field: Field) {
+    package mutating func append(_ field: Field) {
         if count == capacity { grow() }
         appendReserved(field)
     }

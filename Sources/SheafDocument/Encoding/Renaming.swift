@@ -35,11 +35,11 @@ extension EncodedDocument {
 
 /// Rewrites entries with other name numbers.
 struct Renaming<Stamps: StampSource> {
-    let names: NameTable
+    package let names: NameTable
     let others: NameTable
-    let source: CopySource<Stamps>
+    package let source: CopySource<Stamps>
 
-    func write(
+    package func write(
         _ entry: EncodedEntry, isRoot: Bool = false, depth: Int, into writer: inout EntryWriter
     ) throws(Malformed) {
         let tag = try entry.tag()

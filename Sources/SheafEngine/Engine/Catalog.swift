@@ -1,6 +1,5 @@
 import SheafBytes
 package import SheafDocument
-import SheafQuery
 package import SheafStorage
 
 /// The catalog of a store: collections, indexes, and the numbers of field names.
@@ -22,7 +21,7 @@ package struct Catalog: Sendable {
     package var names: NameTable { contents[0].names }
     package var collections: [String] { contents[0].collections }
     /// The collections as the query planner sees them, without properties that vary by snapshot.
-    var descriptions: [CollectionDescription] { contents[0].descriptions }
+    package var descriptions: [CollectionDescription] { contents[0].descriptions }
     /// The indexes of each collection that has any, sorted by number.
     package internal(set) var indexes: [UInt16: [IndexDefinition]] {
         get { contents[0].indexes }
@@ -30,7 +29,8 @@ package struct Catalog: Sendable {
     }
 
     package static let maximumCollections = 1 << 16
-    package static let maximumCollectionNameLength = 1_024
+    package static let maximumCollectionNameLength =
+        DocumentAddress.maximumCollectionLength
     private static let comparedCount = 8
 
     package init() {}
@@ -88,12 +88,12 @@ package struct Catalog: Sendable {
     }
 
     /// Returns the name of a collection; nil if the number is not in use.
-    func collectionName(_ number: UInt16) -> String? {
+    package func collectionName(_ number: UInt16) -> String? {
         collections.indices.contains(Int(number)) ? collections[Int(number)] : nil
     }
 
     /// Adds a collection with the next number.
-    mutating func add(collection name: String) throws(EngineError) -> UInt16 {
+    package mutating func add(collection name: String) throws(EngineError) -> UInt16 {
         let bytes = Array(name.utf8)
         guard !bytes.isEmpty, bytes.count <= Self.maximumCollectionNameLength else {
             throw .invalidCollection(name)
@@ -119,7 +119,7 @@ package struct Catalog: Sendable {
     }
 
     /// Assigns the next number to a field name, unless all numbers are used.
-    mutating func add(name: [UInt8]) {
+    package mutating func add(name: [UInt8]) {
         _ = contents[0].names.add(name)
     }
 

@@ -18,7 +18,7 @@ struct ChainRules {
         case payload(UnsafeRawBufferPointer)
     }
 
-    init(
+    package init(
         of key: UnsafeRawBufferPointer, _ directory: Catalog, foldedThrough: CommitID
     ) throws(Malformed) {
         guard let stored = StoreKey(key) else {

@@ -1,7 +1,6 @@
 import SheafBytes
 package import SheafDocument
 import SheafStorage
-import SheafSync
 
 /// The clock and the stamps of a store that are ahead of the system clock.
 package struct ClockSurvey: Sendable {

@@ -1,22 +1,22 @@
-import SheafDocument
-import SheafStorage
+package import SheafDocument
+package import SheafStorage
 import Synchronization
 
 /// The change feed: the documents that commits change, recorded under the writer lock.
-final class CommitFeed: Sendable {
+package final class CommitFeed: Sendable {
     /// A changed document and its state before the change.
-    struct Change: Sendable {
-        let key: DocumentKey
-        let before: StoredDocument?
+    package struct Change: Sendable {
+        package let key: DocumentKey
+        package let before: StoredDocument?
         /// Whether the document was evicted, even if the same commit wrote it again.
-        let isEvicted: Bool
-        let commit: CommitID
+        package let isEvicted: Bool
+        package let commit: CommitID
         /// The origin of a received commit; nil for a local commit.
-        let origin: CommitOrigin?
+        package let origin: CommitOrigin?
         /// Number of the connection that the commit was received on; nil for a local commit.
-        let connection: UInt64?
+        package let connection: UInt64?
         /// The stamp of the first write of the commit; nil if it combines several writes.
-        let stamp: Stamp?
+        package let stamp: Stamp?
     }
 
     private let isRecording = Atomic(false)
@@ -26,12 +26,12 @@ final class CommitFeed: Sendable {
     /// Maximum number of new documents in a received commit that is not omitted.
     private let maximumListed: Int
 
-    init(maximumListed: Int = .max) {
+    package init(maximumListed: Int = .max) {
         self.maximumListed = maximumListed
     }
 
     /// Starts or stops recording commits; stopping discards what was recorded.
-    func setRecording(_ wanted: Bool) {
+    package func setRecording(_ wanted: Bool) {
         isRecording.store(wanted, ordering: .relaxed)
         guard !wanted else { return }
         changes.withLock { $0 = [] }

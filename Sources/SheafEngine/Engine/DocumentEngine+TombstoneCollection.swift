@@ -1,20 +1,20 @@
 import SheafBytes
 import SheafDocument
-import SheafStorage
+package import SheafStorage
 
 /// The result of one round of tombstone collection.
-struct TombstoneCollectionReport: Equatable, Sendable {
+package struct TombstoneCollectionReport: Equatable, Sendable {
     /// Number of removed tombstones.
-    var count = 0
+    package var count = 0
     /// Whether the limit was reached, so that more tombstones may have expired.
-    var isPartial = false
+    package var isPartial = false
     /// The last commit that removed tombstones.
-    var commit: CommitID?
+    package var commit: CommitID?
 }
 
 extension DocumentEngine {
     /// Whether the newest durable snapshot has tombstones.
-    var hasTombstones: Bool {
+    package var hasTombstones: Bool {
         let snapshot = snapshot()
         return snapshot.catalog.collections.indices.contains {
             snapshot.log.tree.count(in: TombstoneEntry.range(of: UInt16($0))) > 0
@@ -24,7 +24,7 @@ extension DocumentEngine {
     /// Removes up to `limit` tombstones of documents deleted before a time, in one commit.
     ///
     /// A peer that has not received the deletion by then brings the document back.
-    func collectTombstones(
+    package func collectTombstones(
         before milliseconds: UInt64, limit: Int,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> TombstoneCollectionReport {

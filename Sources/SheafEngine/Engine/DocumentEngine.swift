@@ -1,38 +1,37 @@
 import SheafBytes
 package import SheafDocument
 package import SheafStorage
-import SheafSync
 import SheafSystem
-import Synchronization
+package import Synchronization
 
 /// The document layer above the log: applies changes, reads documents, publishes changes.
 ///
 /// It has no thread and never waits. The caller of `commit` decides how batches reach the log.
 package final class DocumentEngine: Sendable {
-    let store: StoreEngine
-    let state: Mutex<WriterState>
+    package let store: StoreEngine
+    package let state: Mutex<WriterState>
     /// The catalog for readers, separate from `state` so that readers never wait for a writer.
     private let catalog: Mutex<Catalog>
     /// The change feed of observers.
-    let feed = CommitFeed()
+    package let feed = CommitFeed()
     /// The change feed of peers.
     let peerFeed: CommitFeed
     /// Called before a commit with the attachments that the commit may reference.
-    let referenceHandler = Mutex<(@Sendable ([AttachmentID]) -> Void)?>(nil)
+    package let referenceHandler = Mutex<(@Sendable ([AttachmentID]) -> Void)?>(nil)
     private let mayHaveUnproven = Atomic(false)
     /// The error of the index repair at opening; nil if the indexes are usable.
     package let indexFailure: EngineError?
 
     /// The state shared by writers.
-    struct WriterState: Sendable {
-        var catalog: Catalog
+    package struct WriterState: Sendable {
+        package var catalog: Catalog
         var nameDictionary: NameDictionary
-        var clock: HybridClock
+        package var clock: HybridClock
         /// Whether the current site is in the log.
         var isSiteWritten: Bool
         /// The site in the log; `formerSites` are the sites before it.
         var loggedSite: Site?
-        var formerSites = FormerSites()
+        package var formerSites = FormerSites()
         /// Distinguishes the files of the store from a copy of them.
         var mark = StoreMark()
         /// The periods in which the site has written.
@@ -40,11 +39,11 @@ package final class DocumentEngine: Sendable {
         /// The previous site of the store, if its writes were moved to the current one.
         var handover: SiteHandover?
         /// The pauses of the sites of other stores.
-        var knownPauses: KnownPauses
+        package var knownPauses: KnownPauses
         /// Documents of commits that are not durable yet.
-        var pending = PendingDocuments()
+        package var pending = PendingDocuments()
         /// The attachment tokens without proof of possession.
-        var unproven: UnprovenTokens
+        package var unproven: UnprovenTokens
 
         /// Whether the clock is earlier than the record times; commits then write it to the log.
         var isClockEarlierThanLog = false
@@ -138,7 +137,7 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    static func payload(
+    package static func payload(
         of key: StoreKey, in snapshot: LogSnapshot
     ) throws(EngineError) -> [UInt8]? {
         try onStorage { () throws(StorageError) in
@@ -182,12 +181,12 @@ package final class DocumentEngine: Sendable {
     }
 
     /// The newest catalog, including names that the log does not have yet.
-    var newestCatalog: Catalog { catalog.withLock { $0 } }
+    package var newestCatalog: Catalog { catalog.withLock { $0 } }
 
     /// Assigns numbers to names while there are free ones; returns the resulting table.
     ///
     /// The next commit writes the numbers to the log.
-    func assignNumbers(to names: [[UInt8]]) -> NameTable {
+    package func assignNumbers(to names: [[UInt8]]) -> NameTable {
         state.withLock { state in
             for name in names { state.catalog.add(name: name) }
             publish(state.catalog)
@@ -196,7 +195,7 @@ package final class DocumentEngine: Sendable {
     }
 
     /// Whether the store has unproven tokens, or had any since it was opened.
-    var mayHaveUnprovenTokens: Bool { mayHaveUnproven.load(ordering: .acquiring) }
+    package var mayHaveUnprovenTokens: Bool { mayHaveUnproven.load(ordering: .acquiring) }
 
     package var site: Site { state.withLock { $0.clock.site } }
 
@@ -229,7 +228,7 @@ package final class DocumentEngine: Sendable {
     /// A body that fails for a reason of its own keeps it, and throws `rolledBack`. Returns the
     /// commit with the changes, or the newest one. `body` runs under the writer lock,
     /// and sees all earlier commits, durable or not.
-    func write<Result>(
+    package func write<Result>(
         from origin: CommitOrigin?,
         append: (WriteBatch) throws(StorageError) -> CommitID,
         _ body: (inout DocumentTransaction) throws(EngineError) -> Result
@@ -267,7 +266,7 @@ package final class DocumentEngine: Sendable {
     // MARK: Transactions and change feeds
 
     /// Starts or stops the feed of peers; returns the last commit that it may omit.
-    func setPeerFeedRecording(_ isWanted: Bool) -> CommitID {
+    package func setPeerFeedRecording(_ isWanted: Bool) -> CommitID {
         state.withLock { state in
             peerFeed.setRecording(isWanted)
             return max(store.snapshot().commit, state.pending.lastCommit)
@@ -275,7 +274,7 @@ package final class DocumentEngine: Sendable {
     }
 
     /// Removes and returns the changes up to `commit` for peers, and the last omitted commit.
-    func drainPeerFeed(
+    package func drainPeerFeed(
         through commit: CommitID
     ) -> (changes: [CommitFeed.Change], untold: CommitID?) {
         state.withLock { _ in
@@ -294,7 +293,7 @@ package final class DocumentEngine: Sendable {
     /// Removes and returns the changes of commits up to `commit`.
     ///
     /// The writer lock is needed because a commit can be durable before its changes are recorded.
-    func drainFeed(through commit: CommitID) -> [CommitFeed.Change] {
+    package func drainFeed(through commit: CommitID) -> [CommitFeed.Change] {
         state.withLock { _ in feed.drainMerged(through: commit) }
     }
 

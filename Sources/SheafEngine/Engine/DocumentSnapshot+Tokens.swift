@@ -1,5 +1,5 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
 import SheafStorage
 
 extension DocumentSnapshot {
@@ -23,7 +23,7 @@ extension DocumentSnapshot {
     ///
     /// With `inPlainObjects`, objects that look like tokens count too: older versions wrote such
     /// objects.
-    func forEachReferencing(
+    package func forEachReferencing(
         _ wanted: Set<AttachmentID>, inPlainObjects: Bool = false,
         _ body: (_ key: [UInt8], StoredDocument, Set<AttachmentID>) throws(EngineError) -> Bool
     ) throws(EngineError) {
@@ -93,7 +93,7 @@ extension DocumentSnapshot {
 
 extension AttachmentToken {
     /// Returns the attachment id in a value, even if the value is not a valid token.
-    static func id(of value: Value) -> AttachmentID? {
+    package static func id(of value: Value) -> AttachmentID? {
         guard case .object(let object) = value, case .string(let text)? = object["id"] else {
             return nil
         }

@@ -1,4 +1,4 @@
-import SheafBytes
+package import SheafBytes
 package import SheafDocument
 package import SheafStorage
 
@@ -8,7 +8,7 @@ package struct DocumentSnapshot: Sendable {
     /// A catalog with at least the names used by documents of this snapshot.
     package let catalog: Catalog
     /// Documents that replace those of the log, by key, in the view of one peer (`ShadowTable`).
-    var shadows: [[UInt8]: StoredDocument] = [:]
+    package var shadows: [[UInt8]: StoredDocument] = [:]
 
     package init(_ log: LogSnapshot, _ directory: Catalog) {
         self.log = log
@@ -62,7 +62,7 @@ package struct DocumentSnapshot: Sendable {
     /// Returns the error for a document whose operations violate the format.
     ///
     /// `position` is that of the newest operation.
-    func damaged(
+    package func damaged(
         _ key: [UInt8], _ reason: Malformed, at position: LogPosition?
     ) -> EngineError {
         let error = EngineError.damaged(key: key, reason)

@@ -1,10 +1,10 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
 
 /// Timestamps of received documents, compared with the clock.
 extension DocumentTransaction {
     /// The latest timestamp of a received document.
-    enum ReceivedTime {
+    package enum ReceivedTime {
         /// All dots are acceptable, and the clock may advance to this time.
         case acceptable(HybridTime)
         /// A dot has this time, which is too far ahead of the clock.
@@ -16,7 +16,7 @@ extension DocumentTransaction {
     /// Only dots count, because only a dot can win against other writes. A version vector can have
     /// later times, of values replaced since; they do not advance the clock if they are too far
     /// ahead.
-    func receivedTime(
+    package func receivedTime(
         in document: BufferedDocument, _ key: DocumentKey
     ) throws(EngineError) -> ReceivedTime {
         try onDocument(key.bytes) { () throws(Malformed) in

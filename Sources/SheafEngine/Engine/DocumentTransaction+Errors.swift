@@ -1,9 +1,10 @@
-import SheafBytes
-import SheafDocument
+package import SheafBytes
+package import SheafDocument
+import SheafStorage
 
 /// Conversion of edit errors to engine errors.
 extension DocumentTransaction {
-    static func document(
+    package static func document(
         _ bytes: UnsafeRawBufferPointer
     ) throws(EditError) -> EncodedDocument {
         do throws(Malformed) { return try EncodedDocument(bytes) } catch {
@@ -11,7 +12,7 @@ extension DocumentTransaction {
         }
     }
 
-    func convertErrors<Result>(
+    package func convertErrors<Result>(
         _ body: () throws(EditError) -> Result,
         orRefusing refusal: (Malformed) -> EngineError = { .edit(.malformed($0)) }
     ) throws(EngineError) -> Result {

@@ -1,7 +1,7 @@
-import SheafDocument
+package import SheafDocument
 
 /// The state of a transaction before the current statement.
-struct Savepoint: Sendable {
+package struct Savepoint: Sendable {
     /// Number of open documents.
     private(set) var count = 0
     /// Number of changed documents.
@@ -14,16 +14,18 @@ struct Savepoint: Sendable {
     /// Catalog, clock and stamp before the statement; nil before the first statement.
     private(set) var writer: Writer?
 
-    struct Writer: Sendable {
-        let catalog: Catalog
-        let clock: HybridClock
-        let stamp: Stamp?
+    package struct Writer: Sendable {
+        package let catalog: Catalog
+        package let clock: HybridClock
+        package let stamp: Stamp?
         let hasChangedSite: Bool
         /// The collections with changes, on which query plans depend.
         let pendingCollections: Set<UInt16>
     }
 
-    init(count: Int = 0, changedCount: Int = 0, changedLength: Int = 0, _ writer: Writer? = nil) {
+    package init(
+        count: Int = 0, changedCount: Int = 0, changedLength: Int = 0, _ writer: Writer? = nil
+    ) {
         self.count = count
         self.changedCount = changedCount
         self.changedLength = changedLength
@@ -43,7 +45,7 @@ struct Savepoint: Sendable {
 
 extension DocumentTransaction {
     /// Begins a statement, which can be rolled back until the next one begins.
-    mutating func beginStatement() {
+    package mutating func beginStatement() {
         savepoint = Savepoint(
             count: working.count, changedCount: replaced.count, changedLength: changedLength,
             Savepoint.Writer(
@@ -53,7 +55,7 @@ extension DocumentTransaction {
     }
 
     /// Rolls back the current statement.
-    mutating func rollBackStatement() {
+    package mutating func rollBackStatement() {
         for (key, entry) in replaced[savepoint.changedCount...] { pending.restore(entry, at: key) }
         replaced.removeSubrange(savepoint.changedCount...)
         for document in working[savepoint.count...] { positions[document.key] = nil }
@@ -76,7 +78,7 @@ extension DocumentTransaction {
     }
 
     /// Rolls back the complete transaction.
-    mutating func rollBack() {
+    package mutating func rollBack() {
         for (key, entry) in replaced { pending.restore(entry, at: key) }
         replaced = []
         working = []

@@ -1,6 +1,5 @@
 import SheafBytes
-import SheafDocument
-import SheafSync
+package import SheafDocument
 
 /// Changes of the site, so that one stamp never identifies two writes.
 extension DocumentTransaction {
@@ -20,7 +19,9 @@ extension DocumentTransaction {
     ///
     /// If the document has later writes than the store made, or lacks writes that it evicted, the
     /// store switches to another site. `seen` is the time in the stored document.
-    mutating func checkOwnWrites(_ time: HybridTime, of position: Int, seen: HybridTime? = nil) {
+    package mutating func checkOwnWrites(
+        _ time: HybridTime, of position: Int, seen: HybridTime? = nil
+    ) {
         // Otherwise a peer could send ever later times of a new site, and cause a new site each
         // time.
         let isLater = !ownWrites.isOfNewSite && seen.map { time > $0 } ?? false
@@ -40,7 +41,7 @@ extension DocumentTransaction {
     ///
     /// `time` is that of the store's own site in the document. Later additions to a counter would
     /// not include the forgotten ones, so they need another site.
-    mutating func recordOwnForgotten(
+    package mutating func recordOwnForgotten(
         in document: BufferedDocument, _ time: HybridTime
     ) throws(EngineError) {
         guard time > .initial else { return }
@@ -56,7 +57,7 @@ extension DocumentTransaction {
     }
 
     /// Records a write that its peer lost and that later writes of the peer would cover.
-    mutating func recordLostWrite(
+    package mutating func recordLostWrite(
         of document: BufferedDocument, before: VersionVector
     ) throws(EngineError) {
         guard let (site, pauses) = peerPauses else { return }
@@ -72,7 +73,7 @@ extension DocumentTransaction {
     ///
     /// Returns whether there were any. All stores compute the same site. If the received document
     /// has the writes under that site, the stored ones must become the same.
-    mutating func reassignForgotten(
+    package mutating func reassignForgotten(
         at position: Int, before: VersionVector, receiving vector: VersionVector,
         _ address: DocumentAddress
     ) -> Bool {
@@ -98,7 +99,7 @@ extension DocumentTransaction {
     ///
     /// This applies if the stored document would cover them, or has them under that site. A delta
     /// with such writes throws `gap`: the complete document is needed.
-    mutating func reassignForgotten(
+    package mutating func reassignForgotten(
         in document: BufferedDocument, before: VersionVector, receiving vector: VersionVector
     ) throws(EngineError) -> [UInt8]? {
         let names = catalog.names
@@ -145,7 +146,7 @@ extension DocumentTransaction {
     ///
     /// Both sums include the additions from before the pause. `vectors` are those of all documents
     /// joined into this one. Returns whether anything was removed.
-    mutating func removeForgottenSums(
+    package mutating func removeForgottenSums(
         at position: Int, _ vectors: [VersionVector], _ address: DocumentAddress
     ) -> Bool {
         var stores: [Site: Set<Site>] = [:]

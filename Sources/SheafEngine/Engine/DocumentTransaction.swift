@@ -1,79 +1,78 @@
 import SheafBytes
-import SheafDocument
-import SheafStorage
-import SheafSync
+package import SheafDocument
+package import SheafStorage
 
 /// Changes that become one commit.
 package struct DocumentTransaction: Sendable {
-    let snapshot: LogSnapshot
+    package let snapshot: LogSnapshot
     /// Documents of commits that are not durable yet, and documents that this transaction changed.
     ///
     /// The engine lends them to the transaction.
-    var pending: PendingDocuments
+    package var pending: PendingDocuments
     /// The pending entries that this transaction replaced.
     var replaced: [(key: DocumentKey, entry: PendingDocuments.Entry?)] = []
     /// The state to which the current statement can be rolled back.
     var savepoint = Savepoint()
-    let now: UInt64
-    var catalog: Catalog
-    var clock: HybridClock
+    package let now: UInt64
+    package var catalog: Catalog
+    package var clock: HybridClock
     /// Whether a peer knows writes of this store that are later than all it knows of.
     var hasUnknownOwnWrites = false
     /// The periods in which the site has written before.
     var ownWrites = OwnWrites.ofNewSite
     /// The sites of the store before its current one.
-    var formerSites: [Site] = []
-    var lacksOwnWrites = false
+    package var formerSites: [Site] = []
+    package var lacksOwnWrites = false
     /// Time up to which the writes of this store are unique; set if `lacksOwnWrites`.
-    var uniqueThrough: HybridTime?
+    package var uniqueThrough: HybridTime?
     /// The periods in which the site of the sending peer has made no write.
-    var peerPauses: (site: Site, pauses: [WritePause])?
+    package var peerPauses: (site: Site, pauses: [WritePause])?
     /// Time of a write within `peerPauses` that a document of the peer would cover.
-    var forgottenByPeer: HybridTime?
+    package var forgottenByPeer: HybridTime?
     /// The pauses of the sites of other stores.
-    var knownPauses = KnownPauses()
+    package var knownPauses = KnownPauses()
     /// The derived sites for forgotten writes of this store; nil until they are computed.
     var ownForgotten: [ForgottenSite]?
     /// Documents with forgotten writes, by outcome.
-    var forgotten = ForgottenWrites()
+    package var forgotten = ForgottenWrites()
     /// Number of the connection that the changes were received on; nil for local changes.
-    var connection: UInt64?
+    package var connection: UInt64?
     /// Whether the transaction switched to another site.
     var hasChangedSite = false
     /// The site of the store from this commit on, if all writes are moved to it.
     var nextSite: Site?
     /// The stamp shared by documents that are written once in this commit.
-    var stamp: Stamp?
+    package var stamp: Stamp?
     /// The stamp used by the current change.
     private var usedStamp: Stamp?
-    var working: [WorkingDocument] = []
-    var positions: [DocumentKey: Int] = [:]
+    package var working: [WorkingDocument] = []
+    package var positions: [DocumentKey: Int] = [:]
     /// Received documents that are new to the store.
-    var fresh = FreshDocuments()
+    package var fresh = FreshDocuments()
     private var stored: [(key: DocumentKey, document: StoredDocument?)] = []
     /// Maximum length of a document written locally; received documents may be longer.
-    var maximumLength = EncodedDocument.maximumLength
+    package var maximumLength = EncodedDocument.maximumLength
     /// Total length of the changed documents, at most `maximumChangedLength`.
-    var changedLength = 0
-    let maximumChangedLength: Int
+    package var changedLength = 0
+    package let maximumChangedLength: Int
     /// Total length of changed documents that are hidden from the peer that writes them.
     ///
     /// Beyond the limit, writes to hidden documents are dropped.
-    var hiddenLength = 0
+    package var hiddenLength = 0
     /// Length beyond which a document is recorded in `largeDocuments`.
-    var largeDocumentLength = Int.max
+    package var largeDocumentLength = Int.max
     /// Whether a value that would hide a counter is refused, as statements require.
-    var keepsCounters = false
+    package var keepsCounters = false
     /// Documents longer than `largeDocumentLength`, not reported yet.
-    var largeDocuments: [LargeDocument] = []
+    package var largeDocuments: [LargeDocument] = []
     /// Attachments that the written documents may reference, so that they are kept.
-    var tokens: [AttachmentID] = []
+    package var tokens: [AttachmentID] = []
     /// The attachment tokens without proof of possession.
-    var unproven = UnprovenTokens()
+    package var unproven = UnprovenTokens()
     /// The field names that documents of the commit spell out.
     private(set) var spellings: [[UInt8]] = []
 
-    init(
+    package init(
         _ snapshot: LogSnapshot, _ directory: Catalog, _ clock: HybridClock, now: UInt64,
         _ pending: PendingDocuments, maximumChangedLength: Int = .max
     ) {
@@ -85,7 +84,7 @@ package struct DocumentTransaction: Sendable {
         self.pending = pending
     }
 
-    var hasChanges: Bool {
+    package var hasChanges: Bool {
         !fresh.isEmpty || working.contains { $0.isChanged } || !unproven.changes.isEmpty
     }
 
@@ -97,7 +96,7 @@ package struct DocumentTransaction: Sendable {
     }
 
     /// Applies a change.
-    mutating func apply(
+    package mutating func apply(
         _ change: DocumentChange
     ) throws(EngineError) -> DocumentReceipt.Outcome {
         guard let key = try key(of: change) else {
@@ -155,7 +154,7 @@ package struct DocumentTransaction: Sendable {
     }
 
     /// Adds to the length of the changed documents; throws if the transaction becomes too long.
-    mutating func addLength(_ more: Int) throws(EngineError) {
+    package mutating func addLength(_ more: Int) throws(EngineError) {
         changedLength += more
         guard changedLength <= maximumChangedLength else {
             throw .limit(
@@ -270,7 +269,7 @@ package struct DocumentTransaction: Sendable {
         do throws(DocumentID.Refusal) { _ = try DocumentID.key(of: id) } catch { throw .id(error) }
     }
 
-    mutating func open(_ key: DocumentKey) throws(EngineError) -> Int {
+    package mutating func open(_ key: DocumentKey) throws(EngineError) -> Int {
         if let position = positions[key] { return position }
         let document: StoredDocument?
         if let newer = pending[key] {

@@ -1,6 +1,5 @@
 package import SheafBytes
 package import SheafDocument
-package import SheafQuery
 package import SheafStorage
 
 /// An error in reading or writing documents.
@@ -9,7 +8,7 @@ package enum EngineError: Error, Equatable, Sendable {
     /// The bytes of a document violate the format.
     case damaged(key: [UInt8], Malformed)
     /// A query cannot be evaluated on a document.
-    case evaluation(QueryError)
+    case evaluation(EvaluationFailure)
     /// Not an error: evaluation for a peer continues in the next turn of the loop.
     case paused
     /// The caller of `write` rolled the transaction back, for a reason that it keeps itself.
@@ -34,6 +33,12 @@ package enum EngineError: Error, Equatable, Sendable {
     case noIndex(collection: String, name: String)
     /// The definition of an index is not valid.
     case invalidIndex(String)
+}
+
+extension EngineError {
+    /// The error of an evaluation that another thread stopped.
+    package static let stopped = EngineError.evaluation(
+        EvaluationFailure(.cancelled, "the evaluation was stopped"))
 }
 
 extension EngineError: CustomStringConvertible {
@@ -74,14 +79,14 @@ extension EngineError: CustomStringConvertible {
 }
 
 /// Runs a closure that reads a document, and adds the key of the document to its errors.
-func onDocument<Result>(
+package func onDocument<Result>(
     _ key: [UInt8], _ body: () throws(Malformed) -> Result
 ) throws(EngineError) -> Result {
     do throws(Malformed) { return try body() } catch { throw .damaged(key: key, error) }
 }
 
 /// Runs a closure that reads the log, and converts its errors.
-func onStorage<Result>(
+package func onStorage<Result>(
     _ body: () throws(StorageError) -> Result
 ) throws(EngineError) -> Result {
     do throws(StorageError) { return try body() } catch { throw .storage(error) }

@@ -6,7 +6,7 @@ import SheafStorage
 ///
 /// An initial synchronization receives very many of them. They need no join, so only their keys and
 /// states are kept.
-struct FreshDocuments: Sendable {
+package struct FreshDocuments: Sendable {
     private(set) var keys: [DocumentKey] = []
     /// Slices of the received bytes, not copies.
     private(set) var states: [ArraySlice<UInt8>] = []
@@ -14,10 +14,10 @@ struct FreshDocuments: Sendable {
     private var absentRange = KeyRange(from: [], to: [])
     private(set) var length = 0
 
-    var count: Int { keys.count }
-    var isEmpty: Bool { keys.isEmpty }
+    package var count: Int { keys.count }
+    package var isEmpty: Bool { keys.isEmpty }
 
-    mutating func reserve(_ count: Int) {
+    package mutating func reserve(_ count: Int) {
         guard count > keys.capacity else { return }
         keys.reserveCapacity(count)
         states.reserveCapacity(count)
@@ -52,7 +52,7 @@ struct FreshDocuments: Sendable {
     }
 
     /// The state of one of the documents; nil if the key is not among them.
-    subscript(key: DocumentKey) -> StoredDocument? {
+    package subscript(key: DocumentKey) -> StoredDocument? {
         var (low, high) = (0, keys.count)
         while low < high {
             let middle = (low + high) / 2
@@ -64,7 +64,7 @@ struct FreshDocuments: Sendable {
     }
 
     /// Returns the document at an index as the log stores it.
-    func document(_ index: Int) -> StoredDocument {
+    package func document(_ index: Int) -> StoredDocument {
         StoredDocument(
             Array(states[index]), stateLength: states[index].count + 1, deltaLength: 0,
             deltaCount: 0)
@@ -81,7 +81,7 @@ extension DocumentTransaction {
     /// Accepts a received document if it is new to the store and in key order.
     ///
     /// Returns false if the document must be joined.
-    mutating func receiveFresh(
+    package mutating func receiveFresh(
         _ document: BufferedDocument, _ key: DocumentKey
     ) throws(EngineError) -> Bool {
         guard document.marks.isDisjoint(with: [.isPartial, .maySpellNames, .hasUnproven]),

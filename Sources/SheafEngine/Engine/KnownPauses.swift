@@ -1,16 +1,15 @@
 import SheafBytes
-import SheafDocument
-import SheafStorage
-package import SheafSync
+package import SheafDocument
+package import SheafStorage
 import Synchronization
 
 /// The derived site to which the forgotten writes of a store are assigned.
 ///
 /// A store forgets writes when its files are restored to an older state.
-struct ForgottenSite: Sendable {
+package struct ForgottenSite: Sendable {
     let derived: Site
     /// The site that made the writes.
-    let site: Site
+    package let site: Site
     let pause: WritePause
     /// All sites of this store: the additions of one include earlier ones of the others.
     let siblings: Set<Site>
@@ -26,15 +25,17 @@ struct ForgottenSite: Sendable {
 }
 
 /// Documents with writes that their store has forgotten, by outcome.
-struct ForgottenWrites: Sendable {
+package struct ForgottenWrites: Sendable {
     /// Documents that kept the writes.
-    var kept: [DocumentAddress] = []
+    package var kept: [DocumentAddress] = []
     /// Documents that lost additions to a counter, because their store has added to it since.
-    var removed: [DocumentAddress] = []
+    package var removed: [DocumentAddress] = []
     /// Documents that have no room for another site.
-    var unmoved: [UnmovedDocument] = []
+    package var unmoved: [UnmovedDocument] = []
 
-    static func += (all: inout ForgottenWrites, more: ForgottenWrites) {
+    package init() {}
+
+    package static func += (all: inout ForgottenWrites, more: ForgottenWrites) {
         all.kept += more.kept
         all.removed += more.removed
         all.unmoved += more.unmoved
@@ -45,7 +46,7 @@ struct ForgottenWrites: Sendable {
 ///
 /// Any peer can send a document of a store that was restored to an older state. So peers forward a
 /// pause before the documents written after it, and store it in the log.
-struct KnownPauses: Sendable {
+package struct KnownPauses: Sendable {
     private var pauses: [Site: [WritePause]] = [:]
     private var origins: [Site: ForgottenSite] = [:]
     /// Sites with pauses in the log; `unsaved` are sites whose pauses in the log are outdated.
@@ -57,15 +58,15 @@ struct KnownPauses: Sendable {
     /// Maximum number of sites; the sites whose last pause ended last are kept.
     ///
     /// The same sites remain in whatever order peers forward pauses, so that forwarding ends.
-    static let maximumSites = 256
+    package static let maximumSites = 256
 
-    var isEmpty: Bool { pauses.isEmpty }
+    package var isEmpty: Bool { pauses.isEmpty }
     var all: [SitePauses] {
         pauses.sorted { $0.key < $1.key }.map { SitePauses(site: $0.key, pauses: $0.value) }
     }
 
     /// Reads the pauses in the log.
-    init(_ snapshot: LogSnapshot) throws(EngineError) {
+    package init(_ snapshot: LogSnapshot) throws(EngineError) {
         var keys: [[UInt8]] = []
         snapshot.tree.forEach(in: StoreKey.pauses) { (key, _) in
             keys.append(Array(key))
@@ -88,10 +89,10 @@ struct KnownPauses: Sendable {
         }
     }
 
-    init() {}
+    package init() {}
 
     /// Adds pauses of a site; returns all its pauses, or nil if there are no new ones.
-    mutating func add(_ reported: SitePauses) -> SitePauses? {
+    package mutating func add(_ reported: SitePauses) -> SitePauses? {
         let site = reported.site
         var known = pauses[site] ?? []
         for pause in reported.pauses where !known.contains(pause) { known.add(pause) }
@@ -128,7 +129,7 @@ struct KnownPauses: Sendable {
     /// several pauses the one that begins first is used, to include all forgotten writes. Pauses
     /// with the same beginning come from several restores of one backup; of these, the one that
     /// ends first is used.
-    func forgotten(
+    package func forgotten(
         _ latest: VersionVector.Entry, endedIn vector: VersionVector
     ) -> ForgottenSite? {
         let site = latest.site
@@ -142,12 +143,12 @@ struct KnownPauses: Sendable {
     }
 
     /// Returns the origin of a derived site; nil for other sites.
-    func origin(of site: Site) -> ForgottenSite? { origins[site] }
+    package func origin(of site: Site) -> ForgottenSite? { origins[site] }
 
     // MARK: The log
 
     /// Writes the pauses that the log lacks to a batch.
-    func write(into batch: inout WriteBatch) throws(StorageError) {
+    package func write(into batch: inout WriteBatch) throws(StorageError) {
         for site in unsaved.sorted() {
             let key = StoreKey.pauses(site).bytes
             if let pauses = pauses[site] {
@@ -176,9 +177,9 @@ extension DocumentEngine.WriterState {
 
 extension DocumentEngine {
     /// A version of all pauses; a peer that has another version may lack some.
-    struct PausesVersion: Equatable {
+    package struct PausesVersion: Equatable {
         let known: UInt64
-        let site: Site
+        package let site: Site
         let hasWritten: Bool
     }
 
@@ -186,7 +187,7 @@ extension DocumentEngine {
     package var knownPauses: [SitePauses] { state.withLock(\.knownPauses.all) }
 
     /// Returns the pauses of all stores, including this one; nil if `version` is current.
-    func pauses(
+    package func pauses(
         since version: PausesVersion?
     ) -> (version: PausesVersion, all: [SitePauses])? {
         state.withLock { state in

@@ -1,12 +1,12 @@
 import SheafBytes
 import SheafDocument
-import SheafStorage
+package import SheafStorage
 
 /// The name dictionary: decides which field names get numbers, and which the log lacks.
 ///
 /// A name that occurs in two documents gets a number. Names that occur once, like ids used as
 /// names, would fill the table.
-struct NameDictionary: Sendable {
+package struct NameDictionary: Sendable {
     private var writtenNameCount: Int
     private var writtenCollectionCount: Int
     private var occurrences: Set<UInt64> = []
@@ -15,7 +15,7 @@ struct NameDictionary: Sendable {
     private static let maximumOccurrences = 1 << 14
 
     /// Creates a dictionary with the names and collections in the log.
-    init(_ directory: Catalog) {
+    package init(_ directory: Catalog) {
         writtenNameCount = directory.names.count
         writtenCollectionCount = directory.collections.count
     }
@@ -33,7 +33,7 @@ struct NameDictionary: Sendable {
     }
 
     /// Writes the names and collections that the log lacks to a batch.
-    func write(_ directory: Catalog, into batch: inout WriteBatch) throws(StorageError) {
+    package func write(_ directory: Catalog, into batch: inout WriteBatch) throws(StorageError) {
         for number in writtenNameCount..<directory.names.count {
             guard let name = directory.names.name(number) else { continue }
             try batch.put(StoreKey.name(UInt16(number)).bytes, Array(name.utf8))

@@ -1,6 +1,6 @@
 import SheafBytes
 package import SheafDocument
-import SheafStorage
+package import SheafStorage
 import SheafSystem
 import Synchronization
 
@@ -11,7 +11,7 @@ import Synchronization
 /// ```
 /// If a peer knows a write of the site from the gap, the store was restored to an older state
 /// after that write.
-struct OwnWrites: Sendable {
+package struct OwnWrites: Sendable {
     /// No write of the site in the log at opening is later than this time.
     let opened: HybridTime
     /// No write since opening is earlier than this time; nil while there is none.
@@ -19,7 +19,7 @@ struct OwnWrites: Sendable {
     /// The pauses between earlier openings.
     private let earlier: [WritePause]
 
-    init(opened: HybridTime, earlier: [WritePause] = []) {
+    package init(opened: HybridTime, earlier: [WritePause] = []) {
         self.opened = opened
         self.earlier = earlier
     }
@@ -50,7 +50,7 @@ struct OwnWrites: Sendable {
     var endedPauses: [WritePause] { pauses(until: .initial) }
 
     /// Returns the periods without writes; without a write since opening, the last ends at `now`.
-    func pauses(until now: HybridTime) -> [WritePause] {
+    package func pauses(until now: HybridTime) -> [WritePause] {
         var pauses = earlier
         if let pause = WritePause(after: opened, before: first ?? now) { pauses.add(pause) }
         return pauses
@@ -64,28 +64,28 @@ struct OwnWrites: Sendable {
 
 /// The site that a store had before it drew another one and moved its writes.
 struct SiteHandover: Sendable {
-    let site: Site
-    let pauses: [WritePause]
+    package let site: Site
+    package let pauses: [WritePause]
     /// The commit that moves the writes; nil until it is made.
-    var commit: CommitID?
+    package var commit: CommitID?
 
     /// Whether the documents of a durable commit may have writes that are not moved yet.
     func precedes(_ durable: CommitID) -> Bool { commit.map { durable < $0 } ?? true }
 }
 
 /// The site of a store and its pauses, as they apply to the documents of a durable commit.
-struct SiteReport: Sendable {
-    let site: Site
-    let pauses: [WritePause]
+package struct SiteReport: Sendable {
+    package let site: Site
+    package let pauses: [WritePause]
     /// The commit that moved writes to the site; nil if none were moved.
-    let movedBy: CommitID?
+    package let movedBy: CommitID?
 }
 
 extension DocumentEngine {
     /// The periods without writes of the site, according to the log.
     package var pauses: [WritePause] { state.withLock { pauses($0) } }
 
-    func pauses(_ state: WriterState) -> [WritePause] {
+    package func pauses(_ state: WriterState) -> [WritePause] {
         let now = HybridTime(
             milliseconds: min(
                 store.options.clock.wallMilliseconds(), HybridTime.maximumMilliseconds))
@@ -96,7 +96,7 @@ extension DocumentEngine {
     ///
     /// Documents whose writes a later commit moves to a new site still cover forgotten writes, so
     /// the pauses of the old site apply to them.
-    func siteReport(through commit: CommitID) -> SiteReport {
+    package func siteReport(through commit: CommitID) -> SiteReport {
         state.withLock { state in
             if let handover = state.handover, handover.precedes(commit) {
                 return SiteReport(site: handover.site, pauses: handover.pauses, movedBy: nil)
@@ -111,7 +111,7 @@ extension DocumentEngine {
     ///
     /// `forgotten` is the time of a write that a peer knows and the store lacks, or nil if another
     /// peer writes with the same site.
-    func uniqueThrough(_ forgotten: HybridTime?) -> HybridTime? {
+    package func uniqueThrough(_ forgotten: HybridTime?) -> HybridTime? {
         let pauses = pauses
         return state.withLock { state in
             guard !pauses.isEmpty else { return nil }

@@ -1,15 +1,15 @@
 import SheafDocument
-import SheafStorage
+package import SheafStorage
 
 /// Documents of commits that are not durable yet, and of the current transaction.
 ///
 /// The next writer builds on them; readers do not see them.
-struct PendingDocuments: Sendable {
-    struct Entry: Sendable {
+package struct PendingDocuments: Sendable {
+    package struct Entry: Sendable {
         /// The document; nil if it was removed.
-        let document: StoredDocument?
+        package let document: StoredDocument?
         /// The commit that wrote the document; `uncommitted` for the current transaction.
-        let commit: CommitID
+        package let commit: CommitID
     }
 
     /// Placeholder for the commit number of the current transaction.
@@ -19,16 +19,18 @@ struct PendingDocuments: Sendable {
     /// Documents that are new with their commit; later changes to them are in `entries`.
     private var fresh: [(documents: FreshDocuments, commit: CommitID)] = []
     /// Numbers of the collections with pending documents; may include some without.
-    private(set) var collections: Set<UInt16> = []
+    package private(set) var collections: Set<UInt16> = []
     /// Number of entries beyond which durable ones are swept.
     private var sweepThreshold = Self.initialSweepThreshold
     private static let initialSweepThreshold = 1_024
     private(set) var lastCommit: CommitID = 0
 
-    var isEmpty: Bool { entries.isEmpty && fresh.isEmpty }
+    package init() {}
+
+    package var isEmpty: Bool { entries.isEmpty && fresh.isEmpty }
 
     /// Returns the keys of all documents with a prefix, each once, unordered.
-    func keys(startingWith prefix: [UInt8]) -> [[UInt8]] {
+    package func keys(startingWith prefix: [UInt8]) -> [[UInt8]] {
         var found: [[UInt8]] = []
         for key in entries.keys where key.bytes.starts(with: prefix) { found.append(key.bytes) }
         for run in fresh {
@@ -39,7 +41,7 @@ struct PendingDocuments: Sendable {
     }
 
     /// The pending state of a document; nil if the newest snapshot has its current state.
-    subscript(key: DocumentKey) -> Entry? {
+    package subscript(key: DocumentKey) -> Entry? {
         if !entries.isEmpty, let entry = entries[key] { return entry }
         for run in fresh.reversed() {
             if let document = run.documents[key] {
@@ -50,7 +52,7 @@ struct PendingDocuments: Sendable {
     }
 
     /// The pending state of a document; nil if the newest snapshot has its current state.
-    subscript(bytes: [UInt8]) -> Entry? { isEmpty ? nil : self[DocumentKey(bytes)] }
+    package subscript(bytes: [UInt8]) -> Entry? { isEmpty ? nil : self[DocumentKey(bytes)] }
 
     /// Records a change of the current transaction; returns the entry that it replaces.
     mutating func record(_ document: StoredDocument?, at key: DocumentKey) -> Entry? {

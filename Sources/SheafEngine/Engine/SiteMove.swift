@@ -1,12 +1,11 @@
 import SheafBytes
 package import SheafDocument
 package import SheafStorage
-import SheafSync
 import Synchronization
 
 /// The assignment of one site's writes to another site, spread over several commits.
 struct SiteMove {
-    let site: Site
+    package let site: Site
     let time: HybridTime
     let target: Site
     /// Keys of the remaining documents, in descending order; nil until they are looked up.
@@ -22,7 +21,7 @@ struct SiteMove {
 /// A document whose writes could not be assigned to another site.
 package struct UnmovedDocument: Sendable {
     /// Nil if the key belongs to no collection.
-    let address: DocumentAddress?
+    package let address: DocumentAddress?
     package let reason: EngineError
 }
 

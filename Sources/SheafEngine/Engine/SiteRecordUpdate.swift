@@ -1,6 +1,6 @@
 import SheafBytes
 package import SheafDocument
-import SheafStorage
+package import SheafStorage
 import Synchronization
 
 /// The site record and the former sites that the next commit writes to the log.
@@ -9,7 +9,7 @@ struct SiteRecordUpdate {
     /// Former sites; nil if the log has all of them.
     let former: FormerSites?
 
-    func write(into batch: inout WriteBatch) throws(StorageError) {
+    package func write(into batch: inout WriteBatch) throws(StorageError) {
         try batch.put(StoreKey.site.bytes, record.bytes)
         if let former { try batch.put(StoreKey.formerSites.bytes, former.bytes) }
     }
@@ -39,7 +39,7 @@ extension DocumentEngine.WriterState {
 }
 
 extension DocumentEngine {
-    static func formerSites(of snapshot: LogSnapshot) throws(EngineError) -> FormerSites {
+    package static func formerSites(of snapshot: LogSnapshot) throws(EngineError) -> FormerSites {
         guard let payload = try payload(of: .formerSites, in: snapshot) else {
             return FormerSites()
         }

@@ -19,10 +19,10 @@ struct StoreMark: Sendable {
     /// The mark files of earlier openings.
     private var older: [SiteMark] = []
 
-    init() {}
+    package init() {}
 
     /// Looks for the mark file that the log names.
-    init(of store: StoreEngine, _ known: SiteRecord?) throws(EngineError) {
+    package init(of store: StoreEngine, _ known: SiteRecord?) throws(EngineError) {
         let directory = store.directoryIdentity
         identity = directory
         guard store.hasSiteMarks else {

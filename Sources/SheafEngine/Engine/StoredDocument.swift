@@ -1,6 +1,6 @@
-import SheafBytes
-import SheafDocument
-import SheafStorage
+package import SheafBytes
+package import SheafDocument
+package import SheafStorage
 
 /// A document as stored in the log: a state and the deltas on top of it.
 package struct StoredDocument: Sendable {
@@ -23,7 +23,7 @@ package struct StoredDocument: Sendable {
     let deltaCount: Int
 
     /// Creates a document from a state in memory.
-    init(_ bytes: [UInt8], stateLength: Int, deltaLength: Int, deltaCount: Int) {
+    package init(_ bytes: [UInt8], stateLength: Int, deltaLength: Int, deltaCount: Int) {
         source = .memory(bytes)
         self.stateLength = stateLength
         self.deltaLength = deltaLength
@@ -31,7 +31,7 @@ package struct StoredDocument: Sendable {
     }
 
     /// Reads a document that consists of a single operation.
-    init(_ put: LoggedOperation, in snapshot: LogSnapshot) throws(Malformed) {
+    package init(_ put: LoggedOperation, in snapshot: LogSnapshot) throws(Malformed) {
         guard let state = try DocumentPayload(put.operation.payload).state else {
             throw .invalid("a delta without a state", at: 0)
         }
@@ -41,7 +41,7 @@ package struct StoredDocument: Sendable {
     }
 
     /// Reads a document from its operations, newest first.
-    init?(
+    package init?(
         _ operations: [LoggedOperation], in snapshot: LogSnapshot, _ names: NameTable
     ) throws(Malformed) {
         guard let last = operations.last else { return nil }
@@ -103,7 +103,7 @@ package struct StoredDocument: Sendable {
     }
 
     /// Whether the document is a tombstone.
-    var isTombstone: Bool {
+    package var isTombstone: Bool {
         read { bytes in
             guard let document = try? EncodedDocument(bytes), !document.isRemnant else {
                 return false
@@ -113,7 +113,7 @@ package struct StoredDocument: Sendable {
     }
 
     /// Whether the document is the remnant of an evicted document.
-    var isRemnant: Bool {
+    package var isRemnant: Bool {
         read { bytes in (try? EncodedDocument(bytes).isRemnant) ?? false }
     }
 

@@ -1,22 +1,22 @@
 import SheafBytes
-import SheafDocument
-import SheafStorage
+package import SheafDocument
+package import SheafStorage
 
 /// An unproven token: the key of its entry, and the peer that sent it.
-struct UnprovenToken: Sendable {
-    let key: [UInt8]
+package struct UnprovenToken: Sendable {
+    package let key: [UInt8]
     /// The key of the peer; empty if a trusted peer marked the token as unproven.
-    let senderKey: [UInt8]
+    package let senderKey: [UInt8]
 }
 
 extension DocumentSnapshot {
     /// Number of entries for unproven tokens.
     package var unprovenTokenCount: Int { log.tree.count(in: StoreKey.unprovenTokens) }
 
-    var hasUnprovenTokens: Bool { !log.tree.isEmpty(in: StoreKey.unprovenTokens) }
+    package var hasUnprovenTokens: Bool { !log.tree.isEmpty(in: StoreKey.unprovenTokens) }
 
     /// Returns the attachments among `ids` that a document references with a proven token.
-    func proven(_ ids: Set<AttachmentID>, inDocument key: [UInt8]) -> Set<AttachmentID> {
+    package func proven(_ ids: Set<AttachmentID>, inDocument key: [UInt8]) -> Set<AttachmentID> {
         guard hasUnprovenTokens else { return ids }
         let hash = UnprovenTokens.hash(ofDocument: key)
         guard !isUnproven(UnprovenTokens.allAttachments, inDocument: hash) else { return [] }
@@ -24,7 +24,7 @@ extension DocumentSnapshot {
     }
 
     /// Returns the attachments that the tokens of a document reference, including hidden tokens.
-    func attachments(referencedBy key: [UInt8]) throws(EngineError) -> Set<AttachmentID> {
+    package func attachments(referencedBy key: [UInt8]) throws(EngineError) -> Set<AttachmentID> {
         guard let document = try document(key) else { return [] }
         return try onDocument(key) { () throws(Malformed) in
             try document.read { bytes throws(Malformed) in
@@ -39,7 +39,7 @@ extension DocumentSnapshot {
     }
 
     /// Returns the entry for an attachment in a document; nil if its token is proven.
-    func unprovenToken(
+    package func unprovenToken(
         of attachment: [UInt8], inDocument document: [UInt8]
     ) throws(EngineError) -> UnprovenToken? {
         let key = UnprovenTokens.key(
@@ -52,7 +52,7 @@ extension DocumentSnapshot {
     }
 
     /// Returns the unproven tokens of an attachment.
-    func unprovenTokens(of id: AttachmentID) throws(EngineError) -> [UnprovenToken] {
+    package func unprovenTokens(of id: AttachmentID) throws(EngineError) -> [UnprovenToken] {
         var found: [UnprovenToken] = []
         try log.tree.forEach(in: StoreKey.unprovenTokens(of: id.bytes)) {
             (key, _) throws(EngineError) in
@@ -67,7 +67,7 @@ extension DocumentSnapshot {
 
 extension DocumentEngine {
     /// Removes the entries of proven tokens, except entries that have changed since.
-    func markProven(
+    package func markProven(
         _ tokens: [UnprovenToken], append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> CommitID {
         try write(from: nil, append: append) { (transaction) throws(EngineError) in

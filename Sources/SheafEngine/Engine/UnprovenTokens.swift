@@ -1,7 +1,6 @@
-import SheafBytes
-import SheafDocument
-import SheafStorage
-import SheafSync
+package import SheafBytes
+package import SheafDocument
+package import SheafStorage
 
 /// The attachment tokens without proof of possession, as a transaction changes them.
 ///
@@ -9,7 +8,7 @@ import SheafSync
 /// Such a token is visible like any other. It gives no peer with limited rights access to the
 /// attachment until the peer that sent it has proved that it possesses the attachment
 /// (`format-spec/commits.md`, table 5).
-struct UnprovenTokens: Sendable {
+package struct UnprovenTokens: Sendable {
     private struct Entry: Sendable {
         /// The payload of the entry; nil if the entry was removed.
         let payload: [UInt8]?
@@ -17,7 +16,7 @@ struct UnprovenTokens: Sendable {
     }
 
     /// Represents all attachments that a document references.
-    static let allAttachments = [UInt8](repeating: 0, count: SHA256.length)
+    package static let allAttachments = [UInt8](repeating: 0, count: SHA256.length)
 
     /// Whether the store has an entry, or had one since it was opened.
     private(set) var mayHaveEntries: Bool
@@ -26,9 +25,9 @@ struct UnprovenTokens: Sendable {
     /// Payloads of the entries that the transaction changes; nil for removed entries.
     private(set) var changes: [[UInt8]: [UInt8]?] = [:]
     /// The key of the peer with limited rights that sent the documents of the transaction.
-    var senderKey: [UInt8]?
+    package var senderKey: [UInt8]?
 
-    init(mayHaveEntries: Bool = false) {
+    package init(mayHaveEntries: Bool = false) {
         self.mayHaveEntries = mayHaveEntries
     }
 
@@ -47,7 +46,7 @@ struct UnprovenTokens: Sendable {
     }
 
     /// Returns the payload of an entry as the transaction leaves it; nil if there is none.
-    func payload(
+    package func payload(
         of key: [UInt8], in snapshot: LogSnapshot
     ) throws(EngineError) -> [UInt8]? {
         if let change = changes[key] { return change }
@@ -70,7 +69,7 @@ struct UnprovenTokens: Sendable {
     }
 
     /// Writes the changes to a batch, in the order of their keys.
-    func write(into batch: inout WriteBatch) throws(EngineError) {
+    package func write(into batch: inout WriteBatch) throws(EngineError) {
         guard !changes.isEmpty else { return }
         for (key, payload) in changes.sorted(by: { $0.key.lexicographicallyPrecedes($1.key) }) {
             try onStorage { () throws(StorageError) in
@@ -79,15 +78,18 @@ struct UnprovenTokens: Sendable {
         }
     }
 
+    /// Length of the key of a peer.
+    private static let senderKeyLength = 32
+
     /// Checks the payload of an entry, which is the key of a peer or empty.
     static func check(_ payload: UnsafeRawBufferPointer) throws(Malformed) {
-        guard payload.isEmpty || payload.count == Hello.peerKeyLength else {
+        guard payload.isEmpty || payload.count == senderKeyLength else {
             throw .invalid("an unproven token of \(payload.count) bytes", at: 0)
         }
     }
 
     /// Returns the key of the entry for an attachment, or for `allAttachments`, in a document.
-    static func key(_ attachment: [UInt8], inDocument hash: [UInt8]) -> [UInt8] {
+    package static func key(_ attachment: [UInt8], inDocument hash: [UInt8]) -> [UInt8] {
         StoreKey.unprovenToken(attachment: attachment, document: hash).bytes
     }
 
@@ -99,17 +101,18 @@ struct UnprovenTokens: Sendable {
 /// The origin of the tokens that a change writes into a document.
 struct TokenChange: Sendable {
     /// The peer with limited rights that sent the change; its tokens are unproven.
-    var senderKey: [UInt8]?
+    package var senderKey: [UInt8]?
     /// Attachments whose tokens were written locally, or sent as proven by a trusted peer.
-    var proven: Set<AttachmentID> = []
+    package var proven: Set<AttachmentID> = []
     /// Attachments whose tokens a trusted peer marked as unproven.
-    var unproven: Set<AttachmentID> = []
+    package var unproven: Set<AttachmentID> = []
     var areAllUnproven = false
 }
 
 extension DocumentTransaction {
     /// Records the attachments that a local write references; its tokens are proven.
-    mutating func recordLocalTokens(_ bytes: [UInt8], at position: Int) throws(EngineError) {
+    package mutating func recordLocalTokens(_ bytes: [UInt8], at position: Int) throws(EngineError)
+    {
         let count = tokens.count
         bytes.span.withUnsafeBytes { recordAttachmentIDs($0) }
         guard tokens.count > count, unproven.mayHaveEntries else { return }
@@ -123,7 +126,7 @@ extension DocumentTransaction {
     }
 
     /// Records texts that may be attachment ids, so that the attachments are kept.
-    mutating func recordAttachmentIDs(_ bytes: UnsafeRawBufferPointer) {
+    package mutating func recordAttachmentIDs(_ bytes: UnsafeRawBufferPointer) {
         AttachmentTexts.forEach(in: bytes) { text in
             if let id = AttachmentID(String(decoding: text, as: UTF8.self)) { tokens.append(id) }
             return true
@@ -131,7 +134,7 @@ extension DocumentTransaction {
     }
 
     /// Records which tokens of a received document are unproven, as listed by its sender.
-    mutating func recordTokenSource(
+    package mutating func recordTokenSource(
         of document: BufferedDocument, at position: Int
     ) throws(EngineError) {
         if let bringer = unproven.senderKey {
@@ -192,7 +195,7 @@ extension DocumentTransaction {
         let doubted = change.senderKey == nil ? added.intersection(change.unproven) : added
         guard !doubted.isEmpty else { return }
         let payload = change.senderKey ?? []
-        guard doubted.count <= SyncLimits.unprovenTokens, !change.areAllUnproven else {
+        guard doubted.count <= AttachmentToken.maximumUnproven, !change.areAllUnproven else {
             return unproven.put(every, payload)
         }
         for id in doubted { unproven.put(UnprovenTokens.key(id.bytes, inDocument: hash), payload) }
@@ -211,7 +214,7 @@ extension DocumentTransaction {
 
 extension EncodedDocument {
     /// Returns the attachments that the tokens of the document reference, including hidden tokens.
-    func attachments(_ names: NameTable) throws(Malformed) -> Set<AttachmentID> {
+    package func attachments(_ names: NameTable) throws(Malformed) -> Set<AttachmentID> {
         guard try hasTokens() else { return [] }
         var found: Set<AttachmentID> = []
         try forEachToken(names) { token in

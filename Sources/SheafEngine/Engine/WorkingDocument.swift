@@ -1,15 +1,15 @@
 import SheafBytes
-import SheafDocument
-import SheafStorage
+package import SheafDocument
+package import SheafStorage
 
 /// A document in a transaction: its original, its current state, and the changes in between.
-struct WorkingDocument: Sendable {
-    let key: DocumentKey
-    let original: StoredDocument?
+package struct WorkingDocument: Sendable {
+    package let key: DocumentKey
+    package let original: StoredDocument?
     /// The version vector of the original; nil if there was none.
     private let base: VersionVector?
     /// The current state; nil if there is neither a document nor a tombstone.
-    private(set) var state: [UInt8]?
+    package private(set) var state: [UInt8]?
     /// The changes: a delta, or a state if everything was changed.
     private(set) var accumulatedChange: [UInt8]?
     private(set) var isEvicted = false
@@ -31,7 +31,7 @@ struct WorkingDocument: Sendable {
     /// Maximum number of deltas on top of a state.
     private static let maximumDeltas = 64
 
-    init(_ key: DocumentKey, _ document: StoredDocument?) throws(EngineError) {
+    package init(_ key: DocumentKey, _ document: StoredDocument?) throws(EngineError) {
         self.key = key
         original = document
         if let document, document.isRemnant {
@@ -50,7 +50,7 @@ struct WorkingDocument: Sendable {
     }
 
     /// Length of the document if it was changed, otherwise 0.
-    var changedLength: Int { accumulatedChange == nil ? 0 : state?.count ?? 0 }
+    package var changedLength: Int { accumulatedChange == nil ? 0 : state?.count ?? 0 }
 
     /// Whether the changes spell out a name without a number; otherwise the state has no new name.
     func spellsNames() throws(EngineError) -> Bool {
@@ -76,9 +76,9 @@ struct WorkingDocument: Sendable {
         tokens = change
     }
 
-    var isChanged: Bool { accumulatedChange != nil || isEvicted && original != nil }
+    package var isChanged: Bool { accumulatedChange != nil || isEvicted && original != nil }
 
-    func exists() throws(EngineError) -> Bool {
+    package func exists() throws(EngineError) -> Bool {
         guard let state else { return false }
         return try onDocument(key.bytes) { () throws(Malformed) in
             try state.span.withUnsafeBytes { bytes throws(Malformed) in
@@ -88,7 +88,7 @@ struct WorkingDocument: Sendable {
     }
 
     /// Returns the delta of some edits; nil if they change nothing.
-    func delta(
+    package func delta(
         _ edits: [Edit], at stamp: Stamp, _ names: NameTable, keepsCounters: Bool
     ) throws(EditError) -> ChangedBytes? {
         guard let state else { return nil }
@@ -103,7 +103,7 @@ struct WorkingDocument: Sendable {
     }
 
     /// Joins a change into the document.
-    mutating func apply(_ change: ChangedBytes, _ names: NameTable) throws(EngineError) {
+    package mutating func apply(_ change: ChangedBytes, _ names: NameTable) throws(EngineError) {
         let isFirst = accumulatedChange == nil
         maySpellNames = maySpellNames || change.spellsNames
         guard let older = state else {
@@ -119,7 +119,7 @@ struct WorkingDocument: Sendable {
     /// Deletes the document; returns false if it does not exist.
     ///
     /// The deletion covers everything in the document, so nothing needs to be joined.
-    mutating func delete(at stamp: Stamp) throws(EditError) -> Bool {
+    package mutating func delete(at stamp: Stamp) throws(EditError) -> Bool {
         guard let older = state else { return false }
         let deletion = try older.span.withUnsafeBytes { bytes throws(EditError) in
             let document: EncodedDocument
@@ -144,7 +144,7 @@ struct WorkingDocument: Sendable {
     }
 
     /// Joins a received change that uses this store's name numbers; returns whether it was new.
-    mutating func applyIfNew(
+    package mutating func applyIfNew(
         _ change: ChangedBytes, isPartial: Bool, _ names: NameTable
     ) throws(EngineError) -> Bool {
         let other = change.bytes
@@ -193,7 +193,7 @@ struct WorkingDocument: Sendable {
     ///
     /// The last write of `site` is recorded. Otherwise, if an older state of the document returns,
     /// the site would count as having seen all that it wrote.
-    mutating func evict(by site: Site, at now: HybridTime) throws(EngineError) -> Bool {
+    package mutating func evict(by site: Site, at now: HybridTime) throws(EngineError) -> Bool {
         guard let state else { return false }
         let written = try onDocument(key.bytes) { () throws(Malformed) in
             try state.span.withUnsafeBytes { bytes throws(Malformed) in
@@ -212,7 +212,7 @@ struct WorkingDocument: Sendable {
     }
 
     /// Removes the document, its tombstone or its remnant; returns false if there is none.
-    mutating func purge() -> Bool {
+    package mutating func purge() -> Bool {
         if state == nil, evictedVector != nil, remnant == nil {
             isEvicted = true
             return true
@@ -251,7 +251,7 @@ struct WorkingDocument: Sendable {
     // MARK: Writing
 
     /// Adds the operation to a batch; returns the document as the log has it afterwards.
-    func write(into batch: inout WriteBatch) throws(EngineError) -> StoredDocument? {
+    package func write(into batch: inout WriteBatch) throws(EngineError) -> StoredDocument? {
         // A document on top of a remnant starts a new chain.
         if original != nil, isEvicted || base == nil {
             try onStorage { () throws(StorageError) in try batch.remove(key.bytes) }
@@ -296,7 +296,7 @@ struct WorkingDocument: Sendable {
     }
 
     /// Whether the document exceeds the maximum length once its base is added.
-    func isTooLong() throws(EngineError) -> Bool {
+    package func isTooLong() throws(EngineError) -> Bool {
         // The base is no longer than the version vector, which the state already contains.
         guard let state, state.count > EncodedDocument.maximumLength / 2, !hasBase else {
             return false

@@ -1,6 +1,5 @@
 import SheafBytes
 import SheafDocument
-import SheafQuery
 import SheafStorage
 
 /// The indexes of all collections.
@@ -59,7 +58,7 @@ extension Catalog {
     }
 
     /// Adds an index.
-    mutating func add(_ definition: IndexDefinition) {
+    package mutating func add(_ definition: IndexDefinition) {
         indexes[definition.collection, default: []].append(definition)
         indexes[definition.collection]?.sort { $0.number < $1.number }
     }

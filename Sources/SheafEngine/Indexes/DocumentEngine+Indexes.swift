@@ -1,6 +1,6 @@
 import SheafDocument
-package import SheafQuery
 package import SheafStorage
+package import SheafSystem
 import Synchronization
 
 /// The result of creating or dropping an index.

@@ -1,7 +1,7 @@
 import SheafBytes
 import SheafDocument
-import SheafQuery
 import SheafStorage
+import SheafSystem
 
 /// The index entries of documents: one for each index of the collection, or a tombstone entry.
 struct DocumentIndexEntries {
@@ -13,7 +13,7 @@ struct DocumentIndexEntries {
     /// The key builders of each collection, created with its first document.
     private var builders: [UInt16: [IndexKeyBuilder]] = [:]
 
-    init(
+    package init(
         _ indexes: [UInt16: [IndexDefinition]], _ names: NameTable, includesTombstones: Bool = true,
         until stop: EvaluationStop? = nil
     ) {
@@ -27,7 +27,7 @@ struct DocumentIndexEntries {
     mutating func hasIndexes(ofDocument key: [UInt8]) -> Bool { !builders(ofDocument: key).isEmpty }
 
     /// Returns the index entry keys of a document or tombstone, index by index.
-    mutating func keys(
+    package mutating func keys(
         of document: StoredDocument?, _ key: [UInt8]
     ) throws(EngineError) -> [[UInt8]] {
         guard let document else { return [] }
@@ -37,7 +37,7 @@ struct DocumentIndexEntries {
     }
 
     /// Returns the index entry keys of an encoded document or tombstone.
-    mutating func keys(
+    package mutating func keys(
         ofState bytes: UnsafeRawBufferPointer, _ key: [UInt8]
     ) throws(EngineError) -> [[UInt8]] {
         let makers = builders(ofDocument: key)
@@ -86,7 +86,7 @@ struct DocumentIndexEntries {
     ) throws(EngineError) {
         try snapshot.log.tree.forEach(in: range) { (key, value) throws(EngineError) in
             guard let pointer = RecordPointer(value) else { return true }
-            do throws(QueryError) { try stop?.check() } catch { throw .evaluation(error) }
+            if let stop, stop.isSet { throw .stopped }
             try indexDocument(Array(key), at: pointer, in: snapshot, &changes)
             return true
         }

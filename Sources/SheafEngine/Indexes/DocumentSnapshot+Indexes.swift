@@ -1,11 +1,10 @@
 package import SheafBytes
 import SheafDocument
-import SheafQuery
 package import SheafStorage
 
 extension DocumentSnapshot {
     /// Whether indexes and counts can be used in this snapshot.
-    var hasUsableIndexes: Bool { log.indexMark.commit == log.commit }
+    package var hasUsableIndexes: Bool { log.indexMark.commit == log.commit }
 
     /// Returns the usable indexes of a collection, sorted by number.
     package func indexes(of collection: String) -> [IndexDefinition] {
@@ -13,12 +12,12 @@ extension DocumentSnapshot {
     }
 
     /// Returns the usable indexes of the collection with a number.
-    func indexes(ofCollection number: UInt16) -> [IndexDefinition] {
+    package func indexes(ofCollection number: UInt16) -> [IndexDefinition] {
         hasUsableIndexes ? knownIndexes(ofCollection: number) : []
     }
 
     /// Returns the indexes of a collection, including unusable ones.
-    func knownIndexes(of collection: String) -> [IndexDefinition] {
+    package func knownIndexes(of collection: String) -> [IndexDefinition] {
         catalog.number(ofCollection: collection).map(knownIndexes(ofCollection:)) ?? []
     }
 

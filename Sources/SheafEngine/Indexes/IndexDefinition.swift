@@ -1,6 +1,5 @@
 package import SheafBytes
-import SheafDocument
-package import SheafQuery
+package import SheafDocument
 package import SheafStorage
 
 /// The definition of an index, with its number (`format-spec/commits.md`, table 4).
@@ -15,7 +14,7 @@ package struct IndexDefinition: Sendable {
     package let name: String
     package let fields: [Field]
     /// The index as the query planner sees it, if all its entries are complete.
-    let description: IndexDescription
+    package let description: IndexDescription
     /// The range of the incomplete entries.
     package let incompleteEntries: KeyRange
     /// The commit that created the index; snapshots of older commits do not show it.

@@ -1,6 +1,5 @@
 package import SheafBytes
 package import SheafDocument
-import SheafQuery
 import SheafStorage
 
 /// An index entry, which points to the newest operation of a document (`format-spec/indexes.md`).
@@ -43,7 +42,7 @@ package struct IndexEntry: Sendable {
     }
 
     /// Returns the index key for values that `writer` has after the prefix of complete entries.
-    static func key(
+    package static func key(
         of definition: IndexDefinition, _ writer: consuming SortKeyWriter,
         id: UnsafeRawBufferPointer
     ) -> [UInt8] {
@@ -70,7 +69,7 @@ package struct IndexEntry: Sendable {
         self = try IndexEntryReader(definition).read(key)
     }
 
-    init(region: Region, values: [Value?], id: Value) {
+    package init(region: Region, values: [Value?], id: Value) {
         self.region = region
         self.values = values
         self.id = id

@@ -1,6 +1,5 @@
 import SheafBytes
-import SheafDocument
-import SheafQuery
+package import SheafDocument
 import SheafStorage
 
 /// A builder of index keys from encoded documents, with field names looked up once.
@@ -22,7 +21,7 @@ final class IndexKeyBuilder: Sendable {
     /// The name that refers to the id in paths.
     static let idName = "_id"
 
-    init(_ definition: IndexDefinition, _ names: NameTable) {
+    package init(_ definition: IndexDefinition, _ names: NameTable) {
         self.definition = definition
         prefix = IndexEntry.prefix(of: definition, .complete)
         sources = definition.fields.map { field in
@@ -33,7 +32,7 @@ final class IndexKeyBuilder: Sendable {
     }
 
     /// Returns the index key of a document; `id` is its encoded id.
-    func key(
+    package func key(
         of document: EncodedDocument, id: UnsafeRawBufferPointer, _ names: NameTable
     ) throws(Malformed) -> [UInt8] {
         var writer = SortKeyWriter(behind: prefix)
@@ -51,7 +50,7 @@ final class IndexKeyBuilder: Sendable {
 
 extension Value {
     /// Returns the value at the end of a path through objects; nil if there is none.
-    func value(at path: some Sequence<String>) -> Value? {
+    package func value(at path: some Sequence<String>) -> Value? {
         var value = self
         for step in path {
             guard case .object(let object) = value, let next = object[step] else { return nil }

@@ -1,13 +1,13 @@
 import SheafBytes
 import SheafDocument
-import SheafStorage
+package import SheafStorage
 
 /// Repair of the index entries after a store was opened.
 ///
 /// Index entries are not in the log, so the tree has those of its last checkpoint. The repair
 /// updates the entries of documents that changed after the commit up to which entries are current.
 /// If the log does not reach back to that commit, all entries are rebuilt.
-struct IndexRepair {
+package struct IndexRepair {
     private let snapshot: DocumentSnapshot
     private let indexMark: IndexMark
 
@@ -24,7 +24,7 @@ struct IndexRepair {
     }
 
     /// Returns the snapshot with its index entries repaired in memory.
-    static func repairInMemory(
+    package static func repairInMemory(
         _ state: RepairableSnapshot, _ directory: Catalog
     ) throws(EngineError) -> LogSnapshot {
         let snapshot = state.snapshot

@@ -1,6 +1,5 @@
 import SheafBytes
 import SheafDocument
-import SheafQuery
 import SheafStorage
 
 /// A comparison of index entries with the documents of a snapshot, encoded independently.

@@ -8,12 +8,12 @@ import SheafStorage
 ///     | FF | collection | FF FF | id |
 ///
 /// Documents and tombstones share one range of keys; these entries make tombstones countable.
-enum TombstoneEntry {
+package enum TombstoneEntry {
     /// A reserved index number, which no index has.
     private static let mark: [UInt8] = [0xFF, 0xFF]
 
     /// Returns the tombstone index entry for the document with this key.
-    static func key(ofDocument key: [UInt8]) -> [UInt8] {
+    package static func key(ofDocument key: [UInt8]) -> [UInt8] {
         var entry: [UInt8] = []
         entry.reserveCapacity(key.count + mark.count)
         entry.append(IndexChanges.firstByte)
@@ -24,7 +24,7 @@ enum TombstoneEntry {
     }
 
     /// Whether an index key is that of a tombstone.
-    static func isTombstone(_ entry: [UInt8]) -> Bool {
+    package static func isTombstone(_ entry: [UInt8]) -> Bool {
         entry.dropFirst(StoreKey.documentPrefixLength).starts(with: mark)
     }
 

@@ -45,7 +45,7 @@ public struct StoreLog: Sendable {
     func accepts(_ level: Level) -> Bool { level >= minimumLevel }
 
     /// Passes a message to the writer, if its level is high enough.
-    func write(_ level: Level, _ message: String, _ metadata: Metadata = [:]) {
+    package func write(_ level: Level, _ message: String, _ metadata: Metadata = [:]) {
         guard accepts(level) else { return }
         writer(level, message, metadata)
     }

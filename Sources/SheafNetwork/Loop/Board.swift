@@ -3,8 +3,8 @@ import Synchronization
 
 /// The connection states published by the loop, readable from any thread.
 final class ConnectionStates: Sendable {
-    struct Entry: Sendable {
-        enum State: Sendable {
+    package struct Entry: Sendable {
+        package enum State: Sendable {
             case waiting(untilNanoseconds: UInt64, reason: String?)
             case connecting
             case connected(key: [UInt8], OutgoingQueue, TrafficMeter)

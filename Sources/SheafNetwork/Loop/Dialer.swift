@@ -1,6 +1,6 @@
 /// The state of an address to which the transport keeps a connection.
 struct Dialer {
-    enum Phase {
+    package enum Phase {
         case waiting(untilNanoseconds: UInt64)
         case resolving
         /// A channel is connecting to one address; `others` are tried next.

@@ -6,7 +6,7 @@ import Synchronization
 /// than encrypting them.
 final class Outlet: Sendable {
     /// The result of sending.
-    enum Outcome {
+    package enum Outcome {
         case sent(hasEmptied: Bool)
         /// The socket is full; the same bytes must be written again.
         case blocked

@@ -1,10 +1,10 @@
-import SheafDocument
+package import SheafDocument
 
 /// A closure that computes a value in a row context; nil is MISSING.
-typealias Evaluator = (RowContext) throws(QueryError) -> Value?
+package typealias Evaluator = (RowContext) throws(QueryError) -> Value?
 
 /// A compiled expression.
-enum Compiled {
+package enum Compiled {
     /// A value that is the same for all rows.
     case constant(Value?)
     case dynamic(Evaluator)
@@ -22,7 +22,8 @@ enum Compiled {
     }
 
     /// Applies a function to the value, immediately if it is constant.
-    func map(_ transform: @escaping (Value?) throws(QueryError) -> Value?) throws(QueryError)
+    package func map(_ transform: @escaping (Value?) throws(QueryError) -> Value?)
+        throws(QueryError)
         -> Compiled
     {
         switch self {

@@ -1,7 +1,7 @@
-import SheafDocument
+package import SheafDocument
 
 /// The accumulated result of a chain of operators of one precedence.
-protocol OperatorChain {
+package protocol OperatorChain {
     /// Creates a chain with the leftmost value.
     init(_ value: Value?)
     mutating func append(
@@ -11,7 +11,7 @@ protocol OperatorChain {
 }
 
 extension Concatenation: OperatorChain {
-    mutating func append(
+    package mutating func append(
         _ operation: ArithmeticOperator, _ value: Value?
     ) throws(QueryError) {
         try append(value)

@@ -1,12 +1,12 @@
 import SheafDocument
 
 /// The expressions visible after GROUP BY: group keys and aggregates.
-struct GroupScope {
+package struct GroupScope {
     /// An aggregate and its operand; nil means that rows are counted.
-    struct Column {
-        let kind: AggregateKind
-        let isDistinct: Bool
-        let operand: Evaluator?
+    package struct Column {
+        package let kind: AggregateKind
+        package let isDistinct: Bool
+        package let operand: Evaluator?
     }
 
     /// Numbers of the group keys by canonical text.
@@ -16,7 +16,7 @@ struct GroupScope {
     private let firstNames: [String: String]
 
     /// Creates a scope with the expressions of GROUP BY.
-    init(
+    package init(
         _ expressions: [Expression], _ scope: Scope, _ arguments: ArgumentValues
     ) throws(QueryError) {
         firstNames = expressions.isEmpty ? [:] : Self.firstNames(of: arguments)
@@ -26,13 +26,14 @@ struct GroupScope {
     }
 
     /// Returns the number of the group key that equals `expression`, or nil.
-    func key(of expression: Expression, _ scope: Scope) throws(QueryError) -> Int? {
+    package func key(of expression: Expression, _ scope: Scope) throws(QueryError) -> Int? {
         guard !keys.isEmpty else { return nil }
         if case .literal = expression.node { return nil }
         return keys[try identity(of: expression, scope)]
     }
 
-    mutating func add(_ kind: AggregateKind, isDistinct: Bool, _ operand: Evaluator?) -> Int {
+    package mutating func add(_ kind: AggregateKind, isDistinct: Bool, _ operand: Evaluator?) -> Int
+    {
         columns.append(Column(kind: kind, isDistinct: isDistinct, operand: operand))
         return columns.count - 1
     }

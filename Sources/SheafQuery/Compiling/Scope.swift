@@ -1,12 +1,12 @@
 /// The names that are visible in a statement.
-struct Scope {
+package struct Scope {
     /// A source of the statement.
     struct Member {
         /// The alias, or the name of the collection.
-        let name: String
+        package let name: String
         /// Whether the name is an alias.
         let hasAlias: Bool
-        let types: FieldTypes
+        package let types: FieldTypes
     }
 
     /// The meaning of a path.
@@ -22,14 +22,14 @@ struct Scope {
     /// Bound variables, innermost last.
     private var variables: [(name: String, index: Int)] = []
     private(set) var variableCount = 0
-    let text: String
+    package let text: String
 
-    init(text: String) {
+    package init(text: String) {
         self.text = text
     }
 
     /// Adds a source.
-    mutating func add(_ source: Source, isStrict: Bool) throws(QueryError) {
+    package mutating func add(_ source: Source, isStrict: Bool) throws(QueryError) {
         let name = Self.name(of: source)
         guard !members.contains(where: { $0.name.isSpelled(name) }) else {
             throw QueryError(
@@ -44,7 +44,7 @@ struct Scope {
     }
 
     /// Returns the name of a source in its statement.
-    static func name(of source: Source) -> String {
+    package static func name(of source: Source) -> String {
         if let alias = source.alias { return alias.text }
         let name = source.name.text
         guard let colon = name.lastIndex(of: ":") else { return name }

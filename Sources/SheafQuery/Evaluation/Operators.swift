@@ -31,7 +31,7 @@ package enum Operators {
     }
 
     /// Returns a computed float, or MISSING if it is not finite.
-    static func result(_ float: Double) -> Value? {
+    package static func result(_ float: Double) -> Value? {
         float.isFinite ? .float(float) : nil
     }
 

@@ -16,7 +16,7 @@ struct Sorter<Row> {
     /// All rows, or a heap with the last retained row at the root.
     private var entries: [Entry] = []
 
-    init(_ isDescending: [Bool], limit: Int?) {
+    package init(_ isDescending: [Bool], limit: Int?) {
         self.isDescending = isDescending
         self.limit = limit
     }
@@ -35,7 +35,7 @@ struct Sorter<Row> {
     }
 
     /// Adds a row; calls `row` only if the row is retained.
-    mutating func add(
+    package mutating func add(
         _ keys: [Value?], _ row: () throws(QueryError) -> Row
     ) throws(QueryError) {
         let number = count
@@ -79,7 +79,8 @@ struct Sorter<Row> {
     }
 
     /// Compares two rows by their keys; negative if `left` precedes `right`.
-    static func compare(_ left: [Value?], _ right: [Value?], _ isDescending: [Bool]) -> Int {
+    package static func compare(_ left: [Value?], _ right: [Value?], _ isDescending: [Bool]) -> Int
+    {
         for index in isDescending.indices {
             let order = compare(left[index], right[index])
             if order != 0 { return isDescending[index] ? -order : order }
@@ -88,7 +89,7 @@ struct Sorter<Row> {
     }
 
     /// Compares two values; missing values are last.
-    static func compare(_ left: Value?, _ right: Value?) -> Int {
+    package static func compare(_ left: Value?, _ right: Value?) -> Int {
         switch (left, right) {
         case (let left?, let right?): left.compare(right)
         case (nil, nil): 0

@@ -1,7 +1,7 @@
-import SheafDocument
+package import SheafDocument
 
 /// An assignment of UPDATE whose value is a literal or an argument.
-struct EditDraft: Sendable {
+package struct EditDraft: Sendable {
     private enum Kind {
         case set, unset, increment, restart, incrementOlder
     }
@@ -44,7 +44,7 @@ struct EditDraft: Sendable {
     }
 
     /// Returns the edit; nil if the argument is missing or not a number where one is required.
-    func edit(_ arguments: ArgumentValues) -> Edit? {
+    package func edit(_ arguments: ArgumentValues) -> Edit? {
         guard let value = operand.value(arguments) else { return nil }
         switch kind {
         case .set: return .set(path: path, to: value)

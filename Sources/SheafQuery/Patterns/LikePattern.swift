@@ -5,7 +5,7 @@
 /// the earliest position, which never requires backtracking.
 struct LikePattern: Sendable {
     /// An element of a pattern.
-    enum Element {
+    package enum Element {
         case scalar(UInt32)
         /// `_`, any single scalar.
         case one
@@ -29,7 +29,7 @@ struct LikePattern: Sendable {
     private let endsWithGap: Bool
     let ignoresCase: Bool
 
-    init(_ elements: some Sequence<Element>, ignoresCase: Bool) {
+    package init(_ elements: some Sequence<Element>, ignoresCase: Bool) {
         var segments: [Segment] = []
         var bytes: [UInt8] = []
         var start = 0
@@ -71,20 +71,20 @@ struct LikePattern: Sendable {
     // MARK: Properties for the planner
 
     /// Bytes with which every matching text begins; empty if the pattern is case-insensitive.
-    var literalPrefix: [UInt8] {
+    package var literalPrefix: [UInt8] {
         guard !ignoresCase, !startsWithGap, let first = segments.first else { return [] }
         return Array(bytes[first.lower..<first.upper].prefix { $0 != Self.wildcard })
     }
 
     /// Whether the pattern is a pure prefix match.
-    var isPrefix: Bool {
+    package var isPrefix: Bool {
         guard !ignoresCase, endsWithGap else { return false }
         return segments.isEmpty
             || !startsWithGap && segments.count == 1 && !segments[0].hasWildcards
     }
 
     /// The only matching text, or nil.
-    var literal: [UInt8]? {
+    package var literal: [UInt8]? {
         guard !ignoresCase, !startsWithGap, !endsWithGap, segments.count < 2 else { return nil }
         guard let only = segments.first else { return [] }
         return only.hasWildcards ? nil : bytes
@@ -93,7 +93,7 @@ struct LikePattern: Sendable {
     // MARK: Matching
 
     /// Whether the complete text matches; nil if the fuel runs out.
-    func matches(_ text: UnsafeRawBufferPointer, fuel: inout Int) -> Bool? {
+    package func matches(_ text: UnsafeRawBufferPointer, fuel: inout Int) -> Bool? {
         fuel -= text.count + 1
         guard fuel >= 0 else { return nil }
         guard ignoresCase else { return matches(exactly: text, fuel: &fuel) }

@@ -10,8 +10,8 @@ struct ScalarSet: Sendable {
         static let space = Kinds(rawValue: 16)
         static let notSpace = Kinds(rawValue: 32)
         static let letter = Kinds(rawValue: 64)
-        static let upper = Kinds(rawValue: 128)
-        static let lower = Kinds(rawValue: 256)
+        package static let upper = Kinds(rawValue: 128)
+        package static let lower = Kinds(rawValue: 256)
         static let punctuation = Kinds(rawValue: 512)
         static let letterOrDigit = Kinds(rawValue: 1024)
     }
@@ -25,7 +25,9 @@ struct ScalarSet: Sendable {
     private let isNegated: Bool
     private let ignoresCase: Bool
 
-    init(_ ranges: [ClosedRange<UInt32>], _ kinds: Kinds, isNegated: Bool, ignoresCase: Bool) {
+    package init(
+        _ ranges: [ClosedRange<UInt32>], _ kinds: Kinds, isNegated: Bool, ignoresCase: Bool
+    ) {
         // Single scalars are lowered here; longer ranges are searched for both cases.
         let lowered =
             ignoresCase
@@ -53,7 +55,7 @@ struct ScalarSet: Sendable {
 
     /// Whether the set contains a scalar.
     @inline(__always)
-    func contains(_ scalar: UInt32) -> Bool {
+    package func contains(_ scalar: UInt32) -> Bool {
         if scalar < 64 { return low >> UInt64(scalar) & 1 == 1 }
         if scalar < 128 { return high >> UInt64(scalar - 64) & 1 == 1 }
         return search(scalar) != isNegated

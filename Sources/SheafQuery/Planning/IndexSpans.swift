@@ -1,4 +1,5 @@
 import SheafBytes
+import SheafDocument
 
 /// The possible values of each field under a conjunction.
 struct FieldSets {
@@ -8,10 +9,10 @@ struct FieldSets {
     private var isInexact = false
 
     /// Whether no document can satisfy the conjunction.
-    var isEmpty: Bool { sets.contains { $0.set.ranges.isEmpty } }
+    package var isEmpty: Bool { sets.contains { $0.set.ranges.isEmpty } }
 
     /// Creates the sets of each field; conditions on several fields are added to `others`.
-    init(_ conditions: [Condition], others: inout [Condition]) {
+    package init(_ conditions: [Condition], others: inout [Condition]) {
         var found = Gathered()
         for condition in conditions { gather(condition, &found, others: &others) }
         sets = found.sets.map { ($0.path, ComponentSet.intersection(of: $0.sets)) }
@@ -49,7 +50,9 @@ struct FieldSets {
     }
 
     /// Returns the possible values of a field; nil if it is not restricted.
-    func set(of path: [String]) -> ComponentSet? { sets.first { $0.path.isSpelled(path) }?.set }
+    package func set(of path: [String]) -> ComponentSet? {
+        sets.first { $0.path.isSpelled(path) }?.set
+    }
 
     private mutating func gather(
         _ condition: Condition, _ found: inout Gathered, others: inout [Condition]
@@ -113,7 +116,7 @@ struct IndexSpans {
     let fixedPaths: [[String]]
 
     /// Uses the leading restricted fields of the index, for at most `limit` ranges.
-    init(_ index: IndexDescription, _ fields: FieldSets, limit: Int) {
+    package init(_ index: IndexDescription, _ fields: FieldSets, limit: Int) {
         var prefixes = [index.keyPrefix]
         var used: [[String]] = []
         var fixed: [[String]] = []
@@ -156,9 +159,9 @@ struct IndexSpans {
 }
 
 /// The hints of a statement for its plan.
-struct PlanHints {
+package struct PlanHints {
     /// Names of the preferred indexes; empty if there is no preference.
-    var indexes: [String] = []
+    package var indexes: [String] = []
     var disablesIndexes = false
     var prefersOrder = false
     /// Whether to intersect indexes; nil leaves the choice to the planner.

@@ -4,22 +4,22 @@ import SheafDocument
 struct PlanDescription {
     private let root: PlanOperator
 
-    init(_ root: PlanOperator) {
+    package init(_ root: PlanOperator) {
         self.root = root
     }
 
     /// The tree as a value.
-    var value: Value { root.value }
+    package var value: Value { root.value }
 
     /// The tree with one indented operator per line; children follow the operator that reads them.
-    var text: String {
+    package var text: String {
         var lines: [String] = []
         root.write(into: &lines, depth: 0)
         return lines.joined(separator: "\n")
     }
 
     /// The row that PROFILE appends.
-    var profile: Object {
+    package var profile: Object {
         [
             "~request_profile": [
                 "plan": value, "nanoseconds": .integer(Int64(clamping: root.totalNanoseconds)),
@@ -30,21 +30,22 @@ struct PlanDescription {
 
 /// An operator of a plan; its children produce its input rows.
 struct PlanOperator {
-    let name: String
+    package let name: String
     /// Properties of the operator in the structured plan.
     private(set) var details: [(name: String, value: Value)] = []
     /// Description after the name in the textual plan.
-    var text: String
+    package var text: String
     /// Remarks in parentheses in the textual plan.
-    var notes: [String] = []
+    package var notes: [String] = []
     /// Number of rows produced, if it is known before the run.
-    var rows: Int?
+    package var rows: Int?
     var children: [PlanOperator]
     /// Measured counters; `nanoseconds` is nil if the time is part of an operator below.
     private var tally: [(name: String, value: Int)] = []
     private var nanoseconds: UInt64?
 
-    init(_ name: String, _ text: String, rows: Int? = nil, _ children: [PlanOperator] = []) {
+    package init(_ name: String, _ text: String, rows: Int? = nil, _ children: [PlanOperator] = [])
+    {
         self.name = name
         self.text = text
         self.rows = rows
@@ -52,7 +53,7 @@ struct PlanOperator {
     }
 
     /// Adds a property unless it is nil.
-    mutating func add(_ name: String, _ value: Value?) {
+    package mutating func add(_ name: String, _ value: Value?) {
         if let value { details.append((name, value)) }
     }
 
@@ -69,7 +70,7 @@ struct PlanOperator {
     }
 
     /// Adds a counter of a scan, such as entries visited or documents read.
-    mutating func count(_ name: String, _ count: Int) {
+    package mutating func count(_ name: String, _ count: Int) {
         tally.append((name, count))
     }
 
@@ -80,7 +81,7 @@ struct PlanOperator {
 
     // MARK: Output
 
-    var value: Value {
+    package var value: Value {
         var object: Object = ["#operator": .string(name)]
         for (name, value) in details { object[name] = value }
         if let rows { object["rows"] = .integer(Int64(rows)) }

@@ -93,18 +93,18 @@ package struct ScannedDocuments {
     package var count: Int { indexes.count }
 
     @inline(__always)
-    func fields(_ number: Int) -> EncodedObject { fields[Int(indexes[number])] }
+    package func fields(_ number: Int) -> EncodedObject { fields[Int(indexes[number])] }
 
     /// Returns the encoded id of a document.
     @inline(__always)
-    func id(_ number: Int) -> UnsafeRawBufferPointer {
+    package func id(_ number: Int) -> UnsafeRawBufferPointer {
         // A key shorter than the prefix yields an empty id, which fails to decode.
         let key = stored[Int(indexes[number])].key
         return UnsafeRawBufferPointer(rebasing: key.dropFirst(keyPrefixLength))
     }
 
     /// Returns the documents that match a filter; `kept` has room for all of their indexes.
-    func select(
+    package func select(
         _ filter: FieldFilter, _ kept: UnsafeMutablePointer<UInt16>
     ) throws(QueryError) -> ScannedDocuments {
         let count: Int
@@ -169,94 +169,4 @@ package struct ScanTally: Sendable {
     package var fetched = 0
 
     package init() {}
-}
-
-/// A collection as seen by the planner.
-package struct CollectionDescription: Sendable {
-    package let name: String
-    /// The key prefix of its documents, followed by the id.
-    package let keyPrefix: [UInt8]
-    /// The key range of all documents.
-    package let keys: KeyRange
-    package let indexes: [IndexDescription]
-    /// Keys of tombstones; nil if the number of tombstones is unknown.
-    ///
-    /// Each tombstone also has a key in `keys`. The id follows the lower bound.
-    package let tombstones: KeyRange?
-    /// Whether changes exist that keys do not reflect; they are visited after each scan.
-    package let hasPendingChanges: Bool
-
-    package init(
-        name: String, keyPrefix: [UInt8], indexes: [IndexDescription], tombstones: KeyRange?,
-        hasPendingChanges: Bool
-    ) {
-        self.name = name
-        self.keyPrefix = keyPrefix
-        keys = .prefix(keyPrefix)
-        self.indexes = indexes
-        self.tombstones = tombstones
-        self.hasPendingChanges = hasPendingChanges
-    }
-
-    /// Creates the description of a collection in a particular snapshot.
-    package init(
-        _ base: CollectionDescription, indexes: [IndexDescription], hasTombstones: Bool,
-        hasPendingChanges: Bool
-    ) {
-        name = base.name
-        keyPrefix = base.keyPrefix
-        keys = base.keys
-        self.indexes = indexes
-        tombstones = hasTombstones ? base.tombstones : nil
-        self.hasPendingChanges = hasPendingChanges
-    }
-
-    /// Returns the tombstone keys that correspond to the document keys in `range`.
-    func tombstones(in range: KeyRange) -> KeyRange? {
-        guard let tombstones else { return nil }
-        func moved(_ bound: [UInt8]) -> [UInt8]? {
-            guard bound.starts(with: keyPrefix) else { return nil }
-            return tombstones.lower + bound.dropFirst(keyPrefix.count)
-        }
-        return KeyRange(
-            from: moved(range.lower) ?? tombstones.lower,
-            to: range.upper.flatMap(moved) ?? tombstones.upper)
-    }
-}
-
-/// An index as seen by the planner.
-package struct IndexDescription: Sendable {
-    package struct Field: Hashable, Sendable {
-        package let path: [String]
-        package let isDescending: Bool
-
-        package init(_ path: [String], isDescending: Bool = false) {
-            self.path = path
-            self.isDescending = isDescending
-        }
-    }
-
-    package let name: String
-    package let fields: [Field]
-    /// The key prefix of its entries, followed by the field values and the id.
-    package let keyPrefix: [UInt8]
-    /// Keys of entries with truncated values; nil if there are none.
-    package let irregularKeys: KeyRange?
-
-    package init(
-        name: String, fields: [Field], keyPrefix: [UInt8], irregularKeys: KeyRange?
-    ) {
-        self.name = name
-        self.fields = fields
-        self.keyPrefix = keyPrefix
-        self.irregularKeys = irregularKeys
-    }
-
-    /// Returns the same index with a range of truncated entries.
-    package func withIrregularKeys(_ keys: KeyRange) -> IndexDescription {
-        IndexDescription(name: name, fields: fields, keyPrefix: keyPrefix, irregularKeys: keys)
-    }
-
-    /// Whether each entry contains all values and the id.
-    package var isRegular: Bool { irregularKeys == nil }
 }

@@ -15,19 +15,21 @@ struct SpanText {
     private static let maximumAlternatives = 8
 
     /// Creates a description of keys that consist of `prefix` and the values of fields.
-    init(_ fields: [IndexDescription.Field], behind prefix: [UInt8], irregular: KeyRange? = nil) {
+    package init(
+        _ fields: [IndexDescription.Field], behind prefix: [UInt8], irregular: KeyRange? = nil
+    ) {
         self.fields = fields
         self.prefix = prefix
         irregularKeys = irregular
     }
 
-    init(_ index: IndexDescription) {
+    package init(_ index: IndexDescription) {
         let id = IndexDescription.Field([Row.idName], isDescending: false)
         self.init(index.fields + [id], behind: index.keyPrefix, irregular: index.irregularKeys)
     }
 
     /// Returns descriptions of the ids in document keys.
-    static func ids(_ keys: [[UInt8]], behind prefix: [UInt8]) -> [String] {
+    package static func ids(_ keys: [[UInt8]], behind prefix: [UInt8]) -> [String] {
         keys.map { key in
             guard let id = try? DocumentID.id(of: Array(key.dropFirst(prefix.count))) else {
                 return "_id = " + hexadecimal(key)
@@ -44,7 +46,7 @@ struct SpanText {
     }
 
     /// Returns a description of a range, or nil if it contains all keys.
-    func text(of range: KeyRange) -> String? {
+    package func text(of range: KeyRange) -> String? {
         if let irregularKeys, range == irregularKeys { return Self.irregular }
         let all = KeyRange.prefix(prefix)
         var suffix = ""

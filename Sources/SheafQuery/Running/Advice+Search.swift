@@ -10,12 +10,12 @@ struct Adviser {
 
     private static let maximumNameLength = 120
 
-    init(environment: PlanEnvironment, existing: [IndexAdvice]) {
+    package init(environment: PlanEnvironment, existing: [IndexAdvice]) {
         self.environment = environment
         self.existing = existing
     }
 
-    mutating func advise(_ select: Select) throws(QueryError) {
+    package mutating func advise(_ select: Select) throws(QueryError) {
         let wishes = try SelectPlanner(select, environment).wishes()
         if hasIndexes(select.source) {
             for fields in advised(wishes.condition, wishes) { suggest(fields, select.source) }

@@ -31,7 +31,8 @@ extension ResultItem {
     }
 
     /// Whether two rows have identical contents, including the types of numbers.
-    func hasSameContents(_ other: ResultItem, _ names: NameTable) throws(QueryError) -> Bool {
+    package func hasSameContents(_ other: ResultItem, _ names: NameTable) throws(QueryError) -> Bool
+    {
         if case .stored(_, _, let place) = content, case .stored(_, _, place) = other.content,
             place != 0
         {

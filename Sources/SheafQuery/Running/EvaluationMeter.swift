@@ -1,4 +1,5 @@
 package import SheafDocument
+package import SheafSystem
 import Synchronization
 
 /// The remaining evaluation budget for queries of a remote peer.
@@ -155,24 +156,11 @@ package final class EvaluationSlice: Sendable {
     }
 }
 
-/// A flag with which another thread stops the evaluation of remote queries.
-package final class EvaluationStop: Sendable {
-    private let flag = Atomic<Bool>(false)
-
-    package init() {}
-
-    /// Whether the evaluation was stopped.
-    package var isSet: Bool { flag.load(ordering: .relaxed) }
-
+extension EvaluationStop {
     /// Throws if the evaluation was stopped.
     @inline(__always)
     package func check() throws(QueryError) {
         guard isSet else { return }
         throw QueryError(.cancelled, "the evaluation was stopped")
-    }
-
-    /// Stops the evaluation.
-    package func set() {
-        flag.store(true, ordering: .relaxed)
     }
 }

@@ -1,7 +1,7 @@
 /// Names, paths and parameters.
 extension Parser {
     /// Parses a name that is not a keyword reserved in `context`.
-    mutating func name(
+    package mutating func name(
         _ what: StaticString, in context: Keyword.Reservation = .everywhere
     ) throws(QueryError) -> Name {
         switch token.kind {
@@ -44,13 +44,14 @@ extension Parser {
     }
 
     /// Parses dot-separated names.
-    mutating func path(_ what: StaticString) throws(QueryError) -> Path {
+    package mutating func path(_ what: StaticString) throws(QueryError) -> Path {
         let first = try name(what)
         return try path(from: first.text, at: first.range)
     }
 
     /// Parses the rest of a path whose first name was already read.
-    mutating func path(from first: String, at range: SourceRange) throws(QueryError) -> Path {
+    package mutating func path(from first: String, at range: SourceRange) throws(QueryError) -> Path
+    {
         var names = [first]
         while token.kind == .dot {
             try advance()
@@ -73,7 +74,7 @@ extension Parser {
     }
 
     /// Parses `:name` or `:$1`.
-    mutating func parameter() throws(QueryError) -> Expression {
+    package mutating func parameter() throws(QueryError) -> Expression {
         let start = token
         if start.kind == .placeholder {
             let name = String(lexer.spelling(start).dropFirst())

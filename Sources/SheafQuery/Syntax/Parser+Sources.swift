@@ -1,7 +1,7 @@
 import SheafDocument
 
 /// The role of a collection in a statement, which decides what may follow its name.
-enum SourceRole: Sendable {
+package enum SourceRole: Sendable {
     case selected, joined, inserted, updated, removed
 
     var hasAlias: Bool { self == .selected || self == .joined }
@@ -10,7 +10,7 @@ enum SourceRole: Sendable {
 
 /// Collections with their types, aliases, directives and USE clauses.
 extension Parser {
-    mutating func source(as role: SourceRole) throws(QueryError) -> Source {
+    package mutating func source(as role: SourceRole) throws(QueryError) -> Source {
         let hasKeyword = token.keyword == .collection
         if hasKeyword {
             try advance()

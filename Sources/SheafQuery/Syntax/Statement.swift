@@ -31,7 +31,7 @@ package final class Statement: Sendable {
             placeholders: [], quotedNames: [])
     }
 
-    init(
+    package init(
         text: String, body: Body, directives: [Object], parameters: [String],
         placeholders: [SourceRange], quotedNames: [SourceRange], strictness: Bool? = nil
     ) {
@@ -185,7 +185,7 @@ package enum ResultColumn: Sendable {
     case all(qualifier: Name?, at: SourceRange)
     case expression(Expression, alias: Name?)
 
-    var expression: Expression? {
+    package var expression: Expression? {
         if case .expression(let expression, _) = self { return expression }
         return nil
     }
@@ -195,13 +195,13 @@ package struct OrderTerm: Sendable {
     package let expression: Expression
     package let isDescending: Bool
     /// The alias or number in the text; nil if the text contains the expression itself.
-    let alias: Expression?
+    package let alias: Expression?
 
     package init(_ expression: Expression, isDescending: Bool) {
         self.init(expression, isDescending: isDescending, alias: nil)
     }
 
-    init(_ column: Expression, isDescending: Bool, alias: Expression?) {
+    package init(_ column: Expression, isDescending: Bool, alias: Expression?) {
         expression = column
         self.isDescending = isDescending
         self.alias = alias

@@ -1,6 +1,6 @@
 /// A token with its position in the statement.
-struct Token: Sendable {
-    enum Kind: String, Sendable {
+package struct Token: Sendable {
+    package enum Kind: String, Sendable {
         case endOfStatement = "the end of the statement"
         case word = "a word"
         /// A name in backticks.
@@ -40,15 +40,15 @@ struct Token: Sendable {
         case shiftRight = ">>"
     }
 
-    let kind: Kind
+    package let kind: Kind
     /// The keyword of a word; nil if it is none.
     let keyword: Keyword?
     /// Whether a string or quoted name contains escapes to decode.
     let hasEscapes: Bool
-    let lower: Int
-    let upper: Int
+    package let lower: Int
+    package let upper: Int
 
-    init(
+    package init(
         _ kind: Kind, _ lower: Int, _ upper: Int, keyword: Keyword? = nil, hasEscapes: Bool = false
     ) {
         self.kind = kind
@@ -58,5 +58,5 @@ struct Token: Sendable {
         self.upper = upper
     }
 
-    var range: SourceRange { SourceRange(lower, upper) }
+    package var range: SourceRange { SourceRange(lower, upper) }
 }

@@ -11,7 +11,7 @@ enum Argument: Sendable {
     /// Maximum number of path components shown in errors.
     private static let maximumPathLength = 8
 
-    init(_ value: Value) {
+    package init(_ value: Value) {
         self =
             value.canBeArgument
             ? .value(value)
@@ -19,7 +19,7 @@ enum Argument: Sendable {
     }
 
     /// Encodes `source`; with `keepsNil`, nil fields of an object become null instead of missing.
-    init(encoding source: some Encodable, keepsNil: Bool = false) {
+    package init(encoding source: some Encodable, keepsNil: Bool = false) {
         do {
             self.init(try ValueEncoder(keepsNil: keepsNil).encode(source))
         } catch EncodingError.invalidValue(_, let context) {

@@ -1,7 +1,8 @@
-import SheafStorage
+package import SheafEngine
+package import SheafStorage
 
 /// The source of the documents of statements: a store open for writing, or a read-only one.
-enum DocumentSource: Sendable {
+package enum DocumentSource: Sendable {
     case engine(DocumentEngine)
     /// The snapshot of a read-only store, and the damage that prevents its indexes, if any.
     case readOnly(DocumentSnapshot, EngineError?)
@@ -9,7 +10,7 @@ enum DocumentSource: Sendable {
     /// Reads the newest snapshot of a store that is not open for writing.
     ///
     /// Index entries missing from the checkpoint are created in memory.
-    init(reading reader: LogReader) throws(EngineError) {
+    package init(reading reader: LogReader) throws(EngineError) {
         let state = try onStorage { () throws(StorageError) in try reader.mendableSnapshot() }
         let directory = try Catalog(state.snapshot)
         // Without indexes, all undamaged documents can still be read.
@@ -25,14 +26,14 @@ enum DocumentSource: Sendable {
     }
 
     /// Returns the newest durable snapshot.
-    func snapshot() -> DocumentSnapshot {
+    package func snapshot() -> DocumentSnapshot {
         switch self {
         case .engine(let engine): engine.snapshot()
         case .readOnly(let snapshot, _): snapshot
         }
     }
 
-    var indexFailure: EngineError? {
+    package var indexFailure: EngineError? {
         switch self {
         case .engine(let engine): engine.indexFailure
         case .readOnly(_, let failure): failure

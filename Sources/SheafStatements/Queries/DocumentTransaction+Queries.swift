@@ -1,11 +1,12 @@
 import SheafBytes
-import SheafDocument
-import SheafQuery
+package import SheafDocument
+import SheafEngine
+package import SheafQuery
 
 /// Reads and writes of statements in a transaction.
 extension DocumentTransaction {
     /// Returns a reader of the documents, including the changes of earlier statements.
-    func reader(_ virtual: any VirtualCollections, storeNumber: UInt64) -> SnapshotReader {
+    package func reader(_ virtual: any VirtualCollections, storeNumber: UInt64) -> SnapshotReader {
         SnapshotReader(
             DocumentSnapshot(snapshot, catalog), pending: pending, virtual: virtual,
             storeNumber: storeNumber)
@@ -40,7 +41,7 @@ extension DocumentTransaction {
     }
 
     /// Returns the mutated document as a statement sees it; nil if there is none.
-    func object(_ mutation: Mutation, _ types: FieldTypes) throws(QueryError) -> Object? {
+    package func object(_ mutation: Mutation, _ types: FieldTypes) throws(QueryError) -> Object? {
         guard let number = catalog.number(ofCollection: mutation.collection),
             let key = try? StoreKey.bytes(ofDocument: mutation.id, collection: number),
             let position = positions[DocumentKey(key)], let state = working[position].state
@@ -62,7 +63,7 @@ extension DocumentTransaction {
 }
 
 extension DocumentChange.Conflict {
-    init(_ conflict: Insert.Conflict) {
+    package init(_ conflict: Insert.Conflict) {
         switch conflict {
         case .fail: self = .fail
         case .doNothing: self = .doNothing

@@ -22,15 +22,16 @@ struct ParallelScan {
     static let maximumLength = 1 << 17
     private static let chunkLength = 2_048
 
-    init(_ pointers: UnsafeBufferPointer<RecordPointer>, _ log: LogSnapshot, _ filter: FieldFilter)
-    {
+    package init(
+        _ pointers: UnsafeBufferPointer<RecordPointer>, _ log: LogSnapshot, _ filter: FieldFilter
+    ) {
         self.pointers = pointers
         self.log = log
         self.filter = filter
     }
 
     /// Filters all documents, then passes each part's matches to `body` until it returns false.
-    func run(
+    package func run(
         _ body: (FoundDocuments) throws(QueryError) -> Bool
     ) throws(QueryError) -> Bool {
         let count = (pointers.count + Self.chunkLength - 1) / Self.chunkLength
@@ -59,7 +60,7 @@ final class FoundDocuments {
     /// Record pointers of documents to read one by one: damaged ones, and those with deltas.
     private(set) var others: [RecordPointer] = []
 
-    init(_ pointers: UnsafeBufferPointer<RecordPointer>) {
+    package init(_ pointers: UnsafeBufferPointer<RecordPointer>) {
         self.pointers = pointers
     }
 

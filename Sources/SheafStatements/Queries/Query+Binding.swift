@@ -1,9 +1,10 @@
 import SheafDocument
-import SheafQuery
+import SheafEngine
+package import SheafQuery
 
 extension Query {
     /// Returns all arguments of a run: the interpolated and the named ones.
-    func bind(_ named: QueryArguments) throws(QueryError) -> ArgumentValues {
+    package func bind(_ named: QueryArguments) throws(QueryError) -> ArgumentValues {
         try named.check(for: text)
         guard !arguments.isEmpty else { return named.values }
         var fields = Array(named.values.fields)

@@ -1,5 +1,6 @@
 public import SheafDocument
 import SheafQuery
+import SheafStorage
 
 /// A statement with its interpolated values.
 ///

@@ -1,4 +1,5 @@
 public import SheafDocument
+import SheafEngine
 import SheafQuery
 
 /// The values of a statement's parameters, by name: `"color"` for `:color`.

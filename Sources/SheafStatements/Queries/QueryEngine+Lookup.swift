@@ -1,5 +1,6 @@
 import SheafBytes
 import SheafDocument
+package import SheafEngine
 package import SheafQuery
 import SheafStorage
 import SheafSystem
@@ -12,20 +13,13 @@ extension QueryEngine {
     /// Returns the result of a point lookup in the newest durable snapshot.
     ///
     /// Returns nil if the statement is not a point lookup, or the document requires a regular run.
-    func lookUp(_ statement: Statement, _ arguments: ArgumentValues) -> ResultStorage? {
+    package func lookUp(_ statement: Statement, _ arguments: ArgumentValues) -> ResultStorage? {
         guard let lookup = statement.selection, let id = lookup.id(arguments) else { return nil }
         return lookUp(lookup, id, statement, on: source.snapshot(), commit: nil)
     }
 
-    /// Runs a query as a point lookup; returns nil if it requires a regular run.
-    package func lookUp(
-        _ query: Query, _ arguments: QueryArguments
-    ) throws(QueryError) -> QueryResult? {
-        lookUp(try statement(query), try query.bind(arguments)).map { QueryResult($0) }
-    }
-
     /// Returns the result of a point lookup in the snapshot of a transaction.
-    func lookUp(
+    package func lookUp(
         _ statement: Statement, _ arguments: ArgumentValues, on snapshot: DocumentSnapshot,
         commit: CommitCell
     ) -> ResultStorage? {

@@ -1,4 +1,5 @@
 import SheafDocument
+package import SheafEngine
 package import SheafQuery
 
 /// Statements within a transaction.
@@ -47,7 +48,7 @@ extension QueryEngine {
     }
 
     /// Runs a statement that writes nothing on a given snapshot.
-    func execute(
+    package func execute(
         _ statement: Statement, _ arguments: ArgumentValues, on snapshot: DocumentSnapshot
     ) throws(QueryError) -> QueryOutcome {
         try recordingRequest(statement) { () throws(QueryError) in
@@ -78,7 +79,7 @@ extension QueryEngine {
 
 extension StatementKind {
     /// Whether the statement can run in a read-only store or transaction.
-    var isAllowedReadOnly: Bool {
+    package var isAllowedReadOnly: Bool {
         switch self {
         case .reading, .advising(isProvisioning: false), .system: true
         case .writing, .createIndex, .dropIndex, .advising(isProvisioning: true): false

@@ -1,5 +1,6 @@
 import SheafBytes
 import SheafDocument
+package import SheafEngine
 package import SheafQuery
 package import SheafStorage
 import SheafSystem
@@ -7,20 +8,20 @@ import Synchronization
 
 /// The executor of statements against the documents of a store.
 package final class QueryEngine: Sendable {
-    let source: DocumentSource
+    package let source: DocumentSource
     private let statements = SharedStatements()
     let sharedParameters: Mutex<SharedParameters>
     let requests: RequestLog
-    /// The replication state that system collections show.
-    let replicationRegistry = ReplicationRegistry()
-    let options: LogStoreOptions
+    /// The system collections that other layers provide.
+    package let registeredCollections = RegisteredCollections()
+    package let options: LogStoreOptions
     /// A number that is unique among the engines of the process.
-    let number = QueryEngine.count.add(1, ordering: .relaxed).newValue
+    package let number = QueryEngine.count.add(1, ordering: .relaxed).newValue
 
     private static let count = Atomic<UInt64>(0)
 
     /// The destination of log messages; nil discards them.
-    let log: StoreLog?
+    package let log: StoreLog?
 
     package convenience init(
         _ documents: DocumentEngine, log: StoreLog? = nil, isStrict: Bool = false
@@ -49,7 +50,7 @@ package final class QueryEngine: Sendable {
         requests = RequestLog(options.clock)
         sharedParameters = Mutex(
             SharedParameters(
-                SystemParameters(isStrict: isStrict), requests, replicationRegistry, statements,
+                SystemParameters(isStrict: isStrict), requests, registeredCollections, statements,
                 clock: options.clock))
     }
 
@@ -80,7 +81,7 @@ package final class QueryEngine: Sendable {
     /// Returns the newest durable snapshot.
     package func snapshot() -> DocumentSnapshot { source.snapshot() }
 
-    var parameters: SharedParameters { sharedParameters.withLock { $0 } }
+    package var parameters: SharedParameters { sharedParameters.withLock { $0 } }
 
     /// Returns the parsed statement of a query, cached by its text.
     package func statement(_ query: Query) throws(QueryError) -> Statement {
@@ -104,7 +105,7 @@ package final class QueryEngine: Sendable {
     }
 
     /// Counts an observer whose callback has thrown, or whose statement has failed.
-    func countObserverFailure() {
+    package func countObserverFailure() {
         requests.countObserverFailure()
     }
 
@@ -216,12 +217,12 @@ package final class QueryEngine: Sendable {
     }
 
     /// Returns a reader of the newest durable snapshot.
-    func reader(_ parameters: SharedParameters) -> SnapshotReader {
+    package func reader(_ parameters: SharedParameters) -> SnapshotReader {
         reader(of: source.snapshot(), parameters)
     }
 
     /// Returns a reader of a durable snapshot.
-    func reader(
+    package func reader(
         of snapshot: DocumentSnapshot, _ parameters: SharedParameters
     ) -> SnapshotReader {
         let state = PlanState(
@@ -232,13 +233,13 @@ package final class QueryEngine: Sendable {
     }
 
     /// Returns a run of a statement on the newest durable snapshot.
-    func run(_ statement: Statement, _ arguments: ArgumentValues) -> QueryRun {
+    package func run(_ statement: Statement, _ arguments: ArgumentValues) -> QueryRun {
         let parameters = parameters
         return run(statement, arguments, parameters, on: reader(parameters))
     }
 
     /// Returns a run of a statement on a snapshot, with the statement timeout if `isTimed`.
-    func run(
+    package func run(
         _ statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
         on reader: SnapshotReader, isTimed: Bool = true, meter: EvaluationMeter? = nil
     ) -> QueryRun {
@@ -259,7 +260,7 @@ package final class QueryEngine: Sendable {
     }
 
     /// Runs a reading statement on a snapshot.
-    func read(
+    package func read(
         _ statement: Statement, _ arguments: ArgumentValues, on reader: SnapshotReader
     ) throws(QueryError) -> QueryOutcome {
         let parameters = parameters

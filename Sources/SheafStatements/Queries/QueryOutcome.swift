@@ -1,6 +1,8 @@
 package import SheafDocument
+package import SheafEngine
 package import SheafQuery
 package import SheafStorage
+package import SheafSystem
 
 /// The outcome of a statement.
 package struct QueryOutcome {
@@ -14,21 +16,23 @@ package struct QueryOutcome {
     /// The written documents that exceed the soft size limit.
     var largeDocuments: [LargeDocument] = []
 
+    package init(
+        rows: QueryRows, reader: SnapshotReader, mutatedIDs: [Value], commit: CommitID?,
+        largeDocuments: [LargeDocument] = []
+    ) {
+        self.rows = rows
+        self.reader = reader
+        self.mutatedIDs = mutatedIDs
+        self.commit = commit
+        self.largeDocuments = largeDocuments
+    }
+
     /// Returns a copy with the commit of the changes.
-    func with(_ commit: CommitID) -> QueryOutcome {
+    package func with(_ commit: CommitID) -> QueryOutcome {
         QueryOutcome(
             rows: rows, reader: reader, mutatedIDs: mutatedIDs, commit: commit,
             largeDocuments: largeDocuments)
     }
-}
-
-/// A document that exceeds the soft size limit.
-struct LargeDocument: Sendable {
-    let collection: String
-    let id: Value
-    let length: Int
-    /// The soft size limit in bytes.
-    let limit: Int
 }
 
 /// The functions with which statements write to the log.
@@ -38,7 +42,7 @@ package struct CommitSink: Sendable {
     /// The function that makes all appended batches durable.
     package let flush: @Sendable () throws(StorageError) -> Void
     /// Cancellation of a CREATE INDEX; nil if it cannot be cancelled.
-    var stop: EvaluationStop?
+    package var stop: EvaluationStop?
 
     package init(
         append: @escaping @Sendable (WriteBatch) throws(StorageError) -> CommitID,

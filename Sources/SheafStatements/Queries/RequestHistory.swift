@@ -2,8 +2,8 @@ import SheafDocument
 
 /// The record of a running or finished statement.
 struct Request: Sendable {
-    let number: UInt64
-    let text: String
+    package let number: UInt64
+    package let text: String
     let startMilliseconds: UInt64
     let startNanoseconds: UInt64
     var nanoseconds: UInt64 = 0
@@ -13,7 +13,8 @@ struct Request: Sendable {
     /// Maximum length of the recorded text in bytes; longer texts are cut.
     private static let maximumTextLength = 4_096
 
-    init(number: UInt64, text: String, startMilliseconds: UInt64, startNanoseconds: UInt64) {
+    package init(number: UInt64, text: String, startMilliseconds: UInt64, startNanoseconds: UInt64)
+    {
         self.number = number
         self.startMilliseconds = startMilliseconds
         self.startNanoseconds = startNanoseconds

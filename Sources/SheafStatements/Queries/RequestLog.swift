@@ -1,11 +1,11 @@
 import SheafDocument
 import SheafQuery
 import SheafStorage
-import SheafSystem
+package import SheafSystem
 import Synchronization
 
 /// The running and the last finished statements, and counters of all statements.
-final class RequestLog: Sendable {
+package final class RequestLog: Sendable {
     fileprivate struct State: Sendable {
         var next: UInt64 = 1
         /// Running requests, in order of their start.
@@ -23,7 +23,7 @@ final class RequestLog: Sendable {
     private let state = Mutex(State())
     let clock: Clock
 
-    init(_ clock: Clock) {
+    package init(_ clock: Clock) {
         self.clock = clock
     }
 
@@ -33,7 +33,7 @@ final class RequestLog: Sendable {
     }
 
     /// Counts an observer whose callback has thrown, or whose statement has failed.
-    func countObserverFailure() {
+    package func countObserverFailure() {
         state.withLock { $0.observerFailures += 1 }
     }
 

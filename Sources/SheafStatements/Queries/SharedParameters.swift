@@ -1,20 +1,20 @@
 import SheafQuery
 import SheafStorage
-import SheafSystem
+package import SheafSystem
 
 /// The system parameters, and values derived from them that all statements share.
-final class SharedParameters: Sendable {
-    let values: SystemParameters
-    let collections: SystemCollections
+package final class SharedParameters: Sendable {
+    package let values: SystemParameters
+    package let collections: SystemCollections
     /// Whether there are no default directives.
     private let hasNoDefaultDirectives: Bool
 
-    convenience init(
-        _ values: SystemParameters, _ requests: RequestLog, _ board: ReplicationRegistry,
+    package convenience init(
+        _ values: SystemParameters, _ requests: RequestLog, _ registered: RegisteredCollections,
         _ statements: SharedStatements, clock: Clock
     ) {
         self.init(
-            values, SystemCollections(values, requests, board, statements, clock: clock))
+            values, SystemCollections(values, requests, registered, statements, clock: clock))
     }
 
     private init(_ values: SystemParameters, _ collections: SystemCollections) {

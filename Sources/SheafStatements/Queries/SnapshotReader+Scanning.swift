@@ -1,5 +1,6 @@
 package import SheafBytes
 package import SheafDocument
+import SheafEngine
 package import SheafQuery
 import SheafStorage
 

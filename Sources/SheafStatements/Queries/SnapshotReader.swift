@@ -1,17 +1,18 @@
 package import SheafBytes
 package import SheafDocument
+package import SheafEngine
 package import SheafQuery
-import SheafStorage
+package import SheafStorage
 
 /// The view of a snapshot, and of a writer's pending changes, that statements read.
 package final class SnapshotReader: QueryStore {
-    let snapshot: DocumentSnapshot
+    package let snapshot: DocumentSnapshot
     /// Documents changed by the transaction, which replace those of the snapshot.
     private(set) var pending: PendingDocuments
     private let virtual: any VirtualCollections
     package let planState: PlanState?
     /// The number that identifies the store in the process; zero if it is not needed.
-    let storeNumber: UInt64
+    package let storeNumber: UInt64
 
     /// The numbers of the pending documents read before, by key.
     private var pendingNumbers: [[UInt8]: UInt64] = [:]
@@ -19,7 +20,7 @@ package final class SnapshotReader: QueryStore {
     /// The bit that distinguishes positions of pending documents from those in the log.
     static let pendingBit: UInt64 = 1 << 63
 
-    init(
+    package init(
         _ snapshot: DocumentSnapshot, pending: PendingDocuments = PendingDocuments(),
         virtual: any VirtualCollections, planState: PlanState? = nil, storeNumber: UInt64 = 0
     ) {
@@ -175,17 +176,17 @@ extension QueryError {
     }
 
     /// Returns the error with the file and the offset of the damaged document, if they are known.
-    func located(in table: SegmentTable) -> QueryError {
+    package func located(in table: SegmentTable) -> QueryError {
         guard document != 0, document & SnapshotReader.pendingBit == 0 else { return self }
         let position = LogPosition(rawValue: document)
         return QueryError(EngineError.storage(table.disagreement(at: position, message)))
     }
 
     /// Creates the error of a statement from an error of the engine.
-    init(_ error: EngineError) {
+    package init(_ error: EngineError) {
         switch error {
         case .damaged, .storage(.corrupt): self.init(.damaged, "\(error)")
-        case .evaluation(let error): self = error
+        case .evaluation(let failure): self.init(Reason(failure.reason), failure.message)
         case .exists:
             self.init(
                 .conflict, "\(error)",

@@ -1,5 +1,6 @@
 import SheafBytes
 import SheafDocument
+import SheafEngine
 package import SheafQuery
 
 /// A cache of parsed statements by text, which evicts the least recently used ones.

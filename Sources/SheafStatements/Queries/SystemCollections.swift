@@ -1,60 +1,58 @@
 import SheafBytes
-import SheafDocument
-import SheafQuery
+package import SheafDocument
+package import SheafEngine
+package import SheafQuery
 import SheafStorage
-import SheafSystem
+package import SheafSystem
 
 /// The system collections of a store.
-final class SystemCollections: VirtualCollections {
+package final class SystemCollections: VirtualCollections {
     private let parameters: SystemParameters
     private let requests: RequestLog?
-    private let replicationRegistry: ReplicationRegistry?
+    private let registered: RegisteredCollections?
     private let statements: SharedStatements?
     private let clock: Clock
 
-    init(
+    package init(
         _ parameters: SystemParameters, _ requests: RequestLog? = nil,
-        _ board: ReplicationRegistry? = nil,
+        _ registered: RegisteredCollections? = nil,
         _ statements: SharedStatements? = nil, clock: Clock
     ) {
         self.statements = statements
-        self.replicationRegistry = board
+        self.registered = registered
         self.parameters = parameters
         self.requests = requests
         self.clock = clock
     }
 
-    var names: [String] {
-        [
-            "active_requests", "collections", "data_sync_info", "dql_vars", "dual", "indexes",
-            "metrics", "refused_writes", "request_history", "shared_statements", "system_info",
-            "transports_info",
+    package var names: [String] {
+        let own = [
+            "active_requests", "collections", "dql_vars", "dual", "indexes", "metrics",
+            "request_history", "shared_statements", "system_info",
         ]
+        return (own + (registered?.names ?? [])).sorted()
     }
 
     /// Returns a copy with other parameters.
     func with(_ parameters: SystemParameters) -> SystemCollections {
-        SystemCollections(parameters, requests, replicationRegistry, statements, clock: clock)
+        SystemCollections(parameters, requests, registered, statements, clock: clock)
     }
 
-    func rows(
+    package func rows(
         of name: String, in snapshot: DocumentSnapshot
     ) throws(QueryError) -> [Object]? {
         switch name {
         case "dual": [Object()]
         case "indexes": Self.indexes(snapshot)
         case "collections": try collections(snapshot)
-        case "data_sync_info": replicationRegistry?.rows ?? []
-        case "refused_writes": replicationRegistry?.refusedRows ?? []
         case "system_info": information(snapshot)
         case "active_requests":
             requests?.running() ?? []
         case "request_history": requests?.history(parameters.requestHistorySize) ?? []
         case "dql_vars": parameters.rows
         case "shared_statements": statements?.rows ?? []
-        case "transports_info": replicationRegistry?.transportRows ?? []
         case "metrics": Self.metrics(requests)
-        default: nil
+        default: registered?.rows(of: name)
         }
     }
 

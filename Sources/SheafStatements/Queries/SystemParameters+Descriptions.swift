@@ -1,6 +1,6 @@
 extension SystemParameters {
     /// Returns the description of a parameter in `system:dql_vars`.
-    static func description(of name: String) -> String {
+    package static func description(of name: String) -> String {
         switch name {
         case "dql_strict_mode": "whether a field without a declared type is a register"
         case "dql_restrict_subscriptions": "whether subscriptions have no ORDER BY and no LIMIT"

@@ -1,6 +1,6 @@
 import SheafDocument
-import SheafQuery
-import SheafStorage
+package import SheafQuery
+package import SheafStorage
 import SheafSystem
 
 extension SystemParameters {
@@ -45,7 +45,7 @@ extension ConfigurationChange {
 
 extension QueryOptions {
     /// Creates the options of a run in a store with these parameters and options.
-    init(
+    package init(
         arguments: ArgumentValues, parameters: SystemParameters, options: LogStoreOptions
     ) {
         let random = options.random

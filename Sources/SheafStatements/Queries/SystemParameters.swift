@@ -1,5 +1,6 @@
 package import SheafDocument
 package import SheafQuery
+import SheafStorage
 
 /// The parameters of ALTER SYSTEM and SHOW, which are discarded when the store is closed.
 package struct SystemParameters: Sendable {
@@ -66,29 +67,29 @@ package struct SystemParameters: Sendable {
     }
 
     // Cached values, read by each statement.
-    private(set) var isStrict = false
+    package private(set) var isStrict = false
     private(set) var hardSizeLimit = Int.max
     private(set) var requestHistorySize = Int.max
     private(set) var timeoutSeconds: Int64 = 0
     private(set) var slowRequestSeconds: Int64 = 0
     private(set) var softSizeLimit = Int.max
-    private(set) var collectsTombstones = true
-    private(set) var tombstoneLifetimeMilliseconds: UInt64 = 0
-    private(set) var collectionIntervalDays: Int64 = 1
-    private(set) var tombstoneBatchSize = 1
+    package private(set) var collectsTombstones = true
+    package private(set) var tombstoneLifetimeMilliseconds: UInt64 = 0
+    package private(set) var collectionIntervalDays: Int64 = 1
+    package private(set) var tombstoneBatchSize = 1
     /// The time for which unreferenced attachments are retained.
-    private(set) var attachmentGraceMilliseconds: UInt64 = 0
-    private(set) var transactionSchedule = TransactionWatch.Schedule()
+    package private(set) var attachmentGraceMilliseconds: UInt64 = 0
+    package private(set) var transactionSchedule = SlowTransactionSchedule()
     /// Maximum time that a writer waits for one transaction.
-    private(set) var transactionWaitMilliseconds: UInt64 = 30_000
+    package private(set) var transactionWaitMilliseconds: UInt64 = 30_000
     /// The interval between results of an observed system collection.
-    private(set) var systemRefreshMilliseconds = Int.max
+    package private(set) var systemRefreshMilliseconds = Int.max
     /// The directives of statements that have none.
     private(set) var defaultDirectives: [Object] = []
     /// Whether ORDER BY and LIMIT are rejected in subscriptions.
-    private(set) var restrictsSubscriptions = true
+    package private(set) var restrictsSubscriptions = true
     /// The peers with which collections are synchronized.
-    private(set) var syncScopes = SyncScopes()
+    package private(set) var syncScopes = SyncScopes()
 
     /// Creates the parameters of a newly opened store.
     package init(isStrict: Bool = false) {
@@ -111,7 +112,7 @@ package struct SystemParameters: Sendable {
         tombstoneBatchSize = integer("tombstone_reap_batch_size")
         attachmentGraceMilliseconds =
             UInt64(min(integer("attachment_grace_seconds"), 31_557_600_000)) * 1_000
-        transactionSchedule = TransactionWatch.Schedule(
+        transactionSchedule = SlowTransactionSchedule(
             firstMilliseconds: UInt64(integer("transaction_duration_before_logging_ms")),
             nextMilliseconds: UInt64(integer("transaction_trace_interval_ms")))
         // At most about a year, so that later products cannot overflow.
@@ -133,13 +134,13 @@ package struct SystemParameters: Sendable {
     }
 
     /// The parameters on which the meaning of statements depends.
-    struct Meaning: Equatable {
-        let isStrict: Bool
+    package struct Meaning: Equatable {
+        package let isStrict: Bool
         /// The default directives as JSON.
         let directives: [String]
     }
 
-    var meaning: Meaning {
+    package var meaning: Meaning {
         Meaning(
             isStrict: isStrict, directives: defaultDirectives.map { Value.object($0).json })
     }
@@ -200,7 +201,7 @@ package struct SystemParameters: Sendable {
     }
 
     /// The rows of `system:dql_vars`.
-    var rows: [Object] {
+    package var rows: [Object] {
         all.map { field in
             var row: Object = [
                 "_id": .string(field.name), "name": .string(field.name), "value": field.value,

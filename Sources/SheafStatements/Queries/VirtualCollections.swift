@@ -1,4 +1,5 @@
 package import SheafDocument
+package import SheafEngine
 package import SheafQuery
 
 /// The system collections, whose rows are created when they are read.

@@ -1,33 +1,33 @@
 import Synchronization
 
 /// The number of a commit that is set once the commit exists.
-final class CommitCell: Sendable {
+package final class CommitCell: Sendable {
     private let number: Atomic<Int64>
     private static let none: Int64 = -1
 
-    init() {
+    package init() {
         number = Atomic(Self.none)
     }
 
-    var value: Int64? {
+    package var value: Int64? {
         let number = number.load(ordering: .acquiring)
         return number == Self.none ? nil : number
     }
 
     /// Sets the number.
-    func set(_ commit: UInt64) {
+    package func set(_ commit: UInt64) {
         number.store(Int64(clamping: commit), ordering: .releasing)
     }
 }
 
 /// The commit of a result.
-enum ResultCommit: Sendable {
+package enum ResultCommit: Sendable {
     /// A commit known from the start, or none.
     case known(UInt64?)
     /// The commit of a transaction that may not have ended.
     case of(CommitCell)
 
-    var value: Int64? {
+    package var value: Int64? {
         switch self {
         case .known(let number): number.map { Int64(clamping: $0) }
         case .of(let cell): cell.value

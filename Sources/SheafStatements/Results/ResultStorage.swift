@@ -1,15 +1,16 @@
 package import SheafDocument
+package import SheafEngine
 package import SheafQuery
-import SheafStorage
+package import SheafStorage
 import Synchronization
 
 /// The rows of a result, and the snapshot or files that keep their bytes valid.
 package final class ResultStorage: Sendable {
     // The rows never change, and the bytes that they point to are retained with them.
     nonisolated(unsafe) private let rows: Rows
-    let columns: [String]?
-    let mutatedIDs: [Value]
-    let commit: ResultCommit
+    package let columns: [String]?
+    package let mutatedIDs: [Value]
+    package let commit: ResultCommit
     /// The owner of the bytes of rows.
     private let owner: BytesOwner
     package let names: NameTable
@@ -18,7 +19,7 @@ package final class ResultStorage: Sendable {
     /// Whether a row was ever materialized; avoids the lock, since few results have such rows.
     private let hasMaterialized = Atomic(false)
     /// The number that identifies the store in the process.
-    let storeNumber: UInt64
+    package let storeNumber: UInt64
 
     private enum Rows {
         /// A single row, without the allocation of an array.
@@ -27,7 +28,7 @@ package final class ResultStorage: Sendable {
     }
 
     /// The owner of the bytes of rows.
-    enum BytesOwner: Sendable {
+    package enum BytesOwner: Sendable {
         /// The complete snapshot.
         case snapshot(DocumentSnapshot)
         /// Only the files, current and older, which cost less than a snapshot per result.
@@ -43,8 +44,9 @@ package final class ResultStorage: Sendable {
     }
 
     /// Creates the result of an incremental view.
-    init(_ rows: IncrementalView, columns: [String]?, of reader: SnapshotReader, _ kept: BytesOwner)
-    {
+    package init(
+        _ rows: IncrementalView, columns: [String]?, of reader: SnapshotReader, _ kept: BytesOwner
+    ) {
         let rows = rows.rows
         self.rows = rows.count == 1 ? .one(rows[0].item) : .many(rows.map(\.item))
         self.columns = columns
@@ -55,7 +57,7 @@ package final class ResultStorage: Sendable {
         storeNumber = reader.storeNumber
     }
 
-    init(_ outcome: QueryOutcome, commit: ResultCommit) {
+    package init(_ outcome: QueryOutcome, commit: ResultCommit) {
         rows = .many(outcome.rows.items)
         columns = outcome.rows.columns
         mutatedIDs = outcome.mutatedIDs
@@ -66,7 +68,7 @@ package final class ResultStorage: Sendable {
     }
 
     /// Creates the result of a point lookup: one document, or no row.
-    init(
+    package init(
         _ document: ResultItem?, of snapshot: DocumentSnapshot, commit: ResultCommit,
         storeNumber: UInt64
     ) {
@@ -98,7 +100,7 @@ package final class ResultStorage: Sendable {
     }
 
     /// Returns a decoded row, and retains it.
-    func materialize(_ index: Int) throws(StoreError) -> Object {
+    package func materialize(_ index: Int) throws(QueryError) -> Object {
         if let known = materializedRow(index) { return known }
         let object = try decoded(index)
         materialized.withLock { $0[index] = object }
@@ -107,44 +109,44 @@ package final class ResultStorage: Sendable {
     }
 
     /// Returns a decoded row, without retaining it.
-    func object(_ index: Int) throws(StoreError) -> Object {
+    package func object(_ index: Int) throws(QueryError) -> Object {
         if let known = materializedRow(index) { return known }
         return try decoded(index)
     }
 
-    private func decoded(_ index: Int) throws(StoreError) -> Object {
+    private func decoded(_ index: Int) throws(QueryError) -> Object {
         do throws(QueryError) { return try item(index).object(names) } catch {
-            throw storeError(error)
+            throw located(error)
         }
     }
 
     /// Returns one value of a row without decoding the others; nil if it is missing.
-    func value(_ index: Int, at path: [String]) throws(StoreError) -> Value? {
+    package func value(_ index: Int, at path: [String]) throws(QueryError) -> Value? {
         do throws(QueryError) { return try item(index).value(at: path, names) } catch {
-            throw storeError(error)
+            throw located(error)
         }
     }
 
     /// Returns the value of a top-level field, which is faster than a path.
-    func value(_ index: Int, of name: String) throws(StoreError) -> Value? {
+    package func value(_ index: Int, of name: String) throws(QueryError) -> Value? {
         do throws(QueryError) { return try item(index).value(of: name, names) } catch {
-            throw storeError(error)
+            throw located(error)
         }
     }
 
     /// Adds the file to an error that reports damage.
-    private func storeError(_ error: QueryError) -> StoreError {
-        StoreError(owner.table.map { error.located(in: $0) } ?? error)
+    private func located(_ error: QueryError) -> QueryError {
+        owner.table.map { error.located(in: $0) } ?? error
     }
 
     /// Returns the retained row at an index, if there is one.
-    func materializedRow(_ index: Int) -> Object? {
+    package func materializedRow(_ index: Int) -> Object? {
         guard hasMaterialized.load(ordering: .acquiring) else { return nil }
         return materialized.withLock { $0[index] }
     }
 
     /// Releases the retained row at an index.
-    func dematerialize(_ index: Int) {
+    package func dematerialize(_ index: Int) {
         materialized.withLock { $0[index] = nil }
     }
 }

@@ -5,7 +5,7 @@ package struct Finding: Equatable, Sendable {
     /// The severity of a finding.
     package enum Severity: String, Sendable {
         /// A normal condition, such as the remains of a crash or a foreign file.
-        case addNote
+        case note
         /// A defect that the log compensates for.
         case warning
         /// Durable bytes that differ from what was written.
@@ -62,7 +62,7 @@ package struct Verification: Sendable {
 
     /// Adds a note.
     mutating func addNote(_ file: String, at offset: Int, _ reason: String) {
-        add(Finding(.addNote, file, at: offset, reason))
+        add(Finding(.note, file, at: offset, reason))
     }
 
     /// Adds a warning.

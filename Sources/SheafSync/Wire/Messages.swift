@@ -1,17 +1,18 @@
 package import SheafBytes
+package import SheafDocument
 
 /// A message about one generation of a subscription: the generation, then its content.
 struct Generational {
-    let generation: UInt64
+    package let generation: UInt64
     let rest: UnsafeRawBufferPointer
 
-    init(decoding bytes: UnsafeRawBufferPointer) throws(Malformed) {
+    package init(decoding bytes: UnsafeRawBufferPointer) throws(Malformed) {
         var reader = ByteReader(bytes)
         generation = try reader.readVarint()
         rest = try reader.readBytes(reader.remaining)
     }
 
-    static func bytes(_ generation: UInt64, _ rest: [UInt8]) -> [UInt8] {
+    package static func bytes(_ generation: UInt64, _ rest: [UInt8]) -> [UInt8] {
         var writer = ByteWriter(capacity: rest.count + 2)
         writer.writeVarint(generation)
         writer.write(rest)
@@ -95,13 +96,13 @@ package struct Acknowledge: Equatable, Sendable {
 
 /// A message with one number: an amount of credit, or a generation.
 enum SingleNumber {
-    static func bytes(_ number: UInt64) -> [UInt8] {
+    package static func bytes(_ number: UInt64) -> [UInt8] {
         var writer = ByteWriter(capacity: 8)
         writer.writeVarint(number)
         return writer.bytes
     }
 
-    static func decode(_ bytes: UnsafeRawBufferPointer) throws(Malformed) -> UInt64 {
+    package static func decode(_ bytes: UnsafeRawBufferPointer) throws(Malformed) -> UInt64 {
         var reader = ByteReader(bytes)
         let number = try reader.readVarint()
         try reader.checkEnd()
@@ -110,7 +111,7 @@ enum SingleNumber {
 }
 
 extension ByteWriter {
-    mutating func write(_ hash: XXH3.Hash128) {
+    package mutating func write(_ hash: XXH3.Hash128) {
         write(hash.low)
         write(hash.high)
     }

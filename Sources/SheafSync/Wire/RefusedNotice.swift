@@ -1,4 +1,5 @@
 package import SheafBytes
+package import SheafDocument
 
 /// Documents of a batch that the receiver refused (`format-spec/sync.md`, table 29).
 package struct RefusedNotice: Equatable, Sendable {

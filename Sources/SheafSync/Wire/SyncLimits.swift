@@ -1,3 +1,5 @@
+import SheafDocument
+
 /// Limits on what a peer may request or send (`format-spec/sync.md`, limits).
 package enum SyncLimits {
     /// Maximum length of a frame, type included, after the hello of the peer.
@@ -11,11 +13,11 @@ package enum SyncLimits {
     /// Maximum number of ranges in a response.
     package static let answeredRanges = 1 << 16
     /// Maximum length of a collection name.
-    package static let collectionLength = 1 << 10
+    package static let collectionLength = DocumentAddress.maximumCollectionLength
     /// Maximum number of numbered names on a connection, in each direction.
     package static let names = 4_096
     /// Maximum length of an encoded id.
-    package static let idLength = 4 << 10
+    package static let idLength = DocumentAddress.maximumIDLength
     /// Maximum number of distinct queries of a subscription.
     package static let queries = 4_096
     /// Maximum length of all query texts and arguments of a subscription.
@@ -56,12 +58,12 @@ package enum SyncLimits {
     /// Maximum expanded length of an incomplete batch.
     package static let stagedLength = 1 << 30
     /// Length of an attachment id, and maximum length of an attachment.
-    package static let attachmentIDLength = 32
-    package static let attachmentLength = 1 << 36
+    package static let attachmentIDLength = AttachmentID.length
+    package static let attachmentLength = AttachmentToken.maximumLength
     /// Maximum number of unproven tokens recorded for one change of a document.
     ///
     /// Beyond it no token of the document counts for peers with limited rights.
-    package static let unprovenTokens = 1_024
+    package static let unprovenTokens = AttachmentToken.maximumUnproven
     /// Maximum number of unanswered proof requests.
     package static let askedProofs = 256
     /// Maximum number of attachments whose possession a peer proves at a time.

@@ -1,4 +1,5 @@
 package import SheafBytes
+package import SheafDocument
 
 /// The address of an attachment token in a document (`format-spec/sync.md`, table 30).
 package struct TokenAddress: Hashable, Sendable {

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafDocument
+import SheafStatements
 
 extension Command {
     /// The command `sheaf demo`.

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafDocument
+import SheafReplication
 
 /// The implementation of `sheaf explain-sync`.
 enum ExplainSyncCommand {

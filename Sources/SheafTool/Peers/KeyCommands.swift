@@ -1,6 +1,7 @@
 import Sheaf
 import SheafBytes
 import SheafNetwork
+import SheafStatements
 import SheafStorage
 import SheafSystem
 

@@ -1,6 +1,7 @@
 import Sheaf
 import SheafDocument
 import SheafNetwork
+import SheafReplication
 
 /// The list of peers, connected or reachable through other peers.
 extension PeerAnswers {

@@ -3,6 +3,8 @@ import SheafBytes
 import SheafDocument
 import SheafNetwork
 import SheafQuery
+import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafSystem
 

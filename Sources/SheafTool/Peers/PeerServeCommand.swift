@@ -1,5 +1,7 @@
 import Sheaf
 import SheafNetwork
+import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafSystem
 

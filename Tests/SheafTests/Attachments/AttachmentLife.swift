@@ -1,4 +1,5 @@
 import Sheaf
+import SheafAttachments
 import SheafStorage
 import SheafSystem
 import SheafTestSupport

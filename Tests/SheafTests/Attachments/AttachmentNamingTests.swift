@@ -1,5 +1,7 @@
 import Sheaf
+import SheafAttachments
 import SheafDocument
+import SheafEngine
 import SheafStorage
 import SheafTestSupport
 import Testing

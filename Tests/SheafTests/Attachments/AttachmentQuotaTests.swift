@@ -1,4 +1,6 @@
 import Sheaf
+import SheafAttachments
+import SheafReplication
 import SheafSync
 import Testing
 

@@ -1,7 +1,9 @@
 import Sheaf
+import SheafAttachments
 import SheafDocument
+import SheafEngine
+import SheafStatements
 import SheafStorage
-import SheafSync
 import Testing
 
 /// Proofs of possession that make tokens of peers with limited rights count.

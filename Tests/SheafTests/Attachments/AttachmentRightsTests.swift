@@ -1,5 +1,7 @@
 import Sheaf
+import SheafAttachments
 import SheafDocument
+import SheafStatements
 import SheafStorage
 import SheafSync
 import Testing

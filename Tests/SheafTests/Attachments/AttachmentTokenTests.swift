@@ -1,4 +1,6 @@
 import Sheaf
+import SheafDocument
+import SheafStatements
 import SheafTestSupport
 import Testing
 
@@ -58,7 +60,7 @@ import Testing
 
     /// A decoder that fails with a long error.
     private struct FailingDecoder: Decoder {
-        struct Failure: Error, CustomStringConvertible {
+        package struct Failure: Error, CustomStringConvertible {
             let description = LongInput.text
         }
 

@@ -1,6 +1,8 @@
 import Sheaf
+import SheafAttachments
 import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafStorage
 import SheafTestSupport
 import Testing

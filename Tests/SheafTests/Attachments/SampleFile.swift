@@ -1,4 +1,6 @@
 import Sheaf
+import SheafAttachments
+import SheafDocument
 import SheafStorage
 import SheafTestSupport
 

@@ -1,4 +1,8 @@
 import Sheaf
+import SheafAttachments
+import SheafDocument
+import SheafEngine
+import SheafStatements
 import SheafStorage
 import SheafTestSupport
 import Synchronization

@@ -1,5 +1,8 @@
 import Sheaf
+import SheafDocument
 import SheafMesh
+import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafTestSupport
 import Testing

@@ -1,4 +1,6 @@
 import Sheaf
+import SheafAttachments
+import SheafStatements
 import SheafSync
 import Testing
 

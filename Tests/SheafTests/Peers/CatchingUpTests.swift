@@ -1,4 +1,8 @@
 import Sheaf
+import SheafDocument
+import SheafEngine
+import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafSync
 import SheafTestSupport

@@ -1,4 +1,6 @@
 import Sheaf
+import SheafEngine
+import SheafStatements
 import SheafStorage
 import SheafSystem
 import Synchronization

@@ -1,5 +1,8 @@
 import Sheaf
 import SheafDocument
+import SheafEngine
+import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafSync
 import SheafSystem

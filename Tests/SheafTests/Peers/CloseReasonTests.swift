@@ -1,5 +1,8 @@
 import Sheaf
 import SheafBytes
+import SheafEngine
+import SheafReplication
+import SheafStatements
 import SheafSync
 import Testing
 

@@ -1,4 +1,6 @@
 import Sheaf
+import SheafReplication
+import SheafStatements
 import SheafTestSupport
 import Testing
 

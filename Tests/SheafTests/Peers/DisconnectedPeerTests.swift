@@ -1,4 +1,7 @@
 import Sheaf
+import SheafEngine
+import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafSystem
 import SheafTestSupport

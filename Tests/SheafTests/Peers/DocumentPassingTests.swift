@@ -1,4 +1,7 @@
 import Sheaf
+import SheafDocument
+import SheafReplication
+import SheafStatements
 import SheafSync
 import SheafTestSupport
 import Testing

@@ -1,4 +1,6 @@
 import Sheaf
+import SheafDocument
+import SheafStatements
 import Testing
 
 /// Peers that write and connect one after another.

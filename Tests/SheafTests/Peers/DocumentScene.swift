@@ -1,19 +1,24 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafMesh
+import SheafQuery
+import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafSync
+import SheafSystem
 import SheafTestSupport
 
-import class SheafQuery.EvaluationStop
+import class SheafSystem.EvaluationStop
 
 /// Replicators that exchange documents, message by message.
 ///
 /// A test decides when a message arrives and when a batch is written.
 final class DocumentScene {
     /// A peer without a thread.
-    final class Node: HostNode {
+    package final class Node: HostNode {
         let key: [UInt8]
         let clock = FakeClock()
         /// The signal that stops evaluations, as when the peer closes.

@@ -1,6 +1,8 @@
 import Sheaf
 import SheafDocument
 import SheafQuery
+import SheafReplication
+import SheafStatements
 import SheafSync
 import SheafTestSupport
 import Testing

@@ -1,6 +1,9 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafEngine
+import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafSync
 import SheafTestSupport

@@ -1,7 +1,10 @@
 import Sheaf
+import SheafAttachments
 import SheafBytes
 import SheafDocument
 import SheafMesh
+import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafSync
 import SheafTestSupport
@@ -9,7 +12,7 @@ import SheafTestSupport
 /// Replicators that fetch attachments from each other, message by message.
 final class FileScene {
     /// A peer without a thread.
-    final class Node: HostNode {
+    package final class Node: HostNode {
         let key: [UInt8]
         fileprivate(set) var store: SceneStore
         let clock = FakeClock()

@@ -1,8 +1,9 @@
 import Sheaf
 import SheafDocument
+import SheafEngine
 import SheafMesh
+import SheafStatements
 import SheafStorage
-import SheafSync
 import SheafTestSupport
 import Testing
 

@@ -1,4 +1,6 @@
 import Sheaf
+import SheafDocument
+import SheafStatements
 import Testing
 
 /// Transactions, and peers that subscribe to all of their documents or to a part.

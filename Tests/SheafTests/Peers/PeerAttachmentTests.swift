@@ -1,4 +1,6 @@
 import Sheaf
+import SheafDocument
+import SheafStatements
 import SheafTestSupport
 import Synchronization
 import Testing

@@ -1,4 +1,5 @@
 import Sheaf
+import SheafStatements
 import Testing
 
 /// Peers of one process, each with a store in memory.

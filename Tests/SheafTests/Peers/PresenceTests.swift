@@ -1,5 +1,8 @@
 import Sheaf
 import SheafDocument
+import SheafEngine
+import SheafReplication
+import SheafSystem
 import Synchronization
 import Testing
 

@@ -1,4 +1,6 @@
 import Sheaf
+import SheafDocument
+import SheafStatements
 import Testing
 
 /// Subscriptions with ORDER BY and LIMIT of peers that may read a part of the documents.

@@ -1,6 +1,7 @@
 import Sheaf
 import SheafDocument
-import SheafSync
+import SheafReplication
+import SheafStatements
 import SheafTestSupport
 import Testing
 

@@ -1,5 +1,5 @@
 import Sheaf
-import SheafSync
+import SheafReplication
 import SheafTestSupport
 import Testing
 

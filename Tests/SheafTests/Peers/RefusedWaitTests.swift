@@ -1,6 +1,8 @@
 import Sheaf
 import SheafDocument
 import SheafMesh
+import SheafReplication
+import SheafStatements
 import Testing
 
 /// The public API for writes that another peer does not accept.

@@ -1,5 +1,7 @@
 import Sheaf
 import SheafDocument
+import SheafEngine
+import SheafStatements
 import SheafSync
 import SheafTestSupport
 import Testing

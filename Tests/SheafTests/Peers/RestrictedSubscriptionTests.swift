@@ -1,6 +1,7 @@
 import Sheaf
 import SheafDocument
-import SheafSync
+import SheafReplication
+import SheafStatements
 import Testing
 
 /// `dql_restrict_subscriptions` of a peer, applied to the subscriptions of other peers.

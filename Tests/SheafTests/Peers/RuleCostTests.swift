@@ -1,7 +1,10 @@
 import Sheaf
 import SheafDocument
 import SheafQuery
+import SheafReplication
+import SheafStatements
 import SheafSync
+import SheafSystem
 import Testing
 
 /// The cost of evaluating rules for a peer with limited rights on documents that the peer sends.

@@ -1,6 +1,9 @@
 import Sheaf
 import SheafDocument
+import SheafEngine
 import SheafQuery
+import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafTestSupport
 import Synchronization

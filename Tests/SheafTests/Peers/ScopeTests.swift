@@ -1,4 +1,5 @@
 import Sheaf
+import SheafStatements
 import SheafSync
 import SheafTestSupport
 import Testing

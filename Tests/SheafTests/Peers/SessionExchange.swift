@@ -1,4 +1,5 @@
 import Sheaf
+import SheafReplication
 import SheafSync
 
 extension Replicator {

@@ -1,6 +1,8 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafSync
 import SheafTestSupport

@@ -1,4 +1,6 @@
 import Sheaf
+import SheafDocument
+import SheafStatements
 import Testing
 
 /// The documents of a device while subscriptions begin and end, and after evictions.

@@ -1,4 +1,6 @@
 import Sheaf
+import SheafReplication
+import SheafStatements
 import SheafSync
 import Testing
 

@@ -1,4 +1,6 @@
 import Sheaf
+import SheafEngine
+import SheafReplication
 import SheafStorage
 import SheafTestSupport
 import Synchronization

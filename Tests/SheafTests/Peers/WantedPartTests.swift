@@ -1,6 +1,8 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
+import SheafReplication
+import SheafStatements
 import SheafSync
 import SheafTestSupport
 import Testing

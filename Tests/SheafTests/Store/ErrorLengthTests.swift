@@ -1,6 +1,10 @@
 import Sheaf
+import SheafAttachments
 import SheafBytes
 import SheafDocument
+import SheafEngine
+import SheafReplication
+import SheafStatements
 import SheafStorage
 import SheafSync
 import SheafTestSupport
@@ -203,7 +207,7 @@ struct ErrorLengthTests {
     @Test func `log messages truncate the hint of a long transaction`() throws {
         var watch = TransactionWatch()
         watch.begin(TransactionInfo(id: "1", hint: LongInput.text, isReadOnly: false), at: 0)
-        let warnings = watch.warnings(TransactionWatch.Schedule(), at: 10_000_000_000)
+        let warnings = watch.warnings(SlowTransactionSchedule(), at: 10_000_000_000)
         let warning = try #require(warnings.first)
         #expect(LongInput.problem(in: warning.message) == nil)
         #expect(LongInput.problem(in: warning.metadata["hint", default: ""]) == nil)

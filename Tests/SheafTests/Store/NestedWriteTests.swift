@@ -1,4 +1,5 @@
 import Sheaf
+import SheafStatements
 import Testing
 
 /// Writes inside the block of a transaction for which they would wait.

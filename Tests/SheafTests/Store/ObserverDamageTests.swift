@@ -1,4 +1,7 @@
 import Sheaf
+import SheafDocument
+import SheafEngine
+import SheafStatements
 import SheafStorage
 import SheafTestSupport
 import Synchronization

@@ -1,5 +1,7 @@
 import Sheaf
+import SheafEngine
 import SheafQuery
+import SheafStatements
 import SheafStorage
 import SheafTestSupport
 import Testing

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafDocument
+import SheafStatements
 import SheafStorage
 import SheafSystem
 import SheafTestSupport

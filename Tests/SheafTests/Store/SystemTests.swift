@@ -1,4 +1,7 @@
 import Sheaf
+import SheafDocument
+import SheafEngine
+import SheafStatements
 import SheafStorage
 import SheafSystem
 import SheafTestSupport
@@ -79,7 +82,7 @@ struct SystemTests {
 
     @Test func `long transactions are logged at a rising level`() {
         var watch = TransactionWatch()
-        let rhythm = TransactionWatch.Schedule()
+        let rhythm = SlowTransactionSchedule()
         let info = TransactionInfo(id: "7", hint: "slow", isReadOnly: false)
         #expect(watch.deadline(rhythm) == nil)
         watch.begin(info, at: 5_000_000_000)

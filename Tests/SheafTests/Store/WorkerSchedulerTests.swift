@@ -1,4 +1,5 @@
 import Sheaf
+import SheafStatements
 import SheafTestSupport
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
 struct WorkerSchedulerTests {
     /// Simulated threads; a random runnable one continues next.
     private struct Crew {
-        enum State {
+        package enum State {
             case running(WorkerScheduler.CompletedDuty)
             case looking
             case calling(Observer, help: UInt64, until: UInt64)

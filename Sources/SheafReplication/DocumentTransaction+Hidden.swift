@@ -1,9 +1,10 @@
 import SheafBytes
 import SheafDocument
+import SheafEngine
 import SheafSync
 
 /// The rules for documents that a peer with limited rights sends.
-struct WriteRule {
+package struct WriteRule {
     /// The write rule, evaluated within the budget of the peer.
     let writable: SubscriptionMatcher
     /// The write rule without budget and errors, for stored documents that the peer may not read.
@@ -18,7 +19,7 @@ struct WriteRule {
 }
 
 /// A write of a peer to a document that it may not read.
-struct HiddenWrite: Sendable {
+package struct HiddenWrite: Sendable {
     /// The join of all writes of the peer to the document; nil if it is too long to keep.
     let shadow: [UInt8]?
     /// The document as the peer knew it before the write.

@@ -1,5 +1,4 @@
 package import SheafBytes
-package import SheafDocument
 
 /// Periods in which a site made no writes (`format-spec/sync.md`, table 31).
 package struct SitePauses: Equatable, Sendable {

@@ -1,5 +1,3 @@
-package import SheafBytes
-
 extension ByteWriter {
     /// Writes a length-prefixed text.
     package mutating func writeText(_ text: String) {

@@ -4,7 +4,7 @@ public enum SheafVersion {
     public static let current = "0.1.0"
 
     /// The operating system that the library was built for; empty if unknown.
-    static var operatingSystem: String {
+    package static var operatingSystem: String {
         #if os(macOS)
             "macOS"
         #elseif os(iOS)

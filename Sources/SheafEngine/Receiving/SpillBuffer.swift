@@ -1,42 +1,27 @@
 import SheafBytes
 import SheafDocument
-import SheafStorage
-import SheafSync
-
-/// A received document, validated and with the field-name numbers of this store.
-///
-/// It is valid only during the call that receives it.
-struct BufferedDocument {
-    let collection: String
-    /// Whether it is the first document, or the preceding one is in another collection.
-    let beginsCollection: Bool
-    let id: UnsafeRawBufferPointer
-    let marks: SpillBuffer.Marks
-    let bytes: UnsafeRawBufferPointer
-    /// The contents of `bytes` as a slice that may outlive the call.
-    let contents: ArraySlice<UInt8>
-    /// The ids of attachments whose tokens the sender reports as unproven.
-    let unproven: [[UInt8]]
-
-    var address: DocumentAddress { DocumentAddress(collection: collection, id: Array(id)) }
-}
+package import SheafStorage
 
 /// The documents of an incomplete batch, held in memory or, if there are many, in a file.
 ///
 /// A batch may take hours to arrive and may never be complete.
-struct SpillBuffer: Sendable {
+package struct SpillBuffer: Sendable {
     /// Properties of a document.
-    struct Marks: OptionSet {
-        let rawValue: UInt8
+    package struct Marks: OptionSet {
+        package let rawValue: UInt8
+
+        package init(rawValue: UInt8) {
+            self.rawValue = rawValue
+        }
 
         /// Whether the document contains only the touched fields.
-        static let isPartial = Marks(rawValue: 1)
+        package static let isPartial = Marks(rawValue: 1)
         /// Whether the document may spell names that have no number.
-        static let maySpellNames = Marks(rawValue: 2)
+        package static let maySpellNames = Marks(rawValue: 2)
         /// Whether the document contains attachment tokens.
-        static let hasTokens = Marks(rawValue: 4)
+        package static let hasTokens = Marks(rawValue: 4)
         /// Whether the preceding document in the block has the same collection.
-        fileprivate static let staysInCollection = Marks(rawValue: 8)
+        static let staysInCollection = Marks(rawValue: 8)
         /// Whether some of the tokens are unproven.
         static let hasUnproven = Marks(rawValue: 16)
     }
@@ -44,7 +29,7 @@ struct SpillBuffer: Sendable {
     /// Length at which a block is complete; each block is read independently.
     private static let blockLength = 1 << 20
 
-    private(set) var count = 0
+    package private(set) var count = 0
     /// The first blocks, once they are moved to disk.
     private var file: StagingFile?
     /// The blocks after those in the file.
@@ -53,13 +38,15 @@ struct SpillBuffer: Sendable {
     private var writer = ByteWriter()
     private var collection: String?
 
-    var isEmpty: Bool { count == 0 }
+    package var isEmpty: Bool { count == 0 }
 
     /// Number of bytes held in memory.
-    private(set) var lengthInMemory = 0
+    package private(set) var lengthInMemory = 0
+
+    package init() {}
 
     /// Appends a document.
-    mutating func add(
+    package mutating func add(
         _ collection: String, id: [UInt8], _ marks: Marks, _ bytes: UnsafeRawBufferPointer,
         unproven: [[UInt8]] = []
     ) {
@@ -98,7 +85,7 @@ struct SpillBuffer: Sendable {
     }
 
     /// Moves all blocks to a file.
-    mutating func moveToDisk(_ store: StoreEngine) throws(StorageError) {
+    package mutating func moveToDisk(_ store: StoreEngine) throws(StorageError) {
         endBlock()
         let file: StagingFile
         if let known = self.file {
@@ -113,7 +100,7 @@ struct SpillBuffer: Sendable {
     }
 
     /// Calls `body` with each document, in the order of insertion.
-    func forEach(
+    package func forEach(
         _ body: (BufferedDocument) throws(EngineError) -> Void
     ) throws(EngineError) {
         for index in 0..<(file?.blockCount ?? 0) {
@@ -141,33 +128,5 @@ struct SpillBuffer: Sendable {
                 try body(document)
             }
         }
-    }
-}
-
-extension BufferedDocument {
-    fileprivate init(
-        from reader: inout ByteReader, in block: [UInt8], after collection: String?
-    ) throws(Malformed) {
-        let start = reader.offset
-        marks = SpillBuffer.Marks(rawValue: try reader.readUInt8())
-        beginsCollection = !marks.contains(.staysInCollection)
-        if beginsCollection {
-            self.collection = try reader.readText(limit: SyncLimits.collectionLength)
-        } else if let collection {
-            self.collection = collection
-        } else {
-            throw .invalid("a first document without its collection", at: start)
-        }
-        id = try reader.readLengthPrefixed(limit: SyncLimits.idLength)
-        // No limit: spelled names can make the document longer than it was on the wire.
-        bytes = try reader.readLengthPrefixed(limit: .max)
-        contents = block[reader.offset - bytes.count..<reader.offset]
-        var unproven: [[UInt8]] = []
-        if marks.contains(.hasUnproven) {
-            for _ in 0..<(try reader.readVarint()) {
-                unproven.append(Array(try reader.readBytes(SyncLimits.attachmentIDLength)))
-            }
-        }
-        self.unproven = unproven
     }
 }

@@ -1,10 +1,11 @@
 import SheafBytes
-import SheafDocument
-import SheafSync
+package import SheafDocument
+package import SheafEngine
+package import SheafSync
 
 extension DocumentTransaction {
     /// The outcome of a document that a peer has sent.
-    enum Reception {
+    package enum Reception {
         /// The document was accepted; `isNew` is whether it changed the stored document.
         case accepted(isNew: Bool)
         /// The document was joined, and the store has writes that the peer lacks.
@@ -30,7 +31,7 @@ extension DocumentTransaction {
     ///
     /// A batch has each document once, so earlier changes of the transaction are to other
     /// documents.
-    mutating func receive(
+    package mutating func receive(
         _ document: BufferedDocument, _ key: DocumentKey, _ rule: WriteRule?
     ) throws(EngineError) -> Reception {
         // With a rule, the result of the join must be checked.
@@ -51,7 +52,7 @@ extension DocumentTransaction {
     }
 
     /// Receives a document at its position in the transaction, which may be hidden from the peer.
-    mutating func receive(
+    package mutating func receive(
         _ document: BufferedDocument, _ key: DocumentKey, _ rule: SubscriptionMatcher?,
         at position: Int, _ seen: ReceivedTime, isHidden: Bool = false
     ) throws(EngineError) -> Reception {
@@ -207,53 +208,6 @@ extension DocumentTransaction {
         }
         kept.hasAny = kept.hasAny || kept.assigned != nil
         return kept
-    }
-
-    /// Whether a document received in this transaction exists.
-    func exists(_ key: DocumentKey) throws(EngineError) -> Bool {
-        guard let position = positions[key] else { return false }
-        return try working[position].exists()
-    }
-
-    /// Joins a document with all field names spelled out; returns whether it had new writes.
-    mutating func join(_ bytes: [UInt8], at position: Int) throws(EngineError) -> Bool {
-        let (seen, isPartial, own) = try convertErrors { () throws(EditError) in
-            try bytes.span.withUnsafeBytes { bytes throws(EditError) in
-                let document = try Self.document(bytes)
-                do throws(Malformed) {
-                    try document.validate(NameTable())
-                    return (
-                        try document.latestDot(), document.isPartial,
-                        (
-                            try document.renamed(from: NameTable(), to: catalog.names),
-                            try document.header().time(of: clock.site)
-                        )
-                    )
-                } catch {
-                    throw .malformed(error)
-                }
-            }
-        } orRefusing: {
-            .invalidDocument($0)
-        }
-        try recordLocalTokens(own.0, at: position)
-        checkOwnWrites(own.1, of: position)
-        try observe(seen)
-        return try working[position].applyIfNew(
-            ChangedBytes(bytes: own.0), isPartial: isPartial, catalog.names)
-    }
-
-    /// Advances the clock past a received time, unless the time is too far ahead.
-    mutating func observe(_ time: HybridTime) throws(EngineError) {
-        do throws(HybridClock.Refusal) { try clock.observe(time, at: now) } catch {
-            throw .clock(error)
-        }
-    }
-
-    /// Returns the number of a collection; adds the collection if it does not exist.
-    mutating func number(ofCollection name: String) throws(EngineError) -> UInt16 {
-        if let known = catalog.number(ofCollection: name) { return known }
-        return try catalog.add(collection: name)
     }
 
     private func vector(at position: Int) throws(EngineError) -> VersionVector {

@@ -1,38 +1,5 @@
 package import SheafBytes
-import SheafDocument
-
-/// The address of a document: its collection, and its encoded id.
-package struct DocumentAddress: Sendable {
-    package let collection: String
-    package let id: [UInt8]
-
-    package init(collection: String, id: [UInt8]) {
-        self.collection = collection
-        self.id = id
-    }
-
-    /// Whether `collection` is the same name, byte by byte: Unicode equivalence does not count.
-    fileprivate func isOf(_ collection: String?) -> Bool {
-        guard let collection else { return false }
-        return UTF8Order.compare(self.collection, collection) == 0
-    }
-}
-
-extension DocumentAddress: Hashable, Comparable {
-    package static func == (left: DocumentAddress, right: DocumentAddress) -> Bool {
-        left.id == right.id && left.isOf(right.collection)
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(id)
-        hasher.combine(collection)
-    }
-
-    package static func < (left: DocumentAddress, right: DocumentAddress) -> Bool {
-        let order = UTF8Order.compare(left.collection, right.collection)
-        return order != 0 ? order < 0 : left.id.lexicographicallyPrecedes(right.id)
-    }
-}
+package import SheafDocument
 
 extension DocumentAddress {
     /// The address as encoded in version lists, which are sorted by these bytes.
@@ -45,11 +12,11 @@ extension DocumentAddress {
 
     package init(decoding bytes: UnsafeRawBufferPointer) throws(Malformed) {
         var reader = ByteReader(bytes)
-        collection = try reader.readText(limit: SyncLimits.collectionLength)
+        let collection = try reader.readText(limit: SyncLimits.collectionLength)
         guard reader.remaining > 0, reader.remaining <= SyncLimits.idLength else {
             throw .invalid("an id of \(reader.remaining) bytes", at: reader.offset)
         }
-        id = Array(try reader.readBytes(reader.remaining))
+        self.init(collection: collection, id: Array(try reader.readBytes(reader.remaining)))
     }
 
     package init(decoding bytes: [UInt8]) throws(Malformed) {
@@ -61,7 +28,7 @@ extension DocumentAddress {
 
 extension ByteWriter {
     /// Writes the number of addresses, then the addresses.
-    mutating func write(_ addresses: [DocumentAddress]) {
+    package mutating func write(_ addresses: [DocumentAddress]) {
         writeVarint(UInt64(addresses.count))
         var collection: String?
         for address in addresses {

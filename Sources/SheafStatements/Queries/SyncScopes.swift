@@ -1,9 +1,9 @@
-import SheafDocument
-import SheafQuery
+package import SheafDocument
+package import SheafQuery
 
 /// The kinds of peers that each collection is sent to: the parameter `user_collection_sync_scopes`.
-struct SyncScopes: Equatable, Sendable {
-    enum Scope: String, CaseIterable, Sendable {
+package struct SyncScopes: Equatable, Sendable {
+    package enum Scope: String, CaseIterable, Sendable {
         case allPeers = "AllPeers"
         case bigPeerOnly = "BigPeerOnly"
         case smallPeersOnly = "SmallPeersOnly"
@@ -12,10 +12,10 @@ struct SyncScopes: Equatable, Sendable {
 
     private var scopes: [[UInt8]: Scope] = [:]
 
-    init() {}
+    package init() {}
 
     /// Parses the parameter: an object of collection names and scopes.
-    init(_ object: Object) throws(QueryError) {
+    package init(_ object: Object) throws(QueryError) {
         for field in object {
             guard case .string(let name) = field.value, let scope = Scope(rawValue: name) else {
                 let known = Scope.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
@@ -29,15 +29,15 @@ struct SyncScopes: Equatable, Sendable {
     }
 
     /// Whether no collection has a scope, so that all are sent to all peers.
-    var isEmpty: Bool { scopes.isEmpty }
+    package var isEmpty: Bool { scopes.isEmpty }
 
     /// Returns the scope of a collection.
-    func scope(of collection: String) -> Scope {
+    package func scope(of collection: String) -> Scope {
         scopes[Array(collection.utf8)] ?? .allPeers
     }
 
     /// Whether documents of a collection may be sent to servers or to other peers.
-    func allows(_ collection: String, toServer: Bool) -> Bool {
+    package func allows(_ collection: String, toServer: Bool) -> Bool {
         switch scope(of: collection) {
         case .allPeers: true
         case .bigPeerOnly: toServer
@@ -47,19 +47,19 @@ struct SyncScopes: Equatable, Sendable {
     }
 
     /// Whether these scopes permit sending any collection to peers that `old` excludes.
-    func isWider(than old: SyncScopes) -> Bool {
+    package func isWider(than old: SyncScopes) -> Bool {
         old.scopes.keys.contains { isWider(than: old, for: String(decoding: $0, as: UTF8.self)) }
     }
 
     /// Whether these scopes permit sending a collection to peers that `old` excludes.
-    func isWider(than old: SyncScopes, for collection: String) -> Bool {
+    package func isWider(than old: SyncScopes, for collection: String) -> Bool {
         [false, true].contains {
             allows(collection, toServer: $0) && !old.allows(collection, toServer: $0)
         }
     }
 
     /// Whether documents of a collection may be sent to any peer.
-    func isShared(_ collection: String) -> Bool {
+    package func isShared(_ collection: String) -> Bool {
         scopes[Array(collection.utf8)] != .localPeerOnly
     }
 }

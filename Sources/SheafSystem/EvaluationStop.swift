@@ -1,0 +1,17 @@
+import Synchronization
+
+/// A flag with which another thread stops an evaluation or a scan.
+package final class EvaluationStop: Sendable {
+    private let flag = Atomic<Bool>(false)
+
+    package init() {}
+
+    /// Whether the evaluation was stopped.
+    @inline(__always)
+    package var isSet: Bool { flag.load(ordering: .relaxed) }
+
+    /// Stops the evaluation.
+    package func set() {
+        flag.store(true, ordering: .relaxed)
+    }
+}
