@@ -140,9 +140,6 @@ let package = Package(
             dependencies: ["SheafBytes", "SheafStorage", "SheafSystem", "SheafTestSupport"],
             path: "Tests/SheafSimulator", swiftSettings: settings),
         .executableTarget(
-            name: "sheaf-simulate", dependencies: ["SheafSimulator", "SheafStorage"],
-            path: "Tests/sheaf-simulate", swiftSettings: settings),
-        .executableTarget(
             name: "sheaf-crash",
             dependencies: [
                 "DittoNames", "Sheaf", "SheafBytes", "SheafDocument", "SheafNetwork",
@@ -169,16 +166,6 @@ let package = Package(
                 "Sheaf", "SheafDocument", "SheafQuery", "SheafStorage", "SheafTestSupport",
             ],
             path: "Tests/SheafConformance", swiftSettings: settings),
-        .executableTarget(
-            name: "sheaf-conform", dependencies: ["SheafConformance", "SheafSimulator"],
-            path: "Tests/sheaf-conform", swiftSettings: settings),
-        .executableTarget(
-            name: "sheaf-merges",
-            dependencies: [
-                "SheafDocumentLives", "SheafDocumentModel", "SheafSimulator", "SheafStorage",
-                "SheafSystem",
-            ],
-            path: "Tests/sheaf-merges", swiftSettings: settings),
         .target(
             name: "SheafQueryModel",
             dependencies: [
@@ -186,19 +173,9 @@ let package = Package(
                 "SheafSystem", "SheafTestSupport",
             ],
             path: "Tests/SheafQueryModel", swiftSettings: settings),
-        .executableTarget(
-            name: "sheaf-queries",
-            dependencies: ["SheafQueryModel", "SheafSimulator", "SheafStorage", "SheafSystem"],
-            path: "Tests/sheaf-queries", swiftSettings: settings),
         .target(
             name: "SheafIsolation", dependencies: ["Sheaf", "SheafDocument", "SheafTestSupport"],
             path: "Tests/SheafIsolation", swiftSettings: settings),
-        .executableTarget(
-            name: "sheaf-isolation",
-            dependencies: [
-                "Sheaf", "SheafIsolation", "SheafSimulator", "SheafStorage", "SheafSystem",
-            ],
-            path: "Tests/sheaf-isolation", swiftSettings: settings),
         .testTarget(
             name: "SheafDocumentTests",
             dependencies: ["SheafDocument", "SheafDocumentModel", "SheafTestSupport"],
@@ -224,11 +201,13 @@ let package = Package(
             ],
             path: "Tests/SheafMesh", swiftSettings: settings),
         .executableTarget(
-            name: "sheaf-mesh",
+            name: "sheaf-check",
             dependencies: [
-                "SheafMesh", "SheafSimulator", "SheafStorage", "SheafSystem", "SheafTestSupport",
+                "Sheaf", "SheafConformance", "SheafDocumentLives", "SheafDocumentModel",
+                "SheafIsolation", "SheafMesh", "SheafQueryModel", "SheafSimulator", "SheafStorage",
+                "SheafSystem", "SheafTestSupport",
             ],
-            path: "Tests/sheaf-mesh", swiftSettings: settings),
+            path: "Tests/sheaf-check", swiftSettings: settings),
         .testTarget(
             name: "SheafNetworkTests",
             dependencies: [
@@ -248,6 +227,7 @@ let package = Package(
                 "Sheaf", "SheafBytes", "SheafConformance", "SheafDocument", "SheafDocumentLives",
                 "SheafDocumentModel", "SheafIsolation", "SheafMesh", "SheafQuery",
                 "SheafQueryModel", "SheafStorage", "SheafSystem", "SheafTestSupport",
+                "sheaf-check",
             ],
             exclude: ["Plans"],
             swiftSettings: settings),

@@ -3,7 +3,9 @@ import SheafDocumentModel
 import SheafTestSupport
 import Testing
 
-/// The join of encoded documents, compared with its laws and the model; see also `sheaf-merges`.
+/// The join of encoded documents, compared with its laws and the model.
+///
+/// `sheaf-check merges` runs longer.
 @Suite struct JoinTests {
     private let firstSeed: UInt64 = 4_000
 

@@ -1,7 +1,7 @@
 import SheafDocumentModel
 import Testing
 
-/// Corrupted documents; see also `sheaf-merges` and `Tests/Fuzzing`.
+/// Corrupted documents; see also `sheaf-check merges` and `Tests/Fuzzing`.
 @Suite struct UntrustedTests {
     @Test func `a corrupted document is refused or satisfies all invariants`() throws {
         var laws = try DamageLaws()

@@ -55,7 +55,7 @@ package final class CrashSimulation {
             throw Violation(
                 "\(violation ?? error)\nin image \(report.total) of seed \(seed), during "
                     + "\(phase.rawValue); to print the preceding calls: "
-                    + "sheaf-simulate --seed \(seed) --lives 1\(calls)")
+                    + "sheaf-check simulate --seed \(seed) --lives 1\(calls)")
         }
         for (name, bytes) in volume.snapshotFiles().sorted(by: { $0.key < $1.key }) {
             note(XXH3.hash64(Array(name.utf8)))

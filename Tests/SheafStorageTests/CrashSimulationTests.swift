@@ -1,7 +1,7 @@
 import SheafSimulator
 import Testing
 
-/// A sample of the runs of `sheaf-simulate` in release builds.
+/// A sample of the runs of `sheaf-check simulate` in release builds.
 @Suite struct CrashSimulationTests {
     private let firstSeed: UInt64 = 9_000
 

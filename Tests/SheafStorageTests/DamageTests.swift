@@ -3,7 +3,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// A sample of the cases of `sheaf-simulate flips`, `truncations` and `blocks`.
+/// A sample of the cases of `sheaf-check simulate flips`, `truncations` and `blocks`.
 @Suite struct DamageTests {
     private static let seed: UInt64 = 41
     /// The target size of the stores; small because debug builds are slow.

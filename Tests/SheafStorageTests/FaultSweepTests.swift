@@ -1,7 +1,7 @@
 import SheafSimulator
 import Testing
 
-/// A sample of the cases of `sheaf-simulate faults` and `quotas` in release builds.
+/// A sample of the cases of `sheaf-check simulate faults` and `quotas` in release builds.
 @Suite struct FaultSweepTests {
     private let sweep = FaultSweep(seed: 5)
 

@@ -1,7 +1,7 @@
 import SheafDocumentLives
 import Testing
 
-/// Random histories of stores that exchange changes; `sheaf-merges` runs more of them.
+/// Random histories of stores that exchange changes; `sheaf-check merges` runs more of them.
 @Suite struct DocumentHistoryTests {
     @Test func `documents and changes read from chains match the model`() throws {
         let firstSeed: UInt64 = 7_000

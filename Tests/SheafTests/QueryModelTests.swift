@@ -1,7 +1,7 @@
 import SheafQueryModel
 import Testing
 
-/// Statements compared with a naive evaluator; `sheaf-queries` runs more of them.
+/// Statements compared with a naive evaluator; `sheaf-check queries` runs more of them.
 @Suite struct QueryModelTests {
     @Test(arguments: [11, 222, 3_333] as [UInt64])
     func `each query returns the rows of the naive evaluator`(_ seed: UInt64) throws {

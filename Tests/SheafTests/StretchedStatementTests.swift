@@ -1,7 +1,7 @@
 import SheafQueryModel
 import Testing
 
-/// Statements with one long part; `sheaf-queries --slowest` measures their run time.
+/// Statements with one long part; `sheaf-check queries --slowest` measures their run time.
 @Suite struct StretchedStatementTests {
     private static let forms = StretchedStatements.chains + StretchedStatements.lists
     @Test func `statements with long chains and lists run`() throws {

@@ -2,7 +2,7 @@ import SheafMesh
 import SheafTestSupport
 import Testing
 
-/// A few random meshes in each run; `sheaf-mesh` runs more.
+/// A few random meshes in each run; `sheaf-check mesh` runs more.
 @Suite struct MeshTests {
     @Test func `peers that write, crash and disconnect agree in the end, and stop sending`() throws
     {

@@ -2,10 +2,10 @@ import SheafMesh
 import SheafStorage
 import SheafSystem
 
-/// The modes of `sheaf-mesh` that compare frames with and without hidden documents.
-enum WorldsCommand {
+/// The modes of `sheaf-check mesh` that compare frames with and without hidden documents.
+enum Worlds {
     /// Runs pairs of simulations, starting at a seed; returns an exit code.
-    static func run(_ count: Int, from seed: UInt64, _ say: (String) -> Void) -> Int32 {
+    static func run(_ count: Int, from seed: UInt64) -> Int32 {
         var report = TwoWorlds.Report()
         for number in seed..<seed + UInt64(count) {
             do {
@@ -13,8 +13,10 @@ enum WorldsCommand {
                 try worlds.run(actions: 200)
                 report.add(worlds.report)
             } catch {
-                say("violation: \(error)\nto reproduce: sheaf-mesh --seed \(number) --worlds 1")
-                return 1
+                say(
+                    "violation: \(error)\nto reproduce: sheaf-check mesh --seed \(number) --worlds 1"
+                )
+                return ExitCode.failed
             }
         }
         say(
@@ -22,12 +24,12 @@ enum WorldsCommand {
                 + "\(report.hiddenCommits) hidden commits, \(report.attempts) attempts, \(report.frames) frames"
         )
         say("0 violations")
-        return 0
+        return ExitCode.passed
     }
 
     /// Attacks for `minutes`, with at least `subscriptions` subscriptions; returns an exit code.
     static func attack(
-        minutes: Int, subscriptions: Int, seed: UInt64, _ say: (String) -> Void
+        minutes: Int, subscriptions: Int, seed: UInt64
     ) -> Int32 {
         let end =
             Clock.system.monotonicNanoseconds() + UInt64(minutes) * 60 * 1_000_000_000
@@ -39,7 +41,7 @@ enum WorldsCommand {
                 let attack = try HiddenDataAttack(seed: number)
                 if let difference = try attack.run(subscriptions: 500) {
                     say("violation: \(difference), seed \(number)")
-                    return 1
+                    return ExitCode.failed
                 }
                 count += 500
                 frames += attack.frameCount
@@ -49,12 +51,12 @@ enum WorldsCommand {
             }
         } catch {
             say("violation: \(error), seed \(number)")
-            return 1
+            return ExitCode.failed
         }
         say(
             "\(count) subscriptions, \(accepted) of them answered, "
                 + "\(proofs) parts of files requested, \(frames) frames, equal with and without hidden data"
         )
-        return 0
+        return ExitCode.passed
     }
 }

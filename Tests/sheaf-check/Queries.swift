@@ -1,21 +1,27 @@
 import SheafQueryModel
-import SheafSimulator
-import SheafStorage
-import SheafSystem
 
-/// `sheaf-queries`: compares random statements with a naive evaluator.
-enum QueriesCommand {
-    private static let usage = """
-        usage: sheaf-queries [--seed S] [--queries N] [--partition N] [--end-to-end N] [--observed N]
-               sheaf-queries --slowest N [--end-to-end N]
+extension Verb {
+    static let queries = Verb(
+        name: "queries", summary: "random statements, compared with a naive evaluator",
+        options: [
+            .seed,
+            .number("--queries", "N", "compare the results of SELECT statements"),
+            .number("--partition", "N", "check that the results of conditions partition documents"),
+            .number("--observed", "N", "compare the results of observers"),
+            .number("--end-to-end", "N", "run corrupted statements, each with a time limit"),
+            .number("--slowest", "N", "list the slowest statements per KiB of text"),
+        ],
+        details: """
+            Without a number of any kind, runs some of each. --slowest measures statements with very
+            long parts, or with --end-to-end the corrupted statements.
+            """,
+        run: { Queries.run($0) })
+}
 
-        Without options, runs some of each kind. --slowest measures statements with very long parts,
-        or with --end-to-end corrupted statements, and lists the slowest per KiB of text.
-
-        """
-
+/// Compares random statements with a naive evaluator.
+private enum Queries {
     private struct Options {
-        var seed = OperatingSystem.randomInteger() % 1_000_000_000
+        let seed: UInt64
         /// The number of SELECT statements compared with the naive evaluator.
         var queries = 0
         /// The number of conditions whose four results must partition the documents.
@@ -25,27 +31,20 @@ enum QueriesCommand {
         /// The number of corrupted statements, each of which must end within a time limit.
         var damaged = 0
         /// The number of slowest statements listed.
-        var slowest = 0
+        let slowest: Int
+
+        init(_ arguments: Arguments) {
+            seed = arguments.seed
+            slowest = arguments.count("--slowest")
+            queries = arguments.count("--queries")
+            partitions = arguments.count("--partition")
+            observed = arguments.count("--observed")
+            damaged = arguments.count("--end-to-end")
+        }
     }
 
-    /// Runs the command; returns the exit code: 1 for a difference, 64 for wrong arguments.
-    static func run(_ arguments: [String]) -> Int32 {
-        var options = Options()
-        var rest = arguments[...]
-        while let option = rest.popFirst() {
-            guard let value = rest.popFirst().flatMap({ UInt64($0) }) else {
-                return complain("\(option) requires a number")
-            }
-            switch option {
-            case "--seed": options.seed = value
-            case "--queries": options.queries = Int(clamping: value)
-            case "--partition": options.partitions = Int(clamping: value)
-            case "--observed": options.observed = Int(clamping: value)
-            case "--slowest": options.slowest = Int(clamping: value)
-            case "--end-to-end": options.damaged = Int(clamping: value)
-            default: return complain("unknown option \(option)")
-            }
-        }
+    static func run(_ arguments: Arguments) -> Int32 {
+        var options = Options(arguments)
         if options.slowest > 0, options.damaged == 0 { return listSlowest(options.slowest) }
         if options.queries == 0, options.partitions == 0, options.damaged == 0,
             options.observed == 0
@@ -54,34 +53,34 @@ enum QueriesCommand {
             options.observed = 100_000
         }
         // The seed is printed first, because a crash prints nothing afterwards.
-        say("sheaf-queries, seed \(options.seed)")
+        say("sheaf-check queries, seed \(options.seed)")
         do {
             try compare(options)
             try observe(options)
             try damage(options)
             say("0 differences")
-            return 0
+            return ExitCode.passed
         } catch {
             say("difference: \(error)")
-            return 1
+            return ExitCode.failed
         }
     }
 
     private static func compare(_ options: Options) throws {
         guard options.queries + options.partitions > 0 else { return }
-        let started = Clock.system.monotonicNanoseconds()
+        let stopwatch = Stopwatch()
         var differences = QueryDifferences(seed: options.seed)
         try differences.run(queries: options.queries, partitions: options.partitions)
         let tally = differences.tally
         say(
             "\(tally.queries) queries, \(tally.partitions) partitions and \(tally.writes) writes "
                 + "in \(tally.lives) stores; \(tally.refused) were refused, \(tally.failed) failed"
-                + seconds(since: started))
+                + " in \(stopwatch)")
     }
 
     private static func observe(_ options: Options) throws {
         guard options.observed > 0 else { return }
-        let started = Clock.system.monotonicNanoseconds()
+        let stopwatch = Stopwatch()
         var differences = ObservedDifferences(seed: options.seed)
         try differences.run(pairs: options.observed)
         let tally = differences.tally
@@ -90,18 +89,18 @@ enum QueriesCommand {
                 + "in \(tally.lives) stores; \(tally.deliveries) were delivered, \(tally.changes) with "
                 + "changes: "
                 + "\(tally.maintained) computed from changes, \(tally.rerun) from rerun statements"
-                + seconds(since: started))
+                + " in \(stopwatch)")
     }
 
     private static func damage(_ options: Options) throws {
         guard options.damaged > 0 else { return }
-        let started = Clock.system.monotonicNanoseconds()
+        let stopwatch = Stopwatch()
         var statements = DamagedStatements(seed: options.seed)
         try statements.run(options.damaged)
         let tally = statements.tally
         say(
             "\(tally.statements) corrupted statements: \(tally.run) run, \(tally.refused) refused, "
-                + "the longest took \(tally.longestMilliseconds) ms" + seconds(since: started))
+                + "the longest took \(tally.longestMilliseconds) ms in \(stopwatch)")
         for timing in tally.slowest.prefix(options.slowest) { say("\(timing)") }
     }
 
@@ -111,24 +110,10 @@ enum QueriesCommand {
             var statements = try StretchedStatements()
             for terms in [200, 4_000] { statements.run(terms: terms) }
             for timing in statements.timings.slowest(count) { say("\(timing)") }
-            return 0
+            return ExitCode.passed
         } catch {
-            say("sheaf-queries: \(error)")
-            return 1
+            say("\(error)")
+            return ExitCode.failed
         }
-    }
-
-    private static func seconds(since started: UInt64) -> String {
-        let tenths = (Clock.system.monotonicNanoseconds() - started) / 100_000_000
-        return " in \(tenths / 10).\(tenths % 10) s"
-    }
-
-    private static func say(_ line: String) {
-        SimulationCommand.write(line + "\n", to: 1)
-    }
-
-    private static func complain(_ message: String) -> Int32 {
-        say("sheaf-queries: \(message)\n" + usage)
-        return 64
     }
 }

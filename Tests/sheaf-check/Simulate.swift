@@ -1,78 +1,66 @@
-import SheafStorage
+import SheafSimulator
 import SheafSystem
-import SheafTestSupport
 import Synchronization
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
-
-/// Exits the process.
-package func exitProcess(_ code: Int32) -> Never {
-    exit(code)
+extension Verb {
+    static let simulate = Verb(
+        name: "simulate", summary: "power cuts, damage and failing calls in simulated stores",
+        operands: .choice(Simulation.allCases.map(\.rawValue)),
+        options: [
+            .seed,
+            .number("--images", "N", "stop after N images of crashes, 1,000,000 by default"),
+            .number(
+                "--lives", "N", "simulate N stores instead, and trace a single one"),
+            .number("--threads", "T", "the number of threads, 2 by default"),
+            .number("--stride", "N", "run one of N cases"),
+            .number("--bytes", "N", "the size of damaged stores, 262,144 by default"),
+        ],
+        details: "Without a word, simulates crashes.", run: { Simulate.run($0) })
 }
 
-/// The `sheaf-simulate` command, which runs any number of simulations.
-package enum SimulationCommand {
-    private static let usage = """
-        usage: sheaf-simulate [crashes] [--images N | --lives N] [--seed S] [--threads T]
-               sheaf-simulate flips | truncations | blocks | faults | quotas
-                              [--seed S] [--threads T] [--stride N] [--bytes N]
+/// The kinds of simulations.
+private enum Simulation: String, CaseIterable {
+    case crashes, flips, truncations, blocks, faults, quotas
+}
 
-        """
+/// Runs any number of simulations.
+private enum Simulate {
+    private struct Options {
+        let seed: UInt64
+        let images: Int
+        let lives: Int?
+        let threads: Int
+        let stride: Int
+        let byteCount: Int
 
-    struct Options {
-        var images = 1_000_000
-        var lives: Int?
-        var threads = 2
-        var seed = OperatingSystem.randomInteger() % 1_000_000_000
-        var stride = 1
-        var byteCount = 256 << 10
+        init(_ arguments: Arguments) {
+            seed = arguments.seed
+            images = arguments.number("--images") ?? 1_000_000
+            lives = arguments.number("--lives")
+            threads = max(1, arguments.number("--threads") ?? 2)
+            stride = max(1, arguments.number("--stride") ?? 1)
+            byteCount = arguments.number("--bytes") ?? 256 << 10
+        }
     }
 
-    /// Runs the command; returns its exit code: 1 for a violation, 64 for invalid usage.
-    package static func run(_ arguments: [String]) -> Int32 {
-        var options = Options()
-        var rest = arguments[...]
-        var name = "crashes"
-        if let first = rest.first, !first.hasPrefix("--") {
-            name = first
-            rest.removeFirst()
-        }
-        while let option = rest.popFirst() {
-            guard let value = rest.popFirst().flatMap({ UInt64($0) }) else {
-                return complain("\(option) requires a number")
-            }
-            switch option {
-            case "--images": options.images = Int(clamping: value)
-            case "--lives": options.lives = Int(clamping: value)
-            case "--threads": options.threads = max(1, Int(clamping: value))
-            case "--seed": options.seed = value
-            case "--stride": options.stride = max(1, Int(clamping: value))
-            case "--bytes": options.byteCount = Int(clamping: value)
-            default: return complain("unknown option \(option)")
-            }
-        }
+    static func run(_ arguments: Arguments) -> Int32 {
+        let options = Options(arguments)
+        let simulation = arguments.operands.first.flatMap(Simulation.init) ?? .crashes
         // The seed is printed first, in case the run crashes.
-        write("sheaf-simulate \(name), seed \(options.seed)\n", to: 2)
+        write("sheaf-check simulate \(simulation), seed \(options.seed)\n", to: 2)
         do {
-            switch name {
-            case "crashes": try crashes(options)
-            case "flips": try sweep(options) { try $0.flip($1) }
-            case "truncations": try sweep(options) { try $0.truncate($1) }
-            case "blocks": try blocks(options)
-            case "faults": try faults(options)
-            case "quotas": try quotas(options)
-            default: return complain("unknown command \(name)")
+            switch simulation {
+            case .crashes: try crashes(options)
+            case .flips: try sweep(options) { try $0.flip($1) }
+            case .truncations: try sweep(options) { try $0.truncate($1) }
+            case .blocks: try blocks(options)
+            case .faults: try faults(options)
+            case .quotas: try quotas(options)
             }
-            return 0
+            return ExitCode.passed
         } catch {
-            write("violation: \(error)\n", to: 1)
-            return 1
+            say("violation: \(error)")
+            return ExitCode.failed
         }
     }
 
@@ -80,7 +68,7 @@ package enum SimulationCommand {
 
     private static func crashes(_ options: Options) throws {
         let report = Mutex(CrashSimulation.Report())
-        let started = Clock.system.monotonicNanoseconds()
+        let stopwatch = Stopwatch()
         let violation = each(of: options.lives ?? .max, on: options.threads) { index in
             guard options.lives != nil || report.withLock({ $0.total < options.images }) else {
                 return false
@@ -94,20 +82,19 @@ package enum SimulationCommand {
             try simulation.run()
             return true
         }
-        let seconds = Double(Clock.system.monotonicNanoseconds() - started) / 1e9
+        let seconds = Double(stopwatch.nanoseconds) / 1e9
         let sum = report.withLock { $0 }
         for phase in CrashSimulation.Phase.allCases {
-            write("\(sum.images[phase] ?? 0)\t\(phase.rawValue)\n", to: 1)
+            say("\(sum.images[phase] ?? 0)\t\(phase.rawValue)")
         }
         let rate = Int(Double(sum.total) / max(seconds, 1e-9))
-        write(
+        say(
             "\(sum.total) images of \(sum.runs) runs with \(sum.commits) commits, "
                 + "\(sum.verified) verified, \(sum.replayed) replayed\n"
-                + "digest \(String(sum.digest, radix: 16))\n", to: 1)
+                + "digest \(String(sum.digest, radix: 16))")
         write("\(rate) images per second\n", to: 2)
         if let violation { throw violation }
-        write(
-            "0 violations, seeds \(options.seed)...\(options.seed + UInt64(sum.runs) - 1)\n", to: 1)
+        say("0 violations, seeds \(options.seed)...\(options.seed + UInt64(sum.runs) - 1)")
     }
 
     private static func sweep(
@@ -133,12 +120,12 @@ package enum SimulationCommand {
                 return true
             }
             let sum = tally.withLock { $0 }
-            write(
+            say(
                 "\(ending.rawValue) store, \(store.names.count) files, "
-                    + "\(store.byteCount) bytes: \(describe(sum))\n", to: 1)
+                    + "\(store.byteCount) bytes: \(describe(sum))")
             if let violation { throw violation }
         }
-        write("0 undetected errors\n", to: 1)
+        say("0 undetected errors")
     }
 
     private static func blocks(_ options: Options) throws {
@@ -152,10 +139,10 @@ package enum SimulationCommand {
             let tallies = try DamageSweep(store, seed: options.seed).damageBlocks(
                 other: other, twin: twin, stride: options.stride)
             for (kind, tally) in tallies.sorted(by: { $0.key < $1.key }) {
-                write("\(ending.rawValue) store, \(kind): \(describe(tally))\n", to: 1)
+                say("\(ending.rawValue) store, \(kind): \(describe(tally))")
             }
         }
-        write("0 undetected errors\n", to: 1)
+        say("0 undetected errors")
     }
 
     private static func faults(_ options: Options) throws {
@@ -169,9 +156,9 @@ package enum SimulationCommand {
             return true
         }
         if let violation { throw violation }
-        write(
+        say(
             "\(calls) calls, \(cases.count / options.stride) failures, "
-                + "\(errors.withLock { $0 }) typed errors, 0 acknowledged commits lost\n", to: 1)
+                + "\(errors.withLock { $0 }) typed errors, 0 acknowledged commits lost")
     }
 
     private static func quotas(_ options: Options) throws {
@@ -185,9 +172,9 @@ package enum SimulationCommand {
             return true
         }
         if let violation { throw violation }
-        write(
+        say(
             "\(bytes / step) full disks, \(errors.withLock { $0 }) typed errors, "
-                + "0 acknowledged commits lost\n", to: 1)
+                + "0 acknowledged commits lost")
     }
 
     // MARK: Helpers
@@ -197,7 +184,7 @@ package enum SimulationCommand {
     /// Returns the first violation.
     private static func each(
         of count: Int, on threadCount: Int, _ body: @escaping @Sendable (Int) throws -> Bool
-    ) -> Violation? {
+    ) -> (any Error)? {
         let progress = EachProgress()
         let threads = (0..<threadCount).compactMap { number in
             try? Thread(name: "simulate-\(number)") {
@@ -205,7 +192,7 @@ package enum SimulationCommand {
                     do {
                         if try !body(index) { return }
                     } catch {
-                        progress.stop(error as? Violation ?? Violation("\(error)"))
+                        progress.stop(error)
                     }
                 }
             }
@@ -215,9 +202,9 @@ package enum SimulationCommand {
     }
 
     private final class EachProgress: Sendable {
-        private let state = Mutex((next: 0, violation: Violation?.none))
+        private let state = Mutex((next: 0, violation: (any Error)?.none))
 
-        var violation: Violation? { state.withLock { $0.violation } }
+        var violation: (any Error)? { state.withLock { $0.violation } }
 
         func next(below count: Int) -> Int? {
             state.withLock { state in
@@ -227,7 +214,7 @@ package enum SimulationCommand {
             }
         }
 
-        func stop(_ violation: Violation) {
+        func stop(_ violation: any Error) {
             state.withLock { $0.violation = $0.violation ?? violation }
         }
     }
@@ -235,23 +222,5 @@ package enum SimulationCommand {
     private static func describe(_ tally: DamageSweep.Tally) -> String {
         DamageSweep.Outcome.allCases.map { "\(tally.counts[$0] ?? 0) \($0.rawValue)" }
             .joined(separator: ", ")
-    }
-
-    private static func complain(_ message: String) -> Int32 {
-        write("sheaf-simulate: \(message)\n" + usage, to: 2)
-        return 64
-    }
-
-    /// Writes without buffering, so that no output is lost in a crash.
-    package static func write(_ text: String, to descriptor: Int32) {
-        _ = text.utf8.withContiguousStorageIfAvailable { bytes in
-            #if canImport(Glibc)
-                Glibc.write(descriptor, bytes.baseAddress, bytes.count)
-            #elseif canImport(Musl)
-                Musl.write(descriptor, bytes.baseAddress, bytes.count)
-            #else
-                Darwin.write(descriptor, bytes.baseAddress, bytes.count)
-            #endif
-        }
     }
 }

@@ -9,7 +9,7 @@ enum FloodMeasure {
     private static let frames = 120
 
     static func run(
-        _ flood: StrangerMemory.Flood, in directory: String, _ say: (String) -> Void
+        _ flood: StrangerMemory.Flood, in directory: String
     ) -> Int32 {
         do {
             // The first run allocates the memory that every peer uses.
@@ -20,10 +20,10 @@ enum FloodMeasure {
             let end = try StrangerMemory.run(flood, in: volume, frames: frames)
             let grown = ProcessMemory.kibibytes("VmHWM") - before
             say("\(flood.rawValue): \(grown >> 10) MiB, \(end ?? "not ended")")
-            return grown <= most ? 0 : 1
+            return grown <= most ? ExitCode.passed : ExitCode.failed
         } catch {
             say("\(flood.rawValue): \(error)")
-            return 1
+            return ExitCode.failed
         }
     }
 }

@@ -1,36 +1,37 @@
 import SheafConformance
 
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
+extension Verb {
+    static let conform = Verb(
+        name: "conform", summary: "cases of the query language in Tests/Conformance",
+        operands: .many("FILE"),
+        options: [
+            Option(name: "--update", summary: "replace the expected results by the actual ones")
+        ],
+        details: "Without files, runs all of them.", run: { Conform.run($0) })
+}
 
-/// `sheaf-conform [FILE..] [--update]`: runs conformance files and prints the differences.
-enum ConformCommand {
-    static func run(_ arguments: [String]) -> Int32 {
-        let isUpdating = arguments.contains("--update")
-        var names = arguments.filter { !$0.hasPrefix("--") }
+/// Runs conformance files and prints the differences.
+private enum Conform {
+    static func run(_ arguments: Arguments) -> Int32 {
         do {
+            var names = arguments.operands
             if names.isEmpty { names = try ConformanceFolder.names() }
             var failed = 0
             for name in names {
                 var file = try ConformanceFolder.file(name.hasSuffix(".txt") ? name : name + ".txt")
                 let failures = try ConformanceRun.failures(of: file)
-                for failure in failures { print(failure) }
+                for failure in failures { say("\(failure)") }
                 let steps = file.cases.reduce(0) { $0 + $1.steps.count }
-                print(
+                say(
                     "\(file.name): \(file.cases.count) cases, \(steps) statements, "
                         + "\(failures.count) differ")
                 failed += failures.count
-                if isUpdating { try update(&file, failures) }
+                if arguments.has("--update") { try update(&file, failures) }
             }
-            return failed == 0 ? 0 : 1
+            return failed == 0 ? ExitCode.passed : ExitCode.failed
         } catch {
-            print(error)
-            return 2
+            say("\(error)")
+            return ExitCode.unreadable
         }
     }
 
@@ -49,9 +50,9 @@ enum ConformCommand {
             }
         }
         let path = ConformanceFolder.path() + "/" + file.name
-        guard let stream = fopen(path, "w") else { return print("cannot write \(path)") }
-        fputs(file.lines.joined(separator: "\n"), stream)
-        fclose(stream)
+        if !replaceFile(at: path, with: file.lines.joined(separator: "\n")) {
+            say("cannot write \(path)")
+        }
     }
 
     private static func inlineValue(_ found: [String]) -> String? {

@@ -1,0 +1,57 @@
+import Foundation
+import SheafTestSupport
+import Testing
+
+/// The command line of `sheaf-check`, which runs the models and simulators for long.
+struct CheckUsageTests {
+    private static let verbs = ["conform", "merges", "queries", "isolation", "mesh", "simulate"]
+
+    private static var program: String {
+        let tests = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        return tests.deletingLastPathComponent().appendingPathComponent("sheaf-check").path
+    }
+
+    /// Runs the program; returns its exit code and its output, including errors.
+    private func run(_ words: String) throws -> (code: Int32, text: String) {
+        let command = "\(Self.program) \(words) 2>&1"
+        let (code, lines) = try ChildProcess.run("/bin/sh", ["-c", command])
+        return (code, lines.joined(separator: "\n"))
+    }
+
+    @Test func `the help lists all verbs, and each verb has its own`() throws {
+        let help = try run("--help")
+        #expect(help.code == 0)
+        for verb in Self.verbs {
+            #expect(help.text.contains("\n  \(verb) "))
+            let own = try run("\(verb) --help")
+            #expect(own.code == 0)
+            #expect(own.text.hasPrefix("usage: sheaf-check \(verb) "))
+        }
+    }
+
+    @Test(arguments: [
+        ("", "missing verb; the verbs are conform, merges, queries, isolation, mesh, simulate"),
+        ("merge", "unknown verb 'merge'; the verbs are conform, merges, queries, isolation, mesh"),
+        ("merges --tripels 4", "unknown option '--tripels'; the options are --seed, --triples,"),
+        ("conform --updat", "unknown option '--updat'; the options are --update, --help"),
+        ("queries --queries many", "--queries requires a number"),
+        ("isolation 4", "unexpected word '4'"),
+        ("simulate frobs", "it can be crashes, flips, truncations, blocks, faults, quotas"),
+        ("mesh --flood slow DIRECTORY", "unknown kind 'slow'; the kinds are manyDocuments,"),
+        ("mesh --flood ranges", "--flood requires a kind and a directory"),
+    ])
+    func `invalid usage is refused with the right names`(
+        words: String, complaint: String
+    ) throws {
+        let refused = try run(words)
+        #expect(refused.code == 64)
+        #expect(refused.text.contains(complaint))
+    }
+
+    @Test func `a run prints its seed first`() throws {
+        let merges = try run("merges --seed 7 --histories 1")
+        #expect(merges.code == 0)
+        #expect(merges.text.hasPrefix("sheaf-check merges, seed 7\n1 histories,"))
+        #expect(merges.text.hasSuffix("\n0 breaches"))
+    }
+}

@@ -1,0 +1,1 @@
+exitProcess(await CheckCommand.run(Array(CommandLine.arguments.dropFirst())))

@@ -1,5 +1,0 @@
-import SheafIsolation
-import SheafSimulator
-
-let arguments = Array(CommandLine.arguments.dropFirst())
-exitProcess(await IsolationCommand.run(arguments))

@@ -1,4 +1,0 @@
-import SheafSimulator
-
-let arguments = Array(CommandLine.arguments.dropFirst())
-exitProcess(SimulationCommand.run(arguments))
