@@ -13,18 +13,9 @@ let package = Package(
     name: "sheaf",
     products: [
         .executable(name: "sheaf", targets: ["SheafTool"]),
-        // The benchmarks and the fuzzer are packages of their own, and reach inside through these.
-        .library(name: "SheafStorage", targets: ["SheafStorage"]),
-        .library(name: "SheafDocument", targets: ["SheafDocument"]),
-        .library(name: "SheafQuery", targets: ["SheafQuery"]),
         .library(name: "Sheaf", targets: ["Sheaf"]),
         .library(name: "SheafNetwork", targets: ["SheafNetwork"]),
         .library(name: "DittoNames", targets: ["DittoNames"]),
-        .library(name: "SheafDocumentModel", targets: ["SheafDocumentModel"]),
-        .library(name: "SheafQueryModel", targets: ["SheafQueryModel"]),
-        .library(name: "SheafSyncModel", targets: ["SheafSyncModel"]),
-        .library(name: "SheafMesh", targets: ["SheafMesh"]),
-        .library(name: "SheafTestSupport", targets: ["SheafTestSupport"]),
     ],
     targets: [
         // Floor 0: system libraries.
@@ -249,3 +240,67 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
+
+// The benchmarks need other databases, and so are targets only with this variable.
+if Context.environment["SHEAF_BENCHMARKS"] != nil {
+    package.targets += [
+        .systemLibrary(
+            name: "CSQLite", path: "Benchmarks/Sources/CSQLite", pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+        .systemLibrary(
+            name: "CLMDB", path: "Benchmarks/Sources/CLMDB", pkgConfig: "lmdb",
+            providers: [.apt(["liblmdb-dev"]), .brew(["lmdb"])]),
+        .systemLibrary(
+            name: "CRocksDB", path: "Benchmarks/Sources/CRocksDB", pkgConfig: "rocksdb",
+            providers: [.apt(["librocksdb-dev"]), .brew(["rocksdb"])]),
+        .systemLibrary(
+            name: "CLevelDB", path: "Benchmarks/Sources/CLevelDB",
+            providers: [.apt(["libleveldb-dev"]), .brew(["leveldb"])]),
+        // C helpers: a sink for results and the type of a file system.
+        .systemLibrary(name: "CBench", path: "Benchmarks/Sources/CBench"),
+
+        // Rounds, statistics, output and the command line, independent of any database.
+        .target(
+            name: "BenchHarness", dependencies: ["CBench"],
+            path: "Benchmarks/Sources/BenchHarness", swiftSettings: settings),
+        .testTarget(
+            name: "BenchHarnessTests", dependencies: ["BenchHarness"],
+            path: "Benchmarks/Tests/BenchHarnessTests", swiftSettings: settings),
+
+        // The workloads and the systems they measure.
+        .executableTarget(
+            name: "sheaf-bench",
+            dependencies: [
+                "BenchHarness", "CLMDB", "CLevelDB", "CRocksDB", "CSQLite", "Sheaf",
+                "SheafBytes", "SheafDocument", "SheafMesh", "SheafNetwork", "SheafQuery",
+                "SheafStorage",
+            ],
+            path: "Benchmarks/Sources/SheafBench", swiftSettings: settings),
+
+        // Random statements executed by Sheaf and by SQLite.
+        .executableTarget(
+            name: "sheaf-second-opinion",
+            dependencies: [
+                "BenchHarness", "CSQLite", "Sheaf", "SheafDocument", "SheafQuery",
+                "SheafQueryModel", "SheafTestSupport",
+            ],
+            path: "Benchmarks/Sources/SecondOpinion", exclude: ["README.md"],
+            swiftSettings: settings),
+    ]
+}
+
+// The fuzzers are linked with libFuzzer, which provides `main`: `Tests/Fuzzing/run` sets the variable.
+if Context.environment["SHEAF_FUZZING"] != nil {
+    let models: KeyValuePairs = [
+        "FuzzDocuments": "SheafDocumentModel", "FuzzFrames": "SheafSyncModel",
+        "FuzzPresence": "SheafSyncModel", "FuzzSessions": "SheafMesh",
+        "FuzzStatements": "SheafQuery",
+    ]
+    for (name, model) in models {
+        package.targets.append(
+            .executableTarget(
+                name: name, dependencies: [.target(name: model)],
+                path: "Tests/Fuzzing/Sources/\(name)",
+                swiftSettings: settings + [.unsafeFlags(["-parse-as-library"])]))
+    }
+}

@@ -5,20 +5,12 @@ enum Peers {
 
     /// All systems that store entries durably.
     static var all: [Peer] {
-        var peers = [SQLiteStore.peer, LMDBStore.peer, RocksDBStore.peer]
-        #if HAS_LEVELDB
-            peers.append(LevelDBStore.peer)
-        #endif
-        return peers
+        [SQLiteStore.peer, LMDBStore.peer, RocksDBStore.peer, LevelDBStore.peer]
     }
 
     /// Sheaf and the peers that compact in the background.
     static var sweeping: [Peer] {
-        var peers = [SheafStore.peer, RocksDBStore.peer]
-        #if HAS_LEVELDB
-            peers.append(LevelDBStore.peer)
-        #endif
-        return peers
+        [SheafStore.peer, RocksDBStore.peer, LevelDBStore.peer]
     }
 
     /// The peers that can keep entries in a log and replay it when opening.
