@@ -117,8 +117,8 @@ let package = Package(
         .executableTarget(
             name: "SheafTool",
             dependencies: [
-                "Sheaf", "SheafBytes", "SheafDocument", "SheafNetwork", "SheafQuery",
-                "SheafStorage", "SheafSystem",
+                "Sheaf", "SheafBytes", "SheafDocument", "SheafEngine", "SheafNetwork", "SheafQuery",
+                "SheafReplication", "SheafStatements", "SheafStorage", "SheafSystem",
             ],
             swiftSettings: settings),
 
@@ -133,8 +133,9 @@ let package = Package(
         .executableTarget(
             name: "sheaf-crash",
             dependencies: [
-                "DittoNames", "Sheaf", "SheafBytes", "SheafDocument", "SheafNetwork",
-                "SheafStorage", "SheafSystem", "SheafTestSupport",
+                "DittoNames", "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument",
+                "SheafEngine", "SheafNetwork", "SheafStatements", "SheafStorage", "SheafSystem",
+                "SheafTestSupport",
             ],
             path: "Tests/sheaf-crash", swiftSettings: settings),
         .testTarget(
@@ -147,29 +148,33 @@ let package = Package(
         .target(
             name: "SheafDocumentLives",
             dependencies: [
-                "Sheaf", "SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafStorage",
-                "SheafTestSupport",
+                "Sheaf", "SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafEngine",
+                "SheafStorage", "SheafTestSupport",
             ],
             path: "Tests/SheafDocumentLives", swiftSettings: settings),
         .target(
             name: "SheafConformance",
             dependencies: [
-                "Sheaf", "SheafDocument", "SheafQuery", "SheafStorage", "SheafTestSupport",
+                "Sheaf", "SheafDocument", "SheafEngine", "SheafQuery", "SheafStatements",
+                "SheafStorage", "SheafTestSupport",
             ],
             path: "Tests/SheafConformance", swiftSettings: settings),
         .target(
             name: "SheafQueryModel",
             dependencies: [
-                "Sheaf", "SheafDocument", "SheafDocumentModel", "SheafQuery", "SheafStorage",
-                "SheafSystem", "SheafTestSupport",
+                "Sheaf", "SheafDocument", "SheafDocumentModel", "SheafEngine", "SheafQuery",
+                "SheafStatements", "SheafStorage", "SheafSystem", "SheafTestSupport",
             ],
             path: "Tests/SheafQueryModel", swiftSettings: settings),
         .target(
-            name: "SheafIsolation", dependencies: ["Sheaf", "SheafDocument", "SheafTestSupport"],
+            name: "SheafIsolation",
+            dependencies: ["Sheaf", "SheafDocument", "SheafStatements", "SheafTestSupport"],
             path: "Tests/SheafIsolation", swiftSettings: settings),
         .testTarget(
             name: "SheafDocumentTests",
-            dependencies: ["SheafDocument", "SheafDocumentModel", "SheafTestSupport"],
+            dependencies: [
+                "SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafTestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "SheafQueryTests",
@@ -187,7 +192,8 @@ let package = Package(
         .target(
             name: "SheafMesh",
             dependencies: [
-                "Sheaf", "SheafBytes", "SheafDocument", "SheafQuery", "SheafStorage", "SheafSync",
+                "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
+                "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage", "SheafSync",
                 "SheafSystem", "SheafTestSupport",
             ],
             path: "Tests/SheafMesh", swiftSettings: settings),
@@ -202,8 +208,8 @@ let package = Package(
         .testTarget(
             name: "SheafNetworkTests",
             dependencies: [
-                "COpenSSL", "Sheaf", "SheafBytes", "SheafNetwork", "SheafStorage", "SheafSystem",
-                "SheafTestSupport", "sheaf-network",
+                "COpenSSL", "Sheaf", "SheafBytes", "SheafEngine", "SheafNetwork", "SheafStatements",
+                "SheafStorage", "SheafSystem", "SheafTestSupport", "sheaf-network",
             ],
             swiftSettings: settings),
         .executableTarget(
@@ -215,26 +221,33 @@ let package = Package(
         .testTarget(
             name: "SheafTests",
             dependencies: [
-                "Sheaf", "SheafBytes", "SheafConformance", "SheafDocument", "SheafDocumentLives",
-                "SheafDocumentModel", "SheafIsolation", "SheafMesh", "SheafQuery",
-                "SheafQueryModel", "SheafStorage", "SheafSystem", "SheafTestSupport",
-                "sheaf-check",
+                "Sheaf", "SheafAttachments", "SheafBytes", "SheafConformance", "SheafDocument",
+                "SheafDocumentLives", "SheafDocumentModel", "SheafEngine", "SheafIsolation",
+                "SheafMesh", "SheafQuery", "SheafQueryModel", "SheafReplication", "SheafStatements",
+                "SheafStorage", "SheafSync", "SheafSystem", "SheafTestSupport", "sheaf-check",
             ],
             exclude: ["Plans"],
             swiftSettings: settings),
         .testTarget(
-            name: "DittoNamesTests", dependencies: ["DittoNames", "Sheaf", "SheafTestSupport"],
+            name: "DittoNamesTests",
+            dependencies: [
+                "DittoNames", "Sheaf", "SheafEngine", "SheafNetwork", "SheafStatements",
+                "SheafTestSupport",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "SheafStorageTests",
-            dependencies: ["SheafSimulator", "SheafStorage", "SheafSystem", "SheafTestSupport"],
+            dependencies: [
+                "SheafBytes", "SheafSimulator", "SheafStorage", "SheafSystem", "SheafTestSupport",
+            ],
             swiftSettings: settings),
         // They run the tool as it was built, and so depend on it.
         .testTarget(
             name: "SheafToolTests",
             dependencies: [
-                "Sheaf", "SheafDocument", "SheafNetwork", "SheafQuery", "SheafStorage",
-                "SheafSystem", "SheafTestSupport", "SheafTool",
+                "Sheaf", "SheafDocument", "SheafEngine", "SheafNetwork", "SheafQuery",
+                "SheafReplication", "SheafStatements", "SheafStorage", "SheafSystem",
+                "SheafTestSupport", "SheafTool",
             ],
             swiftSettings: settings),
     ],
