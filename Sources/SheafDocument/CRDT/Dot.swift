@@ -1,11 +1,11 @@
-package import SheafBytes
+import SheafBytes
 
 /// A single write at a field, which later writes may remove.
-package struct Dot {
-    package enum Kind: UInt8 {
+struct Dot {
+    enum Kind: UInt8 {
         case value, token, mark, restart, sum, olderSum
 
-        package var part: Part {
+        var part: Part {
             switch self {
             case .value: .register
             case .token: .attachment
@@ -18,7 +18,7 @@ package struct Dot {
         var isSum: Bool { self == .sum || self == .olderSum }
         var isCounted: Bool { isSum || self == .restart }
 
-        package init?(_ tag: Tag) {
+        init?(_ tag: Tag) {
             switch tag {
             case .token: self = .token
             case .map, .mark: self = .mark
@@ -32,7 +32,7 @@ package struct Dot {
     }
 
     /// The content of a dot.
-    package enum Content {
+    enum Content {
         /// A mark has no content.
         case none
         /// An entry with a tag from 1 to 12, with any tag bits.
@@ -41,21 +41,21 @@ package struct Dot {
     }
 
     /// The identity of a dot, unique within its field.
-    package struct Identity: Hashable {
-        package let kind: Kind
-        package let stamp: Stamp
+    struct Identity: Hashable {
+        let kind: Kind
+        let stamp: Stamp
     }
 
-    package var identity: Identity { Identity(kind: kind, stamp: stamp) }
+    var identity: Identity { Identity(kind: kind, stamp: stamp) }
 
-    package let kind: Kind
-    package let stamp: Stamp
+    let kind: Kind
+    let stamp: Stamp
     /// The epoch of a sum: the stamp of the restart it counts from.
-    package var epoch = Stamp.initial
+    var epoch = Stamp.initial
     let content: Content
 
     /// Decodes an entry that is a dot.
-    package init(
+    init(
         _ entry: EncodedEntry, _ kind: Kind, _ stamps: some StampSource, root: Stamp?
     ) throws(Malformed) {
         self.kind = kind
@@ -82,7 +82,7 @@ package struct Dot {
     var countsFrom: Stamp { kind == .restart ? stamp : epoch }
 
     /// Returns the content as a value; nil for a mark.
-    package func value(_ names: NameTable) throws(Malformed) -> Value? {
+    func value(_ names: NameTable) throws(Malformed) -> Value? {
         switch content {
         case .none: nil
         case .encoded(let entry): try entry.plainValue(names)
@@ -103,7 +103,7 @@ package struct Dot {
 
 extension SortKey {
     /// Returns the key of one value with its trailer, which differs for different encodings.
-    package static func bytes(of value: Value) -> [UInt8] {
+    static func bytes(of value: Value) -> [UInt8] {
         var writer = SortKeyWriter()
         writer.append(value)
         return writer.bytes
@@ -112,7 +112,7 @@ extension SortKey {
 
 extension EntryWriter {
     /// Returns the encoding of a value with all names spelled out.
-    package static func bytes(of value: Value) -> [UInt8] {
+    static func bytes(of value: Value) -> [UInt8] {
         var writer = EntryWriter(
             stamps: StampTable(VersionVector()), referenceWidth: 1, capacity: 16)
         writer.write(value, NameTable())
@@ -120,7 +120,7 @@ extension EntryWriter {
     }
 
     /// Writes a dot as one entry.
-    package mutating func write(_ dot: Dot, _ names: NameTable) throws(Malformed) {
+    mutating func write(_ dot: Dot, _ names: NameTable) throws(Malformed) {
         switch dot.kind {
         case .value:
             switch dot.content {

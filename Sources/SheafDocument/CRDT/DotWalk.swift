@@ -83,7 +83,7 @@ package struct DotWalk {
 }
 
 extension DotWalk.Item.Kind {
-    package init(_ kind: Dot.Kind) {
+    init(_ kind: Dot.Kind) {
         self =
             switch kind {
             case .value: .value

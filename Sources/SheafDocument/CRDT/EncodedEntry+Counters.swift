@@ -1,24 +1,24 @@
-package import SheafBytes
+import SheafBytes
 
 /// The counter dots of a field.
 struct CounterDots {
     /// A restart of a counter, or a sum of one site's increments.
-    package struct Dot {
+    struct Dot {
         let isRestart: Bool
-        package let stamp: Stamp
+        let stamp: Stamp
         /// The stamp of the restart that the dot belongs to.
-        package let epoch: Stamp
-        package let number: Number
+        let epoch: Stamp
+        let number: Number
     }
 
     private(set) var dots: [Dot] = []
 
-    package mutating func add(_ dot: Dot) {
+    mutating func add(_ dot: Dot) {
         dots.append(dot)
     }
 
     /// The latest epoch of all dots.
-    package var epoch: Stamp { dots.reduce(.initial) { max($0, $1.epoch) } }
+    var epoch: Stamp { dots.reduce(.initial) { max($0, $1.epoch) } }
 
     /// The value of the counter: the number of the latest restart, and all its increments.
     var total: Number {
@@ -65,13 +65,13 @@ extension EncodedEntry {
     }
 
     /// Returns the value of the counter at this field.
-    package func counter() throws(Malformed) -> Number {
+    func counter() throws(Malformed) -> Number {
         let header = try EncodedHeader(ofDocumentAt: base)
         return try counterDots(header, root: try header.rootStamp(readingTo: end)).total
     }
 
     /// Returns the value of the older counter at this field.
-    package func olderCounter() throws(Malformed) -> Number {
+    func olderCounter() throws(Malformed) -> Number {
         let header = try EncodedHeader(ofDocumentAt: base)
         let root = try header.rootStamp(readingTo: end)
         var sums: [(stamp: Stamp, number: Number)] = []

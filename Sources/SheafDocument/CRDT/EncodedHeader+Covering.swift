@@ -1,4 +1,4 @@
-package import SheafBytes
+import SheafBytes
 
 /// The version vector of a document, read from its encoded header.
 extension EncodedHeader {
@@ -10,7 +10,7 @@ extension EncodedHeader {
     }
 
     /// Whether the version vector covers a write.
-    package func covers(_ stamp: Stamp) -> Bool {
+    func covers(_ stamp: Stamp) -> Bool {
         var low = 0
         var high = siteCount
         while low < high {
@@ -21,7 +21,7 @@ extension EncodedHeader {
     }
 
     /// Whether the version vector covers the base of a delta.
-    package func covers(baseOf delta: EncodedHeader) throws(Malformed) -> Bool {
+    func covers(baseOf delta: EncodedHeader) throws(Malformed) -> Bool {
         guard let baseCount = delta.baseCount else { return true }
         var (position, own) = (0, 0)
         var isCovered = true
@@ -49,7 +49,7 @@ extension EncodedHeader {
 
 extension VersionVector {
     /// Creates the union of two version vectors with ascending sites.
-    package init(joining left: EncodedHeader, _ right: EncodedHeader) throws(Malformed) {
+    init(joining left: EncodedHeader, _ right: EncodedHeader) throws(Malformed) {
         var entries: [Entry] = []
         entries.reserveCapacity(left.siteCount + right.siteCount)
         var (first, second) = (0, 0)

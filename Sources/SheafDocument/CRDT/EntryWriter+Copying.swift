@@ -2,7 +2,7 @@ import SheafBytes
 
 /// The stamps of the document that entries are copied from.
 struct CopySource<Stamps: StampSource> {
-    package let stamps: Stamps
+    let stamps: Stamps
     /// Stamp of entries without a reference.
     let root: Stamp?
 }

@@ -7,13 +7,13 @@ struct FieldContents {
     /// Whether the field has a map, possibly a partial one.
     var hasMap = false
     /// Parts that a delta names; those without content are written as empty.
-    package var named: PartSet = []
-    package var overrides: PartSet = []
+    var named: PartSet = []
+    var overrides: PartSet = []
 
     /// Writes the content as one or several entries; returns false if there is none.
     ///
     /// - Parameter writeFields: Writes the fields of the map, and returns their number.
-    package func write(
+    func write(
         into writer: inout EntryWriter, _ names: NameTable, depth: Int,
         writeFields: (inout EntryWriter) throws(Malformed) -> Int
     ) throws(Malformed) -> Bool {

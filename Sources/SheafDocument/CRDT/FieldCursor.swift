@@ -16,7 +16,7 @@ struct FieldCursor {
     private static let end = Int.max
     private static let noNumber = Int(FieldName.noNumber)
 
-    package init(_ object: EncodedObject?, _ names: borrowing NameTable) throws(Malformed) {
+    init(_ object: EncodedObject?, _ names: borrowing NameTable) throws(Malformed) {
         self.object = object
         count = object?.count ?? 0
         if let object, object.count > object.numberedCount, names.count > 0 {
@@ -52,13 +52,13 @@ struct FieldCursor {
 
     /// Index of the next field in the map; undefined at the end.
     @inline(__always)
-    package var index: Int {
+    var index: Int {
         guard let order else { return position }
         return order[position].index
     }
 
     @inline(__always)
-    package mutating func advance() {
+    mutating func advance() {
         position &+= 1
         number = nextNumber
     }
@@ -73,7 +73,7 @@ struct FieldCursor {
 
     /// Compares the next fields: negative if this one is first; nil if both cursors are at the end.
     @inline(__always)
-    package func compare(_ other: borrowing FieldCursor) throws(Malformed) -> Int? {
+    func compare(_ other: borrowing FieldCursor) throws(Malformed) -> Int? {
         if number != other.number { return number < other.number ? -1 : 1 }
         if number < Self.noNumber { return 0 }
         guard number == Self.noNumber, let object, let otherObject = other.object else {
@@ -109,5 +109,5 @@ struct FieldCursor {
     }
 
     /// Returns the entry of the next field.
-    package func entry() throws(Malformed) -> EncodedEntry? { try object?.entry(index) }
+    func entry() throws(Malformed) -> EncodedEntry? { try object?.entry(index) }
 }

@@ -31,10 +31,10 @@ package enum Join {
 
 /// One operand of a join; it borrows the document.
 struct JoinSide {
-    package let document: EncodedDocument
-    package let source: CopySource<EncodedHeader>
+    let document: EncodedDocument
+    let source: CopySource<EncodedHeader>
 
-    package init(_ document: EncodedDocument) throws(Malformed) {
+    init(_ document: EncodedDocument) throws(Malformed) {
         self.document = document
         let header = try document.header()
         try header.checkSites()
@@ -42,17 +42,17 @@ struct JoinSide {
             stamps: header, root: try header.rootStamp(readingTo: document.bytes.count))
     }
 
-    package var header: EncodedHeader { source.stamps }
+    var header: EncodedHeader { source.stamps }
 }
 
 /// Joins two documents field by field.
 final class Joiner {
-    package let left: JoinSide
+    let left: JoinSide
     let right: JoinSide
-    package let names: NameTable
+    let names: NameTable
     private let deletion: Stamp?
 
-    package init(
+    init(
         _ left: EncodedDocument, _ right: EncodedDocument, _ names: NameTable
     ) throws(Malformed) {
         self.left = try JoinSide(left)
@@ -74,7 +74,7 @@ final class Joiner {
         return try right.header.covers(baseOf: left.header)
     }
 
-    package func join(base: VersionVector?) throws(Malformed) -> [UInt8] {
+    func join(base: VersionVector?) throws(Malformed) -> [UInt8] {
         let isPartial = left.document.isPartial && right.document.isPartial
         return try DocumentWriter.write(
             vector: VersionVector(joining: left.header, right.header),

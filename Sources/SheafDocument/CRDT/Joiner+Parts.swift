@@ -2,9 +2,9 @@ import SheafBytes
 
 /// A map in one operand of a join.
 struct MapContent {
-    package let object: EncodedObject?
+    let object: EncodedObject?
     /// Whether absent names are deleted; otherwise the operand says nothing about them.
-    package let isComplete: Bool
+    let isComplete: Bool
 }
 
 /// A field in one operand of a join.
@@ -15,12 +15,12 @@ struct FieldSide {
     /// Both are maintained only for fields with many dots, which are rare.
     private var positions: [Dot.Identity: Int] = [:]
     private var earliest: [Counted: Stamp] = [:]
-    package var overrides: PartSet = []
+    var overrides: PartSet = []
     /// Parts that the operand states completely.
-    package var named: PartSet
+    var named: PartSet
     /// Whether the operand states the marks of the map completely.
     var namesMarks: Bool
-    package var map: MapContent
+    var map: MapContent
     private let header: EncodedHeader
 
     private static let searched = 16
@@ -31,7 +31,7 @@ struct FieldSide {
         let site: Site
     }
 
-    package init(_ side: JoinSide, isComplete: Bool) {
+    init(_ side: JoinSide, isComplete: Bool) {
         named = isComplete ? .all : []
         namesMarks = isComplete
         map = MapContent(object: nil, isComplete: isComplete)
@@ -39,11 +39,11 @@ struct FieldSide {
     }
 
     /// Whether the operand states all dots of this kind.
-    package func names(_ kind: Dot.Kind) -> Bool {
+    func names(_ kind: Dot.Kind) -> Bool {
         kind == .mark ? namesMarks : named.contains(kind.part)
     }
 
-    package mutating func append(_ dot: Dot) {
+    mutating func append(_ dot: Dot) {
         dots.append(dot)
         guard dots.count > Self.searched else { return }
         for index in (positions.isEmpty ? 0 : dots.count - 1)..<dots.count {
@@ -90,7 +90,7 @@ struct FieldSide {
 /// The joined dots of a field, and its two maps still to be joined.
 struct JoinedContents {
     var field: FieldContents
-    package let left: MapContent
+    let left: MapContent
     let right: MapContent
 }
 
@@ -135,7 +135,7 @@ extension Joiner {
     }
 
     /// Returns the dots that remain after joining two operands of a field.
-    package func joined(
+    func joined(
         _ left: FieldSide, _ right: FieldSide, dropsSeeds: Bool
     ) throws(Malformed) -> JoinedContents {
         var field = FieldContents()

@@ -30,5 +30,5 @@ package struct PartSet: OptionSet, Hashable, Sendable {
     package static let olderCounter = PartSet(.olderCounter)
     package static let all: PartSet = [.register, .attachment, .map, .counter, .olderCounter]
 
-    package func contains(_ part: Part) -> Bool { contains(PartSet(part)) }
+    func contains(_ part: Part) -> Bool { contains(PartSet(part)) }
 }

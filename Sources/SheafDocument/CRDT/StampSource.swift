@@ -1,7 +1,7 @@
-package import SheafBytes
+import SheafBytes
 
 /// A source of stamps for references.
-package protocol StampSource {
+protocol StampSource {
     func stamp(_ reference: UInt32) throws(Malformed) -> Stamp
 }
 
@@ -10,7 +10,7 @@ extension EncodedHeader: StampSource {}
 extension EncodedEntry {
     /// Returns the stamp of an entry: that of its reference, or else that of the root.
     @inline(__always)
-    package func stamp(_ stamps: some StampSource, root: Stamp?) throws(Malformed) -> Stamp {
+    func stamp(_ stamps: some StampSource, root: Stamp?) throws(Malformed) -> Stamp {
         if hasReference { return try stamps.stamp(try reference()) }
         guard let root else { throw .invalid("an entry without a stamp", at: start) }
         return root

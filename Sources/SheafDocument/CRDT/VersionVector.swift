@@ -111,7 +111,7 @@ package struct VersionVector: Hashable, Sendable {
     }
 
     /// Returns the index of the entry of a site.
-    package func index(of site: Site) -> Int? {
+    func index(of site: Site) -> Int? {
         let index = position(of: site)
         return index < entries.count && entries[index].site == site ? index : nil
     }

@@ -3,12 +3,12 @@ final class CodingPath: Sendable {
     private let parent: CodingPath?
     private let key: any CodingKey & Sendable
 
-    package init(_ parent: CodingPath?, _ key: some CodingKey) {
+    init(_ parent: CodingPath?, _ key: some CodingKey) {
         self.parent = parent
         self.key = PathKey(key)
     }
 
-    package init(_ parent: CodingPath?, index: Int) {
+    init(_ parent: CodingPath?, index: Int) {
         self.parent = parent
         key = PathKey(index: index)
     }
@@ -36,21 +36,21 @@ struct PathKey: CodingKey {
     /// The key for the fields of a superclass.
     static let superclass = PathKey("super")
 
-    package init(_ key: some CodingKey) {
+    init(_ key: some CodingKey) {
         name = key.stringValue
         intValue = key.intValue
     }
 
-    package init(_ name: String) {
+    init(_ name: String) {
         self.name = name
         intValue = nil
     }
 
-    package init(index: Int) {
+    init(index: Int) {
         name = nil
         intValue = index
     }
 
-    package init?(stringValue: String) { self.init(stringValue) }
-    package init?(intValue: Int) { self.init(index: intValue) }
+    init?(stringValue: String) { self.init(stringValue) }
+    init?(intValue: Int) { self.init(index: intValue) }
 }

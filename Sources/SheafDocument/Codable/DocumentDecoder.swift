@@ -39,7 +39,7 @@ final class DocumentLoan {
     }
 
     /// The names of the document; reading them checks that the document is still borrowed.
-    package var names: NameTable {
+    var names: NameTable {
         precondition(isOpen, "A decoder is valid only while its document is being decoded.")
         return lentNames
     }
@@ -76,7 +76,7 @@ struct EntryDecoding: Decoder {
     private let path: CodingPath?
     private let depth: Int
 
-    package init(_ entry: EncodedEntry, _ loan: DocumentLoan, _ path: CodingPath?, depth: Int) {
+    init(_ entry: EncodedEntry, _ loan: DocumentLoan, _ path: CodingPath?, depth: Int) {
         self.entry = entry
         self.loan = loan
         self.path = path
@@ -116,7 +116,7 @@ struct EntryDecoding: Decoder {
     }
 
     /// Returns the visible value.
-    package func value() throws(Malformed) -> Value {
+    func value() throws(Malformed) -> Value {
         try entry.value(loan.names, depth: depth + 1) ?? .null
     }
 
@@ -137,7 +137,7 @@ struct EntryDecoding: Decoder {
         return strings
     }
 
-    package func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    func decode<T: Decodable>(_ type: T.Type) throws -> T {
         // The generic decoding of an element costs more than the string.
         if type == [String].self, let found = try strings() as? T { return found }
         if type == Value.self || type == [UInt8].self { return try decoding().decode(type) }

@@ -2,9 +2,9 @@ import SheafBytes
 
 /// Decodes the fields of an object in an encoded document.
 struct EntryFieldsDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    package let object: EncodedObject
+    let object: EncodedObject
     let loan: DocumentLoan
-    package let path: CodingPath?
+    let path: CodingPath?
     let depth: Int
 
     var codingPath: [any CodingKey] { CodingPath.keys(path) }
@@ -20,7 +20,7 @@ struct EntryFieldsDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         }
     }
 
-    package func contains(_ key: Key) -> Bool {
+    func contains(_ key: Key) -> Bool {
         (try? loan.entry(key.stringValue, in: object)) != nil
     }
 
@@ -33,7 +33,7 @@ struct EntryFieldsDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         }
     }
 
-    package func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
         let entry = try entry(key)
         switch try entry.tag() {
         case .no: return false
@@ -42,7 +42,7 @@ struct EntryFieldsDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         }
     }
 
-    package func decode(_ type: String.Type, forKey key: Key) throws -> String {
+    func decode(_ type: String.Type, forKey key: Key) throws -> String {
         let entry = try entry(key)
         guard try entry.tag() == .string else {
             return try decoding(entry, key).decoding().decode(type)
@@ -50,7 +50,7 @@ struct EntryFieldsDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return try text(try entry.payloadBytes(), at: entry.start)
     }
 
-    package func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
         let entry = try entry(key)
         guard case .float(let found)? = try entry.number() else {
             return try decoding(entry, key).decoding().decode(type)
@@ -58,7 +58,7 @@ struct EntryFieldsDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return found
     }
 
-    package func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
         let entry = try entry(key)
         guard case .integer(let found)? = try entry.number(), let int = Int(exactly: found) else {
             return try decoding(entry, key).decoding().decode(type)
@@ -66,7 +66,7 @@ struct EntryFieldsDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         return int
     }
 
-    package func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+    func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
         try decoding(entry(key), key).decode(type)
     }
 

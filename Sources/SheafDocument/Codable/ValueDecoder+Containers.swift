@@ -2,13 +2,13 @@ import SheafBytes
 
 /// Decodes the fields of an object.
 struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    package let object: Object
-    package let path: CodingPath?
+    let object: Object
+    let path: CodingPath?
 
     var codingPath: [any CodingKey] { CodingPath.keys(path) }
     var allKeys: [Key] { object.compactMap { Key(stringValue: $0.name) } }
 
-    package func contains(_ key: Key) -> Bool {
+    func contains(_ key: Key) -> Bool {
         object[key.stringValue] != nil
     }
 
@@ -16,29 +16,29 @@ struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
         try decoding(key).decodeNil()
     }
 
-    package func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
+    func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool {
         if case .bool(let found)? = object[key.stringValue] { return found }
         return try decoding(key).decode(type)
     }
 
-    package func decode(_ type: String.Type, forKey key: Key) throws -> String {
+    func decode(_ type: String.Type, forKey key: Key) throws -> String {
         if case .string(let found)? = object[key.stringValue] { return found }
         return try decoding(key).decode(type)
     }
 
-    package func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
+    func decode(_ type: Double.Type, forKey key: Key) throws -> Double {
         if case .float(let found)? = object[key.stringValue] { return found }
         return try decoding(key).decode(type)
     }
 
-    package func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
+    func decode(_ type: Int.Type, forKey key: Key) throws -> Int {
         if case .integer(let found)? = object[key.stringValue], let int = Int(exactly: found) {
             return int
         }
         return try decoding(key).decode(type)
     }
 
-    package func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
+    func decode<T: Decodable>(_ type: T.Type, forKey key: Key) throws -> T {
         try decoding(key).decode(type)
     }
 
@@ -87,16 +87,16 @@ extension DecodingError {
 /// Decodes the elements of an array.
 struct UnkeyedDecoding: UnkeyedDecodingContainer {
     let values: [Value]
-    package let path: CodingPath?
+    let path: CodingPath?
     private(set) var currentIndex = 0
 
-    package init(values: [Value], path: CodingPath?) {
+    init(values: [Value], path: CodingPath?) {
         self.values = values
         self.path = path
     }
 
     var codingPath: [any CodingKey] { CodingPath.keys(path) }
-    package var count: Int? { values.count }
+    var count: Int? { values.count }
     var isAtEnd: Bool { currentIndex >= values.count }
 
     mutating func decodeNil() throws -> Bool {
@@ -106,7 +106,7 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
         return isNil
     }
 
-    package mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    mutating func decode<T: Decodable>(_ type: T.Type) throws -> T {
         let decoded = try current(type).decode(type)
         currentIndex += 1
         return decoded

@@ -12,10 +12,10 @@ public struct ValueDecoder: Sendable {
 
 /// The decoder of a value.
 struct Decoding: Decoder {
-    package let value: Value
-    package let path: CodingPath?
+    let value: Value
+    let path: CodingPath?
 
-    package init(_ value: Value, _ path: CodingPath?) {
+    init(_ value: Value, _ path: CodingPath?) {
         self.value = value
         self.path = path
     }
@@ -71,17 +71,17 @@ extension Decoding: SingleValueDecodingContainer {
         if case .null = value { true } else { false }
     }
 
-    package func decode(_ type: Bool.Type) throws -> Bool {
+    func decode(_ type: Bool.Type) throws -> Bool {
         guard case .bool(let found) = value else { throw mismatch(type) }
         return found
     }
 
-    package func decode(_ type: String.Type) throws -> String {
+    func decode(_ type: String.Type) throws -> String {
         guard case .string(let found) = value else { throw mismatch(type) }
         return found
     }
 
-    package func decode(_ type: Double.Type) throws -> Double {
+    func decode(_ type: Double.Type) throws -> Double {
         switch value {
         case .float(let found): return found
         case .integer(let found): return Double(found)
@@ -89,20 +89,20 @@ extension Decoding: SingleValueDecodingContainer {
         }
     }
 
-    package func decode(_ type: Float.Type) throws -> Float {
+    func decode(_ type: Float.Type) throws -> Float {
         Float(try decode(Double.self))
     }
 
-    package func decode(_ type: Int.Type) throws -> Int { try integer(type) }
-    package func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
-    package func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
-    package func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
-    package func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
-    package func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
-    package func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
-    package func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
-    package func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
-    package func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
+    func decode(_ type: Int.Type) throws -> Int { try integer(type) }
+    func decode(_ type: Int8.Type) throws -> Int8 { try integer(type) }
+    func decode(_ type: Int16.Type) throws -> Int16 { try integer(type) }
+    func decode(_ type: Int32.Type) throws -> Int32 { try integer(type) }
+    func decode(_ type: Int64.Type) throws -> Int64 { try integer(type) }
+    func decode(_ type: UInt.Type) throws -> UInt { try integer(type) }
+    func decode(_ type: UInt8.Type) throws -> UInt8 { try integer(type) }
+    func decode(_ type: UInt16.Type) throws -> UInt16 { try integer(type) }
+    func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
+    func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
 
     private func integer<T: FixedWidthInteger>(_ type: T.Type) throws -> T {
         let found: T?
@@ -116,7 +116,7 @@ extension Decoding: SingleValueDecodingContainer {
         return found
     }
 
-    package func decode<T: Decodable>(_ type: T.Type) throws -> T {
+    func decode<T: Decodable>(_ type: T.Type) throws -> T {
         if type == Value.self, let found = value as? T { return found }
         if type == [UInt8].self, case .bytes(let bytes) = value, let found = bytes as? T {
             return found

@@ -3,19 +3,19 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     private let encoding: Encoding
     private var node: EncodingNode { encoding.parent }
 
-    package init(_ encoding: Encoding) {
+    init(_ encoding: Encoding) {
         self.encoding = encoding
     }
 
     var codingPath: [any CodingKey] { encoding.codingPath }
 
     func encodeNil(forKey key: Key) { add(.null, key) }
-    package func encode(_ source: Bool, forKey key: Key) { add(.bool(source), key) }
-    package func encode(_ source: String, forKey key: Key) { add(.string(source), key) }
-    package func encode(_ source: Double, forKey key: Key) { add(.float(source), key) }
-    package func encode(_ source: Int, forKey key: Key) { add(.integer(Int64(source)), key) }
+    func encode(_ source: Bool, forKey key: Key) { add(.bool(source), key) }
+    func encode(_ source: String, forKey key: Key) { add(.string(source), key) }
+    func encode(_ source: Double, forKey key: Key) { add(.float(source), key) }
+    func encode(_ source: Int, forKey key: Key) { add(.integer(Int64(source)), key) }
 
-    package func encode<T: Encodable>(_ source: T, forKey key: Key) throws {
+    func encode<T: Encodable>(_ source: T, forKey key: Key) throws {
         if let value = Encoding.value(of: source) { return add(value, key) }
         try encoding(key).encode(parts: source)
     }
@@ -48,21 +48,21 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     private let encoding: Encoding
     private var node: EncodingNode { encoding.parent }
 
-    package init(_ encoding: Encoding) {
+    init(_ encoding: Encoding) {
         self.encoding = encoding
     }
 
     var codingPath: [any CodingKey] { encoding.codingPath }
 
-    package var count: Int { node.count }
+    var count: Int { node.count }
 
     func encodeNil() { node.add(.value(.null)) }
-    package func encode(_ source: Bool) { node.add(.value(.bool(source))) }
-    package func encode(_ source: String) { node.add(.value(.string(source))) }
-    package func encode(_ source: Double) { node.add(.value(.float(source))) }
-    package func encode(_ source: Int) { node.add(.value(.integer(Int64(source)))) }
+    func encode(_ source: Bool) { node.add(.value(.bool(source))) }
+    func encode(_ source: String) { node.add(.value(.string(source))) }
+    func encode(_ source: Double) { node.add(.value(.float(source))) }
+    func encode(_ source: Int) { node.add(.value(.integer(Int64(source)))) }
 
-    package func encode<T: Encodable>(_ source: T) throws {
+    func encode<T: Encodable>(_ source: T) throws {
         if let value = Encoding.value(of: source) { return node.add(.value(value)) }
         try next().encode(parts: source)
     }

@@ -27,7 +27,7 @@ public struct ValueEncoder: Sendable {
 /// Containers may be filled in any order, so nodes are objects; values encoded in one step need
 /// none.
 final class EncodingNode {
-    package enum Kind {
+    enum Kind {
         case nothing, value, array, object
     }
 
@@ -43,10 +43,10 @@ final class EncodingNode {
     private var names: [String] = []
     private var children: [Child] = []
 
-    package var count: Int { children.count }
+    var count: Int { children.count }
 
     /// Sets the node to a single value.
-    package func set(_ value: Value) {
+    func set(_ value: Value) {
         kind = .value
         self.value = value
     }
@@ -59,11 +59,11 @@ final class EncodingNode {
         children = []
     }
 
-    package func add(_ child: Child) {
+    func add(_ child: Child) {
         children.append(child)
     }
 
-    package func add(_ child: Child, named name: String) {
+    func add(_ child: Child, named name: String) {
         names.append(name)
         children.append(child)
     }
@@ -74,7 +74,7 @@ final class EncodingNode {
     }
 
     /// Returns the encoded value; a node without content is an empty object.
-    package func value(_ path: CodingPath?, depth: Int = 0) throws -> Value {
+    func value(_ path: CodingPath?, depth: Int = 0) throws -> Value {
         guard !isTooDeep, depth < Value.maximumDepth || kind == .value else {
             throw EncodingError.tooDeep(path)
         }
@@ -110,7 +110,7 @@ final class EncodingNode {
 /// The encoder of one node.
 struct Encoding: Encoder {
     let parent: EncodingNode
-    package let path: CodingPath?
+    let path: CodingPath?
     /// Number of enclosing arrays and objects.
     private let depth: Int
     /// Number of enclosing types being encoded.
@@ -121,7 +121,7 @@ struct Encoding: Encoder {
     /// Limits recursion through wrapper types and optionals, which adds no arrays or objects.
     private static let maximumTypeCount = 3 * Value.maximumDepth
 
-    package init(_ node: EncodingNode, _ path: CodingPath?) {
+    init(_ node: EncodingNode, _ path: CodingPath?) {
         self.parent = node
         self.path = path
         depth = 0
@@ -168,20 +168,20 @@ struct Encoding: Encoder {
 
 extension Encoding: SingleValueEncodingContainer {
     func encodeNil() { parent.set(.null) }
-    package func encode(_ source: Bool) { parent.set(.bool(source)) }
-    package func encode(_ source: String) { parent.set(.string(source)) }
-    package func encode(_ source: Double) { parent.set(.float(source)) }
-    package func encode(_ source: Float) { parent.set(.float(Double(source))) }
-    package func encode(_ source: Int) throws { try encode(integer: source) }
-    package func encode(_ source: Int8) throws { try encode(integer: source) }
-    package func encode(_ source: Int16) throws { try encode(integer: source) }
-    package func encode(_ source: Int32) throws { try encode(integer: source) }
-    package func encode(_ source: Int64) throws { try encode(integer: source) }
-    package func encode(_ source: UInt) throws { try encode(integer: source) }
-    package func encode(_ source: UInt8) throws { try encode(integer: source) }
-    package func encode(_ source: UInt16) throws { try encode(integer: source) }
-    package func encode(_ source: UInt32) throws { try encode(integer: source) }
-    package func encode(_ source: UInt64) throws { try encode(integer: source) }
+    func encode(_ source: Bool) { parent.set(.bool(source)) }
+    func encode(_ source: String) { parent.set(.string(source)) }
+    func encode(_ source: Double) { parent.set(.float(source)) }
+    func encode(_ source: Float) { parent.set(.float(Double(source))) }
+    func encode(_ source: Int) throws { try encode(integer: source) }
+    func encode(_ source: Int8) throws { try encode(integer: source) }
+    func encode(_ source: Int16) throws { try encode(integer: source) }
+    func encode(_ source: Int32) throws { try encode(integer: source) }
+    func encode(_ source: Int64) throws { try encode(integer: source) }
+    func encode(_ source: UInt) throws { try encode(integer: source) }
+    func encode(_ source: UInt8) throws { try encode(integer: source) }
+    func encode(_ source: UInt16) throws { try encode(integer: source) }
+    func encode(_ source: UInt32) throws { try encode(integer: source) }
+    func encode(_ source: UInt64) throws { try encode(integer: source) }
 
     private func encode(integer source: some FixedWidthInteger) throws {
         guard let integer = Int64(exactly: source) else {
@@ -194,13 +194,13 @@ extension Encoding: SingleValueEncodingContainer {
         parent.set(.integer(integer))
     }
 
-    package func encode<T: Encodable>(_ source: T) throws {
+    func encode<T: Encodable>(_ source: T) throws {
         if let value = Self.value(of: source) { return parent.set(value) }
         try encode(parts: source)
     }
 
     /// Encodes a type that has no direct value.
-    package func encode<T: Encodable>(parts source: T) throws {
+    func encode<T: Encodable>(parts source: T) throws {
         guard typeCount < Self.maximumTypeCount else { throw EncodingError.tooDeep(path) }
         var inner = self
         inner.typeCount += 1
@@ -208,7 +208,7 @@ extension Encoding: SingleValueEncodingContainer {
     }
 
     /// Returns the value of a type that needs no encoder; nil for other types.
-    package static func value<T: Encodable>(of source: T) -> Value? {
+    static func value<T: Encodable>(of source: T) -> Value? {
         // The types are compared, since an empty array of any type casts to an array of bytes.
         if T.self == String.self, let text = source as? String { return .string(text) }
         if T.self == Int.self, let integer = source as? Int { return .integer(Int64(integer)) }

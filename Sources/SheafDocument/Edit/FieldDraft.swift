@@ -1,12 +1,12 @@
-package import SheafBytes
+import SheafBytes
 
 /// The pending changes of a field.
 final class FieldDraft {
     /// The spelling of a field name.
-    package struct Name: Hashable {
-        package let bytes: [UInt8]
+    struct Name: Hashable {
+        let bytes: [UInt8]
 
-        package func hash(into hasher: inout Hasher) {
+        func hash(into hasher: inout Hasher) {
             bytes.withUnsafeBytes { hasher.combine(bytes: $0) }
         }
 
@@ -15,7 +15,7 @@ final class FieldDraft {
         }
     }
 
-    package let name: Name
+    let name: Name
     private let existing: EncodedEntry?
     private let source: DraftSource?
     /// Parts, except the map, whose dots the delta states completely.
@@ -68,7 +68,7 @@ final class FieldDraft {
     }
 
     /// Sets an attachment token, or merges an object into the map.
-    package func set(_ object: Object, at stamp: Stamp) throws(Malformed) {
+    func set(_ object: Object, at stamp: Stamp) throws(Malformed) {
         guard !object.isAttachmentToken else {
             return try replace(.attachment, with: Dot(.token, stamp, .value(.object(object))))
         }
@@ -82,7 +82,7 @@ final class FieldDraft {
         try map.merge(object, at: stamp)
     }
 
-    package func increment(by amount: Number, at stamp: Stamp) throws(Malformed) {
+    func increment(by amount: Number, at stamp: Stamp) throws(Malformed) {
         let previous = try dots(of: .counter)
         let epoch = previous.map(\.countsFrom).max() ?? .initial
         let current = previous.filter { $0.countsFrom == epoch }
@@ -93,11 +93,11 @@ final class FieldDraft {
             .counter, others + [Dot(.sum, stamp, epoch: epoch, .value(sum.value))], were: previous)
     }
 
-    package func restart(with number: Number, at stamp: Stamp) throws(Malformed) {
+    func restart(with number: Number, at stamp: Stamp) throws(Malformed) {
         try replace(.counter, with: Dot(.restart, stamp, .value(number.value)))
     }
 
-    package func incrementOlder(by amount: Number, at stamp: Stamp) throws(Malformed) {
+    func incrementOlder(by amount: Number, at stamp: Stamp) throws(Malformed) {
         let previous = try dots(of: .olderCounter)
         let own = previous.filter { $0.stamp.site == stamp.site }
         let others = previous.filter { $0.stamp.site != stamp.site }
@@ -116,7 +116,7 @@ final class FieldDraft {
         return Number.sum(numbers)
     }
 
-    package func unset(_ parts: PartSet) throws(Malformed) {
+    func unset(_ parts: PartSet) throws(Malformed) {
         for part in Part.allCases where parts.contains(part) && part != .map {
             let previous = try dots(of: part)
             if !previous.isEmpty { replaceDots(part, [], were: previous) }
@@ -166,7 +166,7 @@ final class FieldDraft {
     // MARK: Writing
 
     /// Writes the pending changes; returns false if there are none.
-    package func write(
+    func write(
         into writer: inout EntryWriter, _ names: NameTable, isPartial: Bool, depth: Int
     ) throws(Malformed) -> Bool {
         var contents = FieldContents()
@@ -197,7 +197,7 @@ extension EncodedEntry {
     }
 
     /// Returns the map of a field, and its marks.
-    package func map(_ source: DraftSource) throws(Malformed) -> (EncodedObject?, [Dot]) {
+    func map(_ source: DraftSource) throws(Malformed) -> (EncodedObject?, [Dot]) {
         var object: EncodedObject?
         var marks: [Dot] = []
         try forEachEntry { (entry) throws(Malformed) in

@@ -60,7 +60,7 @@ package enum Insertion {
     }
 
     /// Returns the state of a new document with the fields written by `writeFields`.
-    package static func document(
+    static func document(
         at stamp: Stamp, noting covered: Stamp, capacity: Int,
         _ writeFields: (inout EntryWriter) throws(Malformed) -> Void
     ) throws(EditError) -> [UInt8] {

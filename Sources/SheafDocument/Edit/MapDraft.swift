@@ -1,17 +1,17 @@
 import SheafBytes
 
 /// The encoded document that drafts read existing content from.
-package struct DraftSource {
-    package let header: EncodedHeader
+struct DraftSource {
+    let header: EncodedHeader
     /// Stamp of entries without a reference.
     let root: Stamp?
-    package let names: NameTable
+    let names: NameTable
 }
 
 /// The pending changes of a map.
 final class MapDraft {
     /// Whether the delta states the map completely, and not only its changed fields.
-    package var isComplete = false
+    var isComplete = false
     /// Whether the delta states the marks of the map.
     private(set) var namesMarks = false
     private var ownMarks: [Dot] = []
@@ -22,20 +22,20 @@ final class MapDraft {
     private var positions: [FieldDraft.Name: Int] = [:]
 
     /// Creates the draft of a new map, or of one that replaces an existing one.
-    package init() {
+    init() {
         existing = nil
         existingMarks = []
         source = nil
     }
 
     /// Creates the draft of an existing map, at a field or at the root.
-    package init(_ object: EncodedObject?, marks: [Dot], _ source: DraftSource?) {
+    init(_ object: EncodedObject?, marks: [Dot], _ source: DraftSource?) {
         existing = object
         existingMarks = marks
         self.source = source
     }
 
-    package convenience init(root: EncodedEntry?, _ source: DraftSource?) throws(Malformed) {
+    convenience init(root: EncodedEntry?, _ source: DraftSource?) throws(Malformed) {
         guard let root, let source, try root.tag() != .noRoot else {
             self.init(nil, marks: [], source)
             return
@@ -64,7 +64,7 @@ final class MapDraft {
     }
 
     /// Marks the map as existing, regardless of its fields.
-    package func mark(at stamp: Stamp) throws(Malformed) {
+    func mark(at stamp: Stamp) throws(Malformed) {
         // The initial mark is kept: removing it would also require overriding all seeds in the map.
         ownMarks = marks.filter { $0.stamp == .initial } + [Dot(.mark, stamp)]
         if stamp == .initial { ownMarks = [Dot(.mark, stamp)] }

@@ -1,12 +1,12 @@
 /// A growable byte buffer with unique ownership.
 ///
 /// An array checks for unique ownership on each append, which costs more than a byte.
-package struct ByteBuffer: ~Copyable {
+struct ByteBuffer: ~Copyable {
     private var start: UnsafeMutableRawPointer
     private var capacity: Int
     private(set) var count = 0
 
-    package init(capacity: Int) {
+    init(capacity: Int) {
         self.capacity = max(capacity, 64)
         start = .allocate(byteCount: self.capacity, alignment: 1)
     }
@@ -15,7 +15,7 @@ package struct ByteBuffer: ~Copyable {
 
     /// The bytes written so far; valid until the next write.
     @inline(__always)
-    package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
+    var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: count) }
 
     /// Ensures capacity for `room` further bytes.
     @inline(__always)
@@ -34,7 +34,7 @@ package struct ByteBuffer: ~Copyable {
     }
 
     @inline(__always)
-    package mutating func append(_ byte: UInt8) {
+    mutating func append(_ byte: UInt8) {
         reserve(1)
         start.storeBytes(of: byte, toByteOffset: count, as: UInt8.self)
         count &+= 1
@@ -42,7 +42,7 @@ package struct ByteBuffer: ~Copyable {
 
     /// Appends an integer, little-endian.
     @inline(__always)
-    package mutating func append<Integer: FixedWidthInteger & BitwiseCopyable>(_ value: Integer) {
+    mutating func append<Integer: FixedWidthInteger & BitwiseCopyable>(_ value: Integer) {
         reserve(MemoryLayout<Integer>.size)
         start.storeBytes(of: value.littleEndian, toByteOffset: count, as: Integer.self)
         count &+= MemoryLayout<Integer>.size
@@ -50,7 +50,7 @@ package struct ByteBuffer: ~Copyable {
 
     /// Appends `number` integers, computed by `integer` from their index.
     @inline(__always)
-    package mutating func append<Integer: FixedWidthInteger & BitwiseCopyable>(
+    mutating func append<Integer: FixedWidthInteger & BitwiseCopyable>(
         _ number: Int, _ integer: (Int) -> Integer
     ) {
         let size = MemoryLayout<Integer>.size
@@ -64,7 +64,7 @@ package struct ByteBuffer: ~Copyable {
     }
 
     @inline(__always)
-    package mutating func append(_ bytes: UnsafeRawBufferPointer) {
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
         guard let source = bytes.baseAddress else { return }
         reserve(bytes.count)
         (start + count).copyMemory(from: source, byteCount: bytes.count)
@@ -72,7 +72,7 @@ package struct ByteBuffer: ~Copyable {
     }
 
     /// Appends a copy of bytes within the buffer.
-    package mutating func append(copyOf range: Range<Int>) {
+    mutating func append(copyOf range: Range<Int>) {
         precondition(range.upperBound <= count, "The range lies within the bytes written.")
         reserve(range.count)
         (start + count).copyMemory(from: start + range.lowerBound, byteCount: range.count)

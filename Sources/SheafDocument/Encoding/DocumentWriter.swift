@@ -1,11 +1,11 @@
 package import SheafBytes
 
 /// Encodes documents: the header, then the entries.
-package enum DocumentWriter {
+enum DocumentWriter {
     /// Encodes a document whose root entry is written by `body`.
     ///
     /// Calls `body` again with wider references if the stamps exceed the range of the references.
-    package static func write(
+    static func write(
         vector: VersionVector, base: VersionVector?, deletion: Stamp?, isPartial: Bool,
         capacity: Int, body: (inout EntryWriter) throws(Malformed) -> Void
     ) throws(Malformed) -> [UInt8] {

@@ -1,4 +1,4 @@
-package import SheafBytes
+import SheafBytes
 
 /// An entry at a field or an element of an array, decoded in place.
 package struct EncodedEntry {
@@ -8,7 +8,7 @@ package struct EncodedEntry {
     let referenceWidth: Int
 
     @inline(__always)
-    package init(_ base: UnsafeRawPointer, _ range: Range<Int>, referenceWidth: Int) {
+    init(_ base: UnsafeRawPointer, _ range: Range<Int>, referenceWidth: Int) {
         self.base = base
         start = range.lowerBound
         end = range.upperBound
@@ -70,12 +70,12 @@ package struct EncodedEntry {
 
     /// Returns the payload as an object.
     @inline(__always)
-    package func object() throws(Malformed) -> EncodedObject {
+    func object() throws(Malformed) -> EncodedObject {
         try EncodedObject(base, try payload(), referenceWidth: referenceWidth)
     }
 
     /// Returns the payload as an array.
-    package func array() throws(Malformed) -> EncodedArray {
+    func array() throws(Malformed) -> EncodedArray {
         try EncodedArray(base, try payload())
     }
 
@@ -109,14 +109,14 @@ struct SeveralEntries {
     private let end: Int
     private let referenceWidth: Int
 
-    package init(_ base: UnsafeRawPointer, _ range: Range<Int>, referenceWidth: Int) {
+    init(_ base: UnsafeRawPointer, _ range: Range<Int>, referenceWidth: Int) {
         self.base = base
         offset = range.lowerBound
         end = range.upperBound
         self.referenceWidth = referenceWidth
     }
 
-    package mutating func next() throws(Malformed) -> EncodedEntry? {
+    mutating func next() throws(Malformed) -> EncodedEntry? {
         guard offset < end else { return nil }
         var reader = ByteReader(UnsafeRawBufferPointer(start: base, count: end), at: offset)
         let length = try reader.readVarint()
@@ -137,7 +137,7 @@ package struct EncodedArray {
     package let count: Int
     let flags: UInt8
 
-    package init(_ base: UnsafeRawPointer, _ range: Range<Int>) throws(Malformed) {
+    init(_ base: UnsafeRawPointer, _ range: Range<Int>) throws(Malformed) {
         let end = range.upperBound
         guard range.count >= 2 else { throw .truncated(at: end) }
         flags = base.load(fromByteOffset: end - 1, as: UInt8.self)

@@ -1,4 +1,4 @@
-package import SheafBytes
+import SheafBytes
 
 /// The header of a document: version vector, base, deletion, and older stamps.
 package struct EncodedHeader {
@@ -18,7 +18,7 @@ package struct EncodedHeader {
     static let stampLength = 10
 
     /// Decodes the header of a document whose first bytes were already checked.
-    package init(ofDocumentAt base: UnsafeRawPointer) throws(Malformed) {
+    init(ofDocumentAt base: UnsafeRawPointer) throws(Malformed) {
         self.base = base
         let flags = base.load(as: UInt8.self)
         let isWide = flags & HeaderBits.wideNumbers != 0
@@ -62,11 +62,11 @@ package struct EncodedHeader {
         UInt64(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    package func site(_ index: Int) -> Site {
+    func site(_ index: Int) -> Site {
         Site(rawValue: load(sitesAt + index * Self.siteLength))
     }
 
-    package func time(_ index: Int) -> HybridTime {
+    func time(_ index: Int) -> HybridTime {
         HybridTime(rawValue: load(sitesAt + index * Self.siteLength + 8))
     }
 
@@ -87,7 +87,7 @@ package struct EncodedHeader {
 
     /// Returns the stamp of a reference.
     @inline(__always)
-    package func stamp(_ reference: UInt32) throws(Malformed) -> Stamp {
+    func stamp(_ reference: UInt32) throws(Malformed) -> Stamp {
         if reference == .max { return .initial }
         let index = Int(reference)
         if index < siteCount { return Stamp(time(index), site(index)) }
@@ -119,7 +119,7 @@ package struct EncodedHeader {
     }
 
     /// Returns the version vector.
-    package func vector() throws(Malformed) -> VersionVector {
+    func vector() throws(Malformed) -> VersionVector {
         guard
             let vector = VersionVector(
                 sorted: (0..<siteCount).map { VersionVector.Entry(site: site($0), time: time($0)) })
@@ -141,7 +141,7 @@ package struct EncodedHeader {
     }
 
     /// Returns the base: the version vector before the change.
-    package func baseVector() throws(Malformed) -> VersionVector {
+    func baseVector() throws(Malformed) -> VersionVector {
         guard let baseCount else { return VersionVector() }
         var times = (0..<siteCount).map { time($0) }
         var last = -1
@@ -164,14 +164,14 @@ package struct EncodedHeader {
     }
 
     /// Returns the stamp of the last deletion.
-    package func deletion() throws(Malformed) -> Stamp? {
+    func deletion() throws(Malformed) -> Stamp? {
         guard let deletionAt else { return nil }
         let (index, time) = try indexed(deletionAt)
         return Stamp(time, site(index))
     }
 
     /// Throws if the header is not canonical: order, coverage, and uniqueness of its entries.
-    package func validate() throws(Malformed) {
+    func validate() throws(Malformed) {
         for index in 0..<siteCount {
             let offset = sitesAt + index * Self.siteLength
             guard site(index) != .initial else { throw .invalid("a zero site", at: offset) }

@@ -77,7 +77,7 @@ package struct EncodedObject {
             : Int(UInt32(littleEndian: base.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
     }
 
-    package var isPartial: Bool { flags & ShapeBits.partial != 0 }
+    var isPartial: Bool { flags & ShapeBits.partial != 0 }
     var hasReferences: Bool { flags & ShapeBits.references != 0 }
 
     /// Returns the name number of a numbered field.
@@ -163,7 +163,7 @@ extension EncodedObject {
 
     /// Returns the index of the field with a name number.
     @inline(__always)
-    package func index(ofNumber number: UInt32) -> Int? {
+    func index(ofNumber number: UInt32) -> Int? {
         var low = 0
         var left = numberedCount
         guard left > 0 else { return nil }
@@ -231,7 +231,7 @@ extension EncodedObject {
     }
 
     /// Returns the index of the field with a spelling.
-    package func index(ofSpelling spelling: UnsafeRawBufferPointer) throws(Malformed) -> Int? {
+    func index(ofSpelling spelling: UnsafeRawBufferPointer) throws(Malformed) -> Int? {
         var low = numberedCount
         var high = count
         while low < high {

@@ -3,12 +3,12 @@ import SheafBytes
 /// Encoding of values, with or without a stamp.
 extension EntryWriter {
     /// Writes a value without a stamp, as an element of an array, object or token.
-    package mutating func write(_ value: Value, _ names: NameTable) {
+    mutating func write(_ value: Value, _ names: NameTable) {
         write(value, names) { $0.write($1) }
     }
 
     /// Writes a register.
-    package mutating func write(_ value: Value, at stamp: Stamp, _ names: NameTable) {
+    mutating func write(_ value: Value, at stamp: Stamp, _ names: NameTable) {
         write(value, names) { $0.write($1, at: stamp) }
     }
 

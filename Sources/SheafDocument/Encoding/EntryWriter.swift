@@ -4,11 +4,11 @@ import SheafBytes
 package struct EntryWriter: ~Copyable {
     /// The bytes written so far.
     var buffer: ByteBuffer
-    package var stamps: StampTable
+    var stamps: StampTable
     let referenceWidth: Int
     /// Stamp of entries without a reference; set before the first of them is written.
     var rootStamp: Stamp?
-    package var fields = FieldList()
+    var fields = FieldList()
     var referenceCount = 0
     /// Whether a name was spelled out, even in content removed since.
     var hasSpelledFields = false
@@ -16,29 +16,29 @@ package struct EntryWriter: ~Copyable {
     var nextNumber = 0
 
     /// An object that was begun and not ended.
-    package struct Level {
+    struct Level {
         let firstField: Int
         let start: Int
         let referenceCount: Int
     }
 
-    package init(stamps: StampTable, referenceWidth: Int, capacity: Int) {
+    init(stamps: StampTable, referenceWidth: Int, capacity: Int) {
         self.stamps = stamps
         self.referenceWidth = referenceWidth
         buffer = ByteBuffer(capacity: capacity)
     }
 
-    package var count: Int { buffer.count }
+    var count: Int { buffer.count }
 
     /// The bytes written so far; valid until the next write.
-    package var bytes: UnsafeRawBufferPointer { buffer.bytes }
+    var bytes: UnsafeRawBufferPointer { buffer.bytes }
 
     /// Whether the stamps exceed the range of references of this width.
     var hasOverflown: Bool { StampTable.width(forCount: stamps.count) > referenceWidth }
 
     /// Writes the tag of an entry, and a reference unless its stamp is that of the root.
     @inline(__always)
-    package mutating func write(_ tag: Tag, at stamp: Stamp) {
+    mutating func write(_ tag: Tag, at stamp: Stamp) {
         guard stamp != rootStamp else { return buffer.append(tag.rawValue) }
         writeReferring(tag, to: stamp)
     }
@@ -61,28 +61,28 @@ package struct EntryWriter: ~Copyable {
     }
 
     /// Writes a tag without a reference.
-    package mutating func write(_ tag: Tag) {
+    mutating func write(_ tag: Tag) {
         buffer.append(tag.rawValue)
     }
 
     /// Writes an annotation of parts.
-    package mutating func write(_ tag: Tag, _ parts: PartSet) {
+    mutating func write(_ tag: Tag, _ parts: PartSet) {
         buffer.append(tag.rawValue)
         buffer.append(parts.rawValue)
     }
 
     /// Writes raw bytes.
     @inline(__always)
-    package mutating func write(_ raw: UnsafeRawBufferPointer) {
+    mutating func write(_ raw: UnsafeRawBufferPointer) {
         buffer.append(raw)
     }
 
     @inline(__always)
-    package mutating func append<Integer: FixedWidthInteger & BitwiseCopyable>(_ value: Integer) {
+    mutating func append<Integer: FixedWidthInteger & BitwiseCopyable>(_ value: Integer) {
         buffer.append(value)
     }
 
-    package mutating func write(_ number: Number) {
+    mutating func write(_ number: Number) {
         switch number {
         case .integer(let value): write(value) { $0.write($1) }
         case .float(let value): write(value) { $0.write($1) }
@@ -91,7 +91,7 @@ package struct EntryWriter: ~Copyable {
 
     /// Writes an integer in the fewest bytes; `tagWriter` writes the tag.
     @inline(__always)
-    package mutating func write(_ value: Int64, tag tagWriter: (inout EntryWriter, Tag) -> Void) {
+    mutating func write(_ value: Int64, tag tagWriter: (inout EntryWriter, Tag) -> Void) {
         if let value = Int8(exactly: value) {
             tagWriter(&self, .integer8)
             buffer.append(UInt8(bitPattern: value))
@@ -108,7 +108,7 @@ package struct EntryWriter: ~Copyable {
     }
 
     @inline(__always)
-    package mutating func write(_ value: Double, tag tagWriter: (inout EntryWriter, Tag) -> Void) {
+    mutating func write(_ value: Double, tag tagWriter: (inout EntryWriter, Tag) -> Void) {
         tagWriter(&self, .float)
         append(value.bitPattern)
     }

@@ -13,9 +13,9 @@ package struct FieldFilter: Sendable {
         case unknown = 2
     }
 
-    package typealias Question = @Sendable (borrowing EncodedObject) throws(Malformed) -> Answer
+    typealias Question = @Sendable (borrowing EncodedObject) throws(Malformed) -> Answer
     /// A batch condition: keeps the indexes of matching documents, and returns their number.
-    package typealias Sieve =
+    typealias Sieve =
         @Sendable (
             _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
             _ documents: UnsafePointer<EncodedObject>
@@ -25,7 +25,7 @@ package struct FieldFilter: Sendable {
     /// Batch conditions, all of which must hold.
     let sieves: [Sieve]
 
-    package init(_ question: @escaping Question) {
+    init(_ question: @escaping Question) {
         self.init(question) { (indexes, count, documents) throws(Malformed) in
             try Self.select(indexes, count, documents) { (fields) throws(Malformed) in
                 try question(fields) == .yes
@@ -33,19 +33,19 @@ package struct FieldFilter: Sendable {
         }
     }
 
-    package init(_ question: @escaping Question, _ sieve: @escaping Sieve) {
+    init(_ question: @escaping Question, _ sieve: @escaping Sieve) {
         self.question = question
         sieves = [sieve]
     }
 
-    package init(_ question: @escaping Question, _ sieves: [Sieve]) {
+    init(_ question: @escaping Question, _ sieves: [Sieve]) {
         self.question = question
         self.sieves = sieves
     }
 
     /// The loop of a batch condition around an inlined predicate.
     @inline(__always)
-    package static func select(
+    static func select(
         _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
         _ documents: UnsafePointer<EncodedObject>,
         where holds: (borrowing EncodedObject) throws(Malformed) -> Bool

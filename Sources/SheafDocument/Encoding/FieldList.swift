@@ -1,9 +1,9 @@
 /// The fields of all unfinished objects of a writer, innermost last.
-package struct FieldList: ~Copyable {
+struct FieldList: ~Copyable {
     /// A field of an unfinished object.
-    package struct Field: BitwiseCopyable {
+    struct Field: BitwiseCopyable {
         /// Name number, or `FieldName.noNumber` for a name that is spelled out.
-        package let number: UInt32
+        let number: UInt32
         let start: Int
         var end: Int
     }
@@ -12,14 +12,14 @@ package struct FieldList: ~Copyable {
     private var capacity = 32
     private(set) var count = 0
 
-    package init() {
+    init() {
         fields = .allocate(capacity: capacity)
     }
 
     deinit { fields.deallocate() }
 
     @inline(__always)
-    package subscript(index: Int) -> Field {
+    subscript(index: Int) -> Field {
         get {
             precondition(index >= 0 && index < count, "The index is that of a pending field.")
             return fields[index]
@@ -31,7 +31,7 @@ package struct FieldList: ~Copyable {
     }
 
     @inline(__always)
-    package mutating func append(_ field: Field) {
+    mutating func append(_ field: Field) {
         if count == capacity { grow() }
         appendReserved(field)
     }

@@ -3,7 +3,7 @@ package struct FieldName: Sendable {
     /// Greater than all name numbers.
     static let noNumber = UInt32.max
 
-    package let number: UInt32
+    let number: UInt32
     let spelling: [UInt8]
 
     /// Creates a name for documents without numbered names.
@@ -16,7 +16,7 @@ package struct FieldName: Sendable {
         self.init(spelling: Array(name.utf8), in: names)
     }
 
-    package init(spelling: [UInt8], in names: NameTable) {
+    init(spelling: [UInt8], in names: NameTable) {
         self.spelling = spelling
         number = names.number(of: spelling).map(UInt32.init) ?? Self.noNumber
     }

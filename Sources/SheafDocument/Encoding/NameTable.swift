@@ -49,7 +49,7 @@ package struct NameTable: Sendable, Equatable {
 
     /// Returns the number of a name, checking a guess first.
     @inline(__always)
-    package func number(of spelling: UnsafeRawBufferPointer, guess: Int) -> UInt16? {
+    func number(of spelling: UnsafeRawBufferPointer, guess: Int) -> UInt16? {
         let isGuessed = contents.withUnsafeBufferPointer {
             $0.count == 1 && $0[0].isSpelled(guess, spelling)
         }

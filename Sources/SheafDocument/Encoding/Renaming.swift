@@ -35,11 +35,11 @@ extension EncodedDocument {
 
 /// Rewrites entries with other name numbers.
 struct Renaming<Stamps: StampSource> {
-    package let names: NameTable
+    let names: NameTable
     let others: NameTable
-    package let source: CopySource<Stamps>
+    let source: CopySource<Stamps>
 
-    package func write(
+    func write(
         _ entry: EncodedEntry, isRoot: Bool = false, depth: Int, into writer: inout EntryWriter
     ) throws(Malformed) {
         let tag = try entry.tag()

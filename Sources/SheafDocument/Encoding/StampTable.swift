@@ -1,8 +1,8 @@
 import SheafBytes
 
 /// The stamps of a document being written, by reference (`format-spec/documents.md`, table 1).
-package struct StampTable {
-    package let vector: VersionVector
+struct StampTable {
+    let vector: VersionVector
     /// Stamps other than the latest of their site, in order of first use.
     var older: [Stamp] { list.stamps }
     private let list = List()
@@ -13,10 +13,10 @@ package struct StampTable {
 
     /// A reference type, so that removed content can be read while new content is written.
     final class List {
-        package var stamps: [Stamp] = []
+        var stamps: [Stamp] = []
     }
 
-    package init(_ vector: VersionVector, older: [Stamp] = []) {
+    init(_ vector: VersionVector, older: [Stamp] = []) {
         self.vector = vector
         list.stamps = older
     }
@@ -27,7 +27,7 @@ package struct StampTable {
     }
 
     /// Number of stamps.
-    package var count: Int { vector.entries.count + older.count }
+    var count: Int { vector.entries.count + older.count }
 
     /// Returns the reference to a stamp; adds an older stamp on first use.
     mutating func reference(to stamp: Stamp) -> UInt32 {
@@ -70,13 +70,13 @@ package struct StampTable {
 
 /// The stamps of content that was written and removed.
 struct StampMemory: StampSource {
-    package let vector: VersionVector
+    let vector: VersionVector
     fileprivate let list: StampTable.List
     /// Number of stamps still valid in the list.
     fileprivate let count: Int
     fileprivate let rest: [Stamp]
 
-    package func stamp(_ reference: UInt32) throws(Malformed) -> Stamp {
+    func stamp(_ reference: UInt32) throws(Malformed) -> Stamp {
         if reference == .max { return .initial }
         let sites = vector.entries
         var index = Int(reference)

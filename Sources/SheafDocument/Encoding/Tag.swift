@@ -1,5 +1,5 @@
 /// The type of an entry (`format-spec/documents.md`, table 2).
-package enum Tag: UInt8 {
+enum Tag: UInt8 {
     case null = 1
     case no = 2
     case yes = 3
@@ -40,7 +40,7 @@ package enum Tag: UInt8 {
     }
 
     /// The part of a field that an entry with this tag belongs to.
-    package var part: Part? {
+    var part: Part? {
         switch self {
         case .token: .attachment
         case .map, .bareMap, .mark: .map
@@ -53,22 +53,22 @@ package enum Tag: UInt8 {
 }
 
 /// Bits of the last byte of objects and arrays (`format-spec/documents.md`, tables 3 and 4).
-package enum ShapeBits {
+enum ShapeBits {
     static let endWidth: UInt8 = 0b0000_0011
     static let wideNames: UInt8 = 0b0000_0100
     static let spelled: UInt8 = 0b0000_1000
     static let wideCounts: UInt8 = 0b0001_0000
     static let partial: UInt8 = 0b0010_0000
     static let references: UInt8 = 0b0100_0000
-    package static let unknown: UInt8 = 0b1000_0000
+    static let unknown: UInt8 = 0b1000_0000
 }
 
 /// Bits of the first byte of a document (`format-spec/documents.md`, table 1).
-package enum HeaderBits {
+enum HeaderBits {
     static let partial: UInt8 = 0b0000_0001
     static let base: UInt8 = 0b0000_0010
-    package static let deletion: UInt8 = 0b0000_0100
+    static let deletion: UInt8 = 0b0000_0100
     static let wideNumbers: UInt8 = 0b0000_1000
     static let referenceWidth: UInt8 = 0b0011_0000
-    package static let unknown: UInt8 = 0b1100_0000
+    static let unknown: UInt8 = 0b1100_0000
 }

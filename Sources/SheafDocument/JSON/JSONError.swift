@@ -31,7 +31,7 @@ public struct JSONError: Error, Hashable, Sendable {
     /// Column in bytes, starting at 1.
     public let column: Int
 
-    package init(_ reason: Reason, at offset: Int, in text: UnsafeRawBufferPointer) {
+    init(_ reason: Reason, at offset: Int, in text: UnsafeRawBufferPointer) {
         self.reason = reason
         self.offset = offset
         let before = text[..<min(offset, text.count)]

@@ -7,7 +7,7 @@ package struct JSONReader {
     package static let maximumLength = 64 << 20
 
     let text: UnsafeRawBufferPointer
-    package var offset = 0
+    var offset = 0
     private var depth = 0
 
     /// Parses a text as one value.
@@ -23,7 +23,7 @@ package struct JSONReader {
         return value
     }
 
-    package init(text: UnsafeRawBufferPointer) {
+    init(text: UnsafeRawBufferPointer) {
         self.text = text
     }
 

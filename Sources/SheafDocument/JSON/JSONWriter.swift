@@ -69,7 +69,7 @@ package struct JSONWriter {
     }
 
     /// Writes the content of a string without its quotes.
-    package mutating func write(escaping text: UnsafeRawBufferPointer) {
+    mutating func write(escaping text: UnsafeRawBufferPointer) {
         var start = 0
         for index in text.indices where Self.needsEscape(text[index]) {
             bytes.append(contentsOf: text[start..<index])

@@ -7,7 +7,7 @@ import SheafBytes
 /// equality.
 package enum SortKey {
     /// The first byte of a component; descending components are inverted bitwise.
-    package enum Tag: UInt8 {
+    enum Tag: UInt8 {
         /// Ends a text, an array or an object; sorts before every continuation.
         case end = 0x00
         case no = 0x10

@@ -4,19 +4,19 @@ struct ColumnNames {
     /// Names of the columns read before, as bytes.
     private var usedNames: Set<[UInt8]> = []
 
-    package init(_ compiler: ExpressionCompiler) {
+    init(_ compiler: ExpressionCompiler) {
         scope = compiler.scope
     }
 
     /// Returns the name of a column: its alias, the last name of its path, or its number.
-    package static func name(of expression: Expression, _ alias: Name?, number: Int) -> String {
+    static func name(of expression: Expression, _ alias: Name?, number: Int) -> String {
         if let alias { return alias.text }
         if case .path(let path) = expression.node, let last = path.last { return last }
         return "($\(number))"
     }
 
     /// Throws if a column would hide another.
-    package mutating func check(_ columns: [ResultColumn]) throws(QueryError) {
+    mutating func check(_ columns: [ResultColumn]) throws(QueryError) {
         var all: Name?
         for column in columns {
             guard case .all(let qualifier?, let range) = column else { continue }

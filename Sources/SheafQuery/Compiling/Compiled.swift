@@ -1,10 +1,10 @@
-package import SheafDocument
+import SheafDocument
 
 /// A closure that computes a value in a row context; nil is MISSING.
-package typealias Evaluator = (RowContext) throws(QueryError) -> Value?
+typealias Evaluator = (RowContext) throws(QueryError) -> Value?
 
 /// A compiled expression.
-package enum Compiled {
+enum Compiled {
     /// A value that is the same for all rows.
     case constant(Value?)
     case dynamic(Evaluator)

@@ -1,7 +1,7 @@
-package import SheafDocument
+import SheafDocument
 
 /// The accumulated result of a chain of operators of one precedence.
-package protocol OperatorChain {
+protocol OperatorChain {
     /// Creates a chain with the leftmost value.
     init(_ value: Value?)
     mutating func append(
@@ -11,7 +11,7 @@ package protocol OperatorChain {
 }
 
 extension Concatenation: OperatorChain {
-    package mutating func append(
+    mutating func append(
         _ operation: ArithmeticOperator, _ value: Value?
     ) throws(QueryError) {
         try append(value)

@@ -2,7 +2,7 @@ import SheafBytes
 import SheafDocument
 
 /// A closure that evaluates a condition in a row context.
-package typealias Predicate = (RowContext) throws(QueryError) -> Truth
+typealias Predicate = (RowContext) throws(QueryError) -> Truth
 
 /// A compiled condition.
 enum CompiledPredicate {

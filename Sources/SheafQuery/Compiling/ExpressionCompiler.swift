@@ -1,20 +1,20 @@
 import SheafBytes
-package import SheafDocument
+import SheafDocument
 
 /// A compiler of expressions into closures over row contexts, used for one run of a statement.
 ///
 /// Arguments are known at that time and are treated as constants.
-package final class ExpressionCompiler {
+final class ExpressionCompiler {
     var scope: Scope
-    package let names: NameTable
-    package let arguments: ArgumentValues
+    let names: NameTable
+    let arguments: ArgumentValues
     let context: FunctionContext
     /// Whether a compiled expression calls a function that reads the clock.
     private(set) var readsClock = false
     /// The expressions visible after GROUP BY; nil before grouping.
-    package var groups: GroupScope?
+    var groups: GroupScope?
 
-    package init(
+    init(
         _ scope: Scope, names: NameTable, arguments: ArgumentValues, context: FunctionContext
     ) {
         self.scope = scope
@@ -183,7 +183,7 @@ package final class ExpressionCompiler {
     }
 
     /// Returns the path of an expression that is a visible field of the first source, or nil.
-    package func field(_ expression: Expression) throws(QueryError) -> FieldPath? {
+    func field(_ expression: Expression) throws(QueryError) -> FieldPath? {
         guard groups == nil, case .path(let names) = expression.node,
             case .field(0, let path) = try scope.resolve(names, at: expression.range)
         else { return nil }

@@ -78,7 +78,7 @@ package struct FieldTypes: Sendable {
     }
 
     /// Returns the field path for names, with the part to read at each name.
-    package func path(_ path: [String], in names: NameTable) -> FieldPath {
+    func path(_ path: [String], in names: NameTable) -> FieldPath {
         var types = self
         var steps: [FieldPath.Step] = []
         for name in path {

@@ -4,7 +4,7 @@ import SheafDocument
 /// A compiler of simple conditions into filters on encoded documents.
 struct FilterCompiler {
     let compiler: ExpressionCompiler
-    package let source: Int
+    let source: Int
 
     /// Splits a condition into a filter, the terms it covers, and the remaining terms.
     func split(

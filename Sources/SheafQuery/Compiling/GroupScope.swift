@@ -1,12 +1,12 @@
 import SheafDocument
 
 /// The expressions visible after GROUP BY: group keys and aggregates.
-package struct GroupScope {
+struct GroupScope {
     /// An aggregate and its operand; nil means that rows are counted.
-    package struct Column {
-        package let kind: AggregateKind
-        package let isDistinct: Bool
-        package let operand: Evaluator?
+    struct Column {
+        let kind: AggregateKind
+        let isDistinct: Bool
+        let operand: Evaluator?
     }
 
     /// Numbers of the group keys by canonical text.
@@ -16,7 +16,7 @@ package struct GroupScope {
     private let firstNames: [String: String]
 
     /// Creates a scope with the expressions of GROUP BY.
-    package init(
+    init(
         _ expressions: [Expression], _ scope: Scope, _ arguments: ArgumentValues
     ) throws(QueryError) {
         firstNames = expressions.isEmpty ? [:] : Self.firstNames(of: arguments)
@@ -26,7 +26,7 @@ package struct GroupScope {
     }
 
     /// Returns the number of the group key that equals `expression`, or nil.
-    package func key(of expression: Expression, _ scope: Scope) throws(QueryError) -> Int? {
+    func key(of expression: Expression, _ scope: Scope) throws(QueryError) -> Int? {
         guard !keys.isEmpty else { return nil }
         if case .literal = expression.node { return nil }
         return keys[try identity(of: expression, scope)]

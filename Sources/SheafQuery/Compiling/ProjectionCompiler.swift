@@ -1,4 +1,4 @@
-package import SheafDocument
+import SheafDocument
 
 /// The compiler of the columns of a statement into a projection.
 enum ProjectionCompiler {
@@ -45,7 +45,7 @@ enum ProjectionCompiler {
     ///
     /// The name of the only collection denotes its field of that name, or the document if it has
     /// none.
-    package static func value(
+    static func value(
         of expression: Expression, _ compiler: ExpressionCompiler
     ) throws(QueryError) -> Evaluator {
         let field = try compiler.compile(expression).evaluator
@@ -75,7 +75,7 @@ extension Projection {
     }
 
     /// Returns the result row for the current row context.
-    package func object(_ frame: RowContext, _ types: [FieldTypes]) throws(QueryError) -> Object {
+    func object(_ frame: RowContext, _ types: [FieldTypes]) throws(QueryError) -> Object {
         switch self {
         case .document: return try frame.rows[0].object(types[0], frame.names) ?? Object()
         case .rows(let names):

@@ -16,7 +16,7 @@ package final class RowContext {
     var loopDepth = 0
     var loopSteps = 0
     /// Keys of the current group, and results of its aggregates.
-    package var groups: [Value?] = []
+    var groups: [Value?] = []
     var aggregates: [Value?] = []
     package let names: NameTable
     let context: FunctionContext
@@ -81,7 +81,7 @@ package struct Row {
         position = 0
     }
 
-    package init(_ document: ScannedDocument) {
+    init(_ document: ScannedDocument) {
         fields = document.fields
         object = nil
         id = document.id
@@ -89,7 +89,7 @@ package struct Row {
         position = document.position
     }
 
-    package init(_ fields: EncodedObject, id: UnsafeRawBufferPointer, position: UInt64) {
+    init(_ fields: EncodedObject, id: UnsafeRawBufferPointer, position: UInt64) {
         self.fields = fields
         object = nil
         self.id = id
@@ -128,7 +128,7 @@ func onDocument<Result>(
 
 extension Row {
     /// Returns the complete document with its id, as a statement with these types sees it.
-    package func object(_ types: FieldTypes, _ names: NameTable) throws(QueryError) -> Object? {
+    func object(_ types: FieldTypes, _ names: NameTable) throws(QueryError) -> Object? {
         switch content {
         case .absent: return nil
         case .value(let object): return object

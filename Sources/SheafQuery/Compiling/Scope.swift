@@ -1,12 +1,12 @@
 /// The names that are visible in a statement.
-package struct Scope {
+struct Scope {
     /// A source of the statement.
     struct Member {
         /// The alias, or the name of the collection.
-        package let name: String
+        let name: String
         /// Whether the name is an alias.
         let hasAlias: Bool
-        package let types: FieldTypes
+        let types: FieldTypes
     }
 
     /// The meaning of a path.
@@ -22,14 +22,14 @@ package struct Scope {
     /// Bound variables, innermost last.
     private var variables: [(name: String, index: Int)] = []
     private(set) var variableCount = 0
-    package let text: String
+    let text: String
 
-    package init(text: String) {
+    init(text: String) {
         self.text = text
     }
 
     /// Adds a source.
-    package mutating func add(_ source: Source, isStrict: Bool) throws(QueryError) {
+    mutating func add(_ source: Source, isStrict: Bool) throws(QueryError) {
         let name = Self.name(of: source)
         guard !members.contains(where: { $0.name.isSpelled(name) }) else {
             throw QueryError(
@@ -44,7 +44,7 @@ package struct Scope {
     }
 
     /// Returns the name of a source in its statement.
-    package static func name(of source: Source) -> String {
+    static func name(of source: Source) -> String {
         if let alias = source.alias { return alias.text }
         let name = source.name.text
         guard let colon = name.lastIndex(of: ":") else { return name }

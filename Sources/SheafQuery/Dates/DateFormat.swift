@@ -3,7 +3,7 @@
 /// A format with a percent sign is of the second kind.
 package struct DateFormat: Hashable, Sendable {
     /// A component of a date.
-    package enum Field: Hashable, Sendable {
+    enum Field: Hashable, Sendable {
         case year
         /// Two digits; 69 to 99 denote the years from 1969 to 1999.
         case shortYear
@@ -25,7 +25,7 @@ package struct DateFormat: Hashable, Sendable {
         case secondsSince1970
     }
 
-    package enum Element: Hashable, Sendable {
+    enum Element: Hashable, Sendable {
         case literal([UInt8])
         case field(Field)
     }

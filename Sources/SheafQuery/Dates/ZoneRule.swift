@@ -1,7 +1,7 @@
 /// An annual rule of daylight saving time in POSIX form: `CET-1CEST,M3.5.0,M10.5.0/3`.
 package struct ZoneRule: Hashable, Sendable {
     /// The day and local time of an annual clock change.
-    package struct Change: Hashable, Sendable {
+    struct Change: Hashable, Sendable {
         enum Day: Hashable, Sendable {
             /// Day of the year from 1, never February 29.
             case withoutLeapDay(Int)
@@ -13,7 +13,7 @@ package struct ZoneRule: Hashable, Sendable {
 
         let day: Day
         /// Seconds after midnight; up to a week before or after.
-        package let seconds: Int
+        let seconds: Int
     }
 
     private struct Daylight: Hashable {

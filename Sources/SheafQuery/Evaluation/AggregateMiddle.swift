@@ -5,7 +5,7 @@ struct NumberList: Sendable {
     private var numbers: [Value] = []
 
     /// Adds a number; other values are ignored.
-    package mutating func add(_ value: Value) {
+    mutating func add(_ value: Value) {
         if value.kind == .number { numbers.append(value) }
     }
 
@@ -15,7 +15,7 @@ struct NumberList: Sendable {
     }
 
     /// The middle number; of two middle numbers, their mean as a float.
-    package var median: Value? {
+    var median: Value? {
         guard !numbers.isEmpty else { return nil }
         let sorted = numbers.sorted()
         let upper = sorted[sorted.count / 2]

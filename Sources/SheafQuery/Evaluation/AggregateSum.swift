@@ -12,7 +12,7 @@ struct NumberSum: Sendable {
     private var hasFloat = false
 
     /// Adds a number; other values are ignored.
-    package mutating func add(_ value: Value) {
+    mutating func add(_ value: Value) {
         switch value {
         case .integer(let integer):
             integers &+= Int128(integer)

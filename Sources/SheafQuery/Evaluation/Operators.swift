@@ -31,7 +31,7 @@ package enum Operators {
     }
 
     /// Returns a computed float, or MISSING if it is not finite.
-    package static func result(_ float: Double) -> Value? {
+    static func result(_ float: Double) -> Value? {
         float.isFinite ? .float(float) : nil
     }
 

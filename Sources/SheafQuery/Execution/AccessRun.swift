@@ -4,7 +4,7 @@ import SheafDocument
 /// A run of an access path, which reads the documents of a source.
 struct AccessRun {
     let store: any QueryStore
-    package let collection: CollectionDescription?
+    let collection: CollectionDescription?
     /// Whether rows may be produced in any order.
     var isOrderFree = false
     /// Whether all rows are read.
@@ -14,7 +14,7 @@ struct AccessRun {
     /// Returns the number of documents after which the scan stops, or nil to continue.
     var consumeDocuments: ((ScannedDocuments) throws(QueryError) -> Int?)?
 
-    package init(_ store: any QueryStore, _ collection: CollectionDescription?) {
+    init(_ store: any QueryStore, _ collection: CollectionDescription?) {
         self.store = store
         self.collection = collection
     }

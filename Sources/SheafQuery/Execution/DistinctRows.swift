@@ -10,13 +10,13 @@ struct DistinctRows {
     private(set) var rows: [(object: Object, keys: [Value?])] = []
 
     /// Creates an empty collection for keys sorted in these directions.
-    package init(_ isDescending: [Bool]) {
+    init(_ isDescending: [Bool]) {
         self.isDescending = isDescending
     }
 
     /// Adds a row; returns false if an equal row is present.
     @discardableResult
-    package mutating func add(_ object: Object, _ keys: [Value?]) -> Bool {
+    mutating func add(_ object: Object, _ keys: [Value?]) -> Bool {
         guard let number = numbers[object] else {
             numbers[object] = rows.count
             rows.append((object, keys))

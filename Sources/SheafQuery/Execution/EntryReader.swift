@@ -8,14 +8,14 @@ struct EntryReader {
     private let isDescending: [Bool]
     private let prefixLength: Int
 
-    package init(_ index: IndexDescription) {
+    init(_ index: IndexDescription) {
         fields = index.fields
         isDescending = fields.map(\.isDescending) + [false]
         prefixLength = index.keyPrefix.count
     }
 
     /// Returns an object with the indexed fields and the id.
-    package func object(of key: UnsafeRawBufferPointer) throws(QueryError) -> Object {
+    func object(of key: UnsafeRawBufferPointer) throws(QueryError) -> Object {
         let rest = UnsafeRawBufferPointer(rebasing: key.dropFirst(prefixLength))
         let values = try onDocument(at: 0) { () throws(Malformed) in
             try SortKeyReader.read(rest, descending: isDescending)

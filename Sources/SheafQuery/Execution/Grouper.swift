@@ -12,16 +12,16 @@ struct Grouper {
     private var keys: [[Value?]] = []
     private var aggregates: [[Aggregate]] = []
 
-    package init(_ plan: GroupPlan) {
+    init(_ plan: GroupPlan) {
         self.plan = plan
         // Without GROUP BY, there is one group even for no rows.
         if plan.keys.isEmpty { _ = group(.several([])) }
     }
 
-    package var count: Int { keys.count }
+    var count: Int { keys.count }
 
     /// Adds the current row of a row context.
-    package mutating func add(_ frame: RowContext) throws(QueryError) {
+    mutating func add(_ frame: RowContext) throws(QueryError) {
         var number = 0
         if plan.keys.count == 1 {
             number = group(.one(try plan.keys[0](frame)))

@@ -1,22 +1,22 @@
 /// Counters of one operator of a plan.
-package final class OperatorTally {
+final class OperatorTally {
     @exclusivity(unchecked) var rowsIn = 0
     @exclusivity(unchecked) var rowsOut = 0
     var nanoseconds: UInt64 = 0
 }
 
 /// Counters of an access path; a tree with the shape of its `Access`.
-package final class AccessTally {
+final class AccessTally {
     /// Rows produced.
-    package let rows = OperatorTally()
+    let rows = OperatorTally()
     /// Evaluations of the filter on encoded documents.
     let filter = OperatorTally()
     /// Index entries visited and documents read.
     var scan = ScanTally()
     let children: [AccessTally]
-    package let meter: Meter
+    let meter: Meter
 
-    package init(_ access: Access? = nil, _ meter: Meter) {
+    init(_ access: Access? = nil, _ meter: Meter) {
         self.meter = meter
         switch access {
         case .union(let parts)?, .intersection(let parts)?:
@@ -29,25 +29,25 @@ package final class AccessTally {
 /// Counters of all operators of a plan, for PROFILE.
 ///
 /// Operators that the plan lacks stay at zero.
-package final class PlanTallies {
-    package struct Join {
-        package let rows = OperatorTally()
-        package let inner: AccessTally
+final class PlanTallies {
+    struct Join {
+        let rows = OperatorTally()
+        let inner: AccessTally
     }
 
     let access: AccessTally
-    package let joins: [Join]
+    let joins: [Join]
     let filter = OperatorTally()
     let group = OperatorTally()
-    package let having = OperatorTally()
+    let having = OperatorTally()
     let sort = OperatorTally()
-    package let limit = OperatorTally()
+    let limit = OperatorTally()
     let projection = OperatorTally()
     /// Documents read again after sorting.
-    package let second: AccessTally
-    package let meter: Meter
+    let second: AccessTally
+    let meter: Meter
 
-    package init(_ plan: SelectPlan, _ clock: @escaping () -> UInt64) {
+    init(_ plan: SelectPlan, _ clock: @escaping () -> UInt64) {
         let meter = Meter(clock)
         self.meter = meter
         access = AccessTally(plan.sources[0].path.access, meter)
@@ -57,12 +57,12 @@ package final class PlanTallies {
 }
 
 /// The attribution of elapsed time to operators, of which one is active at a time.
-package final class Meter {
+final class Meter {
     private let clock: () -> UInt64
     private var current: OperatorTally?
     private var since: UInt64
 
-    package init(_ clock: @escaping () -> UInt64) {
+    init(_ clock: @escaping () -> UInt64) {
         self.clock = clock
         since = clock()
     }

@@ -5,7 +5,7 @@ import SheafDocument
 extension RowCollector {
     /// Adds a batch of documents; returns the number after which the scan stops, or nil to
     /// continue.
-    package func add(_ documents: ScannedDocuments) throws(QueryError) -> Int? {
+    func add(_ documents: ScannedDocuments) throws(QueryError) -> Int? {
         if appendsDocuments, visitor == nil, documents.isLasting { return give(documents) }
         guard let sortFilter else { return try addEach(documents) }
         return try sortFilter.select(documents, sorter?.boundary) {
@@ -76,7 +76,7 @@ final class SortFilter {
     /// Passes the documents that may precede the boundary to `body`.
     ///
     /// Returns the number of documents after which the scan stops, or nil to continue.
-    package func select(
+    func select(
         _ documents: ScannedDocuments, _ boundary: (key: Value?, number: Int)?,
         _ body: (ScannedDocuments) throws(QueryError) -> Int?
     ) throws(QueryError) -> Int? {

@@ -1,7 +1,7 @@
 import SheafDocument
 
 /// The collector of the rows of a SELECT, which filters, groups, sorts and projects them.
-package final class RowCollector {
+final class RowCollector {
     let plan: SelectPlan
     let frame: RowContext
     private let types: [FieldTypes]
@@ -12,7 +12,7 @@ package final class RowCollector {
 
     // Only the run accesses these, on one thread; exclusivity checks would cost as much as the
     // work.
-    @exclusivity(unchecked) package var items: [ResultItem] = []
+    @exclusivity(unchecked) var items: [ResultItem] = []
     /// The receiver of the result rows, which replaces `items`.
     @exclusivity(unchecked) var visitor: ((RowContext) throws(QueryError) -> Void)?
     @exclusivity(unchecked) private var distinct: DistinctRows
@@ -25,7 +25,7 @@ package final class RowCollector {
     /// Whether documents are appended to the result unchanged.
     let appendsDocuments: Bool
 
-    package init(
+    init(
         _ plan: SelectPlan, _ frame: RowContext, _ tallies: PlanTallies?
     ) {
         self.plan = plan
@@ -115,7 +115,7 @@ package final class RowCollector {
     }
 
     /// Passes a row to the visitor.
-    package func show(
+    func show(
         _ visitor: (RowContext) throws(QueryError) -> Void
     ) throws(QueryError) {
         shown += 1

@@ -2,7 +2,7 @@ import SheafBytes
 import SheafDocument
 
 /// A run of the plan of a SELECT.
-package final class SelectRun {
+final class SelectRun {
     private let plan: SelectPlan
     private let store: any QueryStore
     private let frame: RowContext
@@ -16,7 +16,7 @@ package final class SelectRun {
     /// Record pointers of the rows of right joins that found a partner, by the number of the join.
     private var matched: [Int: Set<UInt64>] = [:]
 
-    package init(_ plan: SelectPlan, _ environment: PlanEnvironment, clock: (() -> UInt64)? = nil) {
+    init(_ plan: SelectPlan, _ environment: PlanEnvironment, clock: (() -> UInt64)? = nil) {
         self.plan = plan
         store = environment.store
         frame = RowContext(

@@ -16,7 +16,7 @@ struct Sorter<Row> {
     /// All rows, or a heap with the last retained row at the root.
     private var entries: [Entry] = []
 
-    package init(_ isDescending: [Bool], limit: Int?) {
+    init(_ isDescending: [Bool], limit: Int?) {
         self.isDescending = isDescending
         self.limit = limit
     }
@@ -35,7 +35,7 @@ struct Sorter<Row> {
     }
 
     /// Adds a row; calls `row` only if the row is retained.
-    package mutating func add(
+    mutating func add(
         _ keys: [Value?], _ row: () throws(QueryError) -> Row
     ) throws(QueryError) {
         let number = count
@@ -89,7 +89,7 @@ struct Sorter<Row> {
     }
 
     /// Compares two values; missing values are last.
-    package static func compare(_ left: Value?, _ right: Value?) -> Int {
+    static func compare(_ left: Value?, _ right: Value?) -> Int {
         switch (left, right) {
         case (let left?, let right?): left.compare(right)
         case (nil, nil): 0

@@ -6,10 +6,10 @@ import SheafDocument
 /// the order in which a plan reads documents.
 enum ValueForm {
     /// Whether `left` is the canonical form of two equal values.
-    package static func precedes(_ left: Value?, _ right: Value?) -> Bool { order(left, right) < 0 }
+    static func precedes(_ left: Value?, _ right: Value?) -> Bool { order(left, right) < 0 }
 
     /// Whether `left` is the canonical form of two equal rows.
-    package static func precedes(_ left: Object, _ right: Object) -> Bool { order(left, right) < 0 }
+    static func precedes(_ left: Object, _ right: Object) -> Bool { order(left, right) < 0 }
 
     /// Orders integers before floats and negative zero last.
     private static func order(_ left: Value?, _ right: Value?) -> Int {

@@ -3,10 +3,10 @@ struct TextBuilder {
     private(set) var bytes: [UInt8] = []
 
     /// The contents as a string.
-    package var text: String { String(decoding: bytes, as: UTF8.self) }
+    var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// Throws if a length exceeds the limit of strings.
-    package static func check(_ count: Int) throws(QueryError) {
+    static func check(_ count: Int) throws(QueryError) {
         guard count <= QueryLimits.maximumTextLength else {
             throw QueryError(
                 .limit, "a text of more than \(QueryLimits.maximumTextLength) bytes")
@@ -20,7 +20,7 @@ struct TextBuilder {
     }
 
     /// Appends UTF-8 bytes.
-    package mutating func append(_ piece: some Collection<UInt8>) throws(QueryError) {
+    mutating func append(_ piece: some Collection<UInt8>) throws(QueryError) {
         try Self.check(bytes.count + piece.count)
         bytes.append(contentsOf: piece)
     }

@@ -2,7 +2,7 @@ import SheafDocument
 
 /// Functions that build strings.
 extension Function {
-    package static let joins = [
+    static let joins = [
         text("concat", 1...anyNumber) { (arguments) throws(QueryError) -> Value? in
             var builder = TextBuilder()
             for index in 0..<arguments.count { try builder.append(arguments.text(index).utf8) }
@@ -42,7 +42,7 @@ extension Function {
         return .string(builder.text)
     }
 
-    package static let changes = [
+    static let changes = [
         text("lpad", 2...3, counts: 1...1) { (arguments) throws(QueryError) -> Value? in
             let (text, padding) = try padded(arguments)
             return .string(padding + text)

@@ -1,4 +1,4 @@
-package import SheafDocument
+import SheafDocument
 
 /// Functions on strings.
 ///
@@ -13,7 +13,7 @@ extension Function {
         measures + comparisons + [lower, upper] + parts + trims + joins + changes
 
     /// Creates a function of strings, with integers at the indexes in `counts`.
-    package static func text(
+    static func text(
         _ name: String, _ argumentCount: ClosedRange<Int>, counts: ClosedRange<Int>? = nil,
         _ evaluate: @escaping @Sendable (TextArguments) throws(QueryError) -> Value?
     ) -> Function {
@@ -73,19 +73,19 @@ extension Function {
 }
 
 /// Arguments whose types were checked: integers at the declared indexes, strings elsewhere.
-package struct TextArguments: Sendable {
-    package let arguments: [Value?]
+struct TextArguments: Sendable {
+    let arguments: [Value?]
 
-    package var count: Int { arguments.count }
+    var count: Int { arguments.count }
 
     /// Returns the string at an index declared as a string.
-    package func text(_ index: Int) -> String {
+    func text(_ index: Int) -> String {
         guard index < count, case .string(let text)? = arguments[index] else { return "" }
         return text
     }
 
     /// Returns the integer at an index declared as an integer.
-    package func integer(_ index: Int) -> Int64 {
+    func integer(_ index: Int) -> Int64 {
         guard index < count, case .integer(let value)? = arguments[index] else { return 0 }
         return value
     }

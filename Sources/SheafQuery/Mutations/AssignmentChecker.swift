@@ -2,13 +2,13 @@ import SheafDocument
 
 /// A checker of the assignments of an UPDATE, which resolves their paths and types.
 struct AssignmentChecker {
-    package let text: String
+    let text: String
     /// Name of the collection, with which a path may begin.
-    package let source: String
-    package let types: FieldTypes
+    let source: String
+    let types: FieldTypes
 
     /// Returns the path of an assignment from the root of the document.
-    package func path(of assignment: Assignment) throws(QueryError) -> [String] {
+    func path(of assignment: Assignment) throws(QueryError) -> [String] {
         let (path, part) = Self.target(of: assignment)
         let names = relative(path)
         guard names[0] != Row.idName else {
@@ -30,7 +30,7 @@ struct AssignmentChecker {
 
     /// Returns the edit of SET; an attachment token is an attachment unless another type is
     /// declared.
-    package func edit(
+    func edit(
         _ path: [String], to value: Value, as mode: Edit.Mode, at range: SourceRange
     ) throws(QueryError) -> Edit {
         guard mode != .attachment, case .object(let object) = value, object.isAttachmentToken else {
@@ -140,8 +140,8 @@ extension QueryError {
 
 /// A splitter of documents into plainly inserted fields and edits of fields with declared types.
 struct InsertionTyper {
-    package let text: String
-    package let range: SourceRange
+    let text: String
+    let range: SourceRange
 
     func split(
         _ object: Object, _ types: FieldTypes, isInitial: Bool

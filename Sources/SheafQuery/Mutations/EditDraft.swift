@@ -1,7 +1,7 @@
-package import SheafDocument
+import SheafDocument
 
 /// An assignment of UPDATE whose value is a literal or an argument.
-package struct EditDraft: Sendable {
+struct EditDraft: Sendable {
     private enum Kind {
         case set, unset, increment, restart, incrementOlder
     }
@@ -44,7 +44,7 @@ package struct EditDraft: Sendable {
     }
 
     /// Returns the edit; nil if the argument is missing or not a number where one is required.
-    package func edit(_ arguments: ArgumentValues) -> Edit? {
+    func edit(_ arguments: ArgumentValues) -> Edit? {
         guard let value = operand.value(arguments) else { return nil }
         switch kind {
         case .set: return .set(path: path, to: value)

@@ -33,5 +33,5 @@ package struct MutationPlan {
     package let types: FieldTypes
     /// The plan that found the documents; nil if none was needed.
     var finding: PlannedSelect?
-    package var profile: MutationProfile?
+    var profile: MutationProfile?
 }

@@ -18,7 +18,7 @@ extension MutationPlanner {
     }
 
     /// Returns the SELECT whose rows are inserted, or nil if the statement contains documents.
-    package func selection(_ insert: Insert) throws(QueryError) -> Select? {
+    func selection(_ insert: Insert) throws(QueryError) -> Select? {
         try check(insert)
         if case .select(let select) = insert.documents { return select }
         return nil

@@ -7,9 +7,9 @@ struct MutationPlanner {
     /// The generator of ids for documents without an id.
     let newID: () -> Value
     /// A clock in nanoseconds, for PROFILE.
-    package var clock: (() -> UInt64)?
+    var clock: (() -> UInt64)?
     /// The key of the only document that the statement can change, if known.
-    package var key: [UInt8]?
+    var key: [UInt8]?
 
     // MARK: DELETE and EVICT
 
@@ -34,7 +34,7 @@ struct MutationPlanner {
     }
 
     /// Returns the SELECT that finds the documents to delete.
-    package func selection(_ delete: Delete) throws(QueryError) -> Select {
+    func selection(_ delete: Delete) throws(QueryError) -> Select {
         try delete.ordering.refuseConstants(
             of: delete.isEviction ? "EVICT" : "DELETE", in: environment.text)
         return try selection(
@@ -70,13 +70,13 @@ struct MutationPlanner {
     }
 
     /// Returns the SELECT that finds the documents to update.
-    package func selection(_ update: Update) throws(QueryError) -> Select {
+    func selection(_ update: Update) throws(QueryError) -> Select {
         // Assigned values may depend on any field.
         try selection(of: update.source, update.condition, Ordering(), readsFields: true)
     }
 
     /// Returns the declared field types of a source.
-    package func types(of source: Source) -> FieldTypes {
+    func types(of source: Source) -> FieldTypes {
         FieldTypes(source.types, isStrict: environment.isStrict)
     }
 

@@ -5,13 +5,13 @@
 enum CaseFolding {
     /// Returns the lower case of a scalar if it is a single scalar, and otherwise the scalar.
     @inline(__always)
-    package static func lower(_ scalar: UInt32) -> UInt32 {
+    static func lower(_ scalar: UInt32) -> UInt32 {
         if scalar < 0x80 { return isUpperASCII(scalar) ? scalar | 0x20 : scalar }
         return mapped(scalar) { $0.lowercaseMapping }
     }
 
     /// Returns the upper case of a scalar if it is a single scalar, and otherwise the scalar.
-    package static func upper(_ scalar: UInt32) -> UInt32 {
+    static func upper(_ scalar: UInt32) -> UInt32 {
         mapped(scalar) { $0.uppercaseMapping }
     }
 

@@ -5,7 +5,7 @@
 /// the earliest position, which never requires backtracking.
 struct LikePattern: Sendable {
     /// An element of a pattern.
-    package enum Element {
+    enum Element {
         case scalar(UInt32)
         /// `_`, any single scalar.
         case one
@@ -29,7 +29,7 @@ struct LikePattern: Sendable {
     private let endsWithGap: Bool
     let ignoresCase: Bool
 
-    package init(_ elements: some Sequence<Element>, ignoresCase: Bool) {
+    init(_ elements: some Sequence<Element>, ignoresCase: Bool) {
         var segments: [Segment] = []
         var bytes: [UInt8] = []
         var start = 0
@@ -71,20 +71,20 @@ struct LikePattern: Sendable {
     // MARK: Properties for the planner
 
     /// Bytes with which every matching text begins; empty if the pattern is case-insensitive.
-    package var literalPrefix: [UInt8] {
+    var literalPrefix: [UInt8] {
         guard !ignoresCase, !startsWithGap, let first = segments.first else { return [] }
         return Array(bytes[first.lower..<first.upper].prefix { $0 != Self.wildcard })
     }
 
     /// Whether the pattern is a pure prefix match.
-    package var isPrefix: Bool {
+    var isPrefix: Bool {
         guard !ignoresCase, endsWithGap else { return false }
         return segments.isEmpty
             || !startsWithGap && segments.count == 1 && !segments[0].hasWildcards
     }
 
     /// The only matching text, or nil.
-    package var literal: [UInt8]? {
+    var literal: [UInt8]? {
         guard !ignoresCase, !startsWithGap, !endsWithGap, segments.count < 2 else { return nil }
         guard let only = segments.first else { return [] }
         return only.hasWildcards ? nil : bytes
@@ -93,7 +93,7 @@ struct LikePattern: Sendable {
     // MARK: Matching
 
     /// Whether the complete text matches; nil if the fuel runs out.
-    package func matches(_ text: UnsafeRawBufferPointer, fuel: inout Int) -> Bool? {
+    func matches(_ text: UnsafeRawBufferPointer, fuel: inout Int) -> Bool? {
         fuel -= text.count + 1
         guard fuel >= 0 else { return nil }
         guard ignoresCase else { return matches(exactly: text, fuel: &fuel) }

@@ -15,7 +15,7 @@ extension PatternParser {
     }
 
     /// Adds a set and returns the node that refers to it.
-    package mutating func add(_ set: ScalarSet) -> PatternNode {
+    mutating func add(_ set: ScalarSet) -> PatternNode {
         sets.append(set)
         return .set(sets.count - 1)
     }

@@ -17,7 +17,7 @@ struct PatternParser {
         static let spaced = Flags(rawValue: 8)
     }
 
-    package let pattern: String
+    let pattern: String
     let dialect: Dialect
     let flags: Flags
     let scalars: [Unicode.Scalar]
@@ -25,7 +25,7 @@ struct PatternParser {
     var sets: [ScalarSet] = []
     private var depth = 0
 
-    package init(_ pattern: String, _ dialect: Dialect, _ flags: Flags) {
+    init(_ pattern: String, _ dialect: Dialect, _ flags: Flags) {
         self.pattern = pattern
         self.dialect = dialect
         self.flags = flags
@@ -33,7 +33,7 @@ struct PatternParser {
     }
 
     /// Parses the complete pattern.
-    package mutating func parse() throws(QueryError) -> PatternNode {
+    mutating func parse() throws(QueryError) -> PatternNode {
         let node = try parseChoice()
         guard index == scalars.count else {
             throw failure("unmatched ) in the pattern", from: index)
@@ -203,7 +203,7 @@ struct PatternParser {
     }
 
     /// Returns the scalar after the escape character at `start`.
-    package mutating func literal(escapedAt start: Int) throws(QueryError) -> Unicode.Scalar {
+    mutating func literal(escapedAt start: Int) throws(QueryError) -> Unicode.Scalar {
         guard let scalar = current else {
             throw failure("nothing to escape at the end of the pattern", from: start)
         }

@@ -1,7 +1,7 @@
 /// Matching by simulating all states in parallel.
 extension PatternProgram {
     /// Whether the text, or a part of it, matches; nil if the fuel runs out.
-    package func matches(_ text: UnsafeRawBufferPointer, fuel: inout Int) -> Bool? {
+    func matches(_ text: UnsafeRawBufferPointer, fuel: inout Int) -> Bool? {
         let count = instructions.count
         // For each state, the last position that entered it; two lists of states; and a stack.
         fuel -= count / 8

@@ -24,7 +24,7 @@ struct PatternProgram: Sendable {
     /// For each byte, whether a match can begin with it; empty if matches can be empty.
     private(set) var firstBytes: [Bool] = []
 
-    package init(
+    init(
         _ node: PatternNode, sets: [ScalarSet], matchesCompleteText: Bool, ignoresCase: Bool
     ) throws(QueryError) {
         var compiler = PatternCompiler(ignoresCase: ignoresCase)
@@ -93,7 +93,7 @@ struct PatternCompiler {
     // Counts nodes as well: nested repetitions of nothing create no states, but take time.
     private var work = 0
 
-    package init(ignoresCase: Bool) {
+    init(ignoresCase: Bool) {
         self.ignoresCase = ignoresCase
     }
 

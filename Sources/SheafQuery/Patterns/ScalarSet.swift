@@ -10,8 +10,8 @@ struct ScalarSet: Sendable {
         static let space = Kinds(rawValue: 16)
         static let notSpace = Kinds(rawValue: 32)
         static let letter = Kinds(rawValue: 64)
-        package static let upper = Kinds(rawValue: 128)
-        package static let lower = Kinds(rawValue: 256)
+        static let upper = Kinds(rawValue: 128)
+        static let lower = Kinds(rawValue: 256)
         static let punctuation = Kinds(rawValue: 512)
         static let letterOrDigit = Kinds(rawValue: 1024)
     }
@@ -55,7 +55,7 @@ struct ScalarSet: Sendable {
 
     /// Whether the set contains a scalar.
     @inline(__always)
-    package func contains(_ scalar: UInt32) -> Bool {
+    func contains(_ scalar: UInt32) -> Bool {
         if scalar < 64 { return low >> UInt64(scalar) & 1 == 1 }
         if scalar < 128 { return high >> UInt64(scalar - 64) & 1 == 1 }
         return search(scalar) != isNegated

@@ -4,7 +4,7 @@
 /// text.
 enum UTF8Walk {
     /// The value before the start and after the end of a text.
-    package static let none: UInt32 = .max
+    static let none: UInt32 = .max
 
     /// Returns the length of the scalar at `offset`, which must be within the text.
     @inline(__always)
@@ -32,7 +32,7 @@ enum UTF8Walk {
 
     /// Returns the start of the scalar that ends at `end`, which must not be zero.
     @inline(__always)
-    package static func start(_ text: UnsafeRawBufferPointer, ofScalarBefore end: Int) -> Int {
+    static func start(_ text: UnsafeRawBufferPointer, ofScalarBefore end: Int) -> Int {
         var offset = end - 1
         let lowest = max(end - 4, 0)
         while offset > lowest, text[offset] & 0xC0 == 0x80 { offset -= 1 }
@@ -40,14 +40,14 @@ enum UTF8Walk {
     }
 
     /// Returns the number of scalars.
-    package static func count(_ text: UnsafeRawBufferPointer) -> Int {
+    static func count(_ text: UnsafeRawBufferPointer) -> Int {
         var count = 0
         for byte in text where byte & 0xC0 != 0x80 { count += 1 }
         return count
     }
 
     /// Returns the offset of the scalar with an index, or the end of the text.
-    package static func offset(_ text: UnsafeRawBufferPointer, ofScalar index: Int) -> Int {
+    static func offset(_ text: UnsafeRawBufferPointer, ofScalar index: Int) -> Int {
         var offset = 0
         var left = index
         while left > 0, offset < text.count {

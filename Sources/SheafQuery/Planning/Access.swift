@@ -35,17 +35,17 @@ package struct IndexScan: Sendable {
     /// Whether the entries contain all fields that the statement reads.
     package var isCovering = false
 
-    package init(_ index: IndexDescription, _ ranges: [KeyRange]) {
+    init(_ index: IndexDescription, _ ranges: [KeyRange]) {
         self.index = index
         self.ranges = ranges
     }
 }
 
 /// A candidate for the access to the documents that satisfy a condition.
-package struct AccessPath {
+struct AccessPath {
     var access: Access
     /// Number of documents visited.
-    package var count: Int
+    var count: Int
     /// Whether all visited documents satisfy the condition.
     var isExact: Bool
     /// Whether the documents arrive in the requested order.

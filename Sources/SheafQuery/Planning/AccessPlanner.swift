@@ -5,12 +5,12 @@ import SheafDocument
 ///
 /// The tree counts its entries, so costs are computed from exact counts, not estimates.
 struct AccessPlanner {
-    package let collection: CollectionDescription
-    package let count: (KeyRange) -> Int
+    let collection: CollectionDescription
+    let count: (KeyRange) -> Int
     var hints = PlanHints()
     /// The requested order and number of rows; empty if any order is acceptable.
     var order: [IndexDescription.Field] = []
-    package var limit: Int?
+    var limit: Int?
     /// Paths of the fields that the statement reads; nil if it reads complete documents.
     var neededPaths: [[String]]?
 
@@ -23,7 +23,7 @@ struct AccessPlanner {
     private static let idOrder = IndexDescription.Field([Row.idName], isDescending: false)
 
     /// Returns the cheapest access path for a condition.
-    package func path(to condition: Condition) -> AccessPath {
+    func path(to condition: Condition) -> AccessPath {
         if case .never = condition { return .nothing }
         var best = scan(condition)
         var bestCost = cost(of: best)

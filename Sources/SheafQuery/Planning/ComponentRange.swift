@@ -20,7 +20,7 @@ package struct ComponentBound: Hashable, Sendable {
     }
 
     /// Whether the bound precedes `other`; no component is a prefix of another.
-    package func precedes(_ other: ComponentBound) -> Bool {
+    func precedes(_ other: ComponentBound) -> Bool {
         for (left, right) in zip(bytes, other.bytes) where left != right { return left < right }
         if bytes.count == other.bytes.count { return !isBehind && other.isBehind }
         // The shorter bytes are a prefix of the longer ones and therefore enclose them.
@@ -35,7 +35,7 @@ package struct ComponentRange: Hashable, Sendable {
     /// Whether the range contains a single value and its equals.
     package let isPoint: Bool
 
-    package init(_ lower: ComponentBound, _ upper: ComponentBound, isPoint: Bool = false) {
+    init(_ lower: ComponentBound, _ upper: ComponentBound, isPoint: Bool = false) {
         self.lower = lower
         self.upper = upper
         self.isPoint = isPoint
@@ -109,7 +109,7 @@ package struct ComponentRange: Hashable, Sendable {
         ComponentRange(all.lower, .before(component(of: .null))), only(nil),
     ]
 
-    package var isEmpty: Bool { !lower.precedes(upper) }
+    var isEmpty: Bool { !lower.precedes(upper) }
 
     func intersection(_ other: ComponentRange) -> ComponentRange {
         ComponentRange(
@@ -143,7 +143,7 @@ package struct ComponentRange: Hashable, Sendable {
 package struct ComponentSet: Hashable, Sendable {
     package let ranges: [ComponentRange]
 
-    package init(_ ranges: [ComponentRange]) {
+    init(_ ranges: [ComponentRange]) {
         if ranges.count == 1, !ranges[0].isEmpty {
             self.ranges = ranges
             return

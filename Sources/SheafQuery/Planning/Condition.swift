@@ -31,7 +31,7 @@ struct ConditionReader {
     /// The compiler for the constants of the expression.
     let compiler: ExpressionCompiler
     /// Number of the source.
-    package let source: Int
+    let source: Int
 
     /// Returns a necessary condition for `expression` to be true.
     func read(

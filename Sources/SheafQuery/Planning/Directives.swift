@@ -18,7 +18,7 @@ package enum Directives {
     }
 
     /// Throws for unknown directives in the text of a statement.
-    package static func check(_ directives: [Object], in text: String) throws(QueryError) {
+    static func check(_ directives: [Object], in text: String) throws(QueryError) {
         for directive in directives {
             for field in directive {
                 do throws(QueryError) { try PlanEnvironment.check([field.name: field.value]) } catch
@@ -37,7 +37,7 @@ package enum Directives {
     }
 
     /// Returns the last strictness set by the directives, or nil.
-    package static func strictness(in directives: [Object]) -> Bool? {
+    static func strictness(in directives: [Object]) -> Bool? {
         var found: Bool?
         for directive in directives {
             for field in directive where field.name.lowercased() == strictMode {

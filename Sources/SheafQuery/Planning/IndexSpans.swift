@@ -9,10 +9,10 @@ struct FieldSets {
     private var isInexact = false
 
     /// Whether no document can satisfy the conjunction.
-    package var isEmpty: Bool { sets.contains { $0.set.ranges.isEmpty } }
+    var isEmpty: Bool { sets.contains { $0.set.ranges.isEmpty } }
 
     /// Creates the sets of each field; conditions on several fields are added to `others`.
-    package init(_ conditions: [Condition], others: inout [Condition]) {
+    init(_ conditions: [Condition], others: inout [Condition]) {
         var found = Gathered()
         for condition in conditions { gather(condition, &found, others: &others) }
         sets = found.sets.map { ($0.path, ComponentSet.intersection(of: $0.sets)) }
@@ -116,7 +116,7 @@ struct IndexSpans {
     let fixedPaths: [[String]]
 
     /// Uses the leading restricted fields of the index, for at most `limit` ranges.
-    package init(_ index: IndexDescription, _ fields: FieldSets, limit: Int) {
+    init(_ index: IndexDescription, _ fields: FieldSets, limit: Int) {
         var prefixes = [index.keyPrefix]
         var used: [[String]] = []
         var fixed: [[String]] = []
@@ -159,9 +159,9 @@ struct IndexSpans {
 }
 
 /// The hints of a statement for its plan.
-package struct PlanHints {
+struct PlanHints {
     /// Names of the preferred indexes; empty if there is no preference.
-    package var indexes: [String] = []
+    var indexes: [String] = []
     var disablesIndexes = false
     var prefersOrder = false
     /// Whether to intersect indexes; nil leaves the choice to the planner.

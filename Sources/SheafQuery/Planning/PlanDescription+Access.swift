@@ -4,7 +4,7 @@ import SheafDocument
 /// Description of access paths.
 extension PlanDescriber {
     /// Returns the operators of the first source, including the filter on encoded documents.
-    package func source() -> PlanOperator {
+    func source() -> PlanOperator {
         var found = unnotedSource()
         if !plan.notes.isEmpty {
             found.add("notes", .array(plan.notes.map(Value.string)))
@@ -29,7 +29,7 @@ extension PlanDescriber {
     }
 
     /// Returns the operators of the joins, each above the sources it combines.
-    package func joins(of first: PlanOperator) -> PlanOperator {
+    func joins(of first: PlanOperator) -> PlanOperator {
         var found = first
         for (number, join) in plan.joins.enumerated() {
             let tally = tallies?.joins[number]

@@ -2,12 +2,12 @@ import SheafDocument
 
 /// A describer of plans as trees of operators, with the last operator as the root.
 struct PlanDescriber {
-    package let select: Select
+    let select: Select
     let plan: SelectPlan
     let tallies: PlanTallies?
     let store: any QueryStore
 
-    package init(_ planned: PlannedSelect, _ environment: PlanEnvironment) {
+    init(_ planned: PlannedSelect, _ environment: PlanEnvironment) {
         select = planned.select
         plan = planned.plan
         tallies = planned.tallies
@@ -15,7 +15,7 @@ struct PlanDescriber {
     }
 
     /// Returns the operators of the complete SELECT.
-    package func all() -> PlanOperator {
+    func all() -> PlanOperator {
         plan.isDistinct ? rows() : projection(of: rows())
     }
 

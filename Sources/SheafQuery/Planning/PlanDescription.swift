@@ -4,22 +4,22 @@ import SheafDocument
 struct PlanDescription {
     private let root: PlanOperator
 
-    package init(_ root: PlanOperator) {
+    init(_ root: PlanOperator) {
         self.root = root
     }
 
     /// The tree as a value.
-    package var value: Value { root.value }
+    var value: Value { root.value }
 
     /// The tree with one indented operator per line; children follow the operator that reads them.
-    package var text: String {
+    var text: String {
         var lines: [String] = []
         root.write(into: &lines, depth: 0)
         return lines.joined(separator: "\n")
     }
 
     /// The row that PROFILE appends.
-    package var profile: Object {
+    var profile: Object {
         [
             "~request_profile": [
                 "plan": value, "nanoseconds": .integer(Int64(clamping: root.totalNanoseconds)),
@@ -30,15 +30,15 @@ struct PlanDescription {
 
 /// An operator of a plan; its children produce its input rows.
 struct PlanOperator {
-    package let name: String
+    let name: String
     /// Properties of the operator in the structured plan.
     private(set) var details: [(name: String, value: Value)] = []
     /// Description after the name in the textual plan.
-    package var text: String
+    var text: String
     /// Remarks in parentheses in the textual plan.
-    package var notes: [String] = []
+    var notes: [String] = []
     /// Number of rows produced, if it is known before the run.
-    package var rows: Int?
+    var rows: Int?
     var children: [PlanOperator]
     /// Measured counters; `nanoseconds` is nil if the time is part of an operator below.
     private var tally: [(name: String, value: Int)] = []
@@ -53,7 +53,7 @@ struct PlanOperator {
     }
 
     /// Adds a property unless it is nil.
-    package mutating func add(_ name: String, _ value: Value?) {
+    mutating func add(_ name: String, _ value: Value?) {
         if let value { details.append((name, value)) }
     }
 
@@ -70,7 +70,7 @@ struct PlanOperator {
     }
 
     /// Adds a counter of a scan, such as entries visited or documents read.
-    package mutating func count(_ name: String, _ count: Int) {
+    mutating func count(_ name: String, _ count: Int) {
         tally.append((name, count))
     }
 
@@ -81,7 +81,7 @@ struct PlanOperator {
 
     // MARK: Output
 
-    package var value: Value {
+    var value: Value {
         var object: Object = ["#operator": .string(name)]
         for (name, value) in details { object[name] = value }
         if let rows { object["rows"] = .integer(Int64(rows)) }

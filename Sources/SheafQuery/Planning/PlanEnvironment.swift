@@ -1,21 +1,21 @@
 import SheafBytes
-package import SheafDocument
+import SheafDocument
 
 /// The inputs of a plan besides the statement.
-package final class PlanEnvironment {
-    package let text: String
+final class PlanEnvironment {
+    let text: String
     let store: any QueryStore
-    package let arguments: ArgumentValues
+    let arguments: ArgumentValues
     let context: FunctionContext
     let isStrict: Bool
-    package let directives: [Object]
+    let directives: [Object]
 
     /// Cache of the collections looked up, by name.
     private var collections: [(name: String, description: CollectionDescription?)] = []
 
     private static let systemPrefix = "system:"
 
-    package init(
+    init(
         text: String, store: any QueryStore, arguments: ArgumentValues,
         context: FunctionContext, isStrict: Bool, directives: [Object]
     ) {
@@ -64,7 +64,7 @@ package final class PlanEnvironment {
     }
 
     /// Returns the condition of a SELECT; system rows have no keys, so USE IDS becomes a condition.
-    package func condition(of select: Select) -> Expression? {
+    func condition(of select: Select) -> Expression? {
         guard isVirtual(select.source), let ids = select.source.ids else {
             return select.condition
         }
@@ -81,7 +81,7 @@ package final class PlanEnvironment {
     }
 
     /// Returns the collection of a source; nil if it has no documents or is virtual.
-    package func collection(_ source: Source) -> CollectionDescription? {
+    func collection(_ source: Source) -> CollectionDescription? {
         if isVirtual(source) { return nil }
         let name = source.name.text
         if let known = collections.first(where: { $0.name.isSpelled(name) }) {
@@ -93,7 +93,7 @@ package final class PlanEnvironment {
     }
 
     /// Returns a note for each named index that the collection does not have.
-    package func notes(_ names: [String], _ collection: CollectionDescription) -> [String] {
+    func notes(_ names: [String], _ collection: CollectionDescription) -> [String] {
         let known = collection.indexes.map(\.name)
         let others = known.filter { !names.hasSpelling($0) }
         return names.filter { !known.hasSpelling($0) }.prefix(8).map { name in
@@ -156,14 +156,14 @@ package final class PlanEnvironment {
     }
 
     /// Throws for unknown directives of joined collections, which have no other effect.
-    package func checkDirectives(ofJoins select: Select) throws(QueryError) {
+    func checkDirectives(ofJoins select: Select) throws(QueryError) {
         for join in select.joins where !join.source.directives.isEmpty {
             _ = try hints(join.source)
         }
     }
 
     /// Throws for unknown directives.
-    package static func check(_ directives: Object) throws(QueryError) {
+    static func check(_ directives: Object) throws(QueryError) {
         var hints = PlanHints()
         for field in directives { try apply(field, to: &hints) }
     }
@@ -201,7 +201,7 @@ package final class PlanEnvironment {
 
 extension ExpressionCompiler {
     /// Returns the number in LIMIT or OFFSET.
-    package func count(
+    func count(
         _ expression: Expression?, for clause: String
     ) throws(QueryError) -> Int? {
         guard let expression else { return nil }

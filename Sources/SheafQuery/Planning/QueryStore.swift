@@ -93,18 +93,18 @@ package struct ScannedDocuments {
     package var count: Int { indexes.count }
 
     @inline(__always)
-    package func fields(_ number: Int) -> EncodedObject { fields[Int(indexes[number])] }
+    func fields(_ number: Int) -> EncodedObject { fields[Int(indexes[number])] }
 
     /// Returns the encoded id of a document.
     @inline(__always)
-    package func id(_ number: Int) -> UnsafeRawBufferPointer {
+    func id(_ number: Int) -> UnsafeRawBufferPointer {
         // A key shorter than the prefix yields an empty id, which fails to decode.
         let key = stored[Int(indexes[number])].key
         return UnsafeRawBufferPointer(rebasing: key.dropFirst(keyPrefixLength))
     }
 
     /// Returns the documents that match a filter; `kept` has room for all of their indexes.
-    package func select(
+    func select(
         _ filter: FieldFilter, _ kept: UnsafeMutablePointer<UInt16>
     ) throws(QueryError) -> ScannedDocuments {
         let count: Int

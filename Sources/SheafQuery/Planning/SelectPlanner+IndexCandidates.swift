@@ -4,7 +4,7 @@ import SheafDocument
 /// The properties of a SELECT that an index could serve.
 struct IndexCandidates {
     /// The condition on the first source.
-    package var condition = Condition.always
+    var condition = Condition.always
     /// The requested order of the first source.
     var order: [IndexDescription.Field] = []
     var hasLimit = false

@@ -71,7 +71,7 @@ extension SelectPlanner {
     }
 
     /// Returns the path of a visible field of a source; nil for other expressions.
-    package func path(of expression: Expression, in source: Int) throws(QueryError) -> [String]? {
+    func path(of expression: Expression, in source: Int) throws(QueryError) -> [String]? {
         guard case .path(let path) = expression.node else { return nil }
         switch try compiler.scope.resolve(path, at: expression.range) {
         case .id(source, let rest): return [Row.idName] + rest

@@ -1,19 +1,19 @@
 import SheafBytes
-package import SheafDocument
+import SheafDocument
 
 /// A planner of SELECT statements.
-package final class SelectPlanner {
+final class SelectPlanner {
     /// The statement; after planning begins, without column names and numbers outside its columns.
     private(set) var select: Select
     let environment: PlanEnvironment
     let compiler: ExpressionCompiler
     var hints = PlanHints()
     /// Notes about indexes that are named but do not exist.
-    package var notes: [String] = []
+    var notes: [String] = []
     /// The rows of the source, if they were computed before.
     private let rows: [Object]?
 
-    package init(_ select: Select, _ environment: PlanEnvironment, rows: [Object]? = nil) {
+    init(_ select: Select, _ environment: PlanEnvironment, rows: [Object]? = nil) {
         self.select = select
         self.rows = rows
         self.environment = environment
@@ -61,7 +61,7 @@ package final class SelectPlanner {
         return plan
     }
 
-    package func add(_ source: Source) throws(QueryError) {
+    func add(_ source: Source) throws(QueryError) {
         try compiler.scope.add(source, isStrict: environment.isStrict)
         try environment.checkVirtual(source)
     }

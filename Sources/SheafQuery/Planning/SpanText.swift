@@ -23,13 +23,13 @@ struct SpanText {
         irregularKeys = irregular
     }
 
-    package init(_ index: IndexDescription) {
+    init(_ index: IndexDescription) {
         let id = IndexDescription.Field([Row.idName], isDescending: false)
         self.init(index.fields + [id], behind: index.keyPrefix, irregular: index.irregularKeys)
     }
 
     /// Returns descriptions of the ids in document keys.
-    package static func ids(_ keys: [[UInt8]], behind prefix: [UInt8]) -> [String] {
+    static func ids(_ keys: [[UInt8]], behind prefix: [UInt8]) -> [String] {
         keys.map { key in
             guard let id = try? DocumentID.id(of: Array(key.dropFirst(prefix.count))) else {
                 return "_id = " + hexadecimal(key)
@@ -46,7 +46,7 @@ struct SpanText {
     }
 
     /// Returns a description of a range, or nil if it contains all keys.
-    package func text(of range: KeyRange) -> String? {
+    func text(of range: KeyRange) -> String? {
         if let irregularKeys, range == irregularKeys { return Self.irregular }
         let all = KeyRange.prefix(prefix)
         var suffix = ""

@@ -11,7 +11,7 @@ struct AdvisedFields {
     /// The other fields that the statement reads, which make the index covering.
     var covered: [[String]] = []
 
-    package var all: [IndexDescription.Field] {
+    var all: [IndexDescription.Field] {
         points.map { IndexDescription.Field($0, isDescending: false) } + tail
             + covered.map { IndexDescription.Field($0, isDescending: false) }
     }
@@ -32,7 +32,7 @@ struct AdvisedFields {
     }
 
     /// The purpose of the index, as text.
-    package var reason: String {
+    var reason: String {
         func names(_ paths: [[String]]) -> String {
             paths.map { path in
                 var printer = Printer()
@@ -57,7 +57,7 @@ extension AdvisedFields {
     private static let maximumCovered = 6
 
     /// Creates the fields for a conjunction; nil if it is a lookup by ids.
-    package init?(_ fields: FieldSets, _ wishes: IndexCandidates) {
+    init?(_ fields: FieldSets, _ wishes: IndexCandidates) {
         if let ids = fields.set(of: [Row.idName]), ids.isPoints { return nil }
         let useful = fields.sets.filter { $0.path != [Row.idName] && !$0.path.isEmpty }
         let equal = useful.filter { $0.set.isPoints && $0.set.ranges.count == 1 }.map(\.path)

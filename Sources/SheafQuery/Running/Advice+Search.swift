@@ -10,12 +10,12 @@ struct Adviser {
 
     private static let maximumNameLength = 120
 
-    package init(environment: PlanEnvironment, existing: [IndexAdvice]) {
+    init(environment: PlanEnvironment, existing: [IndexAdvice]) {
         self.environment = environment
         self.existing = existing
     }
 
-    package mutating func advise(_ select: Select) throws(QueryError) {
+    mutating func advise(_ select: Select) throws(QueryError) {
         let wishes = try SelectPlanner(select, environment).wishes()
         if hasIndexes(select.source) {
             for fields in advised(wishes.condition, wishes) { suggest(fields, select.source) }

@@ -1,11 +1,11 @@
-package import SheafDocument
+import SheafDocument
 
 /// The result of ADVISE: the suggested indexes and the row that describes them.
 package struct Advice {
     package let rows: QueryRows
     package let indexes: [CreateIndex]
 
-    package init(_ indexes: [IndexAdvice], existing: [IndexAdvice], isProvisioning: Bool) {
+    init(_ indexes: [IndexAdvice], existing: [IndexAdvice], isProvisioning: Bool) {
         self.indexes = indexes.map(\.statement)
         let row: Object = [
             "advice": [
@@ -29,11 +29,11 @@ package struct Advice {
 }
 
 /// An index for a statement, with the reason for it.
-package struct IndexAdvice {
-    package let name: String
-    package let collection: String
-    package let fields: [IndexDescription.Field]
-    package let reason: String
+struct IndexAdvice {
+    let name: String
+    let collection: String
+    let fields: [IndexDescription.Field]
+    let reason: String
 
     /// The statement that creates the index.
     var statement: CreateIndex {

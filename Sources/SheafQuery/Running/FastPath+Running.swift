@@ -27,7 +27,7 @@ extension FastPath {
     }
 
     /// Returns the key of the only document of the statement, or nil if it must be searched.
-    package func key(_ arguments: ArgumentValues, in store: any QueryStore) -> [UInt8]? {
+    func key(_ arguments: ArgumentValues, in store: any QueryStore) -> [UInt8]? {
         guard case .lookup(let lookup) = self, let id = lookup.id(arguments) else { return nil }
         return lookup.key(of: id, in: store)
     }

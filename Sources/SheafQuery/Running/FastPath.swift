@@ -1,4 +1,4 @@
-package import SheafDocument
+import SheafDocument
 import Synchronization
 
 /// The fast path of a statement: a point lookup by `_id`, or an insertion of given documents.
@@ -9,7 +9,7 @@ package enum FastPath: Sendable {
     case lookup(Lookup)
     case insertion(Insertion)
 
-    package enum Action: Sendable {
+    enum Action: Sendable {
         case select
         /// An update; the drafts are nil if the values must be computed.
         case update([EditDraft]?, returnsRows: Bool)
@@ -23,9 +23,9 @@ package enum FastPath: Sendable {
     ///
     /// It is a class because every run passes it around.
     package final class Lookup: Sendable {
-        package let collection: Name
-        package let id: Operand
-        package let action: Action
+        let collection: Name
+        let id: Operand
+        let action: Action
         /// Number of the collection in the store of the last run.
         private let lastNumber = Atomic<UInt16>(0)
 
@@ -52,10 +52,10 @@ package enum FastPath: Sendable {
 
     /// An insertion of documents that are literals or arguments.
     package final class Insertion: Sendable {
-        package let insert: Insert
-        package let documents: [(operand: Operand, range: SourceRange)]
+        let insert: Insert
+        let documents: [(operand: Operand, range: SourceRange)]
         /// The text of the statement.
-        package let text: String
+        let text: String
 
         fileprivate init(
             _ insert: Insert, _ documents: [(operand: Operand, range: SourceRange)],
@@ -68,13 +68,13 @@ package enum FastPath: Sendable {
     }
 
     /// The point lookup of a SELECT; nil for other statements.
-    package var selection: Lookup? {
+    var selection: Lookup? {
         guard case .lookup(let lookup) = self, case .select = lookup.action else { return nil }
         return lookup
     }
 
     /// Creates the fast path of a statement; returns nil if the statement needs a plan.
-    package init?(_ body: Statement.Body, directives: [Object], in text: String) {
+    init?(_ body: Statement.Body, directives: [Object], in text: String) {
         guard Directives.areLenient(directives), let found = Self.shortcut(for: body, in: text)
         else {
             return nil
@@ -147,11 +147,11 @@ package enum FastPath: Sendable {
 }
 
 /// A value known when a statement runs: a literal or an argument.
-package enum Operand: Sendable {
+enum Operand: Sendable {
     case literal(Value)
     case parameter(String)
 
-    package init?(_ expression: Expression) {
+    init?(_ expression: Expression) {
         switch expression.node {
         case .literal(let value): self = .literal(value)
         case .parameter(let name): self = .parameter(name)
@@ -160,7 +160,7 @@ package enum Operand: Sendable {
     }
 
     /// Returns the value; nil if the argument is missing.
-    package func value(_ arguments: ArgumentValues) -> Value? {
+    func value(_ arguments: ArgumentValues) -> Value? {
         switch self {
         case .literal(let value): value
         case .parameter(let name): arguments[name]

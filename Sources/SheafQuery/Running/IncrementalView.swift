@@ -7,9 +7,9 @@ package struct ViewRow {
     /// Values of the ORDER BY terms.
     let keys: [Value?]
     /// The encoded id of the document.
-    package let id: [UInt8]
+    let id: [UInt8]
 
-    package init(_ item: ResultItem, keys: [Value?], id: [UInt8]) {
+    init(_ item: ResultItem, keys: [Value?], id: [UInt8]) {
         self.item = item
         self.keys = keys
         self.id = id

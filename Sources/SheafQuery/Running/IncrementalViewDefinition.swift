@@ -88,7 +88,7 @@ package final class IncrementalViewDefinition {
     }
 
     /// Returns the row of a document.
-    package func row(_ document: ScannedDocument) throws(QueryError) -> ViewRow {
+    func row(_ document: ScannedDocument) throws(QueryError) -> ViewRow {
         let keys = try keys(document)
         guard !isLazy || !document.isLasting || !types[0].coverAllFields(of: document.fields) else {
             let item = ResultItem(

@@ -21,11 +21,11 @@ package struct PlanState: Equatable, Sendable {
 /// The inputs of a plan besides the statement.
 struct PlanBasis: Sendable {
     let state: PlanState
-    package let arguments: ArgumentValues
+    let arguments: ArgumentValues
     let isStrict: Bool
 
     /// Creates a basis for caching; nil for large arguments or session directives.
-    package init?(_ options: QueryOptions, _ state: PlanState?) {
+    init?(_ options: QueryOptions, _ state: PlanState?) {
         guard let state, options.directives.isEmpty,
             options.arguments.allSatisfy(\.isSmall)
         else { return nil }
@@ -50,7 +50,7 @@ package final class PlanSlot: Sendable {
 
     private let cached = Mutex<CachedPlan?>(nil)
 
-    package init() {}
+    init() {}
 
     func plan(_ basis: PlanBasis) -> SelectPlan? {
         guard let kept = cached.withLock({ $0 }), kept.basis.isSame(as: basis) else { return nil }

@@ -3,7 +3,7 @@ import SheafDocument
 /// EXPLAIN and PROFILE.
 extension QueryRun {
     /// Returns the plan of a statement as one row.
-    package func explain(_ body: Statement.Body) throws(QueryError) -> QueryRows {
+    func explain(_ body: Statement.Body) throws(QueryError) -> QueryRows {
         let description = try describe(body)
         return QueryRows(objects: [["plan": description.value]], columns: ["plan"])
     }
@@ -47,7 +47,7 @@ extension QueryRun {
     }
 
     /// Returns the rows of a SELECT, followed by a row with its profile.
-    package func profile(_ body: Statement.Body) throws(QueryError) -> QueryRows {
+    func profile(_ body: Statement.Body) throws(QueryError) -> QueryRows {
         guard case .select(let select) = body else {
             throw QueryError(.meaning, "PROFILE requires a statement about documents")
         }
@@ -57,13 +57,13 @@ extension QueryRun {
 }
 
 /// The profile of the changes of a statement, apart from finding the documents.
-package struct MutationProfile {
+struct MutationProfile {
     private let body: Statement.Body
     private let tally = OperatorTally()
     private let meter: Meter
 
     /// Creates a profile and starts measuring, before the planned changes are applied.
-    package init(_ body: Statement.Body, _ clock: @escaping () -> UInt64) {
+    init(_ body: Statement.Body, _ clock: @escaping () -> UInt64) {
         self.body = body
         meter = Meter(clock)
         _ = meter.turn(to: tally)

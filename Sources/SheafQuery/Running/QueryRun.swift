@@ -20,7 +20,7 @@ package struct QueryOptions: Sendable {
     package var newID: @Sendable () -> Value
 
     /// Whether no option changes the meaning of the statement.
-    package var isPlain: Bool { !isStrict && directives.isEmpty }
+    var isPlain: Bool { !isStrict && directives.isEmpty }
 
     package init(
         arguments: ArgumentValues = ArgumentValues(), now: Int64, isStrict: Bool = false,
@@ -73,7 +73,7 @@ extension Statement {
 }
 
 extension Statement.Body {
-    package var kind: StatementKind {
+    var kind: StatementKind {
         switch self {
         case .select, .explain: .reading
         case .insert, .update, .delete: .writing
@@ -147,7 +147,7 @@ package struct QueryRun {
         }
     }
 
-    package func rows(
+    func rows(
         of select: Select, clock: (() -> UInt64)? = nil
     ) throws(QueryError) -> (rows: QueryRows, planned: PlannedSelect) {
         let plan = try SelectPlanner(select, environment).plan()

@@ -1,5 +1,5 @@
 /// A keyword of the query language; most keywords are also valid names.
-package enum Keyword: String, CaseIterable, Sendable {
+enum Keyword: String, CaseIterable, Sendable {
     case advise, all, alter, and, any, apply, array, `as`, asc, attachment
     case between, both, by
     case `case`, cast, collection, conflict, counter, create, cross
@@ -33,7 +33,7 @@ package enum Keyword: String, CaseIterable, Sendable {
 
 extension Keyword {
     /// The contexts in which a keyword needs backticks to be a name.
-    package enum Reservation: Int, Sendable {
+    enum Reservation: Int, Sendable {
         /// Valid as a name everywhere.
         case nowhere
         /// Not valid as a collection or as an alias without AS, where a clause may begin.

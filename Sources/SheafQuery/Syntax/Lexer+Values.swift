@@ -24,7 +24,7 @@ extension Lexer {
     }
 
     /// Returns the name that a word or quoted name denotes.
-    package func name(_ token: Token) -> String {
+    func name(_ token: Token) -> String {
         guard token.kind == .quotedName else { return spelling(token) }
         guard token.hasEscapes else {
             return String(decoding: slice(token.lower + 1, token.upper - 1), as: UTF8.self)
@@ -42,7 +42,7 @@ extension Lexer {
     // MARK: Numbers
 
     /// Returns the value of a number with the sign that precedes it.
-    package func number(_ token: Token, isNegative: Bool) throws(QueryError) -> Value {
+    func number(_ token: Token, isNegative: Bool) throws(QueryError) -> Value {
         guard token.kind != .float else { return .float(try float(token, isNegative: isNegative)) }
         let isHexadecimal = token.kind == .hexadecimal
         let radix: UInt64 = isHexadecimal ? 16 : 10
@@ -87,7 +87,7 @@ extension Lexer {
     // MARK: Strings
 
     /// Returns the value of a string; an unknown escape denotes the character after the backslash.
-    package func string(_ token: Token) throws(QueryError) -> String {
+    func string(_ token: Token) throws(QueryError) -> String {
         guard token.hasEscapes else {
             return String(decoding: slice(token.lower + 1, token.upper - 1), as: UTF8.self)
         }

@@ -2,10 +2,10 @@
 ///
 /// The input is UTF-8. All delimiters are ASCII, so the tokens are valid UTF-8 as well.
 struct Lexer {
-    package let text: UnsafeBufferPointer<UInt8>
-    package var offset = 0
+    let text: UnsafeBufferPointer<UInt8>
+    var offset = 0
 
-    package init(_ text: UnsafeBufferPointer<UInt8>) {
+    init(_ text: UnsafeBufferPointer<UInt8>) {
         self.text = text
     }
 

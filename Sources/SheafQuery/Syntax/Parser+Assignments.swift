@@ -1,8 +1,8 @@
 /// The assignments of an UPDATE, collected during parsing.
 struct AssignmentList {
     /// Declared types of the fields; they select the counter that `-> increment(n)` changes.
-    package let types: [FieldType]
-    package var assignments: [Assignment] = []
+    let types: [FieldType]
+    var assignments: [Assignment] = []
 
     func isOlderCounter(_ path: [String]) -> Bool {
         var types = types

@@ -1,7 +1,7 @@
 /// Function calls, including those with keywords between the arguments.
 extension Parser {
     /// Parses a call whose name was already read; the current token is the parenthesis.
-    package mutating func call(_ name: Token) throws(QueryError) -> Expression {
+    mutating func call(_ name: Token) throws(QueryError) -> Expression {
         try enter()
         try advance()
         height = 0

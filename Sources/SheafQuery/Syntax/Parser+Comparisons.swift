@@ -1,6 +1,6 @@
 /// Predicates: comparisons, IN, BETWEEN, LIKE and IS.
 extension Parser {
-    package mutating func comparison(_ left: Expression) throws(QueryError) -> Expression {
+    mutating func comparison(_ left: Expression) throws(QueryError) -> Expression {
         let tallest = height
         if let operation = comparisonOperator {
             try advance()
@@ -58,7 +58,7 @@ extension Parser {
         return Expression(.array(elements), at: range)
     }
 
-    package mutating func pattern(_ left: Expression) throws(QueryError) -> Expression {
+    mutating func pattern(_ left: Expression) throws(QueryError) -> Expression {
         var tallest = height
         let isNegated = try consumeNext(.not)
         let kind = try patternKind()
@@ -87,7 +87,7 @@ extension Parser {
             [.in, .between, .like, .ilike, .similar])
     }
 
-    package mutating func test(_ left: Expression) throws(QueryError) -> Expression {
+    mutating func test(_ left: Expression) throws(QueryError) -> Expression {
         try advance()
         let isNegated = try consumeNext(.not)
         let test: Test

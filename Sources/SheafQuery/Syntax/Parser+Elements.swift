@@ -1,6 +1,6 @@
 /// Quantifiers and comprehensions: ANY, EVERY, ARRAY and OBJECT.
 extension Parser {
-    package mutating func quantified() throws(QueryError) -> Expression {
+    mutating func quantified() throws(QueryError) -> Expression {
         let start = token.lower
         try enter()
         var kind = token.keyword == .every ? Quantified.Kind.every : .any
@@ -23,7 +23,7 @@ extension Parser {
             .quantified(Quantified(kind, bindings, satisfies: condition)), at: range)
     }
 
-    package mutating func comprehension() throws(QueryError) -> Expression {
+    mutating func comprehension() throws(QueryError) -> Expression {
         let start = token.lower
         try enter()
         let isObject = token.keyword == .object

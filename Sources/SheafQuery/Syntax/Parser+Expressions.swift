@@ -1,5 +1,5 @@
 /// Binding strength of operators, loosest first.
-package enum Precedence: Int, Sendable {
+enum Precedence: Int, Sendable {
     case or, xor, and, not, test, pattern, comparison, concatenation, shift, sum, product, unary
 
     /// The next tighter precedence.
@@ -13,7 +13,7 @@ extension Parser {
     /// `ceiling` is the precedence of the last operator. A right operand includes all tighter
     /// operators, so a tighter operator that follows one ends the expression, as after the list of
     /// IN.
-    package mutating func expression(_ minimum: Precedence = .or) throws(QueryError) -> Expression {
+    mutating func expression(_ minimum: Precedence = .or) throws(QueryError) -> Expression {
         var left: Expression
         var ceiling = Precedence.unary
         if token.keyword == .not {

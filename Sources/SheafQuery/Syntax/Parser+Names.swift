@@ -1,7 +1,7 @@
 /// Names, paths and parameters.
 extension Parser {
     /// Parses a name that is not a keyword reserved in `context`.
-    package mutating func name(
+    mutating func name(
         _ what: StaticString, in context: Keyword.Reservation = .everywhere
     ) throws(QueryError) -> Name {
         switch token.kind {
@@ -44,7 +44,7 @@ extension Parser {
     }
 
     /// Parses dot-separated names.
-    package mutating func path(_ what: StaticString) throws(QueryError) -> Path {
+    mutating func path(_ what: StaticString) throws(QueryError) -> Path {
         let first = try name(what)
         return try path(from: first.text, at: first.range)
     }
@@ -74,7 +74,7 @@ extension Parser {
     }
 
     /// Parses `:name` or `:$1`.
-    package mutating func parameter() throws(QueryError) -> Expression {
+    mutating func parameter() throws(QueryError) -> Expression {
         let start = token
         if start.kind == .placeholder {
             let name = String(lexer.spelling(start).dropFirst())

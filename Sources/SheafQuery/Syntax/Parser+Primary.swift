@@ -91,7 +91,7 @@ extension Parser {
     }
 
     /// Parses one or more comma-separated expressions; `height` becomes that of the tallest.
-    package mutating func expressions(_ what: StaticString) throws(QueryError) -> [Expression] {
+    mutating func expressions(_ what: StaticString) throws(QueryError) -> [Expression] {
         var expressions: [Expression] = []
         var tallest = 0
         repeat {

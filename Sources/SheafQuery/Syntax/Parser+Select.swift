@@ -1,6 +1,6 @@
 /// SELECT, and the clauses that it shares with other statements.
 extension Parser {
-    package mutating func select() throws(QueryError) -> Select {
+    mutating func select() throws(QueryError) -> Select {
         try advance()
         while token.kind == .directive {
             try checkTerms(directives.count, "directives")
@@ -50,7 +50,7 @@ extension Parser {
 
     // MARK: Columns
 
-    package mutating func columns() throws(QueryError) -> [ResultColumn] {
+    mutating func columns() throws(QueryError) -> [ResultColumn] {
         try list("columns") { (parser) throws(QueryError) in try parser.column() }
     }
 
@@ -77,7 +77,7 @@ extension Parser {
     }
 
     /// Parses `[AS] alias`.
-    package mutating func alias() throws(QueryError) -> Name? {
+    mutating func alias() throws(QueryError) -> Name? {
         if try consumeNext(.as) { return try name("an alias") }
         switch token.kind {
         case .quotedName: return try name("an alias")
@@ -90,7 +90,7 @@ extension Parser {
 
     // MARK: Clauses
 
-    package mutating func condition() throws(QueryError) -> Expression? {
+    mutating func condition() throws(QueryError) -> Expression? {
         guard try consumeNext(.where) else { return nil }
         let condition = try expression()
         guard token.kind != .comma else {
@@ -101,7 +101,7 @@ extension Parser {
     }
 
     /// Parses ORDER BY, LIMIT and OFFSET.
-    package mutating func ordering() throws(QueryError) -> Ordering {
+    mutating func ordering() throws(QueryError) -> Ordering {
         var terms: [OrderTerm] = []
         if try consumeNext(.order) {
             try expect(.by)
@@ -126,7 +126,7 @@ extension Parser {
         return false
     }
 
-    package mutating func returning() throws(QueryError) -> [ResultColumn] {
+    mutating func returning() throws(QueryError) -> [ResultColumn] {
         try consumeNext(.returning) ? try columns() : []
     }
 }

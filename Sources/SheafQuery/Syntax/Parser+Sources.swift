@@ -1,7 +1,7 @@
 import SheafDocument
 
 /// The role of a collection in a statement, which decides what may follow its name.
-package enum SourceRole: Sendable {
+enum SourceRole: Sendable {
     case selected, joined, inserted, updated, removed
 
     var hasAlias: Bool { self == .selected || self == .joined }
@@ -10,7 +10,7 @@ package enum SourceRole: Sendable {
 
 /// Collections with their types, aliases, directives and USE clauses.
 extension Parser {
-    package mutating func source(as role: SourceRole) throws(QueryError) -> Source {
+    mutating func source(as role: SourceRole) throws(QueryError) -> Source {
         let hasKeyword = token.keyword == .collection
         if hasKeyword {
             try advance()

@@ -4,7 +4,7 @@ extension Parser {
     private static let statements =
         documentStatements + [.create, .drop, .explain, .profile, .advise, .alter, .show]
 
-    package mutating func body() throws(QueryError) -> Statement.Body {
+    mutating func body() throws(QueryError) -> Statement.Body {
         try leadingDirectives()
         switch token.keyword {
         case .explain:

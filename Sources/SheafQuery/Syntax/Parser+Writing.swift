@@ -1,6 +1,6 @@
 /// INSERT, UPDATE, DELETE and EVICT.
 extension Parser {
-    package mutating func insert() throws(QueryError) -> Insert {
+    mutating func insert() throws(QueryError) -> Insert {
         try advance()
         try expect(.into)
         if let columns = try columnList() { throw columns }
@@ -100,7 +100,7 @@ extension Parser {
             [.fail, .nothing, .update, .merge, .updateLocalDiff])
     }
 
-    package mutating func update() throws(QueryError) -> Update {
+    mutating func update() throws(QueryError) -> Update {
         try advance()
         let source = try source(as: .updated)
         var writer = AssignmentList(types: source.types)
@@ -120,7 +120,7 @@ extension Parser {
             source, writer.assignments, condition: condition, returning: try returning())
     }
 
-    package mutating func delete() throws(QueryError) -> Delete {
+    mutating func delete() throws(QueryError) -> Delete {
         let isEviction = token.keyword == .evict
         try advance()
         try expect(.from)

@@ -1,4 +1,4 @@
-package import SheafDocument
+import SheafDocument
 
 /// A recursive-descent parser with one current token.
 ///
@@ -12,13 +12,13 @@ package struct Parser {
     var depth = 0
     /// Height of the last parsed expression; zero for a leaf.
     var height = 0
-    package var parameters: [String] = []
+    var parameters: [String] = []
     private var parameterSet: Set<String> = []
     /// Positions of placeholders such as `:$1`, in order of appearance.
     private var placeholders: [SourceRange] = []
     /// Positions of names in backticks, in order of appearance.
     private var quotedNames: [SourceRange] = []
-    package var directives: [Object] = []
+    var directives: [Object] = []
     /// The last alias without AS, which may be a misspelled keyword.
     var bareAlias: Token?
 
@@ -147,7 +147,7 @@ package struct Parser {
     }
 
     /// Parses one or more comma-separated elements.
-    package mutating func list<Element>(
+    mutating func list<Element>(
         _ what: StaticString, _ element: (inout Parser) throws(QueryError) -> Element
     ) throws(QueryError) -> [Element] {
         var elements: [Element] = []

@@ -29,7 +29,7 @@ package enum QueryLimits {
     package static let maximumIndexFields = 16
 
     /// Returns the sum of two counts, or `Int.max` on overflow.
-    package static func sum(_ left: Int, _ right: Int) -> Int {
+    static func sum(_ left: Int, _ right: Int) -> Int {
         let (sum, overflows) = left.addingReportingOverflow(right)
         return overflows ? .max : sum
     }

@@ -185,7 +185,7 @@ package enum ResultColumn: Sendable {
     case all(qualifier: Name?, at: SourceRange)
     case expression(Expression, alias: Name?)
 
-    package var expression: Expression? {
+    var expression: Expression? {
         if case .expression(let expression, _) = self { return expression }
         return nil
     }
@@ -195,13 +195,13 @@ package struct OrderTerm: Sendable {
     package let expression: Expression
     package let isDescending: Bool
     /// The alias or number in the text; nil if the text contains the expression itself.
-    package let alias: Expression?
+    let alias: Expression?
 
     package init(_ expression: Expression, isDescending: Bool) {
         self.init(expression, isDescending: isDescending, alias: nil)
     }
 
-    package init(_ column: Expression, isDescending: Bool, alias: Expression?) {
+    init(_ column: Expression, isDescending: Bool, alias: Expression?) {
         expression = column
         self.isDescending = isDescending
         self.alias = alias

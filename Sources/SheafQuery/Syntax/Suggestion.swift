@@ -4,7 +4,7 @@ package enum Suggestion {
     private static let maximumLength = 64
 
     /// Returns the most similar keyword, or nil if none is similar.
-    package static func nearest(to word: String, of keywords: [Keyword]) -> Keyword? {
+    static func nearest(to word: String, of keywords: [Keyword]) -> Keyword? {
         nearest(to: word, among: keywords.map(\.rawValue)).flatMap { Keyword(rawValue: $0) }
     }
 

@@ -1,6 +1,6 @@
 /// A token with its position in the statement.
-package struct Token: Sendable {
-    package enum Kind: String, Sendable {
+struct Token: Sendable {
+    enum Kind: String, Sendable {
         case endOfStatement = "the end of the statement"
         case word = "a word"
         /// A name in backticks.
@@ -40,15 +40,15 @@ package struct Token: Sendable {
         case shiftRight = ">>"
     }
 
-    package let kind: Kind
+    let kind: Kind
     /// The keyword of a word; nil if it is none.
     let keyword: Keyword?
     /// Whether a string or quoted name contains escapes to decode.
     let hasEscapes: Bool
-    package let lower: Int
-    package let upper: Int
+    let lower: Int
+    let upper: Int
 
-    package init(
+    init(
         _ kind: Kind, _ lower: Int, _ upper: Int, keyword: Keyword? = nil, hasEscapes: Bool = false
     ) {
         self.kind = kind
@@ -58,5 +58,5 @@ package struct Token: Sendable {
         self.upper = upper
     }
 
-    package var range: SourceRange { SourceRange(lower, upper) }
+    var range: SourceRange { SourceRange(lower, upper) }
 }

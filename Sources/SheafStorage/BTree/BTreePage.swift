@@ -33,7 +33,7 @@ struct BTreePage {
     }
 
     /// The offsets and sizes of a page's fields.
-    package enum Layout {
+    enum Layout {
         static let count = 0, level = 2, prefixCount = 3, heap = 4, dead = 6, version = 8
         static let link = 16, prefix = 24, heads = 64
         /// The size of a page; not a power of two, so that headers use different cache sets.

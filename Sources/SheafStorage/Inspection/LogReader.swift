@@ -80,7 +80,7 @@ package struct LoggedCommit {
     }
 
     /// The location of the operations of a commit.
-    package enum Source {
+    enum Source {
         case records([Record])
         case folded([LoggedOperation])
     }

@@ -26,7 +26,7 @@ package struct Operation {
     package static let headerLength = 20
 
     /// The offsets of the header fields.
-    package enum Layout {
+    enum Layout {
         static let kind = 0
         static let reserved = 1
         static let keyLength = 2

@@ -53,7 +53,7 @@ package struct Record {
     package static let maximumLength = 64 << 20
 
     /// The offsets of the header fields.
-    package enum Layout {
+    enum Layout {
         static let checksum = 0
         static let length = 8
         static let kind = 12

@@ -45,7 +45,7 @@ package struct SegmentFooter: Equatable, Sendable {
     package static let length = 88
 
     /// The offsets of the fields.
-    package enum Layout {
+    enum Layout {
         static let magic = 0
         static let contentLength = 8
         static let recordCount = 16

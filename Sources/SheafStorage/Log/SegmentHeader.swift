@@ -44,7 +44,7 @@ package struct SegmentHeader: Equatable, Sendable {
     package static let length = 128
 
     /// The offsets of the fields.
-    package enum Layout {
+    enum Layout {
         static let magic = 0
         static let version = 8
         static let length = 12

@@ -51,7 +51,7 @@ final class Checkpoint {
     static let headerLength = BTree.pageSize
 
     /// The offsets of the header fields.
-    package enum Layout {
+    enum Layout {
         static let magic = 0
         static let version = 8
         static let pageLength = 12

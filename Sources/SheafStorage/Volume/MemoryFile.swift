@@ -3,7 +3,7 @@ import Synchronization
 /// A file of an in-memory volume.
 final class MemoryFile: VolumeFile {
     /// The contents of a file, shared by all open files and mappings.
-    package final class Content: Sendable {
+    final class Content: Sendable {
         /// The bytes of a file and their size.
         fileprivate struct State: Sendable {
             var size = 0

@@ -3,7 +3,7 @@
 extension LinkStateDatabase {
     /// The resolution of a conflict over the record of the local peer.
     struct Overtaking: Sendable {
-        package var version: PeerRecord.Version?
+        var version: PeerRecord.Version?
         /// Earliest time at which the local record supersedes `version`.
         var from: UInt64 = 0
         var wait = PresenceLimits.firstWaitNanoseconds

@@ -17,7 +17,7 @@ package struct LinkStateDatabase: Sendable {
         case contested(PeerRecord)
     }
 
-    package struct Entry: Sendable {
+    struct Entry: Sendable {
         var record: PeerRecord
         /// Number of connections to the peer; nil if it is unreachable.
         var distance: Int?
@@ -25,10 +25,10 @@ package struct LinkStateDatabase: Sendable {
         var hiddenSince: UInt64 = 0
     }
 
-    package struct Connection: Sendable {
-        package let number: UInt64
-        package let key: [UInt8]
-        package let kind: UInt8
+    struct Connection: Sendable {
+        let number: UInt64
+        let key: [UInt8]
+        let kind: UInt8
         /// The neighbor's own record, received over this connection.
         var selfRecord: PeerRecord?
         /// Versions of stored records that the neighbor is known to have.
@@ -50,7 +50,7 @@ package struct LinkStateDatabase: Sendable {
 
     /// The key of this peer.
     package let key: [UInt8]
-    package let salt: UInt64
+    let salt: UInt64
     package private(set) var portrait: PeerRecord.Portrait
     private(set) var entries: [[UInt8]: Entry]
     var adjacentPeers: [UInt64: Connection] = [:]

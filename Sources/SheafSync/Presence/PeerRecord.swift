@@ -118,7 +118,7 @@ package struct PeerRecord: Equatable, Sendable {
 }
 
 extension PeerRecord {
-    package func write(into writer: inout ByteWriter) {
+    func write(into writer: inout ByteWriter) {
         writer.write(key)
         writer.write(version.opening)
         writer.write(version.salt)
@@ -136,7 +136,7 @@ extension PeerRecord {
         }
     }
 
-    package init(from reader: inout ByteReader) throws(Malformed) {
+    init(from reader: inout ByteReader) throws(Malformed) {
         key = Array(try reader.readBytes(Hello.peerKeyLength))
         version = Version(
             opening: try reader.readUInt64(), salt: try reader.readUInt64(),

@@ -171,7 +171,7 @@ extension ByteReader {
 
 extension RangeAnswer.Part {
     /// Approximate encoded length, in bytes.
-    package var length: Int {
+    var length: Int {
         switch self {
         case .children(let children): children.reduce(2) { $0 + 12 + ($1.upper?.count ?? 0) }
         case .documents(let documents): documents.reduce(2) { $0 + 12 + $1.id.count }

@@ -20,7 +20,7 @@ package struct VersionSum: Hashable, Sendable {
 
     package init() {}
 
-    package init(_ document: DocumentVersion) {
+    init(_ document: DocumentVersion) {
         let hash = document.id.span.withUnsafeBytes {
             XXH3.hash128($0, seed: document.version)
         }
@@ -44,7 +44,7 @@ package struct VersionSum: Hashable, Sendable {
     }
 
     /// Returns the fingerprint sent for a range with this sum and `count` documents.
-    package func fingerprint(count: Int) -> UInt64 {
+    func fingerprint(count: Int) -> UInt64 {
         withUnsafeBytes(of: (low.littleEndian, high.littleEndian)) {
             XXH3.hash64($0, seed: UInt64(count))
         }
@@ -73,7 +73,7 @@ package struct VersionList: Sendable {
     /// Sum of all documents; synchronized peers have the same sum.
     package var sum: VersionSum { sums[documents.count] }
 
-    package func fingerprint(_ range: Range<Int>) -> UInt64 {
+    func fingerprint(_ range: Range<Int>) -> UInt64 {
         (sums[range.upperBound] - sums[range.lowerBound]).fingerprint(count: range.count)
     }
 

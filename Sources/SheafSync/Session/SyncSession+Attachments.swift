@@ -2,13 +2,13 @@
 ///
 /// The receiver requests a few parts at a time, which bounds the memory of the sender.
 extension SyncSession {
-    package struct Fetching: Sendable {
+    struct Fetching: Sendable {
         /// Parts requested from the peer, in the order of the responses.
         var requestedParts: [AttachmentPart] = []
         /// Parts requested by the peer, in the order of the responses.
         var serving: [AttachmentPart] = []
         /// Attachments that the peer seeks.
-        package var sought: Set<[UInt8]> = []
+        var sought: Set<[UInt8]> = []
         /// Tokens whose proof the local peer has requested, and the remote peer.
         var requestedProofs: Set<TokenAddress> = []
         var proofsOwed: Set<TokenAddress> = []

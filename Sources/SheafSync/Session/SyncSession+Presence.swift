@@ -3,7 +3,7 @@
 /// The acknowledgment is the flow control: the receiver sets the rate, and changes in the meantime
 /// are coalesced.
 extension SyncSession {
-    package struct Presence: Sendable {
+    struct Presence: Sendable {
         /// Whether a sent message is unacknowledged.
         var isSender = false
         /// Whether a received message is unacknowledged.
@@ -27,7 +27,7 @@ extension SyncSession {
 
     // MARK: Received frames
 
-    package mutating func takePresence(_ message: PresenceMessage) throws(WireError) {
+    mutating func takePresence(_ message: PresenceMessage) throws(WireError) {
         guard !presence.isToTake else {
             throw .outOfOrder("presence before the last one was acknowledged")
         }

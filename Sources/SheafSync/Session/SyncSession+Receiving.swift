@@ -4,7 +4,7 @@ import SheafDocument
 /// The receiving half of a session.
 extension SyncSession {
     struct Receiver: Sendable {
-        package enum Phase {
+        enum Phase {
             /// No subscription was sent.
             case idle
             /// The host builds its version list.
@@ -16,12 +16,12 @@ extension SyncSession {
         }
 
         var phase = Phase.idle
-        package var request: Subscribe?
+        var request: Subscribe?
         var segments = ShippedSegmentReader()
         /// Fragments of a segment whose end was not received.
         var fragments: [UInt8] = []
         /// Names that the peer has numbered.
-        package var names = NameTable()
+        var names = NameTable()
         /// The commit of the partially received batch.
         var stagedCommit: UInt64?
         /// Received bytes for which no credit was returned yet.

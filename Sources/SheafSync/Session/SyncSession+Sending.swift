@@ -4,7 +4,7 @@ package import SheafDocument
 /// The sending half of a session.
 extension SyncSession {
     struct Sender: Sendable {
-        package var generation: UInt64 = 0
+        var generation: UInt64 = 0
         /// Received parts of an incomplete subscription.
         var subscribing: PartialSubscribe?
         var hasCursor = false
@@ -13,23 +13,23 @@ extension SyncSession {
         /// A range request that waits for the version list.
         var question: RangeQuestion?
         /// Documents wanted so far by a continued `want`.
-        package var wanted: [DocumentAddress] = []
+        var wanted: [DocumentAddress] = []
         /// Whether the peer is reconciling; only wanted parts are sent meanwhile.
         var isComparing = false
         /// Whether the host is sending a wanted part.
         var isSendingPart = false
         var segments = ShippedSegmentWriter()
         /// Encoded commits of the next segment.
-        package var raw = CommitWriter()
+        var raw = CommitWriter()
         /// A commit that was begun and has no documents yet.
-        package var opening: (commit: UInt64, stamp: Stamp?, isCut: Bool, endsPart: Bool)?
+        var opening: (commit: UInt64, stamp: Stamp?, isCut: Bool, endsPart: Bool)?
         /// Number of names numbered on the connection.
         var nameCount = 0
         var freshNames: [[UInt8]] = []
         /// Fragments of segments that wait for credit.
         var fragments: [[UInt8]] = []
         /// Number of bytes that may still be sent.
-        package var credit = SyncLimits.credit
+        var credit = SyncLimits.credit
         /// Whether the host waits for `roomToSend`.
         var isWaiting = false
     }

@@ -75,11 +75,11 @@ package struct SyncSession: Sendable {
     }
 
     /// The phase of the session.
-    package enum Phase: Equatable {
+    enum Phase: Equatable {
         case greeting, open, ended
     }
 
-    package let hello: Hello
+    let hello: Hello
     /// The peer's key as authenticated by the transport; nil without authentication.
     private let expectedKey: [UInt8]?
     private(set) var phase = Phase.greeting
@@ -97,7 +97,7 @@ package struct SyncSession: Sendable {
     var receiver = Receiver()
     var sender = Sender()
     var fetching = Fetching()
-    package var presence = Presence()
+    var presence = Presence()
 
     private let startedAt: UInt64
     /// Time at which an incomplete frame began.
@@ -214,7 +214,7 @@ package struct SyncSession: Sendable {
     // MARK: Frames
 
     /// Sends a frame; closes the session if the peer would refuse its length.
-    package mutating func send(_ type: FrameType, _ body: [UInt8]) {
+    mutating func send(_ type: FrameType, _ body: [UInt8]) {
         guard phase != .ended else { return }
         guard body.count < SyncLimits.frameLength else {
             let text = "outgoing frame \(type) has \(body.count + 1) bytes; "

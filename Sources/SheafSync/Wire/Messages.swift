@@ -12,7 +12,7 @@ struct Generational {
         rest = try reader.readBytes(reader.remaining)
     }
 
-    package static func bytes(_ generation: UInt64, _ rest: [UInt8]) -> [UInt8] {
+    static func bytes(_ generation: UInt64, _ rest: [UInt8]) -> [UInt8] {
         var writer = ByteWriter(capacity: rest.count + 2)
         writer.writeVarint(generation)
         writer.write(rest)
@@ -96,13 +96,13 @@ package struct Acknowledge: Equatable, Sendable {
 
 /// A message with one number: an amount of credit, or a generation.
 enum SingleNumber {
-    package static func bytes(_ number: UInt64) -> [UInt8] {
+    static func bytes(_ number: UInt64) -> [UInt8] {
         var writer = ByteWriter(capacity: 8)
         writer.writeVarint(number)
         return writer.bytes
     }
 
-    package static func decode(_ bytes: UnsafeRawBufferPointer) throws(Malformed) -> UInt64 {
+    static func decode(_ bytes: UnsafeRawBufferPointer) throws(Malformed) -> UInt64 {
         var reader = ByteReader(bytes)
         let number = try reader.readVarint()
         try reader.checkEnd()
@@ -111,7 +111,7 @@ enum SingleNumber {
 }
 
 extension ByteWriter {
-    package mutating func write(_ hash: XXH3.Hash128) {
+    mutating func write(_ hash: XXH3.Hash128) {
         write(hash.low)
         write(hash.high)
     }

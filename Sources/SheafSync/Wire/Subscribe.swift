@@ -103,9 +103,9 @@ package struct SubscribePart: Equatable, Sendable {
         }
 
         /// Upper bound of the encoded length.
-        package var length: Int { 48 + Self.length(of: complete) }
+        var length: Int { 48 + Self.length(of: complete) }
 
-        package static func length(of whole: [DocumentAddress]) -> Int {
+        static func length(of whole: [DocumentAddress]) -> Int {
             whole.reduce(0) { $0 + $1.collection.utf8.count + $1.id.count + 8 }
         }
     }
@@ -195,12 +195,12 @@ extension Subscribe {
 }
 
 /// A subscription whose last part was not received.
-package struct PartialSubscribe: Sendable {
+struct PartialSubscribe: Sendable {
     package let generation: UInt64
     private(set) var queries: [SubscribedQuery] = []
     private(set) var length = 0
 
-    package init(generation: UInt64) {
+    init(generation: UInt64) {
         self.generation = generation
     }
 
@@ -216,7 +216,7 @@ package struct PartialSubscribe: Sendable {
         return nil
     }
 
-    package mutating func append(_ part: SubscribePart) {
+    mutating func append(_ part: SubscribePart) {
         queries += part.queries
         length += part.queries.reduce(0) { $0 + $1.length }
     }
