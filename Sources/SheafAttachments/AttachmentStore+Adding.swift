@@ -17,7 +17,7 @@ package protocol AttachmentSource {
 }
 
 /// A source in memory.
-package struct BytesSource: AttachmentSource {
+struct BytesSource: AttachmentSource {
     package let bytes: [UInt8]
     package var name: String { "memory" }
     package var length: Int { bytes.count }
@@ -33,7 +33,7 @@ package struct BytesSource: AttachmentSource {
 }
 
 /// A source in a file outside of the store.
-package struct FileSource: AttachmentSource {
+struct FileSource: AttachmentSource {
     package let name: String
     package let length: Int
     private let file: any VolumeFile

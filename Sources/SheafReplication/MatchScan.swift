@@ -70,7 +70,7 @@ struct DocumentScan {
 }
 
 /// A builder of the version list of the documents that a scan visits.
-struct VersionListing {
+package struct VersionListing {
     private(set) var list = VersionList()
     /// The address of the last document without its id; `prefix` is its encoding.
     private var address = DocumentAddress(collection: "", id: [])

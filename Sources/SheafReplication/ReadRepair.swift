@@ -1,4 +1,4 @@
-package import SheafDocument
+import SheafDocument
 import SheafEngine
 import SheafStorage
 import SheafSync
@@ -35,7 +35,7 @@ struct ReadRepair {
 }
 
 /// The documents that need read repair, by the keys of the peers.
-package struct CorrectionTable {
+struct CorrectionTable {
     private struct Entry {
         var corrections = ReadRepair()
         /// Value of `changeCount` when a document was added last.

@@ -69,7 +69,7 @@ package final class ReplicationRegistry: Sendable {
     }
 
     /// The rows of `system:transports_info`.
-    package var transportRows: [Object] {
+    var transportRows: [Object] {
         let (names, isSyncing) = state.withLock { ($0.transports, $0.isSyncing) }
         return names.enumerated().map { number, name in
             [
@@ -121,7 +121,7 @@ package final class ReplicationRegistry: Sendable {
     }
 
     /// The rows of `system:refused_writes`.
-    package var refusedRows: [Object] { refusedWrites.map(\.row) }
+    var refusedRows: [Object] { refusedWrites.map(\.row) }
 
     /// Sets the listener for refused writes, and calls it with the known ones.
     package func onRefusedWrites(_ listener: (@Sendable ([RefusedWrite]) -> Void)?) {

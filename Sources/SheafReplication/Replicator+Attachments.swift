@@ -9,7 +9,7 @@ import SheafSync
 /// their originator cancels them.
 extension Replicator {
     /// The state of all attachment fetches.
-    package struct Files {
+    struct Files {
         package var wanted: [AttachmentID: WantedAttachment] = [:]
         /// The wanted attachments in the order of their requests.
         var order: [AttachmentID] = []
@@ -37,7 +37,7 @@ extension Replicator {
     }
 
     /// An attachment that is being fetched.
-    package struct WantedAttachment {
+    struct WantedAttachment {
         package enum Phase {
             /// The chunk hashes have not been requested.
             case seeking

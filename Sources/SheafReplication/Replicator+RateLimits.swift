@@ -18,7 +18,7 @@ extension Replicator {
     }
 
     /// A rate limiter, which permits a burst and then one subscription per interval.
-    package struct RateLimiter {
+    struct RateLimiter {
         /// The end of the intervals of all permitted subscriptions.
         private var end: UInt64 = 0
 
@@ -49,7 +49,7 @@ extension Replicator {
     }
 
     /// A subscription of this peer that the rate limiter delays.
-    package struct DelayedSubscription {
+    struct DelayedSubscription {
         let turn: UInt64
         package var complete: [DocumentAddress]
     }

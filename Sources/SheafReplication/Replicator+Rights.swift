@@ -10,7 +10,7 @@ import SheafTransport
 /// Authorization of remote peers, and the sharing scopes of collections.
 extension Replicator {
     /// The rights of a remote peer at this one, and the rights of this peer at the remote one.
-    package struct Authorization {
+    struct Authorization {
         let rights: PeerRights?
         let ownRights: PeerRights?
         package let isServer: Bool

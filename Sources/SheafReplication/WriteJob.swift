@@ -110,7 +110,7 @@ package struct WriteJob: Sendable {
     }
 
     /// A write of the peer to a document that is hidden from it.
-    package struct Hidden: Sendable {
+    struct Hidden: Sendable {
         package let address: DocumentAddress
         package let write: HiddenWrite
         /// The commit of the peer that contains the write.
@@ -118,7 +118,7 @@ package struct WriteJob: Sendable {
     }
 
     /// A document with local writes that the peer lacks.
-    package struct OutdatedDocument: Sendable {
+    struct OutdatedDocument: Sendable {
         package let address: DocumentAddress
         let before: StoredDocument?
         /// Whether this store made some of the writes that the peer lacks.

@@ -12,7 +12,7 @@ struct Misuse: Error, CustomStringConvertible {
 /// An option of a verb.
 struct Option: Sendable {
     /// The value that must follow the option, with its placeholder in the help.
-    enum Value {
+    package enum Value {
         case none
         case number(String)
         case text(String)

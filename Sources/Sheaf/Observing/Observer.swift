@@ -27,7 +27,7 @@ public final class Observer: Sendable {
     }
 
     /// A weak reference, so that an observer does not keep its store alive.
-    package struct WeakDispatcher: Sendable {
+    struct WeakDispatcher: Sendable {
         weak let dispatcher: ObserverDispatcher?
     }
 

@@ -8,7 +8,7 @@ import SheafSystem
 import Synchronization
 
 /// The dispatcher of the observers of a store.
-package final class ObserverDispatcher: Sendable {
+final class ObserverDispatcher: Sendable {
     private let workers = ObserverWorkerPool()
     /// The observer schedule; locked by the dispatching thread.
     private let schedule: Mutex<ObserverSchedule>

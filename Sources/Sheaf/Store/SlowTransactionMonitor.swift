@@ -7,7 +7,7 @@ import Synchronization
 /// The slow-transaction monitor: logs slow transactions, and times out writers that wait for one.
 ///
 /// Its thread starts when a transaction begins and there is a log, or when a writer waits for one.
-package final class SlowTransactionMonitor: Sendable {
+final class SlowTransactionMonitor: Sendable {
     /// The parameters that concern slow transactions.
     struct Settings: Sendable {
         var schedule: SlowTransactionSchedule

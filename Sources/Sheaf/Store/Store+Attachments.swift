@@ -7,7 +7,7 @@ import SheafSystem
 import Synchronization
 
 /// The schedule of attachment collection, and the references found by its last scan.
-package final class AttachmentCollectionClock: Sendable {
+final class AttachmentCollectionClock: Sendable {
     private struct Scan: Sendable {
         let commit: CommitID
         let wanted: Set<AttachmentID>

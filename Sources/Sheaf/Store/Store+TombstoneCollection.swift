@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// Only writes create tombstones, so only writes trigger their collection: a store that is only
 /// read needs no thread that waits for days.
-package final class TombstoneCollectionClock: Sendable {
+final class TombstoneCollectionClock: Sendable {
     private let next = Atomic<UInt64>(0)
     private static let dayMilliseconds: UInt64 = 86_400_000
 

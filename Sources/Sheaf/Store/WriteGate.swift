@@ -172,7 +172,7 @@ package struct WriteGate: Sendable {
 }
 
 /// The gate of a store, shared with the slow-transaction monitor.
-package final class WriteGateLock: Sendable {
+final class WriteGateLock: Sendable {
     private let gate = Mutex(WriteGate())
 
     func withLock<Result>(_ body: (inout sending WriteGate) -> sending Result) -> Result {

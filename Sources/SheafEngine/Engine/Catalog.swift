@@ -29,7 +29,7 @@ package struct Catalog: Sendable {
     }
 
     package static let maximumCollections = 1 << 16
-    package static let maximumCollectionNameLength =
+    static let maximumCollectionNameLength =
         DocumentAddress.maximumCollectionLength
     private static let comparedCount = 8
 

@@ -1,4 +1,4 @@
-package import SheafBytes
+import SheafBytes
 package import SheafDocument
 import SheafStorage
 
@@ -12,7 +12,7 @@ extension DocumentTransaction {
         }
     }
 
-    package func convertErrors<Result>(
+    func convertErrors<Result>(
         _ body: () throws(EditError) -> Result,
         orRefusing refusal: (Malformed) -> EngineError = { .edit(.malformed($0)) }
     ) throws(EngineError) -> Result {

@@ -1,7 +1,7 @@
-package import SheafDocument
+import SheafDocument
 
 /// The state of a transaction before the current statement.
-package struct Savepoint: Sendable {
+struct Savepoint: Sendable {
     /// Number of open documents.
     private(set) var count = 0
     /// Number of changed documents.

@@ -1,12 +1,12 @@
 import SheafBytes
 import SheafDocument
-package import SheafStorage
+import SheafStorage
 
 /// The name dictionary: decides which field names get numbers, and which the log lacks.
 ///
 /// A name that occurs in two documents gets a number. Names that occur once, like ids used as
 /// names, would fill the table.
-package struct NameDictionary: Sendable {
+struct NameDictionary: Sendable {
     private var writtenNameCount: Int
     private var writtenCollectionCount: Int
     private var occurrences: Set<UInt64> = []

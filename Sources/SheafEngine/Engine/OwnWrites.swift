@@ -11,7 +11,7 @@ import Synchronization
 /// ```
 /// If a peer knows a write of the site from the gap, the store was restored to an older state
 /// after that write.
-package struct OwnWrites: Sendable {
+struct OwnWrites: Sendable {
     /// No write of the site in the log at opening is later than this time.
     let opened: HybridTime
     /// No write since opening is earlier than this time; nil while there is none.

@@ -111,8 +111,7 @@ struct TokenChange: Sendable {
 
 extension DocumentTransaction {
     /// Records the attachments that a local write references; its tokens are proven.
-    package mutating func recordLocalTokens(_ bytes: [UInt8], at position: Int) throws(EngineError)
-    {
+    mutating func recordLocalTokens(_ bytes: [UInt8], at position: Int) throws(EngineError) {
         let count = tokens.count
         bytes.span.withUnsafeBytes { recordAttachmentIDs($0) }
         guard tokens.count > count, unproven.mayHaveEntries else { return }

@@ -8,7 +8,7 @@ import SheafStorage
 ///     | FF | collection | FF FF | id |
 ///
 /// Documents and tombstones share one range of keys; these entries make tombstones countable.
-package enum TombstoneEntry {
+enum TombstoneEntry {
     /// A reserved index number, which no index has.
     private static let mark: [UInt8] = [0xFF, 0xFF]
 

@@ -1,7 +1,7 @@
 import SheafDocument
 
 /// Random ids for documents that are inserted without one.
-package enum RandomID {
+enum RandomID {
     /// Returns 128 random bits as 32 hexadecimal digits.
     static func make(_ random: () -> UInt64) -> Value {
         .string([random(), random()].map(digits).joined())

@@ -1,7 +1,7 @@
 /// The number of live operation bytes in each file of the log.
 struct LiveBytes: Equatable, Sendable {
     /// The live bytes of one file.
-    struct Entry: Equatable, Sendable {
+    package struct Entry: Equatable, Sendable {
         /// The first segment whose positions the file holds.
         let firstSegment: UInt32
         var length: Int

@@ -17,7 +17,7 @@ package struct LinkStateDatabase: Sendable {
         case contested(PeerRecord)
     }
 
-    struct Entry: Sendable {
+    package struct Entry: Sendable {
         var record: PeerRecord
         /// Number of connections to the peer; nil if it is unreachable.
         var distance: Int?
@@ -25,7 +25,7 @@ package struct LinkStateDatabase: Sendable {
         var hiddenSince: UInt64 = 0
     }
 
-    struct Connection: Sendable {
+    package struct Connection: Sendable {
         let number: UInt64
         let key: [UInt8]
         let kind: UInt8
