@@ -14,6 +14,13 @@ import SheafSystem
 enum Tool {
     static let version = SheafVersion.current
 
+    /// All commands, in the order of the help.
+    private static let commands: [Command] = [
+        .query, .log, .show, .blame, .verify, .salvage, .stats, .compact, .clock, .peerServe,
+        .peerConnect,
+        .peerList, .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo,
+    ]
+
     /// Runs the command in `words`, which do not include the name of the program.
     static func run(_ words: [UnsafeMutablePointer<CChar>]) -> ExitCode {
         let output = Output()
@@ -82,12 +89,12 @@ enum Tool {
     ) throws(ToolError) -> (Command, ArraySlice<String>) {
         for count in 1...2 where count <= words.count {
             let name = words.prefix(count).joined(separator: " ")
-            if let command = Command.all.first(where: { $0.name == name }) {
+            if let command = commands.first(where: { $0.name == name }) {
                 return (command, words.dropFirst(count))
             }
         }
         var name = words.first ?? ""
-        let family = Command.all.map(\.name).filter { $0.hasPrefix(name + " ") }
+        let family = commands.map(\.name).filter { $0.hasPrefix(name + " ") }
         if !family.isEmpty {
             guard let second = words.dropFirst().first, !second.hasPrefix("-") else {
                 throw .usage(
@@ -97,15 +104,15 @@ enum Tool {
             name += " " + second
         }
         let kind = name.utf8.first == UInt8(ascii: "-") ? "option" : "command"
-        let names = kind == "option" ? ["--help", "--version"] : Command.all.map(\.name) + ["help"]
+        let names = kind == "option" ? ["--help", "--version"] : commands.map(\.name) + ["help"]
         throw .usage(
             "unknown \(kind) '\(name.shortened)'" + OptionSuggestion.text(for: name, among: names)
                 + "; see 'sheaf --help'")
     }
 
     private static var help: String {
-        let width = Command.all.map(\.name.utf8.count).max() ?? 0
-        let commands = Command.all.map { command in
+        let width = commands.map(\.name.utf8.count).max() ?? 0
+        let listed = commands.map { command in
             let gap = String(repeating: " ", count: width - command.name.utf8.count + 2)
             return "  \(command.name)\(gap)\(command.summary)"
         }
@@ -115,7 +122,7 @@ enum Tool {
             Queries, inspects, verifies and repairs Sheaf stores, and syncs them with peers.
 
             commands:
-            \(commands.joined(separator: "\n"))
+            \(listed.joined(separator: "\n"))
 
             'sheaf help COMMAND' describes a command; 'sheaf --version' prints the version.
             Data goes to standard output, messages to standard error. -- ends the options.

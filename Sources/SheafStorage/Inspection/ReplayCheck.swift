@@ -205,7 +205,7 @@ struct ReplayCheck: ~Copyable {
         _ result: inout Verification
     ) {
         result.operationCount += 1
-        guard Keyspace.isLogged(firstByte: operation.key.first ?? 0) else {
+        guard Operation.isLogged(firstByte: operation.key.first ?? 0) else {
             result.damage(file, at: offset, "the first byte of the key is reserved")
             isComplete = false
             return

@@ -38,7 +38,7 @@ struct SalvageIndex: ~Copyable {
 
     /// Adds an operation unless a newer one of its key is present.
     mutating func add(_ operation: Operation, _ location: Location) {
-        guard Keyspace.isLogged(firstByte: operation.key.first ?? 0) else { return }
+        guard Operation.isLogged(firstByte: operation.key.first ?? 0) else { return }
         add(operation.key, location)
     }
 

@@ -47,7 +47,7 @@ package struct IndexChanges: Sendable {
 
     /// Removes all index entries in `range`.
     package mutating func unlink(_ range: KeyRange) {
-        removedRanges.append(range.intersection(Keyspace.indexEntries))
+        removedRanges.append(range.intersection(Self.all))
     }
 
     /// Sorts the entries for logged operations by key, which speeds up their insertion.
@@ -99,7 +99,7 @@ package struct IndexChanges: Sendable {
     }
 
     private mutating func add(_ key: [UInt8]) throws(StorageError) -> Range<Int> {
-        guard key.first == Keyspace.indexEntryByte else {
+        guard key.first == Self.firstByte else {
             throw .invalidKey("an index entry begins with byte 255")
         }
         guard key.count <= Limits.maximumLinkLength else {

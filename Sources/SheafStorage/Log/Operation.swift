@@ -35,6 +35,12 @@ package struct Operation {
         static let distance = 16
     }
 
+    /// Whether a logged key may begin with this byte.
+    @inline(__always)
+    static func isLogged(firstByte: UInt8) -> Bool {
+        firstByte != 0 && firstByte != IndexChanges.firstByte
+    }
+
     /// The encoded length of the operation in bytes.
     package var length: Int { Self.headerLength + key.count + payload.count }
 
@@ -58,7 +64,7 @@ package struct Operation {
             throw FormatError(
                 at: offset, "the operation is of no known kind", isUnsupported: true)
         }
-        guard Keyspace.isLogged(firstByte: bytes[start]),
+        guard Self.isLogged(firstByte: bytes[start]),
             payloadLength <= (kind == .remove ? 0 : Limits.maximumPayloadLength)
         else {
             throw FormatError(at: offset, "the operation's key or payload is not valid")

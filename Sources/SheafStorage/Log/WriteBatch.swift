@@ -101,7 +101,7 @@ package struct WriteBatch: Sendable {
         behind firstByte: UInt8? = nil
     ) throws(StorageError) {
         let payloadLength = payload.count + (firstByte == nil ? 0 : 1)
-        guard let first = key.first, Keyspace.isLogged(firstByte: first) else {
+        guard let first = key.first, Operation.isLogged(firstByte: first) else {
             throw .invalidKey("a key has at least one byte, and its first byte is not 0 or 255")
         }
         guard key.count <= Limits.maximumKeyLength else {

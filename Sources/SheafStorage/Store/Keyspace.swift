@@ -28,10 +28,6 @@ struct Keyspace: ~Copyable {
     /// The first byte of every index entry.
     static let indexEntryByte = IndexChanges.firstByte
 
-    /// Whether a logged key may begin with this byte.
-    @inline(__always)
-    static func isLogged(firstByte: UInt8) -> Bool { firstByte != 0 && firstByte != indexEntryByte }
-
     /// Creates an empty keyspace.
     init() {
         tree = BTree()

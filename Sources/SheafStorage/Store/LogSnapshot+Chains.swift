@@ -130,7 +130,7 @@ extension LogSnapshot {
     }
 
     private static func isKey(_ key: UnsafeRawBufferPointer) -> Bool {
-        Keyspace.isLogged(firstByte: key.first ?? 0) && key.count <= Limits.maximumKeyLength
+        Operation.isLogged(firstByte: key.first ?? 0) && key.count <= Limits.maximumKeyLength
     }
 
     /// The last commit that compaction may have folded.

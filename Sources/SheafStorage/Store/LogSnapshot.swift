@@ -70,7 +70,7 @@ package final class LogSnapshot: Sendable {
     package func payload(
         of key: UnsafeRawBufferPointer
     ) throws(StorageError) -> UnsafeRawBufferPointer? {
-        guard let first = key.first, Keyspace.isLogged(firstByte: first),
+        guard let first = key.first, Operation.isLogged(firstByte: first),
             key.count <= Limits.maximumKeyLength, let pointer = recordPointer(of: key)
         else { return nil }
         guard !pointer.isDelta else { throw .extended(at: pointer.position) }

@@ -70,7 +70,7 @@ extension Segment {
                 keyLength <= Limits.maximumKeyLength,
                 Operation.headerLength &+ keyLength &+ payloadLength == pointer.length,
                 distance &+ pointer.length <= recordLength,
-                Keyspace.isLogged(firstByte: bytes[start]), let base = bytes.baseAddress
+                Operation.isLogged(firstByte: bytes[start]), let base = bytes.baseAddress
             else { return index }
             (found + index).initialize(
                 to: StoredBytes(

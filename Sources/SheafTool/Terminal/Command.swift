@@ -12,13 +12,6 @@ struct Command: Sendable {
     let details: String
     let run: @Sendable (Arguments, Output) throws(ToolError) -> ExitCode
 
-    /// All commands, in the order of the help.
-    static let all: [Command] = [
-        .query, .log, .show, .blame, .verify, .salvage, .stats, .compact, .clock, .peerServe,
-        .peerConnect,
-        .peerList, .peerExecute, .syncStatus, .explainSync, .keygen, .grant, .demo,
-    ]
-
     /// The synopsis on one line.
     var usage: String {
         var words = ["sheaf", name] + operands
