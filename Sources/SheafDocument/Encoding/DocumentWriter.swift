@@ -116,16 +116,6 @@ extension EntryWriter {
 }
 
 extension EntryWriter {
-    /// Writes the root entry with its marks and fields; `writeFields` returns the number of fields.
-    mutating func writeRoot(
-        marks: [Dot], isPartial: Bool,
-        _ writeFields: (inout EntryWriter) throws(Malformed) -> Int
-    ) throws(Malformed) {
-        let stamps = marks.map(\.stamp).sorted(by: >)
-        try writeRoot(
-            mark: stamps.first, others: stamps.dropFirst(), isPartial: isPartial, writeFields)
-    }
-
     /// Writes the root entry with its latest mark, all other marks, and its fields.
     mutating func writeRoot(
         mark: Stamp?, others: ArraySlice<Stamp> = [], isPartial: Bool,
