@@ -1,10 +1,5 @@
 package import SheafDocument
 
-/// An aggregate function; the raw value is its name in lower case.
-package enum AggregateKind: String, CaseIterable, Sendable {
-    case count, sum, avg, min, max, median, mid
-}
-
 /// The state of an aggregate for one group.
 ///
 /// DISTINCT retains all distinct values, and MEDIAN and MID retain all numbers; the others retain

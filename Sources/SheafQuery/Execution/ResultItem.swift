@@ -19,6 +19,17 @@ package struct ResultItem {
 }
 
 extension ResultItem {
+    /// Returns the decoded row.
+    package func object(_ names: NameTable) throws(QueryError) -> Object {
+        switch content {
+        case .object(let object): return object
+        case .stored(let fields, let id, let place):
+            return try Row(fields, id: id, position: place).object(
+                FieldTypes(isStrict: false), names)
+                ?? Object()
+        }
+    }
+
     /// Returns the value at a path without decoding the rest of the row, or nil if it is missing.
     package func value(at path: [String], _ names: NameTable) throws(QueryError) -> Value? {
         guard case .stored(let fields, let id, let place) = content, let first = path.first else {

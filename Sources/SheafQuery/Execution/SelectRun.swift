@@ -230,21 +230,3 @@ extension Value {
     /// Whether key equality implies value equality.
     fileprivate var isFoundByKey: Bool { kind == .string || kind == .number }
 }
-
-extension SelectPlan {
-    /// Whether OFFSET can skip index entries by rank, because each entry is a row of the result.
-    var skipsByRank: Bool {
-        guard case .index = sources[0].path.access else { return false }
-        return isStraight && !isDistinct
-    }
-
-    /// Whether each scanned document is a row of the result, in scan order.
-    var isStraight: Bool {
-        filter == nil && condition == nil && joins.isEmpty && grouping == nil && isOrdered
-    }
-
-    /// Number of rows to sort, including those that OFFSET skips; nil if there is no limit.
-    var sortedRowLimit: Int? {
-        limit.map { QueryLimits.sum($0, offset) }
-    }
-}

@@ -194,28 +194,3 @@ struct ConditionReader {
         return matcher.isPrefix ? .field(path, strings) : .somewhereIn(path, strings)
     }
 }
-
-extension ComparisonOperator {
-    /// The comparison that is true where this one is false, for comparable operands.
-    var opposite: ComparisonOperator {
-        switch self {
-        case .equal: .notEqual
-        case .notEqual: .equal
-        case .less: .greaterOrEqual
-        case .lessOrEqual: .greater
-        case .greater: .lessOrEqual
-        case .greaterOrEqual: .less
-        }
-    }
-
-    /// The comparison with its operands exchanged.
-    var turned: ComparisonOperator {
-        switch self {
-        case .equal, .notEqual: self
-        case .less: .greater
-        case .lessOrEqual: .greaterOrEqual
-        case .greater: .less
-        case .greaterOrEqual: .lessOrEqual
-        }
-    }
-}

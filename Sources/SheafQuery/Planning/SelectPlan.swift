@@ -131,18 +131,20 @@ struct SortTerm {
     let field: FieldPath?
 }
 
-/// The conversion of rows into results.
-enum Projection {
-    /// The complete document of the only source.
-    case document
-    /// The rows of all sources, each under its name.
-    case rows([String])
-    case columns([ProjectedColumn])
-}
+extension SelectPlan {
+    /// Whether OFFSET can skip index entries by rank, because each entry is a row of the result.
+    var skipsByRank: Bool {
+        guard case .index = sources[0].path.access else { return false }
+        return isStraight && !isDistinct
+    }
 
-/// A column of a result.
-enum ProjectedColumn {
-    case value(name: String, Evaluator)
-    /// All fields of a source.
-    case all(source: Int)
+    /// Whether each scanned document is a row of the result, in scan order.
+    var isStraight: Bool {
+        filter == nil && condition == nil && joins.isEmpty && grouping == nil && isOrdered
+    }
+
+    /// Number of rows to sort, including those that OFFSET skips; nil if there is no limit.
+    var sortedRowLimit: Int? {
+        limit.map { QueryLimits.sum($0, offset) }
+    }
 }

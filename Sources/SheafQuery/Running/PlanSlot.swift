@@ -1,23 +1,6 @@
 import SheafDocument
 import Synchronization
 
-/// The state of a store that plans depend on; equal states yield equal plans.
-package struct PlanState: Equatable, Sendable {
-    /// Identifier of the store, unique within the process.
-    private let store: UInt64
-    private let commit: UInt64
-    /// Number of names in the dictionary, which may grow between commits.
-    private let nameCount: Int
-    private let hasIndexes: Bool
-
-    package init(store: UInt64, commit: UInt64, nameCount: Int, hasIndexes: Bool) {
-        self.store = store
-        self.commit = commit
-        self.nameCount = nameCount
-        self.hasIndexes = hasIndexes
-    }
-}
-
 /// The inputs of a plan besides the statement.
 struct PlanBasis: Sendable {
     let state: PlanState
@@ -72,26 +55,6 @@ extension Value {
         case .string(let text): text.utf8.count <= Self.maximumCachedBytes
         case .bytes(let bytes): bytes.count <= Self.maximumCachedBytes
         case .array, .object: false
-        }
-    }
-
-    /// Whether a value is identical and not only equal; 1 and 1.0 differ.
-    func isIdentical(to other: Value) -> Bool {
-        switch (self, other) {
-        case (.null, .null): true
-        case (.bool(let left), .bool(let right)): left == right
-        case (.integer(let left), .integer(let right)): left == right
-        case (.float(let left), .float(let right)): left.bitPattern == right.bitPattern
-        case (.string(let left), .string(let right)): left.isSpelled(right)
-        case (.bytes(let left), .bytes(let right)): left == right
-        case (.array(let left), .array(let right)):
-            left.count == right.count && zip(left, right).allSatisfy { $0.isIdentical(to: $1) }
-        case (.object(let left), .object(let right)):
-            left.count == right.count
-                && zip(left, right).allSatisfy {
-                    $0.name.isSpelled($1.name) && $0.value.isIdentical(to: $1.value)
-                }
-        default: false
         }
     }
 }

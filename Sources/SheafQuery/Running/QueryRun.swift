@@ -235,16 +235,3 @@ extension Statement.Body {
         }
     }
 }
-
-extension ResultItem {
-    /// Returns the decoded row.
-    package func object(_ names: NameTable) throws(QueryError) -> Object {
-        switch content {
-        case .object(let object): return object
-        case .stored(let fields, let id, let place):
-            return try Row(fields, id: id, position: place).object(
-                FieldTypes(isStrict: false), names)
-                ?? Object()
-        }
-    }
-}

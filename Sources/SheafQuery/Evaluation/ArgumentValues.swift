@@ -91,3 +91,25 @@ extension ArgumentValues: ExpressibleByDictionaryLiteral {
         }
     }
 }
+
+extension Value {
+    /// Whether a value is identical and not only equal; 1 and 1.0 differ.
+    func isIdentical(to other: Value) -> Bool {
+        switch (self, other) {
+        case (.null, .null): true
+        case (.bool(let left), .bool(let right)): left == right
+        case (.integer(let left), .integer(let right)): left == right
+        case (.float(let left), .float(let right)): left.bitPattern == right.bitPattern
+        case (.string(let left), .string(let right)): left.isSpelled(right)
+        case (.bytes(let left), .bytes(let right)): left == right
+        case (.array(let left), .array(let right)):
+            left.count == right.count && zip(left, right).allSatisfy { $0.isIdentical(to: $1) }
+        case (.object(let left), .object(let right)):
+            left.count == right.count
+                && zip(left, right).allSatisfy {
+                    $0.name.isSpelled($1.name) && $0.value.isIdentical(to: $1.value)
+                }
+        default: false
+        }
+    }
+}

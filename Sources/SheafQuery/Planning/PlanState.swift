@@ -1,0 +1,16 @@
+/// The state of a store that plans depend on; equal states yield equal plans.
+package struct PlanState: Equatable, Sendable {
+    /// Identifier of the store, unique within the process.
+    private let store: UInt64
+    private let commit: UInt64
+    /// Number of names in the dictionary, which may grow between commits.
+    private let nameCount: Int
+    private let hasIndexes: Bool
+
+    package init(store: UInt64, commit: UInt64, nameCount: Int, hasIndexes: Bool) {
+        self.store = store
+        self.commit = commit
+        self.nameCount = nameCount
+        self.hasIndexes = hasIndexes
+    }
+}
