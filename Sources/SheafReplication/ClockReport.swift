@@ -13,9 +13,9 @@ package struct ClockReport: Sendable, Equatable {
     /// The clock of the peer minus the local clock on connection, not corrected for latency.
     package internal(set) var offsetMilliseconds: Int64?
     /// Documents of the peer that are quarantined locally.
-    package internal(set) var setAside: QuarantineSummary?
+    package internal(set) var quarantined: QuarantineSummary?
     /// Documents sent from here that the peer has quarantined.
-    package internal(set) var setAsideThere: QuarantineSummary?
+    package internal(set) var quarantinedRemotely: QuarantineSummary?
 
     /// Smallest offset that causes a warning, in milliseconds.
     package static let remarkableOffset: Int64 = 60_000
@@ -29,14 +29,14 @@ package struct ClockReport: Sendable, Equatable {
     struct Faults: OptionSet {
         let rawValue: Int
         static let offset = Faults(rawValue: 1)
-        package static let setAside = Faults(rawValue: 2)
-        package static let setAsideThere = Faults(rawValue: 4)
+        package static let quarantined = Faults(rawValue: 2)
+        package static let quarantinedRemotely = Faults(rawValue: 4)
     }
 
     var faults: Faults {
         var faults: Faults = isRemarkable ? .offset : []
-        if setAside != nil { faults.insert(.setAside) }
-        if setAsideThere != nil { faults.insert(.setAsideThere) }
+        if quarantined != nil { faults.insert(.quarantined) }
+        if quarantinedRemotely != nil { faults.insert(.quarantinedRemotely) }
         return faults
     }
 
@@ -48,17 +48,17 @@ package struct ClockReport: Sendable, Equatable {
                 "its clock is about \(Self.text(offset.magnitude)) "
                     + (offset > 0 ? "ahead of the local clock" : "behind the local clock"))
         }
-        if let setAside {
+        if let quarantined {
             sentences.append(
-                "\(Self.documents(setAside.count)) from it "
-                    + (setAside.count == 1 ? "is" : "are") + " quarantined here, stamped up to "
-                    + "\(Self.text(setAside.aheadMilliseconds)) ahead of the local clock; "
+                "\(Self.documents(quarantined.count)) from it "
+                    + (quarantined.count == 1 ? "is" : "are") + " quarantined here, stamped up to "
+                    + "\(Self.text(quarantined.aheadMilliseconds)) ahead of the local clock; "
                     + Self.remedy)
         }
-        if let setAsideThere {
+        if let quarantinedRemotely {
             sentences.append(
-                "it has quarantined \(Self.documents(setAsideThere.count)) from here, "
-                    + "stamped up to \(Self.text(setAsideThere.aheadMilliseconds)) "
+                "it has quarantined \(Self.documents(quarantinedRemotely.count)) from here, "
+                    + "stamped up to \(Self.text(quarantinedRemotely.aheadMilliseconds)) "
                     + "ahead of its clock; " + Self.remedy)
         }
         return sentences
@@ -71,8 +71,8 @@ package struct ClockReport: Sendable, Equatable {
         }
         return .object([
             "about_ahead_milliseconds": offsetMilliseconds.map { .integer($0) } ?? .null,
-            "set_aside_documents": count(setAside),
-            "set_aside_by_peer": count(setAsideThere),
+            "set_aside_documents": count(quarantined),
+            "set_aside_by_peer": count(quarantinedRemotely),
             "reasons": .array(sentences.map { .string($0) }),
         ])
     }

@@ -12,7 +12,7 @@ struct LimitedChanges {
         /// Whether the peer may have a former state of the document.
         var hasMatched = false
         /// Whether all changes to the document came from the peer.
-        var isOnlyTheirs = true
+        var isOnlyFromPeer = true
     }
 
     /// A changed readable document on which the queries are not evaluated yet.
@@ -21,7 +21,7 @@ struct LimitedChanges {
         package let address: DocumentAddress
         /// The former state of the document; nil if the peer may not read it.
         let before: StoredDocument?
-        let isTheirs: Bool
+        let isFromPeer: Bool
         /// Length of `before` with all names spelled.
         ///
         /// The length with numbered names would depend on documents that the peer may not read.
@@ -46,7 +46,7 @@ struct LimitedChanges {
     /// Adds a change, unless the entry of the document already covers it.
     package mutating func add(_ change: Incoming) {
         if changed[change.key]?.hasMatched == true {
-            if !change.isTheirs { changed[change.key]?.isOnlyTheirs = false }
+            if !change.isFromPeer { changed[change.key]?.isOnlyFromPeer = false }
             return
         }
         incoming.append(change)

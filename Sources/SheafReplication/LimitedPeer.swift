@@ -10,7 +10,7 @@ struct LimitedPeer {
     /// Commit numbers would also count commits that the peer may not read.
     var stepCount: UInt64 = 0
     /// Documents sent by the peer in an older state and not yet acknowledged in the newer one.
-    private(set) var corrections: Set<DocumentAddress> = []
+    private(set) var repairs: Set<DocumentAddress> = []
     /// Documents received from the peer and written.
     var received = ReceivedDocuments()
     /// Documents that the peer sent in an older state before its subscription was accepted.
@@ -23,13 +23,13 @@ struct LimitedPeer {
     var shadows = ShadowTable()
 
     /// Maximum number of read repairs of one peer; beyond it the peer reconciles.
-    static let maximumCorrections = 4_096
+    static let maximumRepairs = 4_096
 
     /// Adds a read repair; beyond the maximum, removes all of them and returns false.
-    mutating func correct(_ address: DocumentAddress) -> Bool {
-        corrections.insert(address)
-        guard corrections.count > Self.maximumCorrections else { return true }
-        corrections = []
+    mutating func repair(_ address: DocumentAddress) -> Bool {
+        repairs.insert(address)
+        guard repairs.count > Self.maximumRepairs else { return true }
+        repairs = []
         return false
     }
 
@@ -38,7 +38,7 @@ struct LimitedPeer {
     /// Beyond the maximum, removes all of them, since the peer reconciles when it subscribes.
     mutating func judgeLater(_ address: DocumentAddress) {
         unjudged.insert(address)
-        if unjudged.count > Self.maximumCorrections { unjudged = [] }
+        if unjudged.count > Self.maximumRepairs { unjudged = [] }
     }
 
     /// Removes and returns the documents on which the read rule is not evaluated yet.
@@ -47,8 +47,8 @@ struct LimitedPeer {
         return unjudged
     }
 
-    mutating func recordCorrected(_ addresses: Set<DocumentAddress>) {
-        corrections.subtract(addresses)
+    mutating func recordRepaired(_ addresses: Set<DocumentAddress>) {
+        repairs.subtract(addresses)
     }
 }
 
@@ -59,11 +59,11 @@ struct LimitedSender {
         let number: UInt64
         /// The commit whose state the peer has once it acknowledges the batch.
         package let commit: CommitID
-        let corrections: Set<DocumentAddress>
+        let repairs: Set<DocumentAddress>
     }
 
     /// A document that the peer sent in an older state.
-    struct Correction {
+    struct Repair {
         /// The local commit that must be durable before the repair is sent.
         let requiredCommit: CommitID
         package let address: DocumentAddress
@@ -93,7 +93,7 @@ struct LimitedSender {
     /// Documents sent regardless of whether they match.
     var named: Set<DocumentAddress> = []
     /// Repairs to send when their commits are durable, unless the document matched before.
-    var corrections: [Correction] = []
+    var repairs: [Repair] = []
     var draft: Draft?
     /// The documents of the part being filled.
     private var part: [ShippedDocument] = []
@@ -102,12 +102,12 @@ struct LimitedSender {
     ///
     /// A version is not repaired twice: a peer whose write is refused sends it again after each
     /// repair.
-    var corrected: [DocumentAddress: UInt64] = [:]
+    var repaired: [DocumentAddress: UInt64] = [:]
     package var steps: [Step] = []
 
     /// Whether nothing is pending.
     var isIdle: Bool {
-        changes.isEmpty && named.isEmpty && corrections.isEmpty && draft == nil
+        changes.isEmpty && named.isEmpty && repairs.isEmpty && draft == nil
     }
 
     /// Number of bytes counted for the pending changed documents.

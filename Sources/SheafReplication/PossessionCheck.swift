@@ -9,7 +9,7 @@ import SheafSync
 /// The requests do not depend on whether the attachment is stored locally.
 struct PossessionCheck {
     package enum Outcome {
-        case goesOn
+        case hasMore
         /// All hashes were received and match the id; the local attachment may use them.
         case listed(ChunkList)
         case proven
@@ -46,10 +46,10 @@ struct PossessionCheck {
 
     /// Handles the peer's offer of the attachment.
     mutating func offer(length: Int) -> Outcome {
-        guard self.length == nil else { return .goesOn }
+        guard self.length == nil else { return .hasMore }
         self.length = length
         phase = .listing(hashes: [])
-        return length == 0 ? finishList([]) : .goesOn
+        return length == 0 ? finishList([]) : .hasMore
     }
 
     /// Returns the next part to request; nil if all parts are requested.
@@ -74,14 +74,14 @@ struct PossessionCheck {
         guard let bytes else { return .failed }
         switch (phase, part.kind) {
         case (.listing(let hashes), .hashes):
-            guard part.number * SyncLimits.partLength == hashes.count else { return .goesOn }
+            guard part.number * SyncLimits.partLength == hashes.count else { return .hasMore }
             let all = hashes + bytes
             let complete = 32 * ChunkList.count(ofLength: length ?? 0)
             guard all.count < complete else { return finishList(all) }
             // Each part except the last one is full.
             guard bytes.count == SyncLimits.partLength else { return .failed }
             phase = .listing(hashes: all)
-            return .goesOn
+            return .hasMore
         case (.receiving(let list, var received), .chunk):
             guard bytes.span.withUnsafeBytes({ list.matches($0, at: part.number) }) else {
                 return .failed
@@ -90,8 +90,8 @@ struct PossessionCheck {
             phase = .offered
             received.insert(part.number)
             phase = .receiving(list, received)
-            return received.isFull ? .proven : .goesOn
-        case (.offered, _), (.listing, _), (.receiving, _): return .goesOn
+            return received.isFull ? .proven : .hasMore
+        case (.offered, _), (.listing, _), (.receiving, _): return .hasMore
         }
     }
 

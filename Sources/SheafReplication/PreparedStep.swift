@@ -15,7 +15,7 @@ package struct PreparedStep: Sendable {
     /// The stamp of the original write; nil if the batch contains several writes.
     let stamp: Stamp?
     /// The key of a sender with limited rights, whose tokens are unproven; otherwise nil.
-    let bringer: [UInt8]?
+    let senderKey: [UInt8]?
     /// Random number of the connection on which the batch was received.
     package let connection: UInt64
     /// Periods without writes of the site of the peer, as reported before the batch.
@@ -31,13 +31,14 @@ extension Replicator {
     ///
     /// Doing so before the transaction keeps the writer lock short.
     func prepare(
-        _ step: ShippedStep, on link: Connection, onto pile: inout SpillBuffer
+        _ step: ShippedStep, on connection: Connection, onto pile: inout SpillBuffer
     ) throws(EngineError) {
-        link.nameTranslation.update(from: step.names, to: queries.documents.newestCatalog.names)
+        connection.nameTranslation.update(
+            from: step.names, to: queries.documents.newestCatalog.names)
         for commit in step.commits {
             for document in commit.documents {
                 do throws(Malformed) {
-                    try prepare(document, on: link, onto: &pile)
+                    try prepare(document, on: connection, onto: &pile)
                 } catch {
                     throw .invalidDocument(error)
                 }
@@ -46,7 +47,7 @@ extension Replicator {
     }
 
     private func prepare(
-        _ shipped: ShippedDocument, on link: Connection, onto pile: inout SpillBuffer
+        _ shipped: ShippedDocument, on connection: Connection, onto pile: inout SpillBuffer
     ) throws(Malformed) {
         // Two encodings of one id would be two documents on one side and one document on the other.
         guard try DocumentID.isKey(shipped.id) else {
@@ -60,14 +61,14 @@ extension Replicator {
             guard !document.isRemnant else {
                 throw .invalid("a remnant of an evicted document", at: 0)
             }
-            return try translated(document, on: link)
+            return try translated(document, on: connection)
         }
         guard let bytes = outcome.bytes else {
             throw .invalid("a field name without a number", at: 0)
         }
         var marks: SpillBuffer.Marks = shipped.form == .delta ? .isPartial : []
         if case .patched = outcome {} else { marks.insert(.maySpellNames) }
-        let names = link.nameTranslation.target
+        let names = connection.nameTranslation.target
         try bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
             if try EncodedDocument(bytes).validateAndLookForTokens(names) {
                 marks.insert(.hasTokens)
@@ -82,14 +83,16 @@ extension Replicator {
     /// A name with a number at the sender is frequent there, so it gets a number here. A peer with
     /// limited rights cannot cause this before its document is accepted.
     private func translated(
-        _ document: EncodedDocument, on link: Connection
+        _ document: EncodedDocument, on connection: Connection
     ) throws(Malformed) -> NameTranslation.Outcome {
-        guard link.writable == nil else { return try link.nameTranslation.translate(document) }
-        let outcome = try link.nameTranslation.translateAll(document)
+        guard connection.writable == nil else {
+            return try connection.nameTranslation.translate(document)
+        }
+        let outcome = try connection.nameTranslation.translateAll(document)
         guard case .unknown = outcome else { return outcome }
         let names = queries.documents.assignNumbers(
-            to: try link.nameTranslation.unknownNames(of: document))
-        link.nameTranslation.update(from: link.nameTranslation.source, to: names)
-        return try link.nameTranslation.translate(document)
+            to: try connection.nameTranslation.unknownNames(of: document))
+        connection.nameTranslation.update(from: connection.nameTranslation.source, to: names)
+        return try connection.nameTranslation.translate(document)
     }
 }

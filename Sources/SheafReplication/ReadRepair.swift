@@ -35,9 +35,9 @@ struct ReadRepair {
 }
 
 /// The documents that need read repair, by the keys of the peers.
-struct CorrectionTable {
+struct ReadRepairTable {
     private struct Entry {
-        var corrections = ReadRepair()
+        var repairs = ReadRepair()
         /// Value of `changeCount` when a document was added last.
         var changedAt: UInt64 = 0
     }
@@ -58,7 +58,7 @@ struct CorrectionTable {
 
     /// Returns the documents that a peer needs.
     package func documents(for key: [UInt8]) -> Set<DocumentAddress> {
-        entries[key]?.corrections.documents ?? []
+        entries[key]?.repairs.documents ?? []
     }
 
     mutating func insert(_ address: DocumentAddress, for key: [UInt8]) {
@@ -82,16 +82,16 @@ struct CorrectionTable {
     }
 
     private mutating func change(_ key: [UInt8], _ body: (inout ReadRepair) -> Void) {
-        guard var corrections = entries[key]?.corrections else { return }
-        count -= corrections.documents.count
+        guard var repairs = entries[key]?.repairs else { return }
+        count -= repairs.documents.count
         // The table's reference is released first, so that `body` does not copy the set.
-        entries[key]?.corrections = ReadRepair()
-        body(&corrections)
-        count += corrections.documents.count
-        if corrections.documents.isEmpty {
+        entries[key]?.repairs = ReadRepair()
+        body(&repairs)
+        count += repairs.documents.count
+        if repairs.documents.isEmpty {
             entries[key] = nil
         } else {
-            entries[key]?.corrections = corrections
+            entries[key]?.repairs = repairs
         }
     }
 
@@ -108,11 +108,11 @@ struct CorrectionTable {
             let victim =
                 absent.min { $0.value.changedAt < $1.value.changedAt }
                 ?? entries.max {
-                    ($0.value.corrections.documents.count, $1.value.changedAt)
-                        < ($1.value.corrections.documents.count, $0.value.changedAt)
+                    ($0.value.repairs.documents.count, $1.value.changedAt)
+                        < ($1.value.repairs.documents.count, $0.value.changedAt)
                 }
             guard let victim else { break }
-            count -= victim.value.corrections.documents.count
+            count -= victim.value.repairs.documents.count
             entries[victim.key] = nil
             forgotten.append(victim.key)
             forgottenThrough = commit

@@ -42,9 +42,9 @@ struct ReceivedAttachments {
     }
 
     /// Removes all attachments that are not in `here`.
-    mutating func retain(_ here: Set<AttachmentID>) {
-        lengths = lengths.filter { here.contains($0.key) }
-        complete.formIntersection(here)
+    mutating func retain(_ stored: Set<AttachmentID>) {
+        lengths = lengths.filter { stored.contains($0.key) }
+        complete.formIntersection(stored)
         length = lengths.values.reduce(0, +)
     }
 }

@@ -25,7 +25,7 @@ extension Replicator {
     }
 
     /// Time that other peers have to deliver announced documents, in nanoseconds.
-    static let patience: UInt64 = 300_000_000
+    static let announcementTimeout: UInt64 = 300_000_000
     /// Maximum number of bytes of announcements kept; beyond it their documents are requested.
     private static let maximumBufferedBytes = 8 << 20
     /// Maximum number of documents in an announcement; more are sent without one.
@@ -33,24 +33,24 @@ extension Replicator {
 
     // MARK: Received announcements
 
-    func announced(_ message: Announce, on link: Connection) {
+    func announced(_ message: Announce, on connection: Connection) {
         // The time of the acknowledgment would reveal whether an announced document is stored here.
-        guard !link.isLimited else {
-            return fail(link, .protocolBroken, "unrequested announcement")
+        guard !connection.isLimited else {
+            return fail(connection, .protocolBroken, "unrequested announcement")
         }
-        guard message.generation == link.receiver.generation else { return }
-        link.receiver.announced.messages.append(message)
-        if link.receiver.announced.deadline == nil {
-            link.receiver.announced.deadline = now + Self.patience
+        guard message.generation == connection.receiver.generation else { return }
+        connection.receiver.announced.messages.append(message)
+        if connection.receiver.announced.deadline == nil {
+            connection.receiver.announced.deadline = now + Self.announcementTimeout
         }
-        link.receiver.announced.length += message.entries.reduce(64) { $0 + $1.length }
+        connection.receiver.announced.length += message.entries.reduce(64) { $0 + $1.length }
         // Beyond the limit, the documents are requested and the announcements discarded.
-        guard link.receiver.announced.length < Self.maximumBufferedBytes else {
-            return renewSubscription(link)
+        guard connection.receiver.announced.length < Self.maximumBufferedBytes else {
+            return renewSubscription(connection)
         }
-        correct(outdated(in: message), on: link)
-        checkAnnounced(link)
-        announceChanges(link)
+        repair(outdated(in: message), on: connection)
+        checkAnnounced(connection)
+        announceChanges(connection)
     }
 
     /// Returns the announced documents that lack writes of the local state.
@@ -67,28 +67,34 @@ extension Replicator {
     }
 
     /// Acknowledges announcements whose documents are durable here, received from other peers.
-    func checkAnnounced(_ link: Connection) {
-        guard !link.receiver.announced.messages.isEmpty else { return }
+    func checkAnnounced(_ connection: Connection) {
+        guard !connection.receiver.announced.messages.isEmpty else { return }
         // Batches received earlier are acknowledged first.
-        guard !link.receiver.isWriting, link.receiver.waiting.isEmpty, link.receiver.written.isEmpty
+        guard !connection.receiver.isWriting, connection.receiver.waiting.isEmpty,
+            connection.receiver.written.isEmpty
         else {
             return
         }
         let durable = news.snapshot.log.commit
-        let come = link.receiver.announced.messages.prefix { message in
-            link.receiver.announced.written[message.commit] ?? 0 <= durable && isCovered(message)
+        let arrived = connection.receiver.announced.messages.prefix { message in
+            connection.receiver.announced.written[message.commit] ?? 0 <= durable
+                && isCovered(message)
         }
-        let count = come.count
-        guard let commit = come.last?.commit else { return }
-        link.receiver.announced.written = link.receiver.announced.written.filter { $0.key > commit }
+        let count = arrived.count
+        guard let commit = arrived.last?.commit else { return }
+        connection.receiver.announced.written = connection.receiver.announced.written.filter {
+            $0.key > commit
+        }
         // The local state may be newer than the announced one.
-        for message in come { correct(outdated(in: message), on: link) }
-        link.receiver.announced.messages.removeFirst(count)
-        if link.receiver.announced.messages.isEmpty { link.receiver.announced.length = 0 }
-        link.receiver.announced.deadline =
-            link.receiver.announced.messages.isEmpty ? nil : now + Self.patience
-        advanceCursor(commit, on: link)
-        link.session.acknowledge(commit: commit, of: link.receiver.generation)
+        for message in arrived { repair(outdated(in: message), on: connection) }
+        connection.receiver.announced.messages.removeFirst(count)
+        if connection.receiver.announced.messages.isEmpty {
+            connection.receiver.announced.length = 0
+        }
+        connection.receiver.announced.deadline =
+            connection.receiver.announced.messages.isEmpty ? nil : now + Self.announcementTimeout
+        advanceCursor(commit, on: connection)
+        connection.session.acknowledge(commit: commit, of: connection.receiver.generation)
     }
 
     /// Whether the durable local documents cover all that was announced.
@@ -104,65 +110,71 @@ extension Replicator {
     }
 
     /// Records a written batch that followed announcements; it is acknowledged after them.
-    func recordWrittenBehindAnnounced(_ commit: UInt64, here: CommitID, on link: Connection) {
-        link.receiver.announced.messages.append(
-            Announce(generation: link.receiver.generation, commit: commit, []))
-        link.receiver.announced.written[commit] = here
+    func recordWrittenAfterAnnounced(
+        _ commit: UInt64, localCommit: CommitID, on connection: Connection
+    ) {
+        connection.receiver.announced.messages.append(
+            Announce(generation: connection.receiver.generation, commit: commit, []))
+        connection.receiver.announced.written[commit] = localCommit
     }
 
     /// Subscribes again if announced documents were not delivered in time.
-    func checkPatience(_ link: Connection) {
-        guard let deadline = link.receiver.announced.deadline, deadline <= now,
-            !link.receiver.isWriting
+    func checkAnnouncementTimeout(_ connection: Connection) {
+        guard let deadline = connection.receiver.announced.deadline, deadline <= now,
+            !connection.receiver.isWriting
         else { return }
         // Only one connection is subscribed again: its peer may send all that is missing. If all of
         // them were, each peer would send every document from then on.
         for other in connections.values where other.receiver.announced.deadline != nil {
-            other.receiver.announced.deadline = now + Self.patience
+            other.receiver.announced.deadline = now + Self.announcementTimeout
         }
         // Connections of the spanning tree send in both directions.
-        link.sender?.isAnnouncing = false
+        connection.sender?.isAnnouncing = false
         // A new generation excludes messages of the old one.
-        renewSubscription(link)
+        renewSubscription(connection)
     }
 
     /// Switches the connection to announcements, since the peer has another source.
     ///
     /// Connections that send must form a tree for every writer. If one sent in a single direction
     /// only, documents of other writers would arrive late or twice.
-    func announceFromNowOn(on link: Connection) {
-        guard !link.isLimited else { return }
-        link.sender?.isAnnouncing = true
-        recordRepetition(on: link)
+    func announceFromNowOn(on connection: Connection) {
+        guard !connection.isLimited else { return }
+        connection.sender?.isAnnouncing = true
+        recordRepetition(on: connection)
     }
 
     /// Requests announcements from a peer whose documents had arrived from another one before.
-    func recordRepetition(on link: Connection) {
-        guard !link.isLimited else { return }
+    func recordRepetition(on connection: Connection) {
+        guard !connection.isLimited else { return }
         let hasOthers = connections.values.contains { other in
             // A peer with limited rights does not send all documents.
-            other !== link && other.session.isOpen && other.receiver.generation > 0
+            other !== connection && other.session.isOpen && other.receiver.generation > 0
                 && !other.receiver.announced.isAnnouncing && !other.isLimited
         }
-        guard hasOthers, !link.receiver.announced.isAnnouncing else { return }
-        link.receiver.announced.isAnnouncing = link.session.announceOnly()
+        guard hasOthers, !connection.receiver.announced.isAnnouncing else { return }
+        connection.receiver.announced.isAnnouncing = connection.session.announceOnly()
     }
 
     // MARK: Sent announcements
 
     /// Announces the changes since the last batch; returns false if they must be sent instead.
-    package func announce(on link: Connection) throws(EngineError) -> Bool {
-        guard let telling = link.sender, telling.isAnnouncing, !telling.isBehind,
-            !telling.matcher.isRanked, telling.complete.isEmpty,
-            let commits = news.commits(after: telling.sent),
+    package func announce(on connection: Connection) throws(EngineError) -> Bool {
+        guard let sender = connection.sender, sender.isAnnouncing, !sender.isBehind,
+            !sender.matcher.isRanked, sender.complete.isEmpty,
+            let commits = news.commits(after: sender.sent),
             commits.reduce(0, { $0 + $1.changes.count }) <= Self.maximumAnnounced
         else { return false }
         var entries: [DocumentAddress: VersionVector] = [:]
         var last: CommitID?
-        defer { if link.sender?.judging.openCommit == nil { link.sender?.judging.done = [:] } }
+        defer {
+            if connection.sender?.judging.openCommit == nil {
+                connection.sender?.judging.done = [:]
+            }
+        }
         for commit in commits {
-            guard let shipped = try concerning(commit, on: link) else { return false }
-            link.sender?.judging.done[commit.number] = shipped
+            guard let shipped = try concerning(commit, on: connection) else { return false }
+            connection.sender?.judging.done[commit.number] = shipped
             if !shipped.isEmpty { last = commit.number }
             for document in shipped {
                 entries[document.address] = try onDocument(document.key) { () throws(Malformed) in
@@ -174,19 +186,19 @@ extension Replicator {
         }
         let sorted = entries.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
         let newest = news.snapshot.log.commit
-        link.sender?.sent = newest
+        connection.sender?.sent = newest
         if sorted.isEmpty, commits.last?.number == newest,
-            commits.allSatisfy({ isTheirs($0, link) })
+            commits.allSatisfy({ isFromPeer($0, connection) })
         {
-            schedulePosition(link)
+            schedulePosition(connection)
             return true
         }
-        link.sender?.echoDue = nil
-        if let last { recordDelivery(of: last, with: newest, on: link) }
+        connection.sender?.echoDue = nil
+        if let last { recordDelivery(of: last, with: newest, on: connection) }
         for (address, _) in sorted {
-            recordSentAgain(address.collection, address.id[...], with: newest, on: link)
+            recordSentAgain(address.collection, address.id[...], with: newest, on: connection)
         }
-        link.session.announce(
+        connection.session.announce(
             sorted.map { Announce.Entry(address: $0.key, vector: $0.value) }, of: newest)
         return true
     }

@@ -42,7 +42,7 @@ extension Replicator {
             /// The chunk hashes have not been requested.
             case seeking
             /// One peer sends the chunk hashes.
-            case listing(link: UInt64, length: Int, hashes: [UInt8], asked: Int)
+            case listing(connection: UInt64, length: Int, hashes: [UInt8], asked: Int)
             case loading(IncomingAttachment)
         }
 
@@ -53,7 +53,7 @@ extension Replicator {
         /// Earlier chunks that must be requested again.
         var again: [Int] = []
         /// Keys of peers that have sent wrong data of the attachment.
-        var liars: Set<[UInt8]> = []
+        var distrustedKeys: Set<[UInt8]> = []
     }
 
     /// The attachment state of one connection.
@@ -168,10 +168,10 @@ extension Replicator {
 
     /// Starts or stops fetching an attachment for other peers, according to their requests.
     func review(_ id: AttachmentID) {
-        let isRelayed = connections.values.contains { link in
+        let isRelayed = connections.values.contains { connection in
             // A request with one hop left is not forwarded.
-            guard let wish = link.files.sought[id] else { return false }
-            return wish.mayRead && wish.hops > 1
+            guard let request = connection.files.sought[id] else { return false }
+            return request.mayRead && request.hops > 1
         }
         switch files.wanted[id] {
         case nil where isRelayed: requestAttachment(id, isOwn: false)
@@ -186,11 +186,11 @@ extension Replicator {
         if case .loading(let incoming) = file.phase { _ = try? incoming.flush() }
         removeIfEmpty(id)
         files.order.removeAll { $0 == id }
-        for link in connections.values { link.files.readable.remove(id) }
+        for connection in connections.values { connection.files.readable.remove(id) }
         sendHopLimit(id)
         // Other requests may be within the limit.
         if files.order.count >= SyncLimits.soughtAttachments {
-            for link in allLinks { sendAttachmentRequests(link) }
+            for connection in orderedConnections { sendAttachmentRequests(connection) }
         }
     }
 
@@ -200,7 +200,7 @@ extension Replicator {
         let isOwn = files.wanted[id]?.isOwn ?? false
         removeRequest(id)
         if isOwn { emit(.fetched(id, .complete(length: list.length))) }
-        for link in allLinks { offer(id, to: link) }
+        for connection in orderedConnections { offer(id, to: connection) }
     }
 
     func failFile(_ id: AttachmentID, _ error: AttachmentError) {
@@ -212,44 +212,45 @@ extension Replicator {
     /// Sends the hop limit of a request to each peer for which it has changed.
     func sendHopLimit(_ id: AttachmentID) {
         checkTokensSoon()
-        for link in allLinks { sendHopLimit(id, to: link) }
+        for connection in orderedConnections { sendHopLimit(id, to: connection) }
     }
 
     /// Sends the requests for all wanted attachments to one peer.
-    func sendAttachmentRequests(_ link: Connection) {
-        for id in files.order { sendHopLimit(id, to: link) }
+    func sendAttachmentRequests(_ connection: Connection) {
+        for id in files.order { sendHopLimit(id, to: connection) }
     }
 
-    private func sendHopLimit(_ id: AttachmentID, to link: Connection) {
-        guard link.session.isOpen else { return }
-        let hops = hops(of: id, to: link)
-        let told = link.files.sentHopLimits[id] ?? 0
-        guard hops != told else { return }
-        guard told > 0 || link.files.sentHopLimits.count < SyncLimits.soughtAttachments else {
+    private func sendHopLimit(_ id: AttachmentID, to connection: Connection) {
+        guard connection.session.isOpen else { return }
+        let hops = hops(of: id, to: connection)
+        let sentHops = connection.files.sentHopLimits[id] ?? 0
+        guard hops != sentHops else { return }
+        guard sentHops > 0 || connection.files.sentHopLimits.count < SyncLimits.soughtAttachments
+        else {
             return
         }
-        link.files.sentHopLimits[id] = hops > 0 ? hops : nil
+        connection.files.sentHopLimits[id] = hops > 0 ? hops : nil
         // The remote peer forgets its offer, too.
-        if hops == 0 { link.files.offered[id] = nil }
-        link.session.seek(Seek(id: id.bytes, hops: hops))
+        if hops == 0 { connection.files.offered[id] = nil }
+        connection.session.seek(Seek(id: id.bytes, hops: hops))
         files.isStirred = true
     }
 
-    private func hops(of id: AttachmentID, to link: Connection) -> Int {
+    private func hops(of id: AttachmentID, to connection: Connection) -> Int {
         // A proof is requested in the same way whether or not the attachment is wanted.
-        guard link.files.check(of: id) == nil else { return SyncLimits.hops }
+        guard connection.files.check(of: id) == nil else { return SyncLimits.hops }
         guard let file = files.wanted[id] else { return 0 }
         // An attachment that must be hidden from the peer is not requested from it.
-        guard !isLimited(link) || link.files.readable.contains(id) else {
-            checkSoon(link)
+        guard !isLimited(connection) || connection.files.readable.contains(id) else {
+            checkSoon(connection)
             return 0
         }
         guard !file.isOwn else { return SyncLimits.hops }
         let others = connections.values.compactMap { other -> Int? in
-            guard other !== link, let wish = other.files.sought[id], wish.mayRead else {
+            guard other !== connection, let request = other.files.sought[id], request.mayRead else {
                 return nil
             }
-            return wish.hops - 1
+            return request.hops - 1
         }
         return max(others.max() ?? 0, 0)
     }
@@ -260,9 +261,9 @@ extension Replicator {
     func tickFiles() {
         guard attachments != nil else { return }
         checkTokens()
-        for link in allLinks {
-            checkReaders(link)
-            checkStall(link)
+        for connection in orderedConnections {
+            checkReaders(connection)
+            checkStall(connection)
         }
         serveNextPart()
         if !files.wanted.isEmpty, files.touchedAt + Files.touchNanoseconds <= now {
@@ -276,9 +277,9 @@ extension Replicator {
     var filesDeadline: UInt64? {
         if connections.values.contains(where: { $0.session.nextServed != nil }) { return now }
         var deadlines = connections.values.compactMap(\.files.checkAt)
-        for link in connections.values
-        where !link.files.requestedParts.isEmpty && link.session.isOpen {
-            deadlines.append(link.files.lastReceipt + Files.stallNanoseconds)
+        for connection in connections.values
+        where !connection.files.requestedParts.isEmpty && connection.session.isOpen {
+            deadlines.append(connection.files.lastReceipt + Files.stallNanoseconds)
         }
         if let time = files.tokenCheckAt { deadlines.append(time) }
         if !files.wanted.isEmpty { deadlines.append(files.touchedAt + Files.touchNanoseconds) }
@@ -290,7 +291,7 @@ extension Replicator {
         requestParts()
         while files.isStirred {
             files.isStirred = false
-            for link in allLinks { handle(link) }
+            for connection in orderedConnections { handle(connection) }
             requestParts()
         }
     }
@@ -302,14 +303,15 @@ extension Replicator {
         for id in files.order where (try? attachments.has(id)) ?? false {
             do throws(AttachmentError) { try completeFile(id) } catch { failFile(id, error) }
         }
-        for link in allLinks {
-            answerProofs(on: link)
-            for id in link.files.sought.keys.sorted(by: { $0.description < $1.description }) {
-                offer(id, to: link)
+        for connection in orderedConnections {
+            answerProofs(on: connection)
+            for id in connection.files.sought.keys.sorted(by: { $0.description < $1.description }) {
+                offer(id, to: connection)
             }
-            let seeksUnread = link.files.sought.values.contains { !$0.mayRead }
-            let isUnknown = isLimited(link) && !link.files.readable.isSuperset(of: files.order)
-            if seeksUnread || isUnknown { checkSoon(link) }
+            let seeksUnread = connection.files.sought.values.contains { !$0.mayRead }
+            let isUnknown =
+                isLimited(connection) && !connection.files.readable.isSuperset(of: files.order)
+            if seeksUnread || isUnknown { checkSoon(connection) }
         }
     }
 
@@ -321,11 +323,11 @@ extension Replicator {
     }
 
     /// Cancels the requests of a connection that has ended.
-    func cancelRequests(_ link: Connection) {
-        for part in link.files.requestedParts { requeue(part, of: link) }
-        link.files.requestedParts = []
-        for check in link.files.checks { removeIfEmpty(check.id) }
-        for id in link.files.sought.keys.sorted(by: { $0.description < $1.description }) {
+    func cancelRequests(_ connection: Connection) {
+        for part in connection.files.requestedParts { requeue(part, of: connection) }
+        connection.files.requestedParts = []
+        for check in connection.files.checks { removeIfEmpty(check.id) }
+        for id in connection.files.sought.keys.sorted(by: { $0.description < $1.description }) {
             review(id)
         }
     }

@@ -35,9 +35,9 @@ extension Replicator {
     private static let maximumBudgets = 1_024
 
     /// Returns the evaluation meter of the peer; a new connection does not refill it.
-    func meter(of link: Connection) -> EvaluationMeter {
-        let rate = Rate(isRestricted: link.rights != nil)
-        guard let key = link.session.remote?.peerKey else {
+    func meter(of connection: Connection) -> EvaluationMeter {
+        let rate = Rate(isRestricted: connection.rights != nil)
+        guard let key = connection.session.remote?.peerKey else {
             return EvaluationMeter(rate.maximum, slice: slice, stop: evaluationStop)
         }
         if let budget = budgets[key] { return budget.meter }
@@ -53,9 +53,11 @@ extension Replicator {
     package func evaluationUnits(of key: [UInt8]) -> Int? { budgets[key]?.meter.units }
 
     /// Refills the budget of the peer for the time since the last refill.
-    func fillBudget(of link: Connection) {
-        guard let key = link.session.remote?.peerKey, let budget = budgets[key] else { return }
-        let rate = Rate(isRestricted: link.rights != nil)
+    func fillBudget(of connection: Connection) {
+        guard let key = connection.session.remote?.peerKey, let budget = budgets[key] else {
+            return
+        }
+        let rate = Rate(isRestricted: connection.rights != nil)
         let milliseconds = Int(min(now - min(now, budget.filledAt), 1 << 40) / 1_000_000)
         guard milliseconds > 0 else { return }
         let (units, isTooMuch) = (rate.perSecond / 1_000).multipliedReportingOverflow(
@@ -65,34 +67,34 @@ extension Replicator {
     }
 
     /// Ends a connection because of an invalid query, and quotes the start of the query.
-    func fail(_ link: Connection, rejecting text: String, because error: QueryError) {
-        guard error.reason != .limit else { return fail(link, .limit, error.message) }
-        fail(link, .refused, "\(error.message) (in the subscription \(text.shortened))")
+    func fail(_ connection: Connection, rejecting text: String, because error: QueryError) {
+        guard error.reason != .limit else { return fail(connection, .limit, error.message) }
+        fail(connection, .refused, "\(error.message) (in the subscription \(text.shortened))")
     }
 
     /// Ends a connection because its subscription cannot be evaluated or costs too much.
-    func failSending(_ link: Connection, _ error: EngineError) {
-        guard link.sender?.matcher.meter?.isExhausted != true else {
+    func failSending(_ connection: Connection, _ error: EngineError) {
+        guard connection.sender?.matcher.meter?.isExhausted != true else {
             return fail(
-                link, .limit,
+                connection, .limit,
                 "the queries of the subscription exceed the evaluation budget "
                     + "of a peer")
         }
         switch error {
         case .evaluation(let error) where error.reason == .cancelled:
-            fail(link, .done, "the peer stops")
+            fail(connection, .done, "the peer stops")
         case .evaluation(let error) where error.reason == .limit:
-            fail(link, .limit, "the subscription cannot be evaluated: \(error.message)")
+            fail(connection, .limit, "the subscription cannot be evaluated: \(error.message)")
         case .evaluation(let error) where error.reason != .damaged:
-            fail(link, .refused, "the subscription cannot be evaluated: \(error.message)")
-        default: failReading(link, error)
+            fail(connection, .refused, "the subscription cannot be evaluated: \(error.message)")
+        default: failReading(connection, error)
         }
     }
 
     /// Ends a connection because documents cannot be read.
     ///
     /// The text names no document and no file, since the peer may not know of them.
-    func failReading(_ link: Connection, _ error: EngineError) {
+    func failReading(_ connection: Connection, _ error: EngineError) {
         queries.log?.write(.error, "cannot read documents for a peer: \(error)")
         let text =
             switch error {
@@ -102,6 +104,6 @@ extension Replicator {
             case .evaluation: "a subscription of this peer cannot be evaluated"
             default: "the store cannot be read: an I/O error occurred"
             }
-        fail(link, .failed, text)
+        fail(connection, .failed, text)
     }
 }

@@ -17,52 +17,52 @@ extension Replicator {
     }
 
     /// Begins a batch of all changes since the last one; returns false if the peers must reconcile.
-    func beginCatchingUp(_ link: Connection, _ telling: Sender) throws(EngineError) -> Bool {
-        var step = telling.catchingUp ?? catchUp(link, telling)
-        link.sender?.catchingUp = nil
+    func beginCatchingUp(_ connection: Connection, _ sender: Sender) throws(EngineError) -> Bool {
+        var step = sender.catchingUp ?? catchUp(connection, sender)
+        connection.sender?.catchingUp = nil
         let snapshot = step.snapshot
         // A restricted peer is sent a deletion only if it could read a former state, which needs
         // the history.
-        if isRestricted(link), telling.sent < snapshot.log.foldedThrough {
-            restart(link)
+        if isRestricted(connection), sender.sent < snapshot.log.foldedThrough {
+            restart(connection)
             return false
         }
-        guard try advance(&step, on: link) else {
-            restart(link)
+        guard try advance(&step, on: connection) else {
+            restart(connection)
             return false
         }
         var keys = step.keys
         let known = Set(keys)
         // The keys are sorted so that runs are deterministic.
-        keys += telling.complete.compactMap { snapshot.key(of: $0) }
+        keys += sender.complete.compactMap { snapshot.key(of: $0) }
             .filter { !known.contains($0) }.sorted { $0.lexicographicallyPrecedes($1) }
-        link.sender?.outgoing = Outgoing(
-            snapshot: snapshot, documents: .keys(keys, next: 0), since: telling.sent,
-            complete: telling.complete,
-            isRepeated: !telling.isBehind && telling.sent == snapshot.log.commit,
+        connection.sender?.outgoing = Outgoing(
+            snapshot: snapshot, documents: .keys(keys, next: 0), since: sender.sent,
+            complete: sender.complete,
+            isRepeated: !sender.isBehind && sender.sent == snapshot.log.commit,
             rankings: step.advance?.rankings)
-        link.sender?.complete = []
-        link.sender?.isBehind = false
-        link.sender?.judging = Judging()
+        connection.sender?.complete = []
+        connection.sender?.isBehind = false
+        connection.sender?.judging = Judging()
         return true
     }
 
-    private func catchUp(_ link: Connection, _ telling: Sender) -> CatchUp {
+    private func catchUp(_ connection: Connection, _ sender: Sender) -> CatchUp {
         let snapshot = news.snapshot
         var step = CatchUp(snapshot: snapshot, keys: [])
-        if let commits = news.commits(after: telling.sent) {
+        if let commits = news.commits(after: sender.sent) {
             var seen: Set<DocumentKey> = []
-            var told: Set<[UInt8]> = []
+            var others: Set<[UInt8]> = []
             for commit in commits {
-                let isTheirs = telling.matcher.isRanked && isTheirs(commit, link)
+                let isFromPeer = sender.matcher.isRanked && isFromPeer(commit, connection)
                 for change in commit.changes {
                     if seen.insert(change.key).inserted { step.keys.append(change.key.bytes) }
-                    if telling.matcher.isRanked, !isTheirs { told.insert(change.key.bytes) }
+                    if sender.matcher.isRanked, !isFromPeer { others.insert(change.key.bytes) }
                 }
             }
-            step.omittedKeys = told
+            step.omittedKeys = others
         } else {
-            let end = news.end(of: telling.sent)
+            let end = news.end(of: sender.sent)
             snapshot.log.tree.forEach(in: StoreKey.documents) { key, value in
                 if let place = RecordPointer(value), place.position >= end {
                     step.keys.append(Array(key))
@@ -70,7 +70,7 @@ extension Replicator {
                 return true
             }
         }
-        if telling.matcher.isRanked, let rankings = telling.rankings {
+        if sender.matcher.isRanked, let rankings = sender.rankings {
             step.advance = RankingAdvance(
                 rankings, to: snapshot, changed: step.omittedKeys == nil ? nil : step.keys)
         }
@@ -79,40 +79,40 @@ extension Replicator {
 
     /// Returns a document as a long batch sends it; nil if it is not sent.
     func shipped(
-        _ key: [UInt8], _ outgoing: Outgoing, _ telling: Sender, _ link: Connection
+        _ key: [UInt8], _ outgoing: Outgoing, _ sender: Sender, _ connection: Connection
     ) throws(EngineError) -> ShippedDocument? {
         let snapshot = outgoing.snapshot
         guard let address = snapshot.address(of: key), let document = try snapshot.document(key),
             !document.isRemnant
         else { return nil }
-        guard !link.isLimited else {
-            let isShown = try maySend(document, key, address, outgoing, toLimited: link)
+        guard !connection.isLimited else {
+            let isShown = try maySend(document, key, address, outgoing, toLimited: connection)
             return isShown ? snapshot.complete(document, key, address) : nil
         }
         let isNamed = outgoing.complete.contains(address)
         guard let since = outgoing.since, !isNamed else {
-            guard isShared(address.collection, on: link) else { return nil }
+            guard isShared(address.collection, on: connection) else { return nil }
             // A peer that names a tombstone has, or had, the document.
             if !document.isTombstone {
-                guard try maySend(link, document, before: nil, key, address, snapshot) else {
+                guard try maySend(connection, document, before: nil, key, address, snapshot) else {
                     return nil
                 }
             }
             return snapshot.complete(document, key, address)
         }
-        guard telling.matcher.selects(for: address.collection) else { return nil }
-        try recordUnsendable(document, key, address, since: since, in: snapshot, on: link)
+        guard sender.matcher.selects(for: address.collection) else { return nil }
+        try recordUnsendable(document, key, address, since: since, in: snapshot, on: connection)
         let ranked = outgoing.rankings?.contains(key, in: address.collection)
         let matches =
-            try telling.matcher.matches(
+            try sender.matcher.matches(
                 document, key: key, in: address.collection, snapshot.names) || ranked?.now == true
-        let past = try past(of: key, address, outgoing, since: since, telling, link)
+        let past = try past(of: key, address, outgoing, since: since, sender, connection)
         guard matches || past.hasMatched,
-            try maySend(link, document, before: past.state, key, address, snapshot)
+            try maySend(connection, document, before: past.state, key, address, snapshot)
         else { return nil }
         return try snapshot.changes(
             of: key, address, since: since,
-            isComplete: !past.isBase || isRefused(address, on: link))
+            isComplete: !past.isBase || isRefused(address, on: connection))
     }
 
     /// The last state of a document that the peer may have.
@@ -126,9 +126,9 @@ extension Replicator {
 
     private func past(
         of key: [UInt8], _ address: DocumentAddress, _ outgoing: Outgoing, since: CommitID,
-        _ telling: Sender, _ link: Connection
+        _ sender: Sender, _ connection: Connection
     ) throws(EngineError) -> Past {
-        let (snapshot, matcher) = (outgoing.snapshot, telling.matcher)
+        let (snapshot, matcher) = (outgoing.snapshot, sender.matcher)
         let wasRanked = outgoing.rankings?.contains(key, in: address.collection).before == true
         // Without the history, a match is assumed.
         let unknown = Past(
@@ -137,14 +137,15 @@ extension Replicator {
         let matched = try matcher.matches(
             base, key: key, in: address.collection, snapshot.names)
         let hadBase = matched || wasRanked
-        if hadBase, try maySee(base, key, address, snapshot, link) {
+        if hadBase, try maySee(base, key, address, snapshot, connection) {
             return Past(state: base, hasMatched: true, isBase: true)
         }
         // The document may have matched only after the cursor: the peer may have written it, or
         // received it from another peer.
         guard since >= snapshot.log.foldedThrough,
             let commits = try snapshot.commits(
-                of: key, since: since, most: isRestricted(link) ? .max : Self.maximumExaminedStates)
+                of: key, since: since,
+                most: isRestricted(connection) ? .max : Self.maximumExaminedStates)
         else { return unknown }
         for commit in commits {
             guard let found = try snapshot.document(key, asOf: commit) else { return unknown }
@@ -152,7 +153,7 @@ extension Replicator {
             let matched = try matcher.matches(
                 state, key: key, in: address.collection, snapshot.names)
             guard matched || matcher.hasLimit(in: address.collection),
-                try maySee(state, key, address, snapshot, link)
+                try maySee(state, key, address, snapshot, connection)
             else { continue }
             return Past(state: state, hasMatched: true)
         }
@@ -162,10 +163,10 @@ extension Replicator {
     /// Whether the peer may be sent a former state of a document.
     private func maySee(
         _ document: StoredDocument?, _ key: [UInt8], _ address: DocumentAddress,
-        _ snapshot: DocumentSnapshot, _ link: Connection
+        _ snapshot: DocumentSnapshot, _ connection: Connection
     ) throws(EngineError) -> Bool {
-        guard let document, isRestricted(link) else { return true }
-        return try maySend(link, document, before: nil, key, address, snapshot)
+        guard let document, isRestricted(connection) else { return true }
+        return try maySend(connection, document, before: nil, key, address, snapshot)
     }
 
     /// Maximum number of former states examined for a peer without restrictions.

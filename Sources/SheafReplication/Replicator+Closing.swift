@@ -15,8 +15,8 @@ package enum CloseReason: Sendable, Equatable {
 extension CloseReason: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .ended(let farewell, let isRemote):
-            let text = farewell.text.isEmpty ? "\(farewell.code)" : farewell.text
+        case .ended(let closeMessage, let isRemote):
+            let text = closeMessage.text.isEmpty ? "\(closeMessage.code)" : closeMessage.text
             return (isRemote ? "the other side" : "this side") + " closed the connection: \(text)"
         case .lost(let reason): return reason
         }
@@ -31,27 +31,27 @@ extension Replicator {
     package func disconnect(
         _ number: UInt64, _ reason: CloseReason = .lost("the connection was lost")
     ) {
-        guard let link = connections.removeValue(forKey: number) else { return }
-        emit(.ended(link: number, reason))
-        record(disconnected: link, reason)
-        recordReportsLost(link)
+        guard let connection = connections.removeValue(forKey: number) else { return }
+        emit(.ended(connection: number, reason))
+        record(disconnected: connection, reason)
+        recordReportsLost(connection)
         mesh.closed(number, at: now)
-        cancelRequests(link)
+        cancelRequests(connection)
     }
 
     /// Ends all connections.
     package func stop() {
         flushChunks()
-        for link in allLinks {
-            link.session.end(CloseMessage(.done, "the peer stops"))
-            handle(link)
+        for connection in orderedConnections {
+            connection.session.end(CloseMessage(.done, "the peer stops"))
+            handle(connection)
         }
     }
 
     /// Ends a connection with a close message.
-    func fail(_ link: Connection, _ code: CloseMessage.Code, _ reason: String) {
-        link.session.end(CloseMessage(code, reason))
-        handle(link)
+    func fail(_ connection: Connection, _ code: CloseMessage.Code, _ reason: String) {
+        connection.session.end(CloseMessage(code, reason))
+        handle(connection)
     }
 
     /// Records that this peer refused another one, as if a connection had ended for that reason.
@@ -59,23 +59,23 @@ extension Replicator {
         let isThere = connections.values.contains { $0.session.remote?.peerKey == key }
         // A permitted connection to the peer remains open.
         guard !isThere else { return }
-        let farewell = CloseMessage(.refused, reason)
-        _ = recordEnded(key, address, .ended(farewell, isRemote: false), afterShortTime: true)
+        let closeMessage = CloseMessage(.refused, reason)
+        _ = recordEnded(key, address, .ended(closeMessage, isRemote: false), afterShortTime: true)
     }
 
     /// Records and logs why a connection ended.
     ///
     /// Of consecutive short connections, the first is logged, and again each time their number
     /// doubles.
-    private func record(disconnected link: Connection, _ reason: CloseReason) {
-        guard let key = link.session.remote?.peerKey ?? link.expectedKey else {
+    private func record(disconnected connection: Connection, _ reason: CloseReason) {
+        guard let key = connection.session.remote?.peerKey ?? connection.expectedKey else {
             return writeToLog(reason, nil, 1)
         }
         let isStillThere = connections.values.contains { $0.session.remote?.peerKey == key }
         // Another connection to the peer remains open.
         guard !isStillThere else { return }
-        let isSteady = now >= link.connectedAt + Self.steadyNanoseconds
-        let count = recordEnded(key, link.address, reason, afterShortTime: !isSteady)
+        let isSteady = now >= connection.connectedAt + Self.steadyNanoseconds
+        let count = recordEnded(key, connection.address, reason, afterShortTime: !isSteady)
         if count & (count - 1) == 0 { writeToLog(reason, key, count) }
     }
 
@@ -99,7 +99,7 @@ extension Replicator {
     private func writeToLog(_ reason: CloseReason, _ key: [UInt8]?, _ count: UInt64) {
         var level = StoreLog.Level.warning
         // A single `done` is normal; consecutive short connections that end with it are not.
-        if case .ended(let farewell, _) = reason, farewell.code == .done, count < 2 {
+        if case .ended(let closeMessage, _) = reason, closeMessage.code == .done, count < 2 {
             level = .info
         }
         queries.log?.write(

@@ -11,12 +11,12 @@ extension Replicator {
         of id: AttachmentID, in document: DocumentAddress, but asker: Connection? = nil
     ) {
         let token = TokenAddress(attachment: id.bytes, document: document)
-        for link in allLinks where link !== asker && !isLimited(link) {
-            guard link.session.isOpen, isShared(document.collection, on: link),
-                link.files.requestedProofs.count < SyncLimits.askedProofs,
-                link.files.requestedProofs.insert(token).inserted
+        for connection in orderedConnections where connection !== asker && !isLimited(connection) {
+            guard connection.session.isOpen, isShared(document.collection, on: connection),
+                connection.files.requestedProofs.count < SyncLimits.askedProofs,
+                connection.files.requestedProofs.insert(token).inserted
             else { continue }
-            link.session.requestProof(of: token)
+            connection.session.requestProof(of: token)
             files.isStirred = true
         }
     }
@@ -36,24 +36,24 @@ extension Replicator {
     }
 
     /// Handles a peer's request to confirm a token.
-    func handleProofRequest(_ token: TokenAddress, on link: Connection) {
-        link.files.proofsOwed[token] = PendingProof()
-        answerProofs(on: link)
+    func handleProofRequest(_ token: TokenAddress, on connection: Connection) {
+        connection.files.proofsOwed[token] = PendingProof()
+        answerProofs(on: connection)
     }
 
     /// Confirms requested tokens that are proven, until the evaluation slice is used up.
-    func answerProofs(on link: Connection) {
-        link.files.isCheckingProofs = false
-        guard !link.files.proofsOwed.isEmpty, link.session.isOpen else { return }
+    func answerProofs(on connection: Connection) {
+        connection.files.isCheckingProofs = false
+        guard !connection.files.proofsOwed.isEmpty, connection.session.isOpen else { return }
         let snapshot = news.snapshot
-        fillBudget(of: link)
-        for token in link.files.proofsOwed.keys.sorted(by: { $0.document < $1.document }) {
+        fillBudget(of: connection)
+        for token in connection.files.proofsOwed.keys.sorted(by: { $0.document < $1.document }) {
             guard !slice.isOver else {
-                link.files.isCheckingProofs = true
+                connection.files.isCheckingProofs = true
                 return
             }
-            answerProof(of: token, in: snapshot, on: link)
-            guard link.session.isOpen else { return }
+            answerProof(of: token, in: snapshot, on: connection)
+            guard connection.session.isOpen else { return }
         }
     }
 
@@ -61,9 +61,9 @@ extension Replicator {
     ///
     /// The document is read only if it has changed, or the token was proven, since the last check.
     private func answerProof(
-        of token: TokenAddress, in snapshot: DocumentSnapshot, on link: Connection
+        of token: TokenAddress, in snapshot: DocumentSnapshot, on connection: Connection
     ) {
-        guard let owed = link.files.proofsOwed[token],
+        guard let owed = connection.files.proofsOwed[token],
             let id = AttachmentID(bytes: token.attachment),
             let key = snapshot.key(of: token.document),
             let place = key.span.withUnsafeBytes({ snapshot.log.recordPointer(of: $0) })
@@ -71,35 +71,36 @@ extension Replicator {
         let isProven = snapshot.proven([id], inDocument: key).contains(id)
         let state = PendingProof.State(position: place.position, isProven: isProven)
         guard owed.checked != state else { return }
-        link.files.proofsOwed[token]?.checked = state
+        connection.files.proofsOwed[token]?.checked = state
         guard let document = try? snapshot.document(key) else { return }
         let units = EvaluationSlice.visitUnits + document.read { $0.count }
         slice.charge(units)
         let mayKnow = try? maySend(
-            link, document, before: nil, key, token.document, snapshot)
+            connection, document, before: nil, key, token.document, snapshot)
         guard mayKnow == true else { return }
         // Only documents that the peer may read are charged: the cost of other documents must not
         // show.
-        meter(of: link).use(units)
-        guard !meter(of: link).isExhausted else {
+        meter(of: connection).use(units)
+        guard !meter(of: connection).isExhausted else {
             return fail(
-                link, .limit, "the requests for proofs exceed the evaluation budget of a peer")
+                connection, .limit, "the requests for proofs exceed the evaluation budget of a peer"
+            )
         }
         if isProven, let named = try? snapshot.attachments(referencedBy: key), named.contains(id) {
-            link.files.proofsOwed[token] = nil
-            link.session.confirm(token)
+            connection.files.proofsOwed[token] = nil
+            connection.session.confirm(token)
             files.isStirred = true
         } else if !owed.isPassedOn {
-            link.files.proofsOwed[token]?.isPassedOn = true
+            connection.files.proofsOwed[token]?.isPassedOn = true
             checkTokensSoon()
-            requestProof(of: id, in: token.document, but: link)
+            requestProof(of: id, in: token.document, but: connection)
         }
     }
 
     /// Handles a peer's confirmation of a token, which marks the token as proven.
-    func confirmed(_ token: TokenAddress, on link: Connection) {
-        guard link.files.requestedProofs.remove(token) != nil, !isLimited(link),
-            let hello = link.session.remote
+    func confirmed(_ token: TokenAddress, on connection: Connection) {
+        guard connection.files.requestedProofs.remove(token) != nil, !isLimited(connection),
+            let hello = connection.session.remote
         else { return }
         let snapshot = news.snapshot
         guard let key = snapshot.key(of: token.document),
@@ -108,7 +109,7 @@ extension Replicator {
         emit(
             .write(
                 WriteJob(
-                    connection: link.number, steps: [], peer: hello.site, writable: nil,
+                    connection: connection.number, steps: [], peer: hello.site, writable: nil,
                     proven: [proven])))
     }
 }

@@ -36,29 +36,29 @@ extension Replicator {
     private static let maximumDeliveries = 1_024
 
     /// Records that the peer will have documents of `commit` once it acknowledges `step`.
-    func recordDelivery(of commit: CommitID, with step: CommitID, on link: Connection) {
-        guard let count = link.sender?.deliveries.count else { return }
+    func recordDelivery(of commit: CommitID, with step: CommitID, on connection: Connection) {
+        guard let count = connection.sender?.deliveries.count else { return }
         let delivery = Delivery(step: step, commit: commit)
         if count < Self.maximumDeliveries {
-            link.sender?.deliveries.append(delivery)
+            connection.sender?.deliveries.append(delivery)
         } else {
-            link.sender?.deliveries[count - 1] = delivery
+            connection.sender?.deliveries[count - 1] = delivery
         }
     }
 
     /// Records the delivery of a long batch.
-    func recordDelivery(of outgoing: Outgoing, on link: Connection) throws(EngineError) {
+    func recordDelivery(of outgoing: Outgoing, on connection: Connection) throws(EngineError) {
         let step = outgoing.snapshot.log.commit
         guard let commit = try outgoing.newestDocument.commit(in: outgoing.snapshot) else { return }
-        recordDelivery(of: commit, with: outgoing.isRepeated ? step + 1 : step, on: link)
+        recordDelivery(of: commit, with: outgoing.isRepeated ? step + 1 : step, on: connection)
     }
 
     /// Removes the acknowledged deliveries, and returns the newest commit of their documents.
-    func removeDelivered(_ commit: CommitID, on link: Connection) -> CommitID? {
-        guard let deliveries = link.sender?.deliveries else { return nil }
+    func removeDelivered(_ commit: CommitID, on connection: Connection) -> CommitID? {
+        guard let deliveries = connection.sender?.deliveries else { return nil }
         let count = deliveries.prefix { $0.step <= commit }.count
         guard count > 0 else { return nil }
-        link.sender?.deliveries.removeFirst(count)
+        connection.sender?.deliveries.removeFirst(count)
         return deliveries[..<count].map(\.commit).max()
     }
 }

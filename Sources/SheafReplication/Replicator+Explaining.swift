@@ -58,7 +58,7 @@ package struct SyncExplanation: Sendable {
     /// Clock deviations of the peer, and the documents quarantined for them.
     package let clock: ClockReport
     /// Time of the peer's version that is quarantined here, in milliseconds since 1970, or nil.
-    package let setAsideUntil: UInt64?
+    package let quarantinedUntil: UInt64?
     /// Milliseconds by which the latest dot of the document is ahead of the local clock, or nil.
     package let aheadMilliseconds: UInt64?
     /// The peer's refusal of the local version; nil if there is none.
@@ -70,36 +70,41 @@ extension Replicator {
     /// Returns the status of all peers since the store was opened, ordered by key.
     package func surveys() -> [PeerSurvey] {
         statuses.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { key, status in
-            let link = openConnection(to: key)
+            let connection = openConnection(to: key)
             return PeerSurvey(
                 key: PeerKey(unchecked: key), name: status.name, isServer: status.isServer,
                 isConnected: status.isConnected, lastCloseReason: status.lastCloseReason,
                 syncedUpTo: status.syncedUpTo,
-                queries: link?.sender?.matcher.subscribed.map(\.statement.text),
-                isReceived: link.map(isReceived) ?? false, isGiven: link.map(isGiven) ?? false,
+                queries: connection?.sender?.matcher.subscribed.map(\.statement.text),
+                isReceived: connection.map(isReceived) ?? false,
+                isGiven: connection.map(isGiven) ?? false,
                 clock: status.clock, refused: refusals.refusals(of: key).writes)
         }
     }
 
     private func openConnection(to key: [UInt8]) -> Connection? {
-        allLinks.last { $0.session.isOpen && $0.session.remote?.peerKey == key }
+        orderedConnections.last { $0.session.isOpen && $0.session.remote?.peerKey == key }
     }
 
-    private func isReceived(_ link: Connection) -> Bool {
-        let asking = link.receiver
-        guard asking.generation > 0 else { return true }
-        return asking.hasCaughtUp && !asking.isWriting && asking.waiting.isEmpty
-            && asking.written.isEmpty && asking.announced.messages.isEmpty
-            && asking.reportedSetAside == 0
+    private func isReceived(_ connection: Connection) -> Bool {
+        let receiver = connection.receiver
+        guard receiver.generation > 0 else { return true }
+        return receiver.hasCaughtUp && !receiver.isWriting && receiver.waiting.isEmpty
+            && receiver.written.isEmpty && receiver.announced.messages.isEmpty
+            && receiver.reportedQuarantineCount == 0
     }
 
-    private func isGiven(_ link: Connection) -> Bool {
-        let key = link.session.remote?.peerKey ?? []
-        guard link.delayed == nil, statuses[key]?.clock.setAsideThere == nil else { return false }
+    private func isGiven(_ connection: Connection) -> Bool {
+        let key = connection.session.remote?.peerKey ?? []
+        guard connection.delayed == nil, statuses[key]?.clock.quarantinedRemotely == nil else {
+            return false
+        }
         // A peer that subscribes to nothing sends no acknowledgments.
-        guard let telling = link.sender, !telling.matcher.subscribed.isEmpty else { return true }
-        return telling.isStreaming && telling.outgoing == nil && telling.complete.isEmpty
-            && telling.acknowledged >= news.snapshot.log.commit
+        guard let sender = connection.sender, !sender.matcher.subscribed.isEmpty else {
+            return true
+        }
+        return sender.isStreaming && sender.outgoing == nil && sender.complete.isEmpty
+            && sender.acknowledged >= news.snapshot.log.commit
     }
 
     /// Returns the replication status of a document at a peer; nil if the peer is unknown.
@@ -113,7 +118,7 @@ extension Replicator {
         key = try snapshot.key(collection: collection, id: id)
         document = try key.map { (key) throws(EngineError) in try snapshot.document(key) } ?? nil
         let isDeleted = document?.isTombstone ?? false
-        let link = openConnection(to: peer.bytes)
+        let connection = openConnection(to: peer.bytes)
         func matches(_ matcher: SubscriptionMatcher?) throws(EngineError) -> Bool {
             // A deleted document has no content on which a rule could be evaluated.
             guard let matcher, let key, !isDeleted else { return true }
@@ -124,10 +129,10 @@ extension Replicator {
         let meter = EvaluationMeter(
             SyncLimits.evaluationUnitsOnDocument, stop: evaluationStop)
         if document != nil, !isDeleted {
-            for query in link?.sender?.matcher.subscribed ?? []
+            for query in connection?.sender?.matcher.subscribed ?? []
             where UTF8Order.compare(query.collection, collection) == 0 {
                 let matcher = SubscriptionMatcher([query], queries, meter: meter, where: nil)
-                var isMatch = try ranks(key, matcher, in: snapshot, for: link)
+                var isMatch = try ranks(key, matcher, in: snapshot, for: connection)
                 if !isMatch { isMatch = try matches(matcher) }
                 if isMatch { matching.append(query.statement.text) }
             }
@@ -137,13 +142,13 @@ extension Replicator {
             commit: try newestCommit(of: key, in: snapshot),
             isConnected: status.isConnected, lastCloseReason: status.lastCloseReason,
             matching: matching,
-            queryCount: link?.sender?.matcher.subscribed.count,
+            queryCount: connection?.sender?.matcher.subscribed.count,
             scope: scopes.scope(of: collection).rawValue,
             isShared: scopes.allows(collection, toServer: status.isServer),
-            mayRead: try matches(link?.readable), maySend: try matches(link?.sendable),
-            sentUpTo: link?.sender.flatMap { $0.isStreaming ? $0.sent : nil },
+            mayRead: try matches(connection?.readable), maySend: try matches(connection?.sendable),
+            sentUpTo: connection?.sender.flatMap { $0.isStreaming ? $0.sent : nil },
             acknowledgedUpTo: status.syncedUpTo, clock: status.clock,
-            setAsideUntil: setAsideTime(of: collection, id, from: peer.bytes),
+            quarantinedUntil: quarantineTime(of: collection, id, from: peer.bytes),
             aheadMilliseconds: try aheadMilliseconds(of: document, key),
             refused: refusedWrite(of: collection, id, by: peer.bytes))
     }
@@ -151,11 +156,11 @@ extension Replicator {
     /// Whether a document is in the result of a query with LIMIT.
     private func ranks(
         _ key: [UInt8]?, _ matcher: SubscriptionMatcher, in snapshot: DocumentSnapshot,
-        for link: Connection?
+        for connection: Connection?
     ) throws(EngineError) -> Bool {
         guard matcher.isRanked, let key, let collection = snapshot.address(of: key)?.collection
         else { return false }
-        let filter = link.flatMap { rankFilter($0, in: snapshot, isOwn: false) }
+        let filter = connection.flatMap { rankFilter($0, in: snapshot, isOwn: false) }
         return try matcher.rankings(in: snapshot, where: filter).contains(key, in: collection).now
     }
 

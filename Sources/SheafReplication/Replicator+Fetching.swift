@@ -8,56 +8,57 @@ extension Replicator {
     static let hashesPerPart = SyncLimits.partLength / 32
 
     /// Handles a peer's offer of an attachment.
-    func offered(_ message: Offer, on link: Connection) {
+    func offered(_ message: Offer, on connection: Connection) {
         if let id = AttachmentID(bytes: message.id) {
-            offeredProof(id, length: message.length, on: link)
+            offeredProof(id, length: message.length, on: connection)
         }
         guard let id = AttachmentID(bytes: message.id), let file = files.wanted[id],
-            let key = link.session.remote?.peerKey, !file.liars.contains(key)
+            let key = connection.session.remote?.peerKey, !file.distrustedKeys.contains(key)
         else { return }
-        link.files.offered[id] = message.length
+        connection.files.offered[id] = message.length
     }
 
     /// Requests as many parts from each peer as its fetch window permits.
     func requestParts() {
-        for link in allLinks where !link.files.isStalled {
-            while link.session.fetchRoom > 0, let part = nextPart(from: link) {
-                if link.files.requestedParts.isEmpty { link.files.lastReceipt = now }
-                link.files.requestedParts.append(part)
-                link.session.fetch(part)
+        for connection in orderedConnections where !connection.files.isStalled {
+            while connection.session.fetchRoom > 0, let part = nextPart(from: connection) {
+                if connection.files.requestedParts.isEmpty { connection.files.lastReceipt = now }
+                connection.files.requestedParts.append(part)
+                connection.session.fetch(part)
                 files.isStirred = true
             }
         }
     }
 
-    private func nextPart(from link: Connection) -> AttachmentPart? {
-        if let part = nextProofPart(from: link) { return part }
+    private func nextPart(from connection: Connection) -> AttachmentPart? {
+        if let part = nextProofPart(from: connection) { return part }
         for id in files.order {
             // A proof of possession transfers the complete attachment.
-            guard let length = link.files.offered[id], link.files.check(of: id) == nil else {
+            guard let length = connection.files.offered[id], connection.files.check(of: id) == nil
+            else {
                 continue
             }
-            if let part = nextPart(of: id, length: length, from: link) { return part }
+            if let part = nextPart(of: id, length: length, from: connection) { return part }
         }
         return nil
     }
 
     private func nextPart(
-        of id: AttachmentID, length: Int, from link: Connection
+        of id: AttachmentID, length: Int, from connection: Connection
     ) -> AttachmentPart? {
         switch files.wanted[id]?.phase {
         case nil: return nil
         case .seeking:
             files.wanted[id]?.phase = .listing(
-                link: link.number, length: length, hashes: [], asked: 0)
-            guard length == 0 else { return nextPart(of: id, length: length, from: link) }
-            beginFile(id, length: 0, hashes: [], from: link)
+                connection: connection.number, length: length, hashes: [], asked: 0)
+            guard length == 0 else { return nextPart(of: id, length: length, from: connection) }
+            beginFile(id, length: 0, hashes: [], from: connection)
             return nil
-        case .listing(link.number, let length, let hashes, let asked):
+        case .listing(connection.number, let length, let hashes, let asked):
             let count = ChunkList.count(ofLength: length)
             guard asked * Self.hashesPerPart < count else { return nil }
             files.wanted[id]?.phase = .listing(
-                link: link.number, length: length, hashes: hashes, asked: asked + 1)
+                connection: connection.number, length: length, hashes: hashes, asked: asked + 1)
             return AttachmentPart(id: id.bytes, .hashes, asked)
         case .listing: return nil
         case .loading(let incoming):
@@ -79,44 +80,48 @@ extension Replicator {
     }
 
     /// Handles a received part; `bytes` is nil if the peer does not have it.
-    package func fetched(_ part: AttachmentPart, _ bytes: [UInt8]?, on link: Connection) {
-        if link.files.requestedParts.first == part { link.files.requestedParts.removeFirst() }
-        link.files.lastReceipt = now
-        link.files.isStalled = false
+    package func fetched(_ part: AttachmentPart, _ bytes: [UInt8]?, on connection: Connection) {
+        if connection.files.requestedParts.first == part {
+            connection.files.requestedParts.removeFirst()
+        }
+        connection.files.lastReceipt = now
+        connection.files.isStalled = false
         defer { files.isStirred = true }
-        fetchedProof(part, bytes, on: link)
+        fetchedProof(part, bytes, on: connection)
         guard let id = AttachmentID(bytes: part.id), let file = files.wanted[id] else { return }
         guard let bytes else {
-            link.files.offered[id] = nil
-            return requeue(part, of: link)
+            connection.files.offered[id] = nil
+            return requeue(part, of: connection)
         }
         switch (part.kind, file.phase) {
-        case (.hashes, .listing(link.number, let length, let hashes, let asked)):
+        case (.hashes, .listing(connection.number, let length, let hashes, let asked)):
             let count = ChunkList.count(ofLength: length)
             let all = hashes + bytes
             guard all.count < 32 * count else {
-                return beginFile(id, length: length, hashes: all, from: link)
+                return beginFile(id, length: length, hashes: all, from: connection)
             }
             // Every part except the last one must be full.
-            guard bytes.count == SyncLimits.partLength else { return distrust(link, id) }
+            guard bytes.count == SyncLimits.partLength else { return distrust(connection, id) }
             files.wanted[id]?.phase = .listing(
-                link: link.number, length: length, hashes: all, asked: asked)
-        case (.chunk, .loading(let incoming)): put(bytes, part, incoming, id, from: link)
+                connection: connection.number, length: length, hashes: all, asked: asked)
+        case (.chunk, .loading(let incoming)): put(bytes, part, incoming, id, from: connection)
         default: break
         }
     }
 
     func beginFile(
-        _ id: AttachmentID, length: Int, hashes: [UInt8], from link: Connection
+        _ id: AttachmentID, length: Int, hashes: [UInt8], from connection: Connection
     ) {
         guard let attachments else { return }
-        guard mayKeep(length, of: id, from: link) else { return decline(id, from: link) }
+        guard mayKeep(length, of: id, from: connection) else {
+            return decline(id, from: connection)
+        }
         do throws(AttachmentError) {
             let state = try beginFetch(
-                id, length: length, hashes: hashes, from: link, in: attachments)
+                id, length: length, hashes: hashes, from: connection, in: attachments)
             try begin(id, with: state)
         } catch .wrongList {
-            distrust(link, id)
+            distrust(connection, id)
         } catch {
             failFile(id, error)
         }
@@ -124,11 +129,11 @@ extension Replicator {
 
     private func put(
         _ bytes: [UInt8], _ part: AttachmentPart, _ incoming: IncomingAttachment,
-        _ id: AttachmentID, from link: Connection
+        _ id: AttachmentID, from connection: Connection
     ) {
         let isNew = !incoming.contains(part.number)
-        guard !isNew || mayKeep(bytes.count, of: id, from: link) else {
-            decline(id, from: link)
+        guard !isNew || mayKeep(bytes.count, of: id, from: connection) else {
+            decline(id, from: connection)
             files.wanted[id]?.again.append(part.number)
             return
         }
@@ -136,11 +141,11 @@ extension Replicator {
             let outcome = try bytes.span.withUnsafeBytes { bytes throws(AttachmentError) in
                 try incoming.put(bytes, at: part.number)
             }
-            if isNew { countReceived(bytes.count, of: id, from: link) }
+            if isNew { countReceived(bytes.count, of: id, from: connection) }
             attachments?.touch(id)
             if case .complete = outcome { try completeFile(id) } else { report(id) }
         } catch .wrongChunk {
-            distrust(link, id)
+            distrust(connection, id)
             files.wanted[id]?.again.append(part.number)
         } catch .missing {
             // The received chunks were removed from the store.
@@ -151,19 +156,21 @@ extension Replicator {
     }
 
     /// Stops fetching an attachment from a peer that sent wrong data of it.
-    private func distrust(_ link: Connection, _ id: AttachmentID) {
-        link.files.offered[id] = nil
-        if let key = link.session.remote?.peerKey { files.wanted[id]?.liars.insert(key) }
-        if case .listing(link.number, _, _, _)? = files.wanted[id]?.phase {
+    private func distrust(_ connection: Connection, _ id: AttachmentID) {
+        connection.files.offered[id] = nil
+        if let key = connection.session.remote?.peerKey {
+            files.wanted[id]?.distrustedKeys.insert(key)
+        }
+        if case .listing(connection.number, _, _, _)? = files.wanted[id]?.phase {
             files.wanted[id]?.phase = .seeking
         }
     }
 
     /// Queues a part that the peer did not send, so that another peer is asked for it.
-    func requeue(_ part: AttachmentPart, of link: Connection) {
+    func requeue(_ part: AttachmentPart, of connection: Connection) {
         guard let id = AttachmentID(bytes: part.id) else { return }
         switch (part.kind, files.wanted[id]?.phase) {
-        case (.hashes, .listing(link.number, _, _, _)?): files.wanted[id]?.phase = .seeking
+        case (.hashes, .listing(connection.number, _, _, _)?): files.wanted[id]?.phase = .seeking
         case (.chunk, .loading?): files.wanted[id]?.again.append(part.number)
         default: break
         }
@@ -171,19 +178,19 @@ extension Replicator {
     }
 
     /// Requests the parts of a stalled peer from other peers that offer the attachment.
-    func checkStall(_ link: Connection) {
-        guard link.session.isOpen, !link.files.requestedParts.isEmpty,
-            link.files.lastReceipt + Files.stallNanoseconds <= now
+    func checkStall(_ connection: Connection) {
+        guard connection.session.isOpen, !connection.files.requestedParts.isEmpty,
+            connection.files.lastReceipt + Files.stallNanoseconds <= now
         else { return }
-        link.files.lastReceipt = now
-        for part in link.files.requestedParts {
+        connection.files.lastReceipt = now
+        for part in connection.files.requestedParts {
             guard let id = AttachmentID(bytes: part.id) else { continue }
             let isElsewhere = connections.values.contains { other in
-                other !== link && !other.files.isStalled && other.files.offered[id] != nil
+                other !== connection && !other.files.isStalled && other.files.offered[id] != nil
             }
             guard isElsewhere else { continue }
-            link.files.isStalled = true
-            requeue(part, of: link)
+            connection.files.isStalled = true
+            requeue(part, of: connection)
         }
     }
 }

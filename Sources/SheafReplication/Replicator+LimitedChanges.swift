@@ -17,17 +17,17 @@ extension Replicator {
 
     /// Collects changed documents for all connections to peers with limited rights.
     func collectChangesForLimitedPeers() {
-        let limited = allLinks.filter { $0.isLimited && $0.sender != nil }
+        let limited = orderedConnections.filter { $0.isLimited && $0.sender != nil }
         guard !limited.isEmpty else { return }
         let changes: [FreshChange]
         do throws(EngineError) { changes = try freshChanges() } catch {
-            for link in limited { failSending(link, error) }
+            for connection in limited { failSending(connection, error) }
             return
         }
-        for link in limited {
-            link.sender?.sent = news.snapshot.log.commit
-            do throws(EngineError) { try collect(changes, for: link) } catch {
-                failSending(link, error)
+        for connection in limited {
+            connection.sender?.sent = news.snapshot.log.commit
+            do throws(EngineError) { try collect(changes, for: connection) } catch {
+                failSending(connection, error)
             }
         }
     }
@@ -70,21 +70,21 @@ extension Replicator {
     }
 
     /// Collects the changed documents that the peer may read; its queries are evaluated later.
-    func collect(_ changes: [FreshChange], for link: Connection) throws(EngineError) {
-        guard let telling = link.sender, let isReadable = readFilter(link),
-            telling.isStreaming || telling.compared != nil || telling.preparation != nil
+    func collect(_ changes: [FreshChange], for connection: Connection) throws(EngineError) {
+        guard let sender = connection.sender, let isReadable = readFilter(connection),
+            sender.isStreaming || sender.compared != nil || sender.preparation != nil
         else { return }
-        let snapshot = shown(news.snapshot, to: link)
+        let snapshot = shown(news.snapshot, to: connection)
         for change in changes {
             let isShadowed = snapshot.shadows[change.key] != nil
             guard let address = snapshot.address(of: change.key),
-                telling.matcher.selects(for: address.collection),
+                sender.matcher.selects(for: address.collection),
                 isShadowed || change.shadowCommit == nil
             else { continue }
-            let isTheirs =
-                change.commit.map { self.isTheirs($0, link) }
-                ?? change.shadowCommit.map { $0 > telling.theirCommit } ?? false
-            guard !isTheirs || telling.matcher.isRanked else { continue }
+            let isFromPeer =
+                change.commit.map { self.isFromPeer($0, connection) }
+                ?? change.shadowCommit.map { $0 > sender.remoteCommit } ?? false
+            guard !isFromPeer || sender.matcher.isRanked else { continue }
             var before = change.before
             if let document = before, try !isReadable(document, change.key, address) {
                 before = nil
@@ -97,26 +97,26 @@ extension Replicator {
                     try isReadable(document, change.key, address)
                 else { continue }
             }
-            link.sender?.limited.changes.add(
+            connection.sender?.limited.changes.add(
                 LimitedChanges.Incoming(
-                    key: change.key, address: address, before: before, isTheirs: isTheirs,
+                    key: change.key, address: address, before: before, isFromPeer: isFromPeer,
                     beforeLength: try before?.spelledLength(change.key, snapshot.names) ?? 0))
-            guard let limited = link.sender?.limited,
+            guard let limited = connection.sender?.limited,
                 limited.changes.count <= lengths.limitedChanges,
                 limited.changeLength <= lengths.limitedChangeBytes
-            else { return discardChanges(of: link) }
+            else { return discardChanges(of: connection) }
         }
-        let isLeft = link.sender?.limited.changes.first != nil
-        link.sender?.limited.isJudging = isLeft
+        let isLeft = connection.sender?.limited.changes.first != nil
+        connection.sender?.limited.isJudging = isLeft
     }
 
     /// Discards the queued changes of a peer, which are too many; the peers reconcile instead.
-    private func discardChanges(of link: Connection) {
-        link.sender?.limited.discardChanges()
-        if link.sender?.isStreaming == true {
-            restart(link)
+    private func discardChanges(of connection: Connection) {
+        connection.sender?.limited.discardChanges()
+        if connection.sender?.isStreaming == true {
+            restart(connection)
         } else {
-            link.sender?.isListOutdated = true
+            connection.sender?.isListOutdated = true
         }
     }
 
@@ -124,40 +124,41 @@ extension Replicator {
     ///
     /// Evaluation does not wait for credit: until it is done, former states of the documents are
     /// kept.
-    func judgeChanges(_ link: Connection) {
-        guard let telling = link.sender, telling.limited.isJudging, link.session.isOpen else {
+    func judgeChanges(_ connection: Connection) {
+        guard let sender = connection.sender, sender.limited.isJudging, connection.session.isOpen
+        else {
             return
         }
-        link.sender?.limited.isJudging = false
-        fillBudget(of: link)
+        connection.sender?.limited.isJudging = false
+        fillBudget(of: connection)
         do throws(EngineError) {
-            try judgeIncoming(telling.matcher, link)
-            if telling.isStreaming { try judgeCorrections(telling.matcher, link) }
+            try judgeIncoming(sender.matcher, connection)
+            if sender.isStreaming { try judgeRepairs(sender.matcher, connection) }
         } catch {
-            guard error == .paused else { return failSending(link, error) }
-            link.sender?.limited.isJudging = true
+            guard error == .paused else { return failSending(connection, error) }
+            connection.sender?.limited.isJudging = true
         }
     }
 
     /// Evaluates queries on changed documents; throws `.paused` if the slice is used up.
     func judgeIncoming(
-        _ matcher: SubscriptionMatcher, _ link: Connection
+        _ matcher: SubscriptionMatcher, _ connection: Connection
     ) throws(EngineError) {
-        guard link.sender?.limited.changes.first != nil else { return }
-        let snapshot = shown(news.snapshot, to: link)
-        while let change = link.sender?.limited.changes.first {
+        guard connection.sender?.limited.changes.first != nil else { return }
+        let snapshot = shown(news.snapshot, to: connection)
+        while let change = connection.sender?.limited.changes.first {
             try matcher.visit()
-            try judge(change, matcher, snapshot, link)
-            link.sender?.limited.changes.removeFirst()
+            try judge(change, matcher, snapshot, connection)
+            connection.sender?.limited.changes.removeFirst()
         }
     }
 
     private func judge(
         _ change: LimitedChanges.Incoming, _ matcher: SubscriptionMatcher,
-        _ snapshot: DocumentSnapshot, _ link: Connection
+        _ snapshot: DocumentSnapshot, _ connection: Connection
     ) throws(EngineError) {
         let collection = change.address.collection
-        let known = link.sender?.limited.changes.changed[change.key]
+        let known = connection.sender?.limited.changes.changed[change.key]
         var entry = known ?? LimitedChanges.Change()
         let hasLimit = matcher.hasLimit(in: collection)
         if try matcher.matches(
@@ -173,8 +174,8 @@ extension Replicator {
                 snapshot.names)
             guard matches else { return }
         }
-        if !change.isTheirs { entry.isOnlyTheirs = false }
-        link.sender?.limited.changes.set(entry, for: change.key)
+        if !change.isFromPeer { entry.isOnlyFromPeer = false }
+        connection.sender?.limited.changes.set(entry, for: change.key)
     }
 }
 

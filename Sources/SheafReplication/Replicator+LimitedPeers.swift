@@ -14,40 +14,42 @@ extension Replicator {
     /// Starts a subscription; if it has a cursor, the peers reconcile.
     ///
     /// A check of the cursor's age would reveal how many commits were written since.
-    func beginLimited(_ link: Connection, _ request: Subscribe) {
-        link.sender?.sent = news.snapshot.log.commit
-        if let key = link.session.remote?.peerKey, let matcher = link.sender?.matcher {
-            link.sender?.limited.named =
-                limitedPeers[key]?.corrections.filter { matcher.selects(for: $0.collection) } ?? []
+    func beginLimited(_ connection: Connection, _ request: Subscribe) {
+        connection.sender?.sent = news.snapshot.log.commit
+        if let key = connection.session.remote?.peerKey, let matcher = connection.sender?.matcher {
+            connection.sender?.limited.named =
+                limitedPeers[key]?.repairs.filter { matcher.selects(for: $0.collection) } ?? []
             let unjudged = limitedPeers[key]?.drainUnjudged() ?? []
             for address in unjudged.sorted(by: <) where matcher.selects(for: address.collection) {
-                link.sender?.limited.corrections.append(
-                    LimitedSender.Correction(requiredCommit: 0, address: address, before: nil))
+                connection.sender?.limited.repairs.append(
+                    LimitedSender.Repair(requiredCommit: 0, address: address, before: nil))
             }
         }
-        if request.cursor != nil { link.session.restart() }
+        if request.cursor != nil { connection.session.restart() }
     }
 
     /// Answers the pending requests of a delayed subscription and begins a new reconciliation.
     ///
     /// It is needed because changes during the delay were not recorded.
-    func answerDelayed(_ delayed: Delayed, of link: Connection) {
-        if delayed.questionSnapshot != nil { listMatches(link, in: news.snapshot) }
+    func answerDelayed(_ delayed: Delayed, of connection: Connection) {
+        if delayed.questionSnapshot != nil { listMatches(connection, in: news.snapshot) }
         guard delayed.questionSnapshot != nil || delayed.wanted != nil else { return }
         // The actual delay depends on other peers, so only `isEarly` may decide.
-        if delayed.isEarly { link.sender?.isListOutdated = true }
-        if let (documents, _) = delayed.wanted { prepareWanted(link, documents, in: news.snapshot) }
+        if delayed.isEarly { connection.sender?.isListOutdated = true }
+        if let (documents, _) = delayed.wanted {
+            prepareWanted(connection, documents, in: news.snapshot)
+        }
     }
 
     /// Returns the number of the next batch; nil if batches are numbered by commits.
-    func nextStepNumber(_ link: Connection) -> UInt64? {
-        guard link.isLimited, let key = link.session.remote?.peerKey else { return nil }
-        if let reserved = link.reservedStep {
-            link.reservedStep = nil
+    func nextStepNumber(_ connection: Connection) -> UInt64? {
+        guard connection.isLimited, let key = connection.session.remote?.peerKey else { return nil }
+        if let reserved = connection.reservedStep {
+            connection.reservedStep = nil
             return reserved
         }
         limitedPeers[key, default: LimitedPeer()].stepCount += 1
-        return stepCount(of: link)
+        return stepCount(of: connection)
     }
 
     /// Reserves and returns a number for the next batch, if its snapshot precedes this call.
@@ -55,24 +57,24 @@ extension Replicator {
     /// Reconciled documents can be evicted here before they are sent. If the number of their batch
     /// were above that of the subscription, the peer would assume that they are still stored here,
     /// and not send them back.
-    func reserveStepNumber(_ link: Connection) -> UInt64 {
-        guard let key = link.session.remote?.peerKey else { return 0 }
+    func reserveStepNumber(_ connection: Connection) -> UInt64 {
+        guard let key = connection.session.remote?.peerKey else { return 0 }
         limitedPeers[key, default: LimitedPeer()].stepCount += 1
-        link.reservedStep = stepCount(of: link)
-        return stepCount(of: link)
+        connection.reservedStep = stepCount(of: connection)
+        return stepCount(of: connection)
     }
 
     /// Returns the newest snapshot as the peer may see it, and discards the reserved number.
-    func visibleSnapshot(_ newest: DocumentSnapshot, _ link: Connection) -> DocumentSnapshot {
+    func visibleSnapshot(_ newest: DocumentSnapshot, _ connection: Connection) -> DocumentSnapshot {
         // The number is discarded even if no commit followed, since the peer may not be able to
         // read that commit.
-        link.reservedStep = nil
-        return shown(newest, to: link)
+        connection.reservedStep = nil
+        return shown(newest, to: connection)
     }
 
     /// Returns the number of the last batch that was sent to the peer.
-    func stepCount(of link: Connection) -> UInt64 {
-        link.session.remote.flatMap { limitedPeers[$0.peerKey]?.stepCount } ?? 0
+    func stepCount(of connection: Connection) -> UInt64 {
+        connection.session.remote.flatMap { limitedPeers[$0.peerKey]?.stepCount } ?? 0
     }
 
     // MARK: Batches
@@ -80,58 +82,58 @@ extension Replicator {
     /// Sends new changes; for a peer with limited rights, schedules them for the next tick.
     ///
     /// The time of a commit or its publication depends on documents that such a peer may not read.
-    func sendChanges(_ link: Connection) {
-        guard link.isLimited else { return announceChanges(link) }
-        guard let telling = link.sender, telling.isStreaming else { return }
-        if telling.outgoing != nil || !telling.limited.isIdle {
-            link.sender?.goesOn = true
-            if !telling.limited.corrections.isEmpty { link.sender?.limited.isJudging = true }
+    func sendChanges(_ connection: Connection) {
+        guard connection.isLimited else { return announceChanges(connection) }
+        guard let sender = connection.sender, sender.isStreaming else { return }
+        if sender.outgoing != nil || !sender.limited.isIdle {
+            connection.sender?.hasMore = true
+            if !sender.limited.repairs.isEmpty { connection.sender?.limited.isJudging = true }
         } else {
-            recordSyncedIfIdle(link)
+            recordSyncedIfIdle(connection)
         }
     }
 
     /// Begins a batch of new changes; returns false if there are none or the peers must reconcile.
-    func beginLimitedStep(_ link: Connection) throws(EngineError) -> Bool {
-        guard let matcher = link.sender?.matcher else { return false }
-        if link.sender?.limited.draft == nil {
-            try judgeIncoming(matcher, link)
-            try judgeCorrections(matcher, link)
-            guard beginDraft(link) else { return false }
+    func beginLimitedStep(_ connection: Connection) throws(EngineError) -> Bool {
+        guard let matcher = connection.sender?.matcher else { return false }
+        if connection.sender?.limited.draft == nil {
+            try judgeIncoming(matcher, connection)
+            try judgeRepairs(matcher, connection)
+            guard beginDraft(connection) else { return false }
         }
-        guard var draft = link.sender?.limited.draft else { return false }
-        link.sender?.limited.draft = nil
+        guard var draft = connection.sender?.limited.draft else { return false }
+        connection.sender?.limited.draft = nil
         do throws(EngineError) {
-            guard try advance(&draft, matcher, link) else {
-                restart(link)
+            guard try advance(&draft, matcher, connection) else {
+                restart(connection)
                 return false
             }
-            try choose(&draft, matcher, link)
+            try choose(&draft, matcher, connection)
         } catch {
-            if error == .paused { link.sender?.limited.draft = draft }
+            if error == .paused { connection.sender?.limited.draft = draft }
             throw error
         }
         guard !draft.found.isEmpty else { return false }
         draft.outgoing.documents = .keys(draft.found, next: 0)
-        draft.outgoing.number = nextStepNumber(link)
-        link.sender?.outgoing = draft.outgoing
+        draft.outgoing.number = nextStepNumber(connection)
+        connection.sender?.outgoing = draft.outgoing
         return true
     }
 
     /// Begins to select the documents of a batch; returns false if nothing has changed.
-    private func beginDraft(_ link: Connection) -> Bool {
-        guard let telling = link.sender,
-            !telling.limited.changes.changed.isEmpty
-                || !telling.limited.named.isEmpty
+    private func beginDraft(_ connection: Connection) -> Bool {
+        guard let sender = connection.sender,
+            !sender.limited.changes.changed.isEmpty
+                || !sender.limited.named.isEmpty
         else { return false }
-        let (changed, named) = (telling.limited.changes.changed, telling.limited.named)
-        let length = link.sender?.limited.changes.drainChanged() ?? 0
-        link.sender?.limited.named = []
-        let snapshot = visibleSnapshot(news.snapshot, link)
+        let (changed, named) = (sender.limited.changes.changed, sender.limited.named)
+        let length = connection.sender?.limited.changes.drainChanged() ?? 0
+        connection.sender?.limited.named = []
+        let snapshot = visibleSnapshot(news.snapshot, connection)
         let keys = inOrder(Array(changed.keys), snapshot)
-        link.sender?.limited.draft = LimitedSender.Draft(
+        connection.sender?.limited.draft = LimitedSender.Draft(
             changed: changed, length: length, named: named.sorted(by: <),
-            advance: telling.rankings.map {
+            advance: sender.rankings.map {
                 RankingAdvance($0, to: snapshot, changed: keys)
             },
             keys: keys,
@@ -142,32 +144,32 @@ extension Replicator {
 
     /// Advances the rankings of a draft; returns false if the peers must reconcile.
     private func advance(
-        _ draft: inout LimitedSender.Draft, _ matcher: SubscriptionMatcher, _ link: Connection
+        _ draft: inout LimitedSender.Draft, _ matcher: SubscriptionMatcher, _ connection: Connection
     ) throws(EngineError) -> Bool {
         guard matcher.isRanked, !draft.hasAdvanced else { return true }
         let snapshot = draft.outgoing.snapshot
-        try draft.advance?.run(matcher, rankFilter(link, in: snapshot, isOwn: false))
+        try draft.advance?.run(matcher, rankFilter(connection, in: snapshot, isOwn: false))
         guard let rankings = draft.advance?.rankings, rankings.areSure else { return false }
         draft.hasAdvanced = true
         draft.outgoing.rankings = rankings
         draft.entered = Set(rankings.entered(snapshot.catalog))
         let entered = draft.entered.filter { draft.changed[$0] == nil }
         draft.keys = inOrder(draft.keys + entered, snapshot)
-        link.sender?.rankings = rankings
-        link.sender?.rankings?.discardChanges()
+        connection.sender?.rankings = rankings
+        connection.sender?.rankings?.discardChanges()
         return true
     }
 
     /// Selects the documents of a batch; throws `.paused` if the slice is used up.
     private func choose(
-        _ draft: inout LimitedSender.Draft, _ matcher: SubscriptionMatcher, _ link: Connection
+        _ draft: inout LimitedSender.Draft, _ matcher: SubscriptionMatcher, _ connection: Connection
     ) throws(EngineError) {
         while draft.next < draft.keys.count {
             let key = draft.keys[draft.next]
             let change = draft.changed[key]
-            if change?.isOnlyTheirs != true || draft.entered.contains(key) {
+            if change?.isOnlyFromPeer != true || draft.entered.contains(key) {
                 let hasMatched = change?.hasMatched ?? false
-                if try concerns(key, hasMatched: hasMatched, &draft.outgoing, link) {
+                if try concerns(key, hasMatched: hasMatched, &draft.outgoing, connection) {
                     draft.found.append(key)
                 }
             }
@@ -178,7 +180,7 @@ extension Replicator {
         for address in draft.named {
             guard let key = snapshot.key(of: address), !known.contains(key),
                 let document = try snapshot.document(key), !document.isRemnant,
-                try maySend(document, key, address, draft.outgoing, toLimited: link)
+                try maySend(document, key, address, draft.outgoing, toLimited: connection)
             else { continue }
             draft.found.append(key)
         }
@@ -192,10 +194,10 @@ extension Replicator {
 
     /// Whether a changed document must be sent to the peer.
     private func concerns(
-        _ key: [UInt8], hasMatched: Bool, _ outgoing: inout Outgoing, _ link: Connection
+        _ key: [UInt8], hasMatched: Bool, _ outgoing: inout Outgoing, _ connection: Connection
     ) throws(EngineError) -> Bool {
         let snapshot = outgoing.snapshot
-        guard let matcher = link.sender?.matcher, let address = snapshot.address(of: key),
+        guard let matcher = connection.sender?.matcher, let address = snapshot.address(of: key),
             let document = try snapshot.document(key), !document.isRemnant
         else { return false }
         let ranked = outgoing.rankings?.contains(key, in: address.collection)
@@ -207,74 +209,75 @@ extension Replicator {
         }
         // The peer could read the document before its deletion.
         if hasMatched, document.isTombstone { outgoing.knownDeletions.insert(key) }
-        return try maySend(document, key, address, outgoing, toLimited: link)
+        return try maySend(document, key, address, outgoing, toLimited: connection)
     }
 
     /// Whether a document, or its deletion, may be sent to a peer with limited rights.
     package func maySend(
         _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
-        _ outgoing: Outgoing, toLimited link: Connection
+        _ outgoing: Outgoing, toLimited connection: Connection
     ) throws(EngineError) -> Bool {
         guard document.isTombstone else {
-            return try maySend(link, document, before: nil, key, address, outgoing.snapshot)
+            return try maySend(connection, document, before: nil, key, address, outgoing.snapshot)
         }
-        guard isShared(address.collection, on: link) else { return false }
+        guard isShared(address.collection, on: connection) else { return false }
         if outgoing.knownDeletions.contains(key) { return true }
-        return try mayKnowDeletion(key, address, outgoing.snapshot, link)
+        return try mayKnowDeletion(key, address, outgoing.snapshot, connection)
     }
 
     // MARK: Acknowledgments
 
     /// Records a sent batch until it is acknowledged.
-    func recordSentToLimited(_ outgoing: Outgoing, on link: Connection) {
+    func recordSentToLimited(_ outgoing: Outgoing, on connection: Connection) {
         guard let number = outgoing.number else { return }
-        link.sender?.limited.steps.append(
+        connection.sender?.limited.steps.append(
             LimitedSender.Step(
                 number: number, commit: outgoing.snapshot.log.commit,
-                corrections: outgoing.complete))
+                repairs: outgoing.complete))
     }
 
     /// Handles the acknowledgment of all batches up to `number`.
-    func acknowledgedByLimited(_ link: Connection, _ number: UInt64) {
-        guard let limited = link.sender?.limited, let key = link.session.remote?.peerKey else {
+    func acknowledgedByLimited(_ connection: Connection, _ number: UInt64) {
+        guard let limited = connection.sender?.limited, let key = connection.session.remote?.peerKey
+        else {
             return
         }
         let done = limited.steps.prefix { $0.number <= number }
         let count = done.count
         guard let last = done.last else { return }
-        link.sender?.limited.steps.removeFirst(count)
+        connection.sender?.limited.steps.removeFirst(count)
         // A document that has a newer repair is not settled yet.
-        let again = limited.named.union(limited.corrections.map(\.address))
+        let again = limited.named.union(limited.repairs.map(\.address))
             .union(limited.draft?.named ?? [])
         for step in done {
-            limitedPeers[key]?.recordCorrected(step.corrections.subtracting(again))
+            limitedPeers[key]?.recordRepaired(step.repairs.subtracting(again))
         }
-        let acknowledged = link.sender?.acknowledged ?? 0
-        link.sender?.acknowledged = max(acknowledged, last.commit)
-        handleAcknowledgment(through: last.commit, on: link)
-        recordSynced(through: last.commit, link)
-        recordSyncedIfIdle(link)
+        let acknowledged = connection.sender?.acknowledged ?? 0
+        connection.sender?.acknowledged = max(acknowledged, last.commit)
+        handleAcknowledgment(through: last.commit, on: connection)
+        recordSynced(through: last.commit, connection)
+        recordSyncedIfIdle(connection)
     }
 
     /// Returns the commit of an unacknowledged batch's snapshot; nil if there is no such batch.
-    package func commit(ofStep number: UInt64, _ link: Connection) -> CommitID? {
-        guard let telling = link.sender else { return nil }
-        if let outgoing = telling.outgoing, outgoing.number == number {
+    package func commit(ofStep number: UInt64, _ connection: Connection) -> CommitID? {
+        guard let sender = connection.sender else { return nil }
+        if let outgoing = sender.outgoing, outgoing.number == number {
             return outgoing.snapshot.log.commit
         }
-        if let parts = telling.parts, parts.number == number { return parts.commit }
-        return telling.limited.steps.first { $0.number == number }?.commit
+        if let parts = sender.parts, parts.number == number { return parts.commit }
+        return sender.limited.steps.first { $0.number == number }?.commit
     }
 
     /// Records that the peer is in sync, if nothing is left to be sent to it.
-    func recordSyncedIfIdle(_ link: Connection) {
-        guard link.isLimited, let telling = link.sender, telling.isStreaming,
-            telling.outgoing == nil, telling.limited.steps.isEmpty, telling.limited.isIdle
+    func recordSyncedIfIdle(_ connection: Connection) {
+        guard connection.isLimited, let sender = connection.sender, sender.isStreaming,
+            sender.outgoing == nil, sender.limited.steps.isEmpty, sender.limited.isIdle
         else { return }
         let newest = news.snapshot.log.commit
-        link.sender?.acknowledged = newest
+        connection.sender?.acknowledged = newest
         // Batches that repeat documents have the number that follows the commit.
-        handleAcknowledgment(through: newest + 1, on: link)
-        recordSynced(through: newest, link)
+        handleAcknowledgment(through: newest + 1, on: connection)
+        recordSynced(through: newest, connection)
     }
 }

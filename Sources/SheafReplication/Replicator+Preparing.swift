@@ -45,60 +45,61 @@ extension Replicator {
         guard connections.values.contains(where: { $0.isUnfinished || $0.delayed != nil }) else {
             return
         }
-        let links = allLinks
-        let first = links.firstIndex { $0.number > lastSlicedConnection } ?? 0
-        for link in links[first...] + links[..<first] {
+        let ordered = orderedConnections
+        let first = ordered.firstIndex { $0.number > lastSlicedConnection } ?? 0
+        for connection in ordered[first...] + ordered[..<first] {
             let wasOver = slice.isOver
-            begin(link)
-            prepare(link)
-            judgeChanges(link)
-            if link.sender?.goesOn == true { announceChanges(link) }
-            resolveDisputed(on: link)
-            if link.files.isCheckingProofs { answerProofs(on: link) }
-            handle(link)
-            if slice.isOver, !wasOver { lastSlicedConnection = link.number }
+            begin(connection)
+            prepare(connection)
+            judgeChanges(connection)
+            if connection.sender?.hasMore == true { announceChanges(connection) }
+            resolveDisputed(on: connection)
+            if connection.files.isCheckingProofs { answerProofs(on: connection) }
+            handle(connection)
+            if slice.isOver, !wasOver { lastSlicedConnection = connection.number }
         }
     }
 
     // MARK: Subscriptions
 
     /// Activates a permitted subscription: parses its queries, then answers pending requests.
-    func begin(_ link: Connection) {
-        guard let delayed = link.delayed, delayed.turn <= now, link.session.isOpen else { return }
+    func begin(_ connection: Connection) {
+        guard let delayed = connection.delayed, delayed.turn <= now, connection.session.isOpen
+        else { return }
         let request = delayed.request
-        guard let queries = read(link, delayed) else { return }
-        link.delayed = nil
+        guard let queries = read(connection, delayed) else { return }
+        connection.delayed = nil
         // A peer that subscribes again lacks documents, so both sides send from then on.
-        link.receiver.announced.isAnnouncing = false
-        link.sender = Sender(
+        connection.receiver.announced.isAnnouncing = false
+        connection.sender = Sender(
             generation: request.generation,
             matcher: SubscriptionMatcher(
-                queries, self.queries, meter: meter(of: link), where: readFilter(link)),
-            theirCommit: request.commit)
-        refusals.beginAnew(link.session.remote?.peerKey ?? [])
-        guard !link.isLimited else {
-            beginLimited(link, request)
-            return answerDelayed(delayed, of: link)
+                queries, self.queries, meter: meter(of: connection), where: readFilter(connection)),
+            remoteCommit: request.commit)
+        refusals.beginAnew(connection.session.remote?.peerKey ?? [])
+        guard !connection.isLimited else {
+            beginLimited(connection, request)
+            return answerDelayed(delayed, of: connection)
         }
-        if let cursor = request.cursor { begin(link, from: cursor, request) }
-        if let asked = delayed.questionSnapshot { listMatches(link, in: asked) }
+        if let cursor = request.cursor { begin(connection, from: cursor, request) }
+        if let asked = delayed.questionSnapshot { listMatches(connection, in: asked) }
         if let (documents, snapshot) = delayed.wanted {
-            prepareWanted(link, documents, in: snapshot)
+            prepareWanted(connection, documents, in: snapshot)
         }
     }
 
     /// Parses the queries of a subscription; returns nil if that is incomplete or has failed.
-    private func read(_ link: Connection, _ delayed: Delayed) -> [SubscriptionQuery]? {
-        let (request, meter) = (delayed.request, meter(of: link))
+    private func read(_ connection: Connection, _ delayed: Delayed) -> [SubscriptionQuery]? {
+        let (request, meter) = (delayed.request, meter(of: connection))
         let isRestricted = queries.parameters.values.restrictsSubscriptions
         var reading = delayed.reading
-        link.delayed?.reading = SubscriptionReading()
-        fillBudget(of: link)
+        connection.delayed?.reading = SubscriptionReading()
+        fillBudget(of: connection)
         var text = ""
         do throws(QueryError) {
             while reading.queries.count < request.queries.count {
                 guard !meter.isTurnOver else {
-                    link.delayed?.reading = reading
+                    connection.delayed?.reading = reading
                     return nil
                 }
                 let query = request.queries[reading.queries.count]
@@ -112,134 +113,136 @@ extension Replicator {
                 reading.queries.append(parsed)
             }
         } catch {
-            link.delayed = nil
-            fail(link, rejecting: text, because: error)
+            connection.delayed = nil
+            fail(connection, rejecting: text, because: error)
             return nil
         }
         return reading.queries
     }
 
-    private func begin(_ link: Connection, from cursor: Cursor, _ request: Subscribe) {
+    private func begin(_ connection: Connection, from cursor: Cursor, _ request: Subscribe) {
         guard cursor.log == log, cursor.commit <= news.snapshot.log.commit,
             cursor.commit >= news.reapedThrough,
-            corrections.forgottenThrough.map({ cursor.commit > $0 }) ?? true,
-            isCurrent(upTo: cursor, link),
+            repairs.forgottenThrough.map({ cursor.commit > $0 }) ?? true,
+            isCurrent(upTo: cursor, connection),
             // Rankings at the cursor are not recorded, so the peers must reconcile.
-            link.sender?.matcher.isRanked == false
+            connection.sender?.matcher.isRanked == false
         else {
-            link.session.restart()
+            connection.session.restart()
             return
         }
-        link.sender?.sent = cursor.commit
-        link.sender?.isStreaming = true
-        link.sender?.isBehind = true
-        let corrections = outstandingCorrections(of: link)
-        link.sender?.complete = corrections.union(request.complete)
-        announceChanges(link)
+        connection.sender?.sent = cursor.commit
+        connection.sender?.isStreaming = true
+        connection.sender?.isBehind = true
+        let repairs = outstandingRepairs(of: connection)
+        connection.sender?.complete = repairs.union(request.complete)
+        announceChanges(connection)
     }
 
     // MARK: Reconciliation
 
-    func listMatches(_ link: Connection, in snapshot: DocumentSnapshot) {
-        link.delayed?.questionSnapshot = snapshot
-        guard let matcher = link.sender?.matcher else { return }
-        let snapshot = visibleSnapshot(snapshot, link)
-        link.sender?.limited.discardChanges()
-        link.sender?.compared = snapshot
-        link.sender?.newestDocument = NewestDocument()
-        link.sender?.parts = nil
-        link.sender?.preparation = Preparation(
+    func listMatches(_ connection: Connection, in snapshot: DocumentSnapshot) {
+        connection.delayed?.questionSnapshot = snapshot
+        guard let matcher = connection.sender?.matcher else { return }
+        let snapshot = visibleSnapshot(snapshot, connection)
+        connection.sender?.limited.discardChanges()
+        connection.sender?.compared = snapshot
+        connection.sender?.newestDocument = NewestDocument()
+        connection.sender?.parts = nil
+        connection.sender?.preparation = Preparation(
             snapshot: snapshot, purpose: .list(VersionListing()), ranking: RankingScan(snapshot),
             scan: MatchScan(versionsIn: snapshot, matcher), unsendable: DocumentScan())
-        prepare(link)
+        prepare(connection)
     }
 
-    func prepareWanted(_ link: Connection, _ documents: Want.Documents, in newest: DocumentSnapshot)
-    {
+    func prepareWanted(
+        _ connection: Connection, _ documents: Want.Documents, in newest: DocumentSnapshot
+    ) {
         if case .part(let addresses) = documents {
-            return sendWantedPart(of: addresses, on: link)
+            return sendWantedPart(of: addresses, on: connection)
         }
-        link.delayed?.wanted = (documents, newest)
-        guard let telling = link.sender else { return }
+        connection.delayed?.wanted = (documents, newest)
+        guard let sender = connection.sender else { return }
         // A requested list is complete here: the session refuses a `want` before the end of the
         // list.
-        let compared = telling.compared
-        let snapshot = compared ?? visibleSnapshot(newest, link)
-        if compared == nil { link.sender?.limited.discardChanges() }
-        link.sender?.compared = nil
-        if compared == nil { link.sender?.newestDocument = NewestDocument() }
-        link.sender?.preparation = Preparation(
+        let compared = sender.compared
+        let snapshot = compared ?? visibleSnapshot(newest, connection)
+        if compared == nil { connection.sender?.limited.discardChanges() }
+        connection.sender?.compared = nil
+        if compared == nil { connection.sender?.newestDocument = NewestDocument() }
+        connection.sender?.preparation = Preparation(
             snapshot: snapshot, purpose: .documents(documents, keys: []),
             ranking: compared == nil ? RankingScan(snapshot) : nil,
-            scan: MatchScan(snapshot, telling.matcher.collections),
-            unsendable: DocumentScan(telling.matcher.collections))
-        prepare(link)
+            scan: MatchScan(snapshot, sender.matcher.collections),
+            unsendable: DocumentScan(sender.matcher.collections))
+        prepare(connection)
     }
 
     /// Begins to send a part of the wanted documents, from the reconciled snapshot.
-    private func sendWantedPart(of addresses: [DocumentAddress], on link: Connection) {
-        guard let telling = link.sender, let snapshot = telling.compared else {
-            return fail(link, .protocolBroken, "a part was requested without a reconciliation")
+    private func sendWantedPart(of addresses: [DocumentAddress], on connection: Connection) {
+        guard let sender = connection.sender, let snapshot = sender.compared else {
+            return fail(
+                connection, .protocolBroken, "a part was requested without a reconciliation")
         }
         // Documents of a part can be refused before the last batch is sent.
-        if telling.parts == nil { recordComparedRefusals(telling.sent, snapshot, on: link) }
-        let number = telling.parts?.number ?? nextStepNumber(link)
-        link.sender?.parts = (snapshot.log.commit, number)
-        link.sender?.outgoing = Outgoing(
+        if sender.parts == nil { recordComparedRefusals(sender.sent, snapshot, on: connection) }
+        let number = sender.parts?.number ?? nextStepNumber(connection)
+        connection.sender?.parts = (snapshot.log.commit, number)
+        connection.sender?.outgoing = Outgoing(
             snapshot: snapshot, documents: Outgoing.Documents(addresses, in: snapshot), since: nil,
-            number: number, newestDocument: telling.newestDocument, isPart: true)
-        announceChanges(link)
+            number: number, newestDocument: sender.newestDocument, isPart: true)
+        announceChanges(connection)
     }
 
     /// Continues an evaluation; when it is done, the peer is answered.
-    func prepare(_ link: Connection) {
-        guard link.session.isOpen, let matcher = link.sender?.matcher,
-            var work = link.sender?.preparation
+    func prepare(_ connection: Connection) {
+        guard connection.session.isOpen, let matcher = connection.sender?.matcher,
+            var work = connection.sender?.preparation
         else { return }
         // Moved out of the struct, so that changes do not copy it.
-        link.sender?.preparation = nil
-        fillBudget(of: link)
+        connection.sender?.preparation = nil
+        fillBudget(of: connection)
         do throws(EngineError) {
-            try run(&work, matcher, link)
+            try run(&work, matcher, connection)
         } catch {
-            guard error == .paused else { return failSending(link, error) }
-            link.sender?.preparation = work
+            guard error == .paused else { return failSending(connection, error) }
+            connection.sender?.preparation = work
             return
         }
         switch work.purpose {
         case .list(let listing):
-            do throws(WireError) { try link.session.sendAnswer(listing.list) } catch {
-                fail(link, .protocolBroken, "\(error)")
+            do throws(WireError) { try connection.session.sendAnswer(listing.list) } catch {
+                fail(connection, .protocolBroken, "\(error)")
             }
         case .documents(let documents, let keys):
-            begin(link, sending: documents, keys, work.snapshot)
+            begin(connection, sending: documents, keys, work.snapshot)
         }
     }
 
     private func run(
-        _ work: inout Preparation, _ matcher: SubscriptionMatcher, _ link: Connection
+        _ work: inout Preparation, _ matcher: SubscriptionMatcher, _ connection: Connection
     ) throws(EngineError) {
         let snapshot = work.snapshot
         if work.ranking != nil {
-            try work.ranking?.run(matcher, rankFilter(link, in: snapshot, isOwn: false))
-            link.sender?.rankings = work.ranking?.rankings
+            try work.ranking?.run(matcher, rankFilter(connection, in: snapshot, isOwn: false))
+            connection.sender?.rankings = work.ranking?.rankings
             work.ranking = nil
         }
-        let rankings = link.sender?.rankings ?? SubscriptionRankings()
+        let rankings = connection.sender?.rankings ?? SubscriptionRankings()
         switch work.purpose {
         case .list(var listing):
             work.purpose = .list(VersionListing())
             defer { work.purpose = .list(listing) }
-            let isFree = !isRestricted(link)
+            let isFree = !isRestricted(connection)
             try work.scan.run(matcher, rankings) { (key, document, name) throws(EngineError) in
                 try listing.add(document, key, name) {
                     (document, key, address) throws(EngineError) in
                     if !isFree {
                         let isShown = try isShown(
-                            link, document, key, address, snapshot, isOwn: false)
+                            connection, document, key, address, snapshot, isOwn: false)
                         guard isShown else { return false }
                     }
-                    link.sender?.newestDocument.update(key, in: snapshot)
+                    connection.sender?.newestDocument.update(key, in: snapshot)
                     return true
                 }
             }
@@ -249,35 +252,35 @@ extension Replicator {
             try work.scan.run(matcher, rankings) { key, _, _ in keys.append(key) }
         case .documents: break
         }
-        try recordUnsendable(in: snapshot, &work.unsendable, on: link)
+        try recordUnsendable(in: snapshot, &work.unsendable, on: connection)
     }
 
     /// Begins to send the wanted documents, from the reconciled snapshot.
     private func begin(
-        _ link: Connection, sending documents: Want.Documents, _ ranked: [[UInt8]],
+        _ connection: Connection, sending documents: Want.Documents, _ ranked: [[UInt8]],
         _ snapshot: DocumentSnapshot
     ) {
-        guard let telling = link.sender else { return }
+        guard let sender = connection.sender else { return }
         let wanted: Outgoing.Documents
         switch documents {
-        case .all where telling.matcher.isRanked: wanted = .keys(ranked, next: 0)
-        case .all: wanted = .all(collections: telling.matcher.collections[...], from: nil)
+        case .all where sender.matcher.isRanked: wanted = .keys(ranked, next: 0)
+        case .all: wanted = .all(collections: sender.matcher.collections[...], from: nil)
         case .some(let addresses, _), .part(let addresses):
             wanted = Outgoing.Documents(addresses, in: snapshot)
         }
-        if telling.parts == nil { recordComparedRefusals(telling.sent, snapshot, on: link) }
-        link.sender?.isStreaming = true
-        guard !telling.isListOutdated else {
-            link.sender?.isListOutdated = false
-            return restart(link)
+        if sender.parts == nil { recordComparedRefusals(sender.sent, snapshot, on: connection) }
+        connection.sender?.isStreaming = true
+        guard !sender.isListOutdated else {
+            connection.sender?.isListOutdated = false
+            return restart(connection)
         }
-        link.sender?.outgoing = Outgoing(
+        connection.sender?.outgoing = Outgoing(
             snapshot: snapshot, documents: wanted, since: nil,
-            number: telling.parts?.number ?? nextStepNumber(link),
-            newestDocument: telling.newestDocument)
-        link.sender?.parts = nil
-        announceChanges(link)
-        reviewUnsendable(on: link)
+            number: sender.parts?.number ?? nextStepNumber(connection),
+            newestDocument: sender.newestDocument)
+        connection.sender?.parts = nil
+        announceChanges(connection)
+        reviewUnsendable(on: connection)
     }
 }
 

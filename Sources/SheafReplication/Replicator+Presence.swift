@@ -22,13 +22,13 @@ extension Replicator {
         for action in mesh.drainActions(at: now) {
             switch action {
             case .send(let number, let message):
-                guard let link = connections[number] else { continue }
-                link.session.sendPresence(message)
-                handle(link)
+                guard let connection = connections[number] else { continue }
+                connection.session.sendPresence(message)
+                handle(connection)
             case .took(let number):
-                guard let link = connections[number] else { continue }
-                link.session.takePresence()
-                handle(link)
+                guard let connection = connections[number] else { continue }
+                connection.session.takePresence()
+                handle(connection)
             case .changed: emit(.presenceChanged)
             case .contested(let rival): emit(.keyContested(rival))
             }
@@ -36,7 +36,7 @@ extension Replicator {
     }
 
     /// Returns the link-state database of a peer without connections.
-    static func lonelyMesh(_ identity: Identity, _ queries: QueryEngine, salt: UInt64)
+    static func isolatedDatabase(_ identity: Identity, _ queries: QueryEngine, salt: UInt64)
         -> LinkStateDatabase
     {
         LinkStateDatabase(

@@ -12,7 +12,7 @@ import SheafSync
 /// the peer does not learn which attachments are.
 extension Replicator {
     /// Whether the peer may write only some documents, so that its tokens need proofs.
-    func isLimited(_ link: Connection) -> Bool { link.writable != nil }
+    func isLimited(_ connection: Connection) -> Bool { connection.writable != nil }
 
     /// Schedules a check of the unproven tokens of wanted attachments, at most once per second.
     func checkTokensSoon() {
@@ -32,20 +32,21 @@ extension Replicator {
             return
         }
         var wanted = Set(files.order).union(files.possiblyUnproven)
-        for link in connections.values {
-            wanted.formUnion(link.files.sought.keys)
+        for connection in connections.values {
+            wanted.formUnion(connection.files.sought.keys)
             wanted.formUnion(
-                link.files.proofsOwed.keys.compactMap { AttachmentID(bytes: $0.attachment) })
+                connection.files.proofsOwed.keys.compactMap { AttachmentID(bytes: $0.attachment) })
         }
         for id in wanted.sorted(by: { $0.description < $1.description }) {
             do throws(EngineError) {
-                let bringers = Set(try snapshot.unprovenTokens(of: id).map(\.senderKey))
-                if bringers.isEmpty { files.possiblyUnproven.remove(id) }
-                for link in allLinks where isLimited(link) {
-                    guard let key = link.session.remote?.peerKey, bringers.contains(key) else {
+                let senderKeys = Set(try snapshot.unprovenTokens(of: id).map(\.senderKey))
+                if senderKeys.isEmpty { files.possiblyUnproven.remove(id) }
+                for connection in orderedConnections where isLimited(connection) {
+                    guard let key = connection.session.remote?.peerKey, senderKeys.contains(key)
+                    else {
                         continue
                     }
-                    beginCheck(of: id, on: link)
+                    beginCheck(of: id, on: connection)
                 }
             } catch {
                 // An unreadable entry proves nothing; it is read again after the next commit.
@@ -64,91 +65,92 @@ extension Replicator {
         checkTokensSoon()
     }
 
-    private func beginCheck(of id: AttachmentID, on link: Connection) {
-        guard link.session.isOpen, !link.files.failedChecks.contains(id) else { return }
-        guard !link.files.possessed.contains(id) else { return prove(id, by: link) }
-        if link.files.check(of: id) == nil {
-            guard link.files.checks.count < SyncLimits.possessionChecks else { return }
-            link.files.checks.append(PossessionCheck(id))
+    private func beginCheck(of id: AttachmentID, on connection: Connection) {
+        guard connection.session.isOpen, !connection.files.failedChecks.contains(id) else { return }
+        guard !connection.files.possessed.contains(id) else { return prove(id, by: connection) }
+        if connection.files.check(of: id) == nil {
+            guard connection.files.checks.count < SyncLimits.possessionChecks else { return }
+            connection.files.checks.append(PossessionCheck(id))
             sendHopLimit(id)
         }
         // The peer may be able to read another document that names the attachment.
-        checkSoon(link)
+        checkSoon(connection)
     }
 
     /// Handles an offer of an attachment whose possession the peer must prove.
-    func offeredProof(_ id: AttachmentID, length: Int, on link: Connection) {
-        guard let index = link.files.check(of: id) else { return }
-        handleOutcome(link.files.checks[index].offer(length: length), of: id, on: link)
+    func offeredProof(_ id: AttachmentID, length: Int, on connection: Connection) {
+        guard let index = connection.files.check(of: id) else { return }
+        handleOutcome(connection.files.checks[index].offer(length: length), of: id, on: connection)
     }
 
     /// Returns the next part to request as a proof, for one attachment at a time.
-    func nextProofPart(from link: Connection) -> AttachmentPart? {
-        let underway = link.files.checks.firstIndex(where: \.isUnderway)
-        guard let index = underway ?? link.files.checks.firstIndex(where: \.isOffered) else {
+    func nextProofPart(from connection: Connection) -> AttachmentPart? {
+        let underway = connection.files.checks.firstIndex(where: \.isUnderway)
+        guard let index = underway ?? connection.files.checks.firstIndex(where: \.isOffered) else {
             return nil
         }
-        return link.files.checks[index].nextPart()
+        return connection.files.checks[index].nextPart()
     }
 
     /// Handles a received part that may belong to a proof.
-    func fetchedProof(_ part: AttachmentPart, _ bytes: [UInt8]?, on link: Connection) {
-        guard let id = AttachmentID(bytes: part.id), let index = link.files.check(of: id) else {
+    func fetchedProof(_ part: AttachmentPart, _ bytes: [UInt8]?, on connection: Connection) {
+        guard let id = AttachmentID(bytes: part.id), let index = connection.files.check(of: id)
+        else {
             return
         }
-        let outcome = link.files.checks[index].receive(part, bytes)
+        let outcome = connection.files.checks[index].receive(part, bytes)
         if case .failed = outcome {
         } else if let bytes, part.kind == .chunk {
-            storeChunk(bytes, part.number, of: id, from: link)
+            storeChunk(bytes, part.number, of: id, from: connection)
         }
-        handleOutcome(outcome, of: id, on: link)
+        handleOutcome(outcome, of: id, on: connection)
     }
 
     /// Keeps a chunk that was received as a proof, unless it is stored here.
     private func storeChunk(
-        _ bytes: [UInt8], _ chunk: Int, of id: AttachmentID, from link: Connection
+        _ bytes: [UInt8], _ chunk: Int, of id: AttachmentID, from connection: Connection
     ) {
         // The chunk of a wanted attachment is stored like any other.
         guard files.wanted[id] == nil, let incoming = (try? attachments?.incoming(id)) ?? nil,
-            !incoming.contains(chunk), mayKeep(bytes.count, of: id, from: link)
+            !incoming.contains(chunk), mayKeep(bytes.count, of: id, from: connection)
         else { return }
         let outcome = bytes.span.withUnsafeBytes { try? incoming.put($0, at: chunk) }
-        if outcome != nil { countReceived(bytes.count, of: id, from: link) }
+        if outcome != nil { countReceived(bytes.count, of: id, from: connection) }
         // The proof is valid even if there is no room for the chunk.
         if outcome == .complete { try? completeFile(id) }
     }
 
     private func handleOutcome(
-        _ outcome: PossessionCheck.Outcome, of id: AttachmentID, on link: Connection
+        _ outcome: PossessionCheck.Outcome, of id: AttachmentID, on connection: Connection
     ) {
         switch outcome {
-        case .goesOn: break
+        case .hasMore: break
         case .listed(let list):
             if case .seeking? = files.wanted[id]?.phase {
-                beginFile(id, length: list.length, hashes: list.hashes, from: link)
+                beginFile(id, length: list.length, hashes: list.hashes, from: connection)
             } else if let attachments, files.wanted[id] == nil,
-                mayKeep(list.length, of: id, from: link)
+                mayKeep(list.length, of: id, from: connection)
             {
                 // The attachment is kept for peers that want it, which receive it after the proof.
                 _ = try? beginFetch(
-                    id, length: list.length, hashes: list.hashes, from: link, in: attachments)
+                    id, length: list.length, hashes: list.hashes, from: connection, in: attachments)
             }
-        case .proven: prove(id, by: link)
+        case .proven: prove(id, by: connection)
         case .failed:
-            if link.files.failedChecks.count < SyncLimits.soughtAttachments {
-                link.files.failedChecks.insert(id)
+            if connection.files.failedChecks.count < SyncLimits.soughtAttachments {
+                connection.files.failedChecks.insert(id)
             }
-            endCheck(of: id, on: link)
+            endCheck(of: id, on: connection)
         }
     }
 
     /// Marks the tokens of an attachment that the peer has sent as proven.
-    func prove(_ id: AttachmentID, by link: Connection) {
-        if link.files.possessed.count < SyncLimits.soughtAttachments {
-            link.files.possessed.insert(id)
+    func prove(_ id: AttachmentID, by connection: Connection) {
+        if connection.files.possessed.count < SyncLimits.soughtAttachments {
+            connection.files.possessed.insert(id)
         }
-        endCheck(of: id, on: link)
-        guard let hello = link.session.remote,
+        endCheck(of: id, on: connection)
+        guard let hello = connection.session.remote,
             let tokens = try? news.snapshot.unprovenTokens(of: id)
         else { return }
         let proven = tokens.filter { $0.senderKey == hello.peerKey }
@@ -156,13 +158,13 @@ extension Replicator {
         emit(
             .write(
                 WriteJob(
-                    connection: link.number, steps: [], peer: hello.site, writable: nil,
+                    connection: connection.number, steps: [], peer: hello.site, writable: nil,
                     proven: proven)))
     }
 
-    private func endCheck(of id: AttachmentID, on link: Connection) {
-        guard let index = link.files.check(of: id) else { return }
-        link.files.checks.remove(at: index)
+    private func endCheck(of id: AttachmentID, on connection: Connection) {
+        guard let index = connection.files.check(of: id) else { return }
+        connection.files.checks.remove(at: index)
         removeIfEmpty(id)
         sendHopLimit(id)
         files.isStirred = true

@@ -12,20 +12,22 @@ extension Replicator {
     /// Whether `length` more bytes of an attachment from the peer may be kept.
     ///
     /// Logs a warning when the quota is exceeded.
-    func mayKeep(_ length: Int, of id: AttachmentID, from link: Connection) -> Bool {
-        guard isCounted(id, from: link), let key = link.session.remote?.peerKey else { return true }
+    func mayKeep(_ length: Int, of id: AttachmentID, from connection: Connection) -> Bool {
+        guard isCounted(id, from: connection), let key = connection.session.remote?.peerKey else {
+            return true
+        }
         let quota = lengths.receivedAttachments
-        var brought = limitedPeers[key]?.attachments ?? ReceivedAttachments()
-        let isReviewDue = brought.reviewedAt.map { $0 + Files.checkNanoseconds <= now } ?? true
-        if brought.length(adding: length, of: id) > quota, isReviewDue,
+        var received = limitedPeers[key]?.attachments ?? ReceivedAttachments()
+        let isReviewDue = received.reviewedAt.map { $0 + Files.checkNanoseconds <= now } ?? true
+        if received.length(adding: length, of: id) > quota, isReviewDue,
             let ids = try? attachments?.ids
         {
-            brought.retain(Set(ids))
-            brought.reviewedAt = now
-            limitedPeers[key, default: LimitedPeer()].attachments = brought
+            received.retain(Set(ids))
+            received.reviewedAt = now
+            limitedPeers[key, default: LimitedPeer()].attachments = received
         }
-        guard brought.length(adding: length, of: id) > quota else {
-            change(link) { $0.attachmentQuotaReason = nil }
+        guard received.length(adding: length, of: id) > quota else {
+            change(connection) { $0.attachmentQuotaReason = nil }
             return true
         }
         if statuses[key]?.attachmentQuotaReason == nil {
@@ -34,11 +36,11 @@ extension Replicator {
                 "a peer with limited rights has reached its attachment quota; its further attachments are not fetched "
                     + "for other peers",
                 [
-                    "peer": PeerKey(unchecked: key).description, "kept": "\(brought.length)",
+                    "peer": PeerKey(unchecked: key).description, "kept": "\(received.length)",
                     "quota": "\(quota)",
                 ])
         }
-        change(link) {
+        change(connection) {
             $0.attachmentQuotaReason =
                 "its attachments are not fetched for other peers: they exceed its quota of \(quota) bytes"
         }
@@ -46,19 +48,21 @@ extension Replicator {
     }
 
     /// Counts the bytes of an attachment that were received from the peer.
-    func countReceived(_ length: Int, of id: AttachmentID, from link: Connection) {
-        guard isCounted(id, from: link), let key = link.session.remote?.peerKey else { return }
+    func countReceived(_ length: Int, of id: AttachmentID, from connection: Connection) {
+        guard isCounted(id, from: connection), let key = connection.session.remote?.peerKey else {
+            return
+        }
         limitedPeers[key, default: LimitedPeer()].attachments.add(length, of: id)
     }
 
-    private func isCounted(_ id: AttachmentID, from link: Connection) -> Bool {
-        isLimited(link) && files.wanted[id]?.isOwn != true
+    private func isCounted(_ id: AttachmentID, from connection: Connection) -> Bool {
+        isLimited(connection) && files.wanted[id]?.isOwn != true
     }
 
     /// Stops fetching an attachment from a peer whose quota it exceeds.
-    func decline(_ id: AttachmentID, from link: Connection) {
-        link.files.offered[id] = nil
-        if case .listing(link.number, _, _, _)? = files.wanted[id]?.phase {
+    func decline(_ id: AttachmentID, from connection: Connection) {
+        connection.files.offered[id] = nil
+        if case .listing(connection.number, _, _, _)? = files.wanted[id]?.phase {
             files.wanted[id]?.phase = .seeking
         }
     }
@@ -67,12 +71,12 @@ extension Replicator {
     ///
     /// Otherwise a peer that sends no chunks could begin any number of attachments.
     func beginFetch(
-        _ id: AttachmentID, length: Int, hashes: [UInt8], from link: Connection,
+        _ id: AttachmentID, length: Int, hashes: [UInt8], from connection: Connection,
         in attachments: AttachmentStore
     ) throws(AttachmentError) -> AttachmentStore.FetchState {
         let isNew = try attachments.entry(id) == nil
         let state = try attachments.beginFetch(id, length: length, hashes: hashes)
-        if isNew, isCounted(id, from: link), let key = link.session.remote?.peerKey {
+        if isNew, isCounted(id, from: connection), let key = connection.session.remote?.peerKey {
             limitedPeers[key, default: LimitedPeer()].attachments.begin(id, length: length)
         }
         return state

@@ -25,57 +25,62 @@ extension Replicator {
 
     /// Returns the ranked documents to reconcile; nil if no query has a LIMIT.
     func beginRankCheck(
-        _ link: Connection, _ matcher: SubscriptionMatcher, in snapshot: DocumentSnapshot
+        _ connection: Connection, _ matcher: SubscriptionMatcher, in snapshot: DocumentSnapshot
     ) throws(EngineError) -> SubscriptionRankings? {
         guard matcher.isRanked else { return nil }
         let rankings = try matcher.rankings(
-            in: snapshot, widenedBy: link.receiver.rankFactor,
-            where: rankFilter(link, in: snapshot, isOwn: true))
-        link.receiver.rankCheck = RankCheck(
+            in: snapshot, widenedBy: connection.receiver.rankFactor,
+            where: rankFilter(connection, in: snapshot, isOwn: true))
+        connection.receiver.rankCheck = RankCheck(
             snapshot: snapshot, compared: Set(rankings.addresses), isAll: rankings.areAll)
         return rankings
     }
 
     /// Records documents received since the reconciliation.
-    func recordCompared(_ step: ShippedStep, on link: Connection) {
-        guard link.receiver.rankCheck != nil else { return }
+    func recordCompared(_ step: ShippedStep, on connection: Connection) {
+        guard connection.receiver.rankCheck != nil else { return }
         for commit in step.commits {
             for document in commit.documents {
-                link.receiver.rankCheck?.compared.insert(
+                connection.receiver.rankCheck?.compared.insert(
                     DocumentAddress(collection: document.collection, id: document.id))
             }
         }
-        if link.receiver.rankCheck?.commit == nil { link.receiver.rankCheck?.commit = step.commit }
+        if connection.receiver.rankCheck?.commit == nil {
+            connection.receiver.rankCheck?.commit = step.commit
+        }
     }
 
     /// Checks whether a reconciliation covered the current results, once its batches are durable.
-    func checkRanks(_ link: Connection, through commit: UInt64) {
-        guard let check = link.receiver.rankCheck, let first = check.commit, first <= commit else {
+    func checkRanks(_ connection: Connection, through commit: UInt64) {
+        guard let check = connection.receiver.rankCheck, let first = check.commit, first <= commit
+        else {
             return
         }
-        link.receiver.rankCheck = nil
-        guard !check.isAll, let matcher = wishes.matcher, let hello = link.session.remote else {
+        connection.receiver.rankCheck = nil
+        guard !check.isAll, let matcher = subscriptions.matcher,
+            let hello = connection.session.remote
+        else {
             return
         }
         do throws(EngineError) {
-            guard try hasUnknown(check, matcher, on: link) else {
-                link.receiver.rankFactor = 1
+            guard try hasUnknown(check, matcher, on: connection) else {
+                connection.receiver.rankFactor = 1
                 return
             }
         } catch {
-            return failReading(link, error)
+            return failReading(connection, error)
         }
-        link.receiver.rankFactor *= 2
-        wishes.cursors[hello.peerKey] = nil
-        renewSubscription(link)
+        connection.receiver.rankFactor *= 2
+        subscriptions.cursors[hello.peerKey] = nil
+        renewSubscription(connection)
     }
 
     /// Whether a result contains a formerly existing document that was not compared.
     private func hasUnknown(
-        _ check: RankCheck, _ matcher: SubscriptionMatcher, on link: Connection
+        _ check: RankCheck, _ matcher: SubscriptionMatcher, on connection: Connection
     ) throws(EngineError) -> Bool {
-        let newest = shown(news.snapshot, to: link)
-        let filter = rankFilter(link, in: newest, isOwn: true)
+        let newest = shown(news.snapshot, to: connection)
+        let filter = rankFilter(connection, in: newest, isOwn: true)
         for address in try matcher.rankings(in: newest, where: filter).addresses
         where !check.compared.contains(address) {
             guard let key = check.snapshot.key(of: address),
@@ -91,11 +96,11 @@ extension Replicator {
     /// With `isOwn`, this peer is the subscriber, which names its documents when the peers
     /// reconcile.
     func rankFilter(
-        _ link: Connection, in snapshot: DocumentSnapshot, isOwn: Bool
+        _ connection: Connection, in snapshot: DocumentSnapshot, isOwn: Bool
     ) -> SubscriptionRankings.Filter? {
-        guard isRestricted(link) else { return nil }
+        guard isRestricted(connection) else { return nil }
         return { (document, key, address) throws(EngineError) in
-            try self.isShown(link, document, key, address, snapshot, isOwn: isOwn)
+            try self.isShown(connection, document, key, address, snapshot, isOwn: isOwn)
         }
     }
 
@@ -105,23 +110,23 @@ extension Replicator {
     ///
     /// Adds the keys of documents that enter a result, and removes those that only the peer has
     /// changed.
-    func advance(_ step: inout CatchUp, on link: Connection) throws(EngineError) -> Bool {
-        guard let matcher = link.sender?.matcher, matcher.isRanked else { return true }
-        let filter = rankFilter(link, in: step.snapshot, isOwn: false)
+    func advance(_ step: inout CatchUp, on connection: Connection) throws(EngineError) -> Bool {
+        guard let matcher = connection.sender?.matcher, matcher.isRanked else { return true }
+        let filter = rankFilter(connection, in: step.snapshot, isOwn: false)
         do throws(EngineError) {
             try step.advance?.run(matcher, filter)
         } catch {
-            if error == .paused { link.sender?.catchingUp = step }
+            if error == .paused { connection.sender?.catchingUp = step }
             throw error
         }
         guard let rankings = step.advance?.rankings, rankings.areSure else { return false }
         var known = Set(step.keys)
-        if let told = step.omittedKeys { step.keys.removeAll { !told.contains($0) } }
+        if let others = step.omittedKeys { step.keys.removeAll { !others.contains($0) } }
         for key in rankings.entered(step.snapshot.catalog) where known.insert(key).inserted {
             step.keys.append(key)
         }
-        link.sender?.rankings = rankings
-        link.sender?.rankings?.discardChanges()
+        connection.sender?.rankings = rankings
+        connection.sender?.rankings?.discardChanges()
         return true
     }
 }

@@ -58,52 +58,53 @@ extension Replicator {
     private static let maximumRateLimiters = 1_024
 
     private func consume(
-        _ paces: inout [[UInt8]: RateLimiter], _ link: Connection
+        _ limiters: inout [[UInt8]: RateLimiter], _ connection: Connection
     ) -> UInt64 {
-        guard let key = link.session.remote?.peerKey else { return now }
-        if paces.count >= Self.maximumRateLimiters {
-            paces = paces.filter { !$0.value.isOver(at: now) }
+        guard let key = connection.session.remote?.peerKey else { return now }
+        if limiters.count >= Self.maximumRateLimiters {
+            limiters = limiters.filter { !$0.value.isOver(at: now) }
         }
-        return paces[key, default: RateLimiter()].consume(at: now)
+        return limiters[key, default: RateLimiter()].consume(at: now)
     }
 
     // MARK: Subscriptions of this peer
 
     /// Subscribes now or when the limit permits it; until then, received batches are ignored.
-    package func subscribe(_ link: Connection, complete: [DocumentAddress]) {
-        if link.receiver.delayedSubscription != nil {
-            link.receiver.delayedSubscription?.complete += complete
+    package func subscribe(_ connection: Connection, complete: [DocumentAddress]) {
+        if connection.receiver.delayedSubscription != nil {
+            connection.receiver.delayedSubscription?.complete += complete
             return
         }
-        let turn = consume(&rateLimiters.receiver, link)
-        guard turn > now else { return sendSubscription(link, complete: complete) }
-        link.receiver.delayedSubscription = DelayedSubscription(turn: turn, complete: complete)
+        let turn = consume(&rateLimiters.receiver, connection)
+        guard turn > now else { return sendSubscription(connection, complete: complete) }
+        connection.receiver.delayedSubscription = DelayedSubscription(
+            turn: turn, complete: complete)
     }
 
     // MARK: Subscriptions of remote peers
 
     /// Handles a received subscription, and starts it if the limit permits.
-    func subscribed(_ link: Connection, _ request: Subscribe) {
-        let turn = consume(&rateLimiters.sender, link)
+    func subscribed(_ connection: Connection, _ request: Subscribe) {
+        let turn = consume(&rateLimiters.sender, connection)
         // A new subscription ends the previous one.
-        link.sender = nil
-        let patience =
+        connection.sender = nil
+        let announcementTimeout =
             UInt64(SyncLimits.delayedSubscriptions) * SyncLimits.subscriptionNanoseconds
-        if turn > now + patience {
-            link.delayed = nil
-            fail(link, .limit, "too many subscriptions in a short time")
+        if turn > now + announcementTimeout {
+            connection.delayed = nil
+            fail(connection, .limit, "too many subscriptions in a short time")
         } else {
-            link.delayed = Delayed(request: request, turn: turn, isEarly: turn > now)
-            begin(link)
+            connection.delayed = Delayed(request: request, turn: turn, isEarly: turn > now)
+            begin(connection)
         }
     }
 
     // MARK: Time
 
-    func applyRateLimits(_ link: Connection) {
-        if let due = link.receiver.delayedSubscription, due.turn <= now {
-            link.receiver.delayedSubscription = nil
-            sendSubscription(link, complete: due.complete)
+    func applyRateLimits(_ connection: Connection) {
+        if let due = connection.receiver.delayedSubscription, due.turn <= now {
+            connection.receiver.delayedSubscription = nil
+            sendSubscription(connection, complete: due.complete)
         }
     }
 }

@@ -9,7 +9,7 @@ import SheafSync
 /// The receiver: the subscription of this peer, and the documents received for it.
 extension Replicator {
     /// The subscription of this peer, and its cursors at remote peers.
-    struct Wishes {
+    struct Subscriptions {
         package var queries: [SubscriptionQuery] = []
         /// The queries in their wire form.
         var wire: [SubscribedQuery] = []
@@ -37,7 +37,7 @@ extension Replicator {
         /// Size in memory of the batches being written.
         var writingLength = 0
         /// Remote and local commits of written batches that are not acknowledged yet.
-        var written: [(commit: UInt64, here: CommitID)] = []
+        var written: [(commit: UInt64, localCommit: CommitID)] = []
         /// The remote commit up to which all documents were received.
         package var reached: UInt64 = 0
         /// Whether all documents that matched at the time of the subscription were received.
@@ -54,11 +54,11 @@ extension Replicator {
         /// Quarantined documents that were requested again.
         var retried: Set<DocumentAddress> = []
         /// Whether a reconciliation covers quarantined documents that were not recorded.
-        var comparesSetAside = false
+        var reconcilesQuarantine = false
         /// Whether a check of the quarantined documents was skipped on this connection.
         var missesCheck = false
         /// Number of quarantined documents last reported to the peer.
-        var reportedSetAside: UInt64 = 0
+        var reportedQuarantineCount: UInt64 = 0
         /// The peer's queries at the last review of documents that this peer may not send.
         var reviewed: Set<SubscribedQuery> = []
         /// The local commit of the version list that was last reconciled.
@@ -83,14 +83,16 @@ extension Replicator {
         // A query that another one covers would cost the remote peer time without a benefit.
         let queries = SubscriptionQuery.effective(queries)
         let wire = queries.map(\.wire)
-        guard wire != wishes.wire else { return }
-        let known = Set(wishes.wire)
+        guard wire != subscriptions.wire else { return }
+        let known = Set(subscriptions.wire)
         let isWider = !wire.allSatisfy { known.contains($0) }
-        wishes.wire = wire
-        wishes.queries = queries
-        wishes.matcher = SubscriptionMatcher(queries, self.queries, stop: evaluationStop)
-        if isWider { wishes.epoch += 1 }
-        for link in allLinks where link.session.isOpen { renewSubscription(link) }
+        subscriptions.wire = wire
+        subscriptions.queries = queries
+        subscriptions.matcher = SubscriptionMatcher(queries, self.queries, stop: evaluationStop)
+        if isWider { subscriptions.epoch += 1 }
+        for connection in orderedConnections where connection.session.isOpen {
+            renewSubscription(connection)
+        }
     }
 
     /// Requests evicted documents again that match the subscription.
@@ -107,7 +109,7 @@ extension Replicator {
                 // Other peers may still have a document whose tombstone was collected here.
                 if before.isTombstone { news.recordReaping(at: commit.number) }
                 if let address = news.snapshot.address(of: change.key.bytes),
-                    wishes.matcher?.selects(for: address.collection) ?? false
+                    subscriptions.matcher?.selects(for: address.collection) ?? false
                 {
                     isConcerned = true
                     evicted.append(
@@ -116,153 +118,166 @@ extension Replicator {
             }
         }
         guard isConcerned else { return }
-        wishes.epoch += 1
-        wishes.evictionCount += 1
-        for link in allLinks where link.session.isOpen && concern(evicted, link) {
-            renewSubscription(link)
+        subscriptions.epoch += 1
+        subscriptions.evictionCount += 1
+        for connection in orderedConnections
+        where connection.session.isOpen && concern(evicted, connection) {
+            renewSubscription(connection)
         }
     }
 
     /// Subscribes at the remote peer, immediately or when the rate limiter permits it.
-    func renewSubscription(_ link: Connection, complete: [DocumentAddress] = []) {
-        guard link.session.isOpen else { return }
+    func renewSubscription(_ connection: Connection, complete: [DocumentAddress] = []) {
+        guard connection.session.isOpen else { return }
         // An empty subscription is sent only if it replaces another one.
-        guard !wishes.queries.isEmpty || link.receiver.generation > 0 else { return }
-        link.receiver.generation += 1
+        guard !subscriptions.queries.isEmpty || connection.receiver.generation > 0 else { return }
+        connection.receiver.generation += 1
         // A peer with limited rights must not observe evictions of documents that it may not read.
-        let epoch = link.isLimited ? wishes.epoch &- wishes.evictionCount : wishes.epoch
-        if link.receiver.epoch != epoch { link.receiver.rankFactor = 1 }
-        link.receiver.epoch = epoch
+        let epoch =
+            connection.isLimited
+            ? subscriptions.epoch &- subscriptions.evictionCount : subscriptions.epoch
+        if connection.receiver.epoch != epoch { connection.receiver.rankFactor = 1 }
+        connection.receiver.epoch = epoch
         // The credit of discarded batches is granted again, too.
-        link.session.grant(link.receiver.waiting.reduce(0) { $0 + $1.length })
-        link.receiver.waiting = []
+        connection.session.grant(connection.receiver.waiting.reduce(0) { $0 + $1.length })
+        connection.receiver.waiting = []
         // Batches of an older subscription do not define the position in this one.
-        link.receiver.written = []
-        (link.receiver.staged, link.receiver.stagedStamp) = (SpillBuffer(), nil)
-        link.receiver.announced = Announced()
-        link.receiver.rankCheck = nil
-        link.receiver.hasCaughtUp = false
-        (link.receiver.retried, link.receiver.comparesSetAside) = ([], false)
-        subscribe(link, complete: complete)
-        handle(link)
+        connection.receiver.written = []
+        (connection.receiver.staged, connection.receiver.stagedStamp) = (SpillBuffer(), nil)
+        connection.receiver.announced = Announced()
+        connection.receiver.rankCheck = nil
+        connection.receiver.hasCaughtUp = false
+        (connection.receiver.retried, connection.receiver.reconcilesQuarantine) = ([], false)
+        subscribe(connection, complete: complete)
+        handle(connection)
     }
 
-    func sendSubscription(_ link: Connection, complete: [DocumentAddress]) {
-        guard let hello = link.session.remote, link.session.isOpen else { return }
+    func sendSubscription(_ connection: Connection, complete: [DocumentAddress]) {
+        guard let hello = connection.session.remote, connection.session.isOpen else { return }
         // Collections that are not shared are not requested.
-        let shared = wishes.queries.filter { scopes.isShared($0.collection) }.map(\.wire)
+        let shared = subscriptions.queries.filter { scopes.isShared($0.collection) }.map(\.wire)
         var cursor: Cursor?
-        if let known = wishes.cursors[hello.peerKey], known.epoch == wishes.epoch,
-            known.cursor.log == hello.log, !link.isLimited
+        if let known = subscriptions.cursors[hello.peerKey], known.epoch == subscriptions.epoch,
+            known.cursor.log == hello.log, !connection.isLimited
         {
             // Documents whose addresses do not fit in one frame are found by reconciliation.
             if Subscribe.fits(complete: complete) { cursor = known.cursor }
         }
-        link.receiver.reached = cursor?.commit ?? 0
-        link.session.subscribe(
+        connection.receiver.reached = cursor?.commit ?? 0
+        connection.session.subscribe(
             Subscribe(
-                generation: link.receiver.generation, shared,
-                at: link.isLimited ? reserveStepNumber(link) : news.snapshot.log.commit,
+                generation: connection.receiver.generation, shared,
+                at: connection.isLimited ? reserveStepNumber(connection) : news.snapshot.log.commit,
                 from: cursor,
                 complete: cursor == nil ? [] : complete))
     }
 
-    func listOwn(_ link: Connection, _ generation: UInt64) {
-        guard generation == link.receiver.generation, var matcher = wishes.matcher else { return }
-        recordFullRetry(link)
+    func listOwn(_ connection: Connection, _ generation: UInt64) {
+        guard generation == connection.receiver.generation, var matcher = subscriptions.matcher
+        else { return }
+        recordFullRetry(connection)
         // A restart can occur within a batch.
-        (link.receiver.staged, link.receiver.stagedStamp) = (SpillBuffer(), nil)
+        (connection.receiver.staged, connection.receiver.stagedStamp) = (SpillBuffer(), nil)
         // The former cursor is invalid until the reconciliation is done.
-        if let key = link.session.remote?.peerKey { wishes.cursors[key] = nil }
-        let snapshot = shown(news.snapshot, to: link)
+        if let key = connection.session.remote?.peerKey { subscriptions.cursors[key] = nil }
+        let snapshot = shown(news.snapshot, to: connection)
         // Without the filter, an error on a document that the peer may not read would end the
         // connection.
-        if link.isLimited {
+        if connection.isLimited {
             matcher = SubscriptionMatcher(
-                wishes.queries, queries, meter: .unlimited(stop: evaluationStop),
-                where: rankFilter(link, in: snapshot, isOwn: true))
+                subscriptions.queries, queries, meter: .unlimited(stop: evaluationStop),
+                where: rankFilter(connection, in: snapshot, isOwn: true))
         }
         do throws(EngineError) {
-            let rankings = try beginRankCheck(link, matcher, in: snapshot)
-            link.receiver.listed = news.snapshot.log.commit
-            link.session.compare(
+            let rankings = try beginRankCheck(connection, matcher, in: snapshot)
+            connection.receiver.listed = news.snapshot.log.commit
+            connection.session.compare(
                 with: try versions(
-                    matching: matcher, rankings, in: snapshot, isOwn: true, on: link),
-                most: lengths.wanted, reportsDifferences: link.sendable != nil)
+                    matching: matcher, rankings, in: snapshot, isOwn: true, on: connection),
+                most: lengths.wanted, reportsDifferences: connection.sendable != nil)
         } catch {
-            failReading(link, error)
+            failReading(connection, error)
         }
     }
 
     /// Queues a batch for writing once all its parts have been received.
-    func apply(_ step: ShippedStep, from link: Connection) {
-        guard step.generation == link.receiver.generation else {
-            link.session.grant(step.length)
+    func apply(_ step: ShippedStep, from connection: Connection) {
+        guard step.generation == connection.receiver.generation else {
+            connection.session.grant(step.length)
             return
         }
-        recordCompared(step, on: link)
-        if link.receiver.staged.isEmpty { link.receiver.stagedStamp = step.commits.first?.stamp }
+        recordCompared(step, on: connection)
+        if connection.receiver.staged.isEmpty {
+            connection.receiver.stagedStamp = step.commits.first?.stamp
+        }
         do throws(EngineError) {
-            try makeRoom(for: step.documentLength, on: link)
-            try prepare(step, on: link, onto: &link.receiver.staged)
-            try makeRoom(for: 0, on: link)
+            try makeRoom(for: step.documentLength, on: connection)
+            try prepare(step, on: connection, onto: &connection.receiver.staged)
+            try makeRoom(for: 0, on: connection)
         } catch {
-            return fail(link, error)
+            return fail(connection, error)
         }
         guard !step.isContinued else { return }
-        if link.receiver.staged.isEmpty, link.receiver.waiting.isEmpty, !link.receiver.isWriting {
+        if connection.receiver.staged.isEmpty, connection.receiver.waiting.isEmpty,
+            !connection.receiver.isWriting
+        {
             // An empty batch needs no write, but documents of an earlier connection may not be
             // durable yet.
             return handleOutcome(
-                .nothing(step, on: link.number, behind: queries.documents.store.lastCommit))
+                .nothing(step, on: connection.number, after: queries.documents.store.lastCommit))
         }
-        link.receiver.waiting.append(
+        connection.receiver.waiting.append(
             PreparedStep(
-                generation: step.generation, documents: link.receiver.staged, commit: step.commit,
-                stamp: link.receiver.stagedStamp,
-                bringer: link.writable == nil ? nil : link.session.remote?.peerKey,
-                connection: link.nonce,
+                generation: step.generation, documents: connection.receiver.staged,
+                commit: step.commit,
+                stamp: connection.receiver.stagedStamp,
+                senderKey: connection.writable == nil ? nil : connection.session.remote?.peerKey,
+                connection: connection.nonce,
                 // A forgotten write detected by the pauses would reveal a hidden document.
-                pauses: link.readable == nil ? link.pauses : [],
+                pauses: connection.readable == nil ? connection.pauses : [],
                 isCut: step.isCut, length: step.length))
-        (link.receiver.staged, link.receiver.stagedStamp) = (SpillBuffer(), nil)
-        write(link)
+        (connection.receiver.staged, connection.receiver.stagedStamp) = (SpillBuffer(), nil)
+        write(connection)
     }
 
     /// Moves the partially received batch to disk if the memory limit would be exceeded.
-    private func makeRoom(for coming: Int, on link: Connection) throws(EngineError) {
-        let waiting = link.receiver.waiting.reduce(link.receiver.writingLength) {
+    private func makeRoom(for coming: Int, on connection: Connection) throws(EngineError) {
+        let waiting = connection.receiver.waiting.reduce(connection.receiver.writingLength) {
             $0 + $1.documents.lengthInMemory
         }
-        let staged = link.receiver.staged.lengthInMemory
+        let staged = connection.receiver.staged.lengthInMemory
         guard staged > 0, waiting + staged + coming > lengths.inMemory else { return }
         try onStorage { () throws(StorageError) in
-            try link.receiver.staged.moveToDisk(queries.documents.store)
+            try connection.receiver.staged.moveToDisk(queries.documents.store)
         }
     }
 
-    private func write(_ link: Connection) {
-        guard !link.receiver.isWriting, !link.receiver.waiting.isEmpty, link.session.isOpen
+    private func write(_ connection: Connection) {
+        guard !connection.receiver.isWriting, !connection.receiver.waiting.isEmpty,
+            connection.session.isOpen
         else { return }
-        link.receiver.isWriting = true
-        link.receiver.writingLength = link.receiver.waiting.reduce(0) {
+        connection.receiver.isWriting = true
+        connection.receiver.writingLength = connection.receiver.waiting.reduce(0) {
             $0 + $1.documents.lengthInMemory
         }
-        link.session.withholdLongCredit(true)
-        fillBudget(of: link)
+        connection.session.withholdLongCredit(true)
+        fillBudget(of: connection)
         emit(
             .write(
                 WriteJob(
-                    connection: link.number, steps: link.receiver.waiting, peer: link.site,
-                    limitedPeer: link.isLimited ? link.session.remote?.peerKey : nil,
-                    writable: link.writable, readable: link.readRule, shadows: shadows(of: link),
-                    received: limitedPeers[link.session.remote?.peerKey ?? []]?.received
+                    connection: connection.number, steps: connection.receiver.waiting,
+                    peer: connection.site,
+                    limitedPeer: connection.isLimited ? connection.session.remote?.peerKey : nil,
+                    writable: connection.writable, readable: connection.readRule,
+                    shadows: shadows(of: connection),
+                    received: limitedPeers[connection.session.remote?.peerKey ?? []]?.received
                         ?? ReceivedDocuments(),
-                    awaited: setAside.addresses,
-                    disputed: refusals.addresses(of: link.session.remote?.peerKey ?? [])
-                        .union(link.receiver.disputed.keys),
-                    budget: link.writable == nil ? nil : meter(of: link), stop: evaluationStop)))
-        link.receiver.waiting = []
+                    awaited: quarantine.addresses,
+                    disputed: refusals.addresses(of: connection.session.remote?.peerKey ?? [])
+                        .union(connection.receiver.disputed.keys),
+                    budget: connection.writable == nil ? nil : meter(of: connection),
+                    stop: evaluationStop)))
+        connection.receiver.waiting = []
     }
 
     /// Processes the outcome of a write job.
@@ -277,91 +292,96 @@ extension Replicator {
         guard !outcome.isOfProof else { return recordProven(outcome) }
         // The documents are written even if the connection has ended.
         recordReceived(outcome)
-        guard let link = connections[outcome.connection] else { return }
-        (link.receiver.isWriting, link.receiver.writingLength) = (false, 0)
-        link.session.grant(outcome.length)
-        link.session.withholdLongCredit(false)
+        guard let connection = connections[outcome.connection] else { return }
+        (connection.receiver.isWriting, connection.receiver.writingLength) = (false, 0)
+        connection.session.grant(outcome.length)
+        connection.session.withholdLongCredit(false)
         statistics.documentsReceived += UInt64(outcome.documentCount)
         statistics.documentsApplied += UInt64(outcome.appliedCount)
-        refuse(outcome, from: link)
-        recordHidden(outcome, from: link)
-        if outcome.lacksOwnWrites { logMissingWrites(knownBy: link) }
-        if let time = outcome.lostByPeer { return reportForgotten(time, to: link) }
-        correct(outcome.outdated, behind: outcome.lastCommit, on: link)
-        let isCurrent = outcome.generation == link.receiver.generation
+        refuse(outcome, from: connection)
+        recordHidden(outcome, from: connection)
+        if outcome.lacksOwnWrites { logMissingWrites(knownBy: connection) }
+        if let time = outcome.lostByPeer { return reportForgotten(time, to: connection) }
+        repair(outcome.outdated, after: outcome.lastCommit, on: connection)
+        let isCurrent = outcome.generation == connection.receiver.generation
         if isCurrent, let applied = outcome.applied {
-            if link.receiver.announced.messages.isEmpty {
-                link.receiver.written.append((applied.commit, applied.here))
-                advanceCursor(applied.commit, on: link)
+            if connection.receiver.announced.messages.isEmpty {
+                connection.receiver.written.append((applied.commit, applied.localCommit))
+                advanceCursor(applied.commit, on: connection)
             } else {
-                recordWrittenBehindAnnounced(applied.commit, here: applied.here, on: link)
+                recordWrittenAfterAnnounced(
+                    applied.commit, localCommit: applied.localCommit, on: connection)
             }
-            link.receiver.hasCaughtUp = true
-            link.receiver.missing = []
-            if outcome.isNew { change(link) { $0.updates += 1 } }
-            if outcome.hasRepetition { recordRepetition(on: link) }
+            connection.receiver.hasCaughtUp = true
+            connection.receiver.missing = []
+            if outcome.isNew { change(connection) { $0.updates += 1 } }
+            if outcome.hasRepetition { recordRepetition(on: connection) }
         }
         let isComplete = isCurrent && outcome.applied != nil
-        recordQuarantined(outcome, isComplete: isComplete, on: link)
-        resolveDisputed(outcome, isComplete: isComplete, on: link)
-        recordLacking(outcome, on: link)
-        if let error = outcome.error { return fail(link, error) }
+        recordQuarantined(outcome, isComplete: isComplete, on: connection)
+        resolveDisputed(outcome, isComplete: isComplete, on: connection)
+        recordLacking(outcome, on: connection)
+        if let error = outcome.error { return fail(connection, error) }
         if isCurrent, !outcome.gaps.isEmpty {
             // All missing documents are requested together; the earlier ones would arrive as deltas
             // again.
-            link.receiver.missing.formUnion(outcome.gaps)
-            return renewSubscription(link, complete: link.receiver.missing.sorted(by: <))
+            connection.receiver.missing.formUnion(outcome.gaps)
+            return renewSubscription(
+                connection, complete: connection.receiver.missing.sorted(by: <))
         }
-        write(link)
-        acknowledge(link)
-        checkAnnounced(link)
-        sendChanges(link)
-        handle(link)
+        write(connection)
+        acknowledge(connection)
+        checkAnnounced(connection)
+        sendChanges(connection)
+        handle(connection)
     }
 
     /// Advances the replication cursor to `commit`.
-    func advanceCursor(_ commit: UInt64, on link: Connection) {
-        link.receiver.reached = commit
-        guard let hello = link.session.remote, link.receiver.epoch == wishes.epoch, !link.isLimited
+    func advanceCursor(_ commit: UInt64, on connection: Connection) {
+        connection.receiver.reached = commit
+        guard let hello = connection.session.remote,
+            connection.receiver.epoch == subscriptions.epoch, !connection.isLimited
         else { return }
-        wishes.cursors[hello.peerKey] = (Cursor(log: hello.log, commit: commit), wishes.epoch)
+        subscriptions.cursors[hello.peerKey] = (
+            Cursor(log: hello.log, commit: commit), subscriptions.epoch
+        )
     }
 
     /// Ends a connection because a batch cannot be written.
     ///
     /// The text for a peer with limited rights has no lengths and no values: these may be of stored
     /// documents.
-    private func fail(_ link: Connection, _ error: EngineError) {
-        if link.isLimited {
+    private func fail(_ connection: Connection, _ error: EngineError) {
+        if connection.isLimited {
             queries.log?.write(
                 .warning, "cannot write a batch of a peer with limited rights: \(error)")
         }
-        func text(_ short: String) -> String { link.isLimited ? short : "\(error)" }
+        func text(_ short: String) -> String { connection.isLimited ? short : "\(error)" }
         switch error {
         case .invalidDocument, .id, .invalidCollection:
-            fail(link, .protocolBroken, text("a batch contains an invalid document"))
-        case .clock: fail(link, .refused, text("a batch contains an invalid time"))
-        case .limit: fail(link, .limit, text("a batch, or a document in it, is too long"))
+            fail(connection, .protocolBroken, text("a batch contains an invalid document"))
+        case .clock: fail(connection, .refused, text("a batch contains an invalid time"))
+        case .limit: fail(connection, .limit, text("a batch, or a document in it, is too long"))
         case .evaluation(let error) where error.reason == .cancelled:
-            fail(link, .done, "the peer stops")
+            fail(connection, .done, "the peer stops")
         case .evaluation(let error) where error.reason == .limit:
             fail(
-                link, .limit,
+                connection, .limit,
                 "the write rule of this peer cannot be evaluated: \(error.message)")
-        default: fail(link, .failed, "the store cannot write")
+        default: fail(connection, .failed, "the store cannot write")
         }
     }
 
     /// Acknowledges the batches that are durable.
-    func acknowledge(_ link: Connection) {
+    func acknowledge(_ connection: Connection) {
         let durable = news.snapshot.log.commit
-        let count = link.receiver.written.prefix { $0.here <= durable }.count
+        let count = connection.receiver.written.prefix { $0.localCommit <= durable }.count
         guard count > 0 else { return }
-        let commit = link.receiver.written[count - 1].commit
-        link.receiver.written.removeFirst(count)
-        link.session.acknowledge(commit: commit, of: link.receiver.generation)
-        checkAnnounced(link)
-        checkRanks(link, through: commit)
+        let commit = connection.receiver.written[count - 1].commit
+        connection.receiver.written.removeFirst(count)
+        connection.session.acknowledge(commit: commit, of: connection.receiver.generation)
+        checkAnnounced(connection)
+        checkRanks(connection, through: commit)
     }
 }
 

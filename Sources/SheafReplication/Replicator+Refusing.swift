@@ -10,11 +10,11 @@ import SheafTransport
 /// A write that only a hidden document forbids is not reported (`receiveHidden`).
 extension Replicator {
     /// Logs the skipped documents of a peer, and reports them to it.
-    func refuse(_ outcome: WriteJob.Outcome, from link: Connection) {
-        guard let first = outcome.refused.first, let key = link.session.remote?.peerKey else {
+    func refuse(_ outcome: WriteJob.Outcome, from connection: Connection) {
+        guard let first = outcome.refused.first, let key = connection.session.remote?.peerKey else {
             return
         }
-        let reported = outcome.refused.filter { isShared($0.address.collection, on: link) }
+        let reported = outcome.refused.filter { isShared($0.address.collection, on: connection) }
         queries.log?.write(
             .warning, "a peer has sent documents that it may not write; they were skipped",
             [
@@ -22,20 +22,22 @@ extension Replicator {
                 "documents": "\(outcome.refused.count)", "reported": "\(reported.count)",
             ].merging(first.address.logFields) { $1 })
         // All documents of an older subscription are sent again.
-        guard outcome.generation == link.receiver.generation else { return }
-        report(reported, on: link)
+        guard outcome.generation == connection.receiver.generation else { return }
+        report(reported, on: connection)
     }
 
     /// Makes the peers reconcile at their next connection, since the last notices may be lost.
-    func recordReportsLost(_ link: Connection) {
-        guard link.receiver.hasReported, let key = link.session.remote?.peerKey else { return }
-        wishes.cursors[key] = nil
+    func recordReportsLost(_ connection: Connection) {
+        guard connection.receiver.hasReported, let key = connection.session.remote?.peerKey else {
+            return
+        }
+        subscriptions.cursors[key] = nil
     }
 
     /// Sends the notices, each with the documents of one commit and one reason.
-    private func report(_ refused: [WriteJob.Refused], on link: Connection) {
+    private func report(_ refused: [WriteJob.Refused], on connection: Connection) {
         guard !refused.isEmpty else { return }
-        link.receiver.hasReported = true
+        connection.receiver.hasReported = true
         let named = refused.prefix(SyncLimits.refusedOfJob)
         var rest = named[...]
         while let first = rest.first {
@@ -46,15 +48,15 @@ extension Replicator {
                     && length < SyncLimits.frameLength / 2
             }
             rest = rest.dropFirst(part.count)
-            link.session.report(
+            connection.session.report(
                 RefusedNotice(
-                    generation: link.receiver.generation, commit: first.commit, first.reason,
+                    generation: connection.receiver.generation, commit: first.commit, first.reason,
                     part.map(\.address)))
         }
         guard let last = refused.last, refused.count > named.count else { return }
-        link.session.report(
+        connection.session.report(
             RefusedNotice(
-                generation: link.receiver.generation, commit: last.commit, last.reason,
+                generation: connection.receiver.generation, commit: last.commit, last.reason,
                 omitted: UInt64(refused.count - named.count), []))
     }
 }

@@ -14,7 +14,7 @@ extension Replicator {
         /// A matcher that ignores rights, created on first use.
         var unfiltered: SubscriptionMatcher?
         /// The newest remote commit at the time of the subscription.
-        let theirCommit: UInt64
+        let remoteCommit: UInt64
         /// The local commit up to which all matching documents were sent or are being sent.
         var sent: CommitID = 0
         var acknowledged: CommitID = 0
@@ -27,7 +27,7 @@ extension Replicator {
         /// Documents that the next batch must contain complete.
         package var complete: Set<DocumentAddress> = []
         /// Documents to add to `whole` once a local commit is durable.
-        var completeLater: [(here: CommitID, address: DocumentAddress)] = []
+        var completeLater: [(localCommit: CommitID, address: DocumentAddress)] = []
         /// The snapshot of the version list that was sent.
         var compared: DocumentSnapshot?
         /// Whether documents may have become visible to the peer since that list.
@@ -45,7 +45,7 @@ extension Replicator {
         /// The time at which the replication position is sent, unless a batch is sent before.
         var echoDue: UInt64?
         /// Whether sending continues in the next iteration.
-        var goesOn = false
+        var hasMore = false
         /// State that is needed only for a peer with limited rights.
         var limited = LimitedSender()
         /// The newest document of the reconciled list and of its parts that were sent.
@@ -94,83 +94,85 @@ extension Replicator {
     ///
     /// Of a long batch it sends one part: events from other peers are handled before the next part,
     /// and the receiver can begin to process the part.
-    func announceChanges(_ link: Connection) {
-        link.sender?.goesOn = false
-        fillBudget(of: link)
-        guard let telling = link.sender, telling.isStreaming || telling.outgoing != nil,
-            link.session.isOpen
+    func announceChanges(_ connection: Connection) {
+        connection.sender?.hasMore = false
+        fillBudget(of: connection)
+        guard let sender = connection.sender, sender.isStreaming || sender.outgoing != nil,
+            connection.session.isOpen
         else { return }
         do throws(EngineError) {
-            while link.session.hasRoom() {
-                if link.sender?.outgoing != nil {
-                    try sendPart(link)
-                    if link.sender?.outgoing != nil {
-                        link.sender?.goesOn = true
+            while connection.session.hasRoom() {
+                if connection.sender?.outgoing != nil {
+                    try sendPart(connection)
+                    if connection.sender?.outgoing != nil {
+                        connection.sender?.hasMore = true
                         break
                     }
-                } else if link.sender?.isStreaming != true {
+                } else if connection.sender?.isStreaming != true {
                     break
-                } else if try !(link.isLimited ? beginLimitedStep(link) : beginStep(link)) {
+                } else if try
+                    !(connection.isLimited ? beginLimitedStep(connection) : beginStep(connection))
+                {
                     break
                 }
             }
         } catch {
-            guard error == .paused else { return failSending(link, error) }
-            link.sender?.goesOn = true
+            guard error == .paused else { return failSending(connection, error) }
+            connection.sender?.hasMore = true
         }
-        link.session.sendSegment()
-        recordSyncedIfIdle(link)
-        handle(link)
+        connection.session.sendSegment()
+        recordSyncedIfIdle(connection)
+        handle(connection)
         reportNewSite()
     }
 
     /// Begins the next batch or sends commits; returns false if there is nothing to send.
-    private func beginStep(_ link: Connection) throws(EngineError) -> Bool {
-        guard let telling = link.sender else { return false }
+    private func beginStep(_ connection: Connection) throws(EngineError) -> Bool {
+        guard let sender = connection.sender else { return false }
         let newest = news.snapshot.log.commit
-        guard telling.isBehind || telling.sent < newest || !telling.complete.isEmpty else {
+        guard sender.isBehind || sender.sent < newest || !sender.complete.isEmpty else {
             return false
         }
-        if try announce(on: link) { return true }
-        if !telling.isBehind, telling.complete.isEmpty, !telling.matcher.isRanked,
-            let commits = news.commits(after: telling.sent), try send(commits, on: link)
+        if try announce(on: connection) { return true }
+        if !sender.isBehind, sender.complete.isEmpty, !sender.matcher.isRanked,
+            let commits = news.commits(after: sender.sent), try send(commits, on: connection)
         {
             return true
         }
-        return try beginCatchingUp(link, telling)
+        return try beginCatchingUp(connection, sender)
     }
 
     /// Sends commits one by one; returns false if one of them cannot be sent separately.
     private func send(
-        _ commits: ArraySlice<News.Commit>, on link: Connection
+        _ commits: ArraySlice<News.Commit>, on connection: Connection
     ) throws(EngineError) -> Bool {
         let newest = news.snapshot.log.commit
         var isEcho = !commits.isEmpty
         for commit in commits {
-            guard link.session.hasRoom() else { return true }
-            guard let documents = try shipped(commit, on: link) else { return false }
+            guard connection.session.hasRoom() else { return true }
+            guard let documents = try shipped(commit, on: connection) else { return false }
             if documents.isEmpty {
                 // The next commit may use up the slice; this one would then be evaluated again.
-                link.sender?.judging.done[commit.number] = []
-                isEcho = isEcho && isTheirs(commit, link)
+                connection.sender?.judging.done[commit.number] = []
+                isEcho = isEcho && isFromPeer(commit, connection)
                 continue
             }
             try ship(
-                documents, of: commit.number, stamp: commit.changes.first?.stamp, on: link)
-            recordDelivery(of: commit.number, with: commit.number, on: link)
-            link.sender?.sent = commit.number
-            link.sender?.echoDue = nil
+                documents, of: commit.number, stamp: commit.changes.first?.stamp, on: connection)
+            recordDelivery(of: commit.number, with: commit.number, on: connection)
+            connection.sender?.sent = commit.number
+            connection.sender?.echoDue = nil
             isEcho = true
         }
         // The peer must receive its position even if the last commits contain nothing for it. If
         // they came from the peer, the position can wait for the next batch.
-        if let sent = link.sender?.sent, sent < newest {
-            link.sender?.sent = newest
-            link.sender?.judging = Judging()
+        if let sent = connection.sender?.sent, sent < newest {
+            connection.sender?.sent = newest
+            connection.sender?.judging = Judging()
             if isEcho, commits.last?.number == newest {
-                schedulePosition(link)
+                schedulePosition(connection)
             } else {
-                sendPosition(link)
+                sendPosition(connection)
             }
         }
         return true
@@ -180,44 +182,45 @@ extension Replicator {
     private static let echoNanoseconds: UInt64 = 100_000_000
 
     /// Sends the replication position, up to which the peer has everything.
-    private func sendPosition(_ link: Connection) {
-        guard let telling = link.sender else { return }
-        link.sender?.echoDue = nil
-        if telling.isAnnouncing {
-            link.session.announce([], of: telling.sent)
+    private func sendPosition(_ connection: Connection) {
+        guard let sender = connection.sender else { return }
+        connection.sender?.echoDue = nil
+        if sender.isAnnouncing {
+            connection.session.announce([], of: sender.sent)
         } else {
-            link.session.beginCommit(telling.sent, stamp: nil)
-            link.session.endCommit()
+            connection.session.beginCommit(sender.sent, stamp: nil)
+            connection.session.endCommit()
         }
     }
 
     /// Schedules the replication position to be sent, unless a batch is sent before.
-    func schedulePosition(_ link: Connection) {
-        guard link.sender?.echoDue == nil else { return }
-        link.sender?.echoDue = now + Self.echoNanoseconds
+    func schedulePosition(_ connection: Connection) {
+        guard connection.sender?.echoDue == nil else { return }
+        connection.sender?.echoDue = now + Self.echoNanoseconds
     }
 
     /// Sends the replication position if it is due.
-    func sendPositionIfDue(_ link: Connection) {
-        guard let telling = link.sender, let due = telling.echoDue, due <= now else { return }
-        link.sender?.echoDue = nil
+    func sendPositionIfDue(_ connection: Connection) {
+        guard let sender = connection.sender, let due = sender.echoDue, due <= now else { return }
+        connection.sender?.echoDue = nil
         // The end of a batch contains the position, too.
-        guard telling.isStreaming, telling.outgoing == nil, link.session.isOpen else { return }
-        sendPosition(link)
-        link.session.sendSegment()
+        guard sender.isStreaming, sender.outgoing == nil, connection.session.isOpen else { return }
+        sendPosition(connection)
+        connection.session.sendSegment()
     }
 
     private func shipped(
-        _ commit: News.Commit, on link: Connection
+        _ commit: News.Commit, on connection: Connection
     ) throws(EngineError) -> [ShippedDocument]? {
-        guard let concerning = try concerning(commit, on: link) else { return nil }
+        guard let concerning = try concerning(commit, on: connection) else { return nil }
         let snapshot = news.snapshot
         var documents: [ShippedDocument] = []
         for document in concerning {
             documents.append(
                 try snapshot.shipped(
                     document.written, document.key, document.address,
-                    isComplete: !document.hasMatched || isRefused(document.address, on: link)))
+                    isComplete: !document.hasMatched || isRefused(document.address, on: connection))
+            )
         }
         return documents
     }
@@ -227,11 +230,11 @@ extension Replicator {
     /// Commits from before the subscription are excluded, since the peer may have removed their
     /// documents. The site of the commit does not decide: a peer can name another store's site in
     /// its hello.
-    func isTheirs(_ commit: News.Commit, _ link: Connection) -> Bool {
-        guard let telling = link.sender, let change = commit.changes.first,
+    func isFromPeer(_ commit: News.Commit, _ connection: Connection) -> Bool {
+        guard let sender = connection.sender, let change = commit.changes.first,
             let origin = change.origin
         else { return false }
-        return change.connection == link.nonce && origin.commit > telling.theirCommit
+        return change.connection == connection.nonce && origin.commit > sender.remoteCommit
     }
 
     /// A document of a commit that must be sent to the peer.
@@ -245,24 +248,24 @@ extension Replicator {
 
     /// Returns the documents of a commit that must be sent; nil if its changes are unknown.
     func concerning(
-        _ commit: News.Commit, on link: Connection
+        _ commit: News.Commit, on connection: Connection
     ) throws(EngineError) -> [Concerning]? {
-        guard let telling = link.sender else { return nil }
-        guard !isTheirs(commit, link) else { return [] }
-        if let known = telling.judging.done[commit.number] { return known }
+        guard let sender = connection.sender else { return nil }
+        guard !isFromPeer(commit, connection) else { return [] }
+        if let known = sender.judging.done[commit.number] { return known }
         var judged = Judging.Commit(number: commit.number, snapshot: news.snapshot)
-        if let begun = telling.judging.openCommit, begun.number == commit.number { judged = begun }
-        link.sender?.judging.openCommit = nil
+        if let begun = sender.judging.openCommit, begun.number == commit.number { judged = begun }
+        connection.sender?.judging.openCommit = nil
         while judged.next < commit.changes.count {
             let change = commit.changes[judged.next]
             do throws(EngineError) {
-                try recordUnsendable(change, of: commit.number, judged.snapshot, on: link)
+                try recordUnsendable(change, of: commit.number, judged.snapshot, on: connection)
                 let (isKnown, found) = try concerning(
-                    change, of: commit.number, judged.snapshot, telling.matcher, link)
+                    change, of: commit.number, judged.snapshot, sender.matcher, connection)
                 guard isKnown else { return nil }
                 if let found { judged.found.append(found) }
             } catch {
-                if error == .paused { link.sender?.judging.openCommit = judged }
+                if error == .paused { connection.sender?.judging.openCommit = judged }
                 throw error
             }
             judged.next += 1
@@ -273,7 +276,7 @@ extension Replicator {
     /// Returns whether a change is known, and its document if that must be sent.
     private func concerning(
         _ change: CommitFeed.Change, of commit: CommitID, _ snapshot: DocumentSnapshot,
-        _ matcher: SubscriptionMatcher, _ link: Connection
+        _ matcher: SubscriptionMatcher, _ connection: Connection
     ) throws(EngineError) -> (isKnown: Bool, Concerning?) {
         let key = change.key.bytes
         guard let address = snapshot.address(of: key), matcher.selects(for: address.collection)
@@ -289,7 +292,7 @@ extension Replicator {
         let matches = try matcher.matches(
             written.document, key: key, in: address.collection, snapshot.names)
         guard matches || hasMatched,
-            try maySend(link, written.document, before: change.before, key, address, snapshot)
+            try maySend(connection, written.document, before: change.before, key, address, snapshot)
         else { return (true, nil) }
         return (
             true,

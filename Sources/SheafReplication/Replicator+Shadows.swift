@@ -11,13 +11,15 @@ extension Replicator {
     // MARK: Hidden documents
 
     /// Returns a snapshot in which the peer's shadows replace documents that are hidden from it.
-    func shown(_ snapshot: DocumentSnapshot, to link: Connection) -> DocumentSnapshot {
-        let documents = shadows(of: link).documents
-        guard !documents.isEmpty, let peer = link.session.remote?.peerKey else { return snapshot }
+    func shown(_ snapshot: DocumentSnapshot, to connection: Connection) -> DocumentSnapshot {
+        let documents = shadows(of: connection).documents
+        guard !documents.isEmpty, let peer = connection.session.remote?.peerKey else {
+            return snapshot
+        }
         var shown = snapshot
         for (address, bytes) in documents {
             guard let key = snapshot.key(of: address),
-                isHidden(address, key, in: snapshot, from: link, peer)
+                isHidden(address, key, in: snapshot, from: connection, peer)
             else { continue }
             shown.shadows[key] = StoredDocument(
                 bytes, stateLength: bytes.count, deltaLength: 0, deltaCount: 0)
@@ -30,16 +32,16 @@ extension Replicator {
     /// The read rule is evaluated once per version of the document.
     private func isHidden(
         _ address: DocumentAddress, _ key: [UInt8], in snapshot: DocumentSnapshot,
-        from link: Connection, _ peer: [UInt8]
+        from connection: Connection, _ peer: [UInt8]
     ) -> Bool {
-        guard let readable = link.readable,
+        guard let readable = connection.readable,
             let place = key.span.withUnsafeBytes({ snapshot.log.recordPointer(of: $0) })
         else { return false }
         let known = limitedPeers[peer]?.shadows.isHidden(address, at: place.position)
         if let known { return known }
         guard let document = try? snapshot.document(key) else { return false }
-        let counted = link.readMeter.counted
-        defer { slice.charge(EvaluationSlice.visitUnits + link.readMeter.counted - counted) }
+        let counted = connection.readMeter.counted
+        defer { slice.charge(EvaluationSlice.visitUnits + connection.readMeter.counted - counted) }
         let isReadable =
             document.isRemnant
             ? true
@@ -52,15 +54,17 @@ extension Replicator {
     }
 
     /// Returns the peer's writes to documents that are hidden from it.
-    func shadows(of link: Connection) -> ShadowTable {
-        guard link.isLimited, let key = link.session.remote?.peerKey else { return ShadowTable() }
+    func shadows(of connection: Connection) -> ShadowTable {
+        guard connection.isLimited, let key = connection.session.remote?.peerKey else {
+            return ShadowTable()
+        }
         return limitedPeers[key]?.shadows ?? ShadowTable()
     }
 
     /// Records the peer's writes to hidden documents, and logs those that were dropped.
-    func recordHidden(_ outcome: WriteJob.Outcome, from link: Connection) {
+    func recordHidden(_ outcome: WriteJob.Outcome, from connection: Connection) {
         let documents = outcome.hidden
-        guard let key = link.session.remote?.peerKey else { return }
+        guard let key = connection.session.remote?.peerKey else { return }
         for address in outcome.revealed { limitedPeers[key]?.shadows.remove(address) }
         guard !documents.isEmpty else { return }
         for document in documents {
@@ -73,8 +77,8 @@ extension Replicator {
                 FreshChange(key: $0, before: document.write.before, shadowCommit: document.commit)
             }
         }
-        do throws(EngineError) { try collect(changes, for: link) } catch {
-            return failSending(link, error)
+        do throws(EngineError) { try collect(changes, for: connection) } catch {
+            return failSending(connection, error)
         }
         guard let (count, last) = outcome.dropped else { return }
         queries.log?.write(
@@ -97,9 +101,9 @@ extension Replicator {
     }
 
     /// Returns the rule for deletions that may be revealed to a limited peer; nil for other peers.
-    func deletionRule(_ link: Connection) -> DeletionRule? {
-        guard let readable = link.readable, let readableByID = link.readableByID,
-            let key = link.session.remote?.peerKey
+    func deletionRule(_ connection: Connection) -> DeletionRule? {
+        guard let readable = connection.readable, let readableByID = connection.readableByID,
+            let key = connection.session.remote?.peerKey
         else { return nil }
         return DeletionRule(
             readable: readable, readableByID: readableByID,
@@ -108,9 +112,10 @@ extension Replicator {
 
     /// Whether the deletion of a document may be sent to a peer that names the document.
     func mayKnowDeletion(
-        _ key: [UInt8], _ address: DocumentAddress, _ snapshot: DocumentSnapshot, _ link: Connection
+        _ key: [UInt8], _ address: DocumentAddress, _ snapshot: DocumentSnapshot,
+        _ connection: Connection
     ) throws(EngineError) -> Bool {
-        guard let rule = deletionRule(link) else { return true }
+        guard let rule = deletionRule(connection) else { return true }
         // The tombstone of a shadow was written by the peer.
         if snapshot.shadows[key] != nil { return true }
         return try rule.mayKnowDeletion(key, address, snapshot)
@@ -128,15 +133,16 @@ extension Replicator {
     /// Whether evictions require a new subscription at the peer.
     ///
     /// A peer with limited rights must not observe evictions of documents that it may not read.
-    func concern(_ evicted: [Evicted], _ link: Connection) -> Bool {
-        guard link.isLimited else { return true }
+    func concern(_ evicted: [Evicted], _ connection: Connection) -> Bool {
+        guard connection.isLimited else { return true }
         let snapshot = news.snapshot
         return evicted.contains { document in
             let (key, address) = (document.key, document.address)
             let isShown =
                 document.before.isTombstone
-                ? try? deletionRule(link)?.isReadableByID(key, address, snapshot.names)
-                : try? self.isShown(link, document.before, key, address, snapshot, isOwn: true)
+                ? try? deletionRule(connection)?.isReadableByID(key, address, snapshot.names)
+                : try? self.isShown(
+                    connection, document.before, key, address, snapshot, isOwn: true)
             return isShown ?? false
         }
     }
@@ -147,11 +153,12 @@ extension Replicator {
     ///
     /// Documents are counted per peer, and only those that the peer may read: otherwise a
     /// reconciliation would reveal the number of other documents.
-    func correctLimited(
-        _ known: [WriteJob.OutdatedDocument], behind here: CommitID?, on link: Connection
+    func repairLimited(
+        _ known: [WriteJob.OutdatedDocument], after localCommit: CommitID?,
+        on connection: Connection
     ) {
-        guard let key = link.session.remote?.peerKey else { return }
-        guard let matcher = link.sender?.matcher else {
+        guard let key = connection.session.remote?.peerKey else { return }
+        guard let matcher = connection.sender?.matcher else {
             // The queries are not known before the subscription is active.
             guard rateLimiters.hasSubscribed(key) else { return }
             for document in known {
@@ -159,78 +166,80 @@ extension Replicator {
             }
             return
         }
-        var addresses = Set(link.sender?.limited.corrections.map(\.address) ?? [])
+        var addresses = Set(connection.sender?.limited.repairs.map(\.address) ?? [])
         for document in known
         where matcher.selects(for: document.address.collection)
             && addresses.insert(document.address).inserted
         {
-            link.sender?.limited.corrections.append(
-                LimitedSender.Correction(
-                    requiredCommit: here ?? 0, address: document.address, before: document.before))
+            connection.sender?.limited.repairs.append(
+                LimitedSender.Repair(
+                    requiredCommit: localCommit ?? 0, address: document.address,
+                    before: document.before))
         }
         // The repairs of a peer that grants no credit are never evaluated, so their number is
         // limited.
-        guard addresses.count > LimitedPeer.maximumCorrections else { return }
-        link.sender?.limited.corrections = []
-        if link.sender?.isStreaming == true {
-            restart(link)
+        guard addresses.count > LimitedPeer.maximumRepairs else { return }
+        connection.sender?.limited.repairs = []
+        if connection.sender?.isStreaming == true {
+            restart(connection)
         } else {
-            link.sender?.isListOutdated = true
+            connection.sender?.isListOutdated = true
         }
     }
 
     /// Queues durable read repairs of documents that did not match before.
     ///
     /// Throws `.paused` if the evaluation slice is used up.
-    func judgeCorrections(_ matcher: SubscriptionMatcher, _ link: Connection) throws(EngineError) {
-        guard let all = link.sender?.limited.corrections, !all.isEmpty,
-            let peer = link.session.remote?.peerKey
+    func judgeRepairs(_ matcher: SubscriptionMatcher, _ connection: Connection) throws(EngineError)
+    {
+        guard let all = connection.sender?.limited.repairs, !all.isEmpty,
+            let peer = connection.session.remote?.peerKey
         else { return }
         let snapshot = news.snapshot
         let due = all.filter { $0.requiredCommit <= snapshot.log.commit }
-        link.sender?.limited.corrections.removeAll { $0.requiredCommit <= snapshot.log.commit }
-        let shown = shown(snapshot, to: link)
-        for (index, correction) in due.enumerated() {
-            let address = correction.address
+        connection.sender?.limited.repairs.removeAll { $0.requiredCommit <= snapshot.log.commit }
+        let shown = shown(snapshot, to: connection)
+        for (index, repair) in due.enumerated() {
+            let address = repair.address
             guard let key = snapshot.key(of: address) else { continue }
             do throws(EngineError) {
                 try matcher.visit()
                 // A document that matched before is sent without a repair.
                 if try matcher.matches(
-                    correction.before, key: key, in: address.collection, snapshot.names)
+                    repair.before, key: key, in: address.collection, snapshot.names)
                 {
                     continue
                 }
             } catch {
-                if error == .paused { link.sender?.limited.corrections += due[index...] }
+                if error == .paused { connection.sender?.limited.repairs += due[index...] }
                 throw error
             }
-            guard let version = versionToCorrect(address, in: shown, on: link),
-                link.sender?.limited.corrected[address] != version
+            guard let version = versionToRepair(address, in: shown, on: connection),
+                connection.sender?.limited.repaired[address] != version
             else { continue }
-            if link.sender?.limited.corrected.count ?? 0 >= LimitedPeer.maximumCorrections {
-                link.sender?.limited.corrected = [:]
+            if connection.sender?.limited.repaired.count ?? 0 >= LimitedPeer.maximumRepairs {
+                connection.sender?.limited.repaired = [:]
             }
-            link.sender?.limited.corrected[address] = version
-            guard limitedPeers[peer, default: LimitedPeer()].correct(address) else {
-                link.sender?.limited.named = []
-                return restart(link)
+            connection.sender?.limited.repaired[address] = version
+            guard limitedPeers[peer, default: LimitedPeer()].repair(address) else {
+                connection.sender?.limited.named = []
+                return restart(connection)
             }
-            link.sender?.limited.named.insert(address)
+            connection.sender?.limited.named.insert(address)
         }
     }
 
     /// Returns a hash of a document's version; nil if the peer may not be sent the document.
-    private func versionToCorrect(
-        _ address: DocumentAddress, in snapshot: DocumentSnapshot, on link: Connection
+    private func versionToRepair(
+        _ address: DocumentAddress, in snapshot: DocumentSnapshot, on connection: Connection
     ) -> UInt64? {
-        let counted = link.readMeter.counted
-        defer { slice.charge(link.readMeter.counted - counted) }
+        let counted = connection.readMeter.counted
+        defer { slice.charge(connection.readMeter.counted - counted) }
         guard let key = snapshot.key(of: address), let document = try? snapshot.document(key),
             !document.isRemnant
         else { return nil }
         let outgoing = Outgoing(snapshot: snapshot, documents: .keys([], next: 0), since: nil)
-        guard (try? maySend(document, key, address, outgoing, toLimited: link)) == true else {
+        guard (try? maySend(document, key, address, outgoing, toLimited: connection)) == true else {
             return nil
         }
         return document.read { bytes in try? EncodedDocument(bytes).vector().hash }

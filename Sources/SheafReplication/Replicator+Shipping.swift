@@ -8,76 +8,78 @@ import SheafSync
 /// Encoding of sent documents: long batches in parts, with the name numbers of the connection.
 extension Replicator {
     /// Sends the next part of a long batch.
-    func sendPart(_ link: Connection) throws(EngineError) {
-        guard let outgoing = link.sender?.outgoing else { return }
-        reportPauses(on: link)
+    func sendPart(_ connection: Connection) throws(EngineError) {
+        guard let outgoing = connection.sender?.outgoing else { return }
+        reportPauses(on: connection)
         // Moved out of the struct, so that changes do not copy it.
-        link.sender?.outgoing = nil
+        connection.sender?.outgoing = nil
         var rest = outgoing
         let isDone: Bool
         // Beyond the limit, the documents already sent become a separate batch.
-        let unfinished = link.isLimited ? link.sender?.limited.partLength ?? 0 : 0
+        let unfinished = connection.isLimited ? connection.sender?.limited.partLength ?? 0 : 0
         let isCut = outgoing.length - unfinished > lengths.step
         let number = outgoing.number ?? outgoing.snapshot.log.commit
-        if !link.isLimited { link.session.beginCommit(number, stamp: nil, isCut: isCut) }
+        if !connection.isLimited {
+            connection.session.beginCommit(number, stamp: nil, isCut: isCut)
+        }
         switch outgoing.documents {
         case .keys(let keys, let next):
             let end = try send(
-                keys, from: next, of: outgoing, on: link, &rest.length, &rest.newestDocument)
+                keys, from: next, of: outgoing, on: connection, &rest.length, &rest.newestDocument)
             rest.documents = .keys(keys, next: end)
             isDone = end == keys.count
         case .all(var collections, var key):
             try sendMatches(
-                &collections, from: &key, of: outgoing.snapshot, on: link, &rest.length,
+                &collections, from: &key, of: outgoing.snapshot, on: connection, &rest.length,
                 &rest.newestDocument)
             rest.documents = .all(collections: collections, from: key)
             isDone = collections.isEmpty
         }
-        if link.isLimited {
+        if connection.isLimited {
             // The end of an iteration depends on all peers; the end of a part must not.
-            guard isDone || link.sender?.limited.partLength ?? 0 >= lengths.part else {
-                link.sender?.outgoing = rest
+            guard isDone || connection.sender?.limited.partLength ?? 0 >= lengths.part else {
+                connection.sender?.outgoing = rest
                 return
             }
-            link.session.beginCommit(number, stamp: nil, isCut: isCut)
-            for document in link.sender?.limited.removePart() ?? [] {
+            connection.session.beginCommit(number, stamp: nil, isCut: isCut)
+            for document in connection.sender?.limited.removePart() ?? [] {
                 addToSegment(
                     document.collection, id: document.id[...], document.form, document.bytes,
-                    document.unproven, to: link)
+                    document.unproven, to: connection)
             }
         }
-        link.session.endCommit(isContinued: !isCut && (!isDone || outgoing.isPart))
+        connection.session.endCommit(isContinued: !isCut && (!isDone || outgoing.isPart))
         if isDone, outgoing.isPart {
-            link.sender?.newestDocument = rest.newestDocument
-            link.session.endPart(number)
+            connection.sender?.newestDocument = rest.newestDocument
+            connection.session.endPart(number)
         } else if isCut {
             rest.length = 0
-            link.sender?.outgoing = rest
+            connection.sender?.outgoing = rest
         } else if isDone {
-            link.sender?.sent = outgoing.snapshot.log.commit
-            link.sender?.echoDue = nil
-            recordSent(outgoing, on: link)
-            try recordDelivery(of: rest, on: link)
+            connection.sender?.sent = outgoing.snapshot.log.commit
+            connection.sender?.echoDue = nil
+            recordSent(outgoing, on: connection)
+            try recordDelivery(of: rest, on: connection)
         } else {
-            link.sender?.outgoing = rest
+            connection.sender?.outgoing = rest
         }
     }
 
     /// Sends documents until a part is full; returns the index of the next one.
     private func send(
-        _ keys: [[UInt8]], from first: Int, of outgoing: Outgoing, on link: Connection,
+        _ keys: [[UInt8]], from first: Int, of outgoing: Outgoing, on connection: Connection,
         _ total: inout Int, _ newest: inout NewestDocument
     ) throws(EngineError) -> Int {
-        guard let telling = link.sender else { return keys.count }
+        guard let sender = connection.sender else { return keys.count }
         var next = first
-        let known = link.sender?.limited.partLength ?? 0
+        let known = connection.sender?.limited.partLength ?? 0
         var length = known
         defer { total += length - known }
         while next < keys.count, length < lengths.part {
             let document: ShippedDocument?
             do throws(EngineError) {
-                try telling.matcher.visit()
-                document = try shipped(keys[next], outgoing, telling, link)
+                try sender.matcher.visit()
+                document = try shipped(keys[next], outgoing, sender, connection)
             } catch {
                 // The remaining documents follow in a later part.
                 guard error == .paused else { throw error }
@@ -90,8 +92,8 @@ extension Replicator {
             let commit = outgoing.snapshot.log.commit
             recordSentAgain(
                 document.collection, document.id[...],
-                with: outgoing.isRepeated ? commit + 1 : commit, on: link)
-            length += try add(document, outgoing.snapshot, to: link)
+                with: outgoing.isRepeated ? commit + 1 : commit, on: connection)
+            length += try add(document, outgoing.snapshot, to: connection)
         }
         return next
     }
@@ -99,19 +101,19 @@ extension Replicator {
     /// Sends matching documents of all collections until a part is full.
     private func sendMatches(
         _ collections: inout ArraySlice<String>, from first: inout [UInt8]?,
-        of snapshot: DocumentSnapshot, on link: Connection, _ total: inout Int,
+        of snapshot: DocumentSnapshot, on connection: Connection, _ total: inout Int,
         _ newest: inout NewestDocument
     ) throws(EngineError) {
-        guard let matcher = link.sender?.matcher else { return }
-        let isFree = link.readable == nil && link.sendable == nil
-        prepareNames(snapshot.names, on: link)
+        guard let matcher = connection.sender?.matcher else { return }
+        let isFree = connection.readable == nil && connection.sendable == nil
+        prepareNames(snapshot.names, on: connection)
         // Subscriptions with a LIMIT are sent by keys instead.
         let rankings = SubscriptionRankings()
-        let known = link.sender?.limited.partLength ?? 0
+        let known = connection.sender?.limited.partLength ?? 0
         var length = known
         defer { total += length - known }
         while let collection = collections.first {
-            guard isShared(collection, on: link) else {
+            guard isShared(collection, on: connection) else {
                 collections.removeFirst()
                 continue
             }
@@ -124,23 +126,23 @@ extension Replicator {
                     let id = key[StoreKey.documentPrefixLength...]
                     if !isFree {
                         let address = DocumentAddress(collection: collection, id: Array(id))
-                        guard try maySend(link, document, before: nil, key, address, snapshot)
+                        guard try maySend(connection, document, before: nil, key, address, snapshot)
                         else {
                             return true
                         }
                     }
                     let bytes = try onDocument(key) { () throws(Malformed) in
                         try document.read { (bytes) throws(Malformed) in
-                            try spoken(try EncodedDocument(bytes), on: link)
+                            try encoded(try EncodedDocument(bytes), on: connection)
                         }
                     }
                     length += id.count + bytes.count
                     newest.update(key, in: snapshot)
-                    recordSentAgain(collection, id, with: snapshot.log.commit, on: link)
+                    recordSentAgain(collection, id, with: snapshot.log.commit, on: connection)
                     let unproven = try document.read { (bytes) throws(EngineError) in
                         try unprovenTokens(in: bytes, of: key, snapshot)
                     }
-                    add(collection, id: id, .state, bytes, unproven, to: link)
+                    add(collection, id: id, .state, bytes, unproven, to: connection)
                     return true
                 }
             } catch {
@@ -155,22 +157,23 @@ extension Replicator {
 
     /// Sends one commit as a batch.
     func ship(
-        _ documents: [ShippedDocument], of commit: CommitID, stamp: Stamp?, on link: Connection
+        _ documents: [ShippedDocument], of commit: CommitID, stamp: Stamp?,
+        on connection: Connection
     ) throws(EngineError) {
-        reportPauses(on: link)
-        link.session.beginCommit(commit, stamp: stamp)
+        reportPauses(on: connection)
+        connection.session.beginCommit(commit, stamp: stamp)
         for document in documents {
-            recordSentAgain(document.collection, document.id[...], with: commit, on: link)
-            _ = try add(document, news.snapshot, to: link)
+            recordSentAgain(document.collection, document.id[...], with: commit, on: connection)
+            _ = try add(document, news.snapshot, to: connection)
         }
-        link.session.endCommit()
+        connection.session.endCommit()
     }
 
     /// Adds a document with the name numbers of the store; returns its length on the connection.
     private func add(
-        _ document: ShippedDocument, _ snapshot: DocumentSnapshot, to link: Connection
+        _ document: ShippedDocument, _ snapshot: DocumentSnapshot, to connection: Connection
     ) throws(EngineError) -> Int {
-        prepareNames(snapshot.names, on: link)
+        prepareNames(snapshot.names, on: connection)
         let address = DocumentAddress(collection: document.collection, id: document.id)
         var unproven: [[UInt8]] = []
         if let key = snapshot.key(of: address) {
@@ -180,10 +183,12 @@ extension Replicator {
         }
         let bytes = try onDocument(document.id) { () throws(Malformed) in
             try document.bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
-                try spoken(try EncodedDocument(bytes), on: link)
+                try encoded(try EncodedDocument(bytes), on: connection)
             }
         }
-        add(document.collection, id: document.id[...], document.form, bytes, unproven, to: link)
+        add(
+            document.collection, id: document.id[...], document.form, bytes, unproven,
+            to: connection)
         return bytes.count
     }
 
@@ -210,33 +215,33 @@ extension Replicator {
 
     private func add(
         _ collection: String, id: ArraySlice<UInt8>, _ form: ShippedDocument.Form, _ bytes: [UInt8],
-        _ unproven: [[UInt8]], to link: Connection
+        _ unproven: [[UInt8]], to connection: Connection
     ) {
-        guard link.isLimited else {
-            return addToSegment(collection, id: id, form, bytes, unproven, to: link)
+        guard connection.isLimited else {
+            return addToSegment(collection, id: id, form, bytes, unproven, to: connection)
         }
-        link.sender?.limited.add(
+        connection.sender?.limited.add(
             ShippedDocument(
                 collection: collection, id: Array(id), form, bytes, unproven: unproven))
     }
 
     private func addToSegment(
         _ collection: String, id: ArraySlice<UInt8>, _ form: ShippedDocument.Form, _ bytes: [UInt8],
-        _ unproven: [[UInt8]], to link: Connection
+        _ unproven: [[UInt8]], to connection: Connection
     ) {
         statistics.documentsSent += 1
-        link.refusableCount += 1
+        connection.refusableCount += 1
         id.withUnsafeBytes { id in
             bytes.withUnsafeBytes {
-                link.session.add(collection, id: id, form, $0, unproven: unproven)
+                connection.session.add(collection, id: id, form, $0, unproven: unproven)
             }
         }
     }
 
     // MARK: Names
 
-    private func prepareNames(_ names: NameTable, on link: Connection) {
-        link.spoken.update(from: names, to: link.spoken.target)
+    private func prepareNames(_ names: NameTable, on connection: Connection) {
+        connection.sentNames.update(from: names, to: connection.sentNames.target)
     }
 
     /// Returns a document in the encoding for a peer with limited rights.
@@ -244,53 +249,55 @@ extension Replicator {
     /// The name numbers of the store depend on all documents. So the connection numbers the names
     /// of the documents sent on it; a name gets its number with the second document, since many
     /// names occur only once.
-    private func spokenToLimited(
-        _ document: EncodedDocument, on link: Connection
+    private func encodedForLimited(
+        _ document: EncodedDocument, on connection: Connection
     ) throws(Malformed) -> [UInt8] {
-        let spelled = try document.spelled(link.spoken.source)
+        let spelled = try document.spelled(connection.sentNames.source)
         return try spelled.span.withUnsafeBytes { (bytes) throws(Malformed) in
             let document = try EncodedDocument(bytes)
             var names: [[UInt8]] = []
             try document.forEachSpelledName { names.append(Array($0)) }
-            var known = link.spoken.target
+            var known = connection.sentNames.target
             for name in names where known.number(of: name) == nil {
                 guard name.count <= NameTable.maximumNameLength else { continue }
-                guard link.seenNames.remove(name) != nil else {
-                    if link.seenNames.count < SyncLimits.names { link.seenNames.insert(name) }
+                guard connection.seenNames.remove(name) != nil else {
+                    if connection.seenNames.count < SyncLimits.names {
+                        connection.seenNames.insert(name)
+                    }
                     continue
                 }
-                guard link.session.teach(name) else { break }
+                guard connection.session.teach(name) else { break }
                 _ = known.add(name)
             }
-            link.spoken.update(from: link.spoken.source, to: known)
+            connection.sentNames.update(from: connection.sentNames.source, to: known)
             return try document.renamed(from: NameTable(), to: known)
         }
     }
 
     /// Returns a document with the name numbers of the connection, and without its base.
-    private func spoken(
-        _ document: EncodedDocument, on link: Connection
+    private func encoded(
+        _ document: EncodedDocument, on connection: Connection
     ) throws(Malformed) -> [UInt8] {
-        guard !link.isLimited else { return try spokenToLimited(document, on: link) }
+        guard !connection.isLimited else { return try encodedForLimited(document, on: connection) }
         guard document.hasBase, !document.isPartial else {
-            return try renumbered(document, on: link)
+            return try renumbered(document, on: connection)
         }
         let plain = try document.settingBase(nil)
         return try plain.span.withUnsafeBytes { (bytes) throws(Malformed) in
-            try renumbered(try EncodedDocument(bytes), on: link)
+            try renumbered(try EncodedDocument(bytes), on: connection)
         }
     }
 
     private func renumbered(
-        _ document: EncodedDocument, on link: Connection
+        _ document: EncodedDocument, on connection: Connection
     ) throws(Malformed) -> [UInt8] {
-        if let bytes = try link.spoken.translateAll(document).bytes { return bytes }
-        var known = link.spoken.target
-        for name in try link.spoken.unknownNames(of: document) {
-            guard link.session.teach(name) else { break }
+        if let bytes = try connection.sentNames.translateAll(document).bytes { return bytes }
+        var known = connection.sentNames.target
+        for name in try connection.sentNames.unknownNames(of: document) {
+            guard connection.session.teach(name) else { break }
             _ = known.add(name)
         }
-        link.spoken.update(from: link.spoken.source, to: known)
-        return try link.spoken.translate(document).bytes ?? []
+        connection.sentNames.update(from: connection.sentNames.source, to: known)
+        return try connection.sentNames.translate(document).bytes ?? []
     }
 }

@@ -31,8 +31,8 @@ extension Replicator {
     private static let contested = "another peer with the same key is connected"
 
     /// Logs that a peer has writes of this store that the store itself lacks.
-    func logMissingWrites(knownBy link: Connection) {
-        guard let key = link.session.remote?.peerKey else { return }
+    func logMissingWrites(knownBy connection: Connection) {
+        guard let key = connection.session.remote?.peerKey else { return }
         queries.log?.write(
             .error,
             "a peer has writes of this store that the store lacks: an older state was restored, or a copy of the "
@@ -90,25 +90,25 @@ extension Replicator {
     }
 
     /// Reports a write that the peer's store has forgotten, so that it changes its site.
-    func reportForgotten(_ time: HybridTime, to link: Connection) {
-        link.session.report(ForgottenWrite(site: link.site, time: time))
+    func reportForgotten(_ time: HybridTime, to connection: Connection) {
+        connection.session.report(ForgottenWrite(site: connection.site, time: time))
         fail(
-            link, .forgotten,
+            connection, .forgotten,
             "this peer has writes of that store that the store lacks: an older state was restored, "
                 + "or a copy of the store is in use")
     }
 
     /// Changes the site of this store, since a peer has a write that the store lacks.
-    func recordForgotten(_ message: ForgottenWrite, on link: Connection) {
+    func recordForgotten(_ message: ForgottenWrite, on connection: Connection) {
         // Implausible reports are ignored: the site changes at most once per opening of the store.
         guard message.site == queries.documents.site,
             let time = queries.documents.uniqueThrough(message.time)
         else { return }
-        logMissingWrites(knownBy: link)
+        logMissingWrites(knownBy: connection)
         emit(
             .write(
                 WriteJob(
-                    connection: link.number, steps: [], peer: message.site, writable: nil,
+                    connection: connection.number, steps: [], peer: message.site, writable: nil,
                     separation: (message.site, time))))
     }
 
@@ -121,50 +121,50 @@ extension Replicator {
         let report = queries.documents.siteReport(through: news.snapshot.log.commit)
         guard let commit = report.movedBy else { return }
         mayReportSite = false
-        for link in allLinks where link.reportedSite != report.site {
-            guard link.session.isOpen, !isSender(before: commit, link) else {
+        for connection in orderedConnections where connection.reportedSite != report.site {
+            guard connection.session.isOpen, !isSender(before: commit, connection) else {
                 mayReportSite = true
                 continue
             }
-            link.session.report(report.site)
-            link.reportedSite = report.site
-            handle(link)
+            connection.session.report(report.site)
+            connection.reportedSite = report.site
+            handle(connection)
         }
     }
 
     /// Whether documents of snapshots before a commit remain to be sent to the peer.
-    private func isSender(before commit: CommitID, _ link: Connection) -> Bool {
-        let (telling, delayed) = (link.sender, link.delayed)
+    private func isSender(before commit: CommitID, _ connection: Connection) -> Bool {
+        let (sender, delayed) = (connection.sender, connection.delayed)
         let states = [
-            telling?.outgoing?.snapshot, telling?.catchingUp?.snapshot, telling?.compared,
-            telling?.preparation?.snapshot, telling?.limited.draft?.outgoing.snapshot,
+            sender?.outgoing?.snapshot, sender?.catchingUp?.snapshot, sender?.compared,
+            sender?.preparation?.snapshot, sender?.limited.draft?.outgoing.snapshot,
             delayed?.questionSnapshot, delayed?.wanted?.snapshot,
         ]
         if states.contains(where: { $0.map { $0.log.commit < commit } ?? false }) { return true }
-        if link.session.hasUnsent { return true }
-        guard let telling else { return false }
-        return telling.isStreaming && telling.sent < commit
+        if connection.session.hasUnsent { return true }
+        guard let sender else { return false }
+        return sender.isStreaming && sender.sent < commit
     }
 
     /// Records the new site of a peer, which has no pauses.
     ///
     /// A peer can name the site of another store here, so no decision depends on it.
-    package func record(_ site: Site, of link: Connection) {
-        (link.hasNewSite, link.pauses, link.pausesVersion) = (true, [], nil)
-        change(link) { $0.site = site }
+    package func record(_ site: Site, of connection: Connection) {
+        (connection.hasNewSite, connection.pauses, connection.pausesVersion) = (true, [], nil)
+        change(connection) { $0.site = site }
     }
 
     /// Records the site of a peer; if another store writes with it, both must change their sites.
-    func recordSite(_ hello: Hello, on link: Connection) {
-        (link.site, link.pauses) = (hello.site, hello.pauses)
-        addPauses(SitePauses(site: hello.site, pauses: hello.pauses), from: link)
-        let rivals = allLinks.filter { other in
-            other !== link && other.site == hello.site && !other.hasNewSite
+    func recordSite(_ hello: Hello, on connection: Connection) {
+        (connection.site, connection.pauses) = (hello.site, hello.pauses)
+        addPauses(SitePauses(site: hello.site, pauses: hello.pauses), from: connection)
+        let rivals = orderedConnections.filter { other in
+            other !== connection && other.site == hello.site && !other.hasNewSite
                 && other.session.isOpen
                 && other.session.remote?.log != hello.log
         }
         guard !rivals.isEmpty || openings[hello.peerKey]?.isContested == true else { return }
-        for other in rivals + [link] {
+        for other in rivals + [connection] {
             other.session.report(ForgottenWrite(site: hello.site, time: nil))
         }
     }
@@ -173,27 +173,35 @@ extension Replicator {
     ///
     /// False pauses would restore removed fields, so they are accepted only from a peer that may
     /// write everything. Pauses of the peer's own site are used to check its batches in any case.
-    func addPauses(_ reported: SitePauses, from link: Connection) {
-        if reported.site == link.site, !link.hasNewSite { link.pauses = reported.pauses }
-        guard link.writable == nil, queries.documents.addPauses(reported) != nil else { return }
-        if link.reportedPauses.count >= 2 * KnownPauses.maximumSites { link.reportedPauses = [:] }
-        link.reportedPauses[reported.site] = reported.pauses
+    func addPauses(_ reported: SitePauses, from connection: Connection) {
+        if reported.site == connection.site, !connection.hasNewSite {
+            connection.pauses = reported.pauses
+        }
+        guard connection.writable == nil, queries.documents.addPauses(reported) != nil else {
+            return
+        }
+        if connection.reportedPauses.count >= 2 * KnownPauses.maximumSites {
+            connection.reportedPauses = [:]
+        }
+        connection.reportedPauses[reported.site] = reported.pauses
     }
 
     /// Reports pauses that the peer may lack, before it is sent documents.
-    func reportPauses(on link: Connection) {
-        guard let (version, all) = queries.documents.pauses(since: link.pausesVersion) else {
+    func reportPauses(on connection: Connection) {
+        guard let (version, all) = queries.documents.pauses(since: connection.pausesVersion) else {
             return
         }
-        link.pausesVersion = version
+        connection.pausesVersion = version
         // Entries of other sites are dropped, since a peer can report any number of them.
         let sites = Set(all.map(\.site))
-        link.reportedPauses = link.reportedPauses.filter { sites.contains($0.key) }
+        connection.reportedPauses = connection.reportedPauses.filter { sites.contains($0.key) }
         // A store that was restored twice does not know the pause of the first time.
-        for known in all where link.reportedPauses[known.site] != known.pauses {
-            guard known.site != link.site || known.pauses != link.pauses else { continue }
-            link.reportedPauses[known.site] = known.pauses
-            link.session.report(known)
+        for known in all where connection.reportedPauses[known.site] != known.pauses {
+            guard known.site != connection.site || known.pauses != connection.pauses else {
+                continue
+            }
+            connection.reportedPauses[known.site] = known.pauses
+            connection.session.report(known)
         }
     }
 
@@ -203,14 +211,14 @@ extension Replicator {
     ///
     /// Two connections to one peer would send everything twice, so the older one is ended. Two
     /// peers with one key would end the connections of each other immediately, so they take turns.
-    func replaceConnection(_ link: Connection, _ hello: Hello) -> Bool {
+    func replaceConnection(_ connection: Connection, _ hello: Hello) -> Bool {
         let isContested = recordOpening(hello)
-        link.greetedAt = now
-        for other in allLinks
-        where other !== link && other.session.remote?.peerKey == hello.peerKey {
+        connection.greetedAt = now
+        for other in orderedConnections
+        where other !== connection && other.session.remote?.peerKey == hello.peerKey {
             let isTwin = isContested && other.session.remote?.log != hello.log
             if isTwin, let greetedAt = other.greetedAt, now < greetedAt + Self.turn {
-                fail(link, .sameKey, Self.contested)
+                fail(connection, .sameKey, Self.contested)
                 return false
             }
             fail(
@@ -238,11 +246,11 @@ extension Replicator {
     }
 
     /// Logs that two peers have the same key, on all three peers involved.
-    func logContested(_ farewell: CloseMessage, on link: Connection) {
-        guard farewell.code == .sameKey, farewell.text == Self.contested,
-            let key = link.session.remote?.peerKey
+    func logContested(_ closeMessage: CloseMessage, on connection: Connection) {
+        guard closeMessage.code == .sameKey, closeMessage.text == Self.contested,
+            let key = connection.session.remote?.peerKey
         else { return }
-        var known = openings[key] ?? Openings(lastLogID: link.session.remote?.log ?? log)
+        var known = openings[key] ?? Openings(lastLogID: connection.session.remote?.log ?? log)
         if let notedAt = known.notedAt, now < notedAt + Self.logInterval { return }
         known.notedAt = now
         openings[key] = known

@@ -34,10 +34,10 @@ extension Replicator {
     /// The status of all peers since the store was opened, by peer key.
     package var allStatuses: [[UInt8]: Status] { statuses }
 
-    package func record(connected link: Connection, _ hello: Hello) {
-        change(link) { status in
+    package func record(connected connection: Connection, _ hello: Hello) {
+        change(connection) { status in
             status.isConnected = true
-            status.address = link.address
+            status.address = connection.address
             status.isServer = hello.isServer
             status.name = hello.name
             status.site = hello.site
@@ -45,39 +45,39 @@ extension Replicator {
         emit(.presenceChanged)
     }
 
-    func change(_ link: Connection, _ body: (inout Status) -> Void) {
-        guard let key = link.session.remote?.peerKey else { return }
+    func change(_ connection: Connection, _ body: (inout Status) -> Void) {
+        guard let key = connection.session.remote?.peerKey else { return }
         let old = statuses[key]
         body(&statuses[key, default: Status()])
         if statuses[key] != old { emit(.statusChanged) }
     }
 
-    func acknowledged(_ link: Connection, _ commit: UInt64) {
-        guard !link.isLimited else { return acknowledgedByLimited(link, commit) }
+    func acknowledged(_ connection: Connection, _ commit: UInt64) {
+        guard !connection.isLimited else { return acknowledgedByLimited(connection, commit) }
         // An acknowledged commit never exceeds the newest local one.
         let commit = min(commit, news.snapshot.log.commit)
-        let known = link.sender?.acknowledged ?? 0
-        link.sender?.acknowledged = max(known, commit)
-        recordRepaired(through: commit, on: link)
-        handleAcknowledgment(through: commit, on: link)
-        recordSynced(through: commit, link)
+        let known = connection.sender?.acknowledged ?? 0
+        connection.sender?.acknowledged = max(known, commit)
+        recordRepaired(through: commit, on: connection)
+        handleAcknowledgment(through: commit, on: connection)
+        recordSynced(through: commit, connection)
     }
 
     /// Records an acknowledgment, which confirms deliveries and accepts formerly refused documents.
-    func handleAcknowledgment(through commit: UInt64, on link: Connection) {
-        let key = link.session.remote?.peerKey ?? []
-        guard statuses[key]?.clock.setAsideThere == nil else { return }
+    func handleAcknowledgment(through commit: UInt64, on connection: Connection) {
+        let key = connection.session.remote?.peerKey ?? []
+        guard statuses[key]?.clock.quarantinedRemotely == nil else { return }
         refusals.recordAcknowledged(commit, by: key)
-        guard let delivered = removeDelivered(commit, on: link) else { return }
-        change(link) { $0.deliveredUpTo = max($0.deliveredUpTo ?? 0, delivered) }
+        guard let delivered = removeDelivered(commit, on: connection) else { return }
+        change(connection) { $0.deliveredUpTo = max($0.deliveredUpTo ?? 0, delivered) }
     }
 
     /// Records that a peer has all documents of its subscription up to a local commit.
-    func recordSynced(through commit: UInt64, _ link: Connection) {
-        change(link) { status in
+    func recordSynced(through commit: UInt64, _ connection: Connection) {
+        change(connection) { status in
             // The peer lacks documents that it has quarantined, and any commit may have written
             // these.
-            guard status.clock.setAsideThere == nil else { return }
+            guard status.clock.quarantinedRemotely == nil else { return }
             status.syncedUpTo = max(status.syncedUpTo ?? 0, commit)
         }
     }

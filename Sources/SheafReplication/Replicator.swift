@@ -62,11 +62,11 @@ package final class Replicator {
 
     /// An action that the replication thread must perform.
     package enum Effect: Sendable {
-        case send(link: UInt64, [UInt8])
+        case send(connection: UInt64, [UInt8])
         /// Closes a connection once everything queued before has been sent.
-        case close(link: UInt64, CloseMessage)
+        case close(connection: UInt64, CloseMessage)
         /// A connection has ended; the replication thread closes it if it is still open.
-        case ended(link: UInt64, CloseReason)
+        case ended(connection: UInt64, CloseReason)
         case write(WriteJob)
         /// The state of an attachment fetch has changed.
         case fetched(AttachmentID, FetchUpdate)
@@ -102,10 +102,10 @@ package final class Replicator {
     /// The newest commit when the scopes were last widened; older cursors may lack documents.
     var widenedThrough: CommitID?
     /// The rights of peers at their last connection, by peer key.
-    var standings: [[UInt8]: Authorization] = [:]
+    var authorizations: [[UInt8]: Authorization] = [:]
 
     /// The subscription of this peer.
-    var wishes = Wishes()
+    var subscriptions = Subscriptions()
     var news: News
     var rateLimiters = RateLimiters()
     /// Evaluation budgets, by peer key.
@@ -117,11 +117,11 @@ package final class Replicator {
     /// Number of the connection on which the last slice was used up.
     var lastSlicedConnection: UInt64 = 0
     var files = Files()
-    var corrections: CorrectionTable
+    var repairs: ReadRepairTable
     /// The state of peers with limited rights, by peer key.
     var limitedPeers: [[UInt8]: LimitedPeer] = [:]
     /// Received documents quarantined for stamps too far ahead of the local clock.
-    package var setAside = QuarantineTable()
+    package var quarantine = QuarantineTable()
     var clockWarnings = ClockWarnings()
     /// Local documents that peers refuse.
     var refusals = RefusalTable()
@@ -154,7 +154,7 @@ package final class Replicator {
         var delayed: Delayed?
         var files = AttachmentExchange()
         /// Translation of local name numbers to those of the connection.
-        var spoken = NameTranslation()
+        var sentNames = NameTranslation()
         /// Names that occurred once in documents sent to a peer with limited rights.
         var seenNames: Set<[UInt8]> = []
         /// Translation of the peer's name numbers to local ones.
@@ -190,19 +190,19 @@ package final class Replicator {
         var isLimited: Bool { readable != nil }
         /// Whether work for the peer remains for the next iteration.
         var isUnfinished: Bool {
-            sender?.goesOn == true || sender?.preparation != nil || hasUnsettled
+            sender?.hasMore == true || sender?.preparation != nil || hasUnsettled
                 || sender?.limited.isJudging == true || files.isCheckingProofs
         }
 
         package init(
-            _ number: UInt64, drawn: UInt64, at address: String, _ session: SyncSession,
+            _ number: UInt64, nonce: UInt64, at address: String, _ session: SyncSession,
             _ rights: PeerRights?,
             own ownRights: PeerRights?, _ kind: PeerConnectionKind, expecting key: [UInt8]?,
             until stop: EvaluationStop, at now: UInt64
         ) {
             readMeter = .unlimited(stop: stop)
             (self.address, connectedAt, expectedKey) = (address, now, key)
-            self.nonce = drawn
+            self.nonce = nonce
             self.kind = kind
             self.ownRights = ownRights
             self.number = number
@@ -213,13 +213,13 @@ package final class Replicator {
 
     package init(
         _ queries: QueryEngine, _ identity: Identity, attachments: AttachmentStore? = nil,
-        lengths: Lengths = Lengths(), mostCorrections: Int = CorrectionTable.maximumDocuments,
+        lengths: Lengths = Lengths(), maximumRepairs: Int = ReadRepairTable.maximumDocuments,
         evaluationStop: EvaluationStop = EvaluationStop(), random: @escaping () -> UInt64
     ) {
         self.evaluationStop = evaluationStop
         slice = EvaluationSlice(lengths.evaluated)
         self.lengths = lengths
-        corrections = CorrectionTable(most: mostCorrections)
+        repairs = ReadRepairTable(most: maximumRepairs)
         self.attachments = attachments
         self.queries = queries
         self.identity = identity
@@ -227,7 +227,7 @@ package final class Replicator {
         log = XXH3.Hash128(low: random(), high: random())
         news = News(queries.documents)
         scopes = queries.parameters.values.syncScopes
-        mesh = Self.lonelyMesh(identity, queries, salt: random())
+        mesh = Self.isolatedDatabase(identity, queries, salt: random())
     }
 
     /// Removes and returns the pending effects, in the order in which to perform them.
@@ -263,37 +263,37 @@ package final class Replicator {
             pauses: site.pauses,
             isServer: identity.isServer, name: identity.name)
         let session = SyncSession(hello, expecting: key, at: now)
-        let link = Connection(
-            number, drawn: hello.nonce, at: address, session, rights, own: ownRights, kind,
+        let connection = Connection(
+            number, nonce: hello.nonce, at: address, session, rights, own: ownRights, kind,
             expecting: key,
             until: evaluationStop, at: now)
-        link.reportedSite = site.site
-        connections[number] = link
-        handle(link)
+        connection.reportedSite = site.site
+        connections[number] = connection
+        handle(connection)
     }
 
     package func receive(_ bytes: UnsafeRawBufferPointer, on number: UInt64, at now: UInt64) {
         self.now = now
-        guard let link = connections[number] else { return }
-        link.session.append(bytes, at: now)
-        while link.session.processFrame() { handle(link) }
-        handle(link)
+        guard let connection = connections[number] else { return }
+        connection.session.append(bytes, at: now)
+        while connection.session.processFrame() { handle(connection) }
+        handle(connection)
         processAttachments()
     }
 
     package func tick(at now: UInt64) {
         applyScopes()
         self.now = now
-        for link in allLinks {
-            link.session.tick(at: now)
-            checkPatience(link)
-            applyRateLimits(link)
-            sendPositionIfDue(link)
-            handle(link)
+        for connection in orderedConnections {
+            connection.session.tick(at: now)
+            checkAnnouncementTimeout(connection)
+            applyRateLimits(connection)
+            sendPositionIfDue(connection)
+            handle(connection)
         }
         continueSending()
         reportNewSite()
-        checkSetAside()
+        checkQuarantine()
         tickFiles()
         mesh.tick(at: now)
     }
@@ -301,17 +301,17 @@ package final class Replicator {
     /// The time at which `tick(at:)` is due next; nil if no timer is pending.
     package var deadline: UInt64? {
         if connections.values.contains(where: \.isUnfinished) { return now }
-        let deadlines = connections.values.compactMap { link in
+        let deadlines = connections.values.compactMap { connection in
             [
                 // Announcements do not time out during a write: the job may contain their
                 // documents.
-                link.session.deadline,
-                link.receiver.isWriting ? nil : link.receiver.announced.deadline,
-                link.receiver.delayedSubscription?.turn,
-                link.delayed?.turn, link.sender?.echoDue,
+                connection.session.deadline,
+                connection.receiver.isWriting ? nil : connection.receiver.announced.deadline,
+                connection.receiver.delayedSubscription?.turn,
+                connection.delayed?.turn, connection.sender?.echoDue,
             ].compactMap { $0 }.min()
         }
-        return (deadlines + [filesDeadline, mesh.deadline, setAsideDeadline].compactMap { $0 })
+        return (deadlines + [filesDeadline, mesh.deadline, quarantineDeadline].compactMap { $0 })
             .min()
     }
 
@@ -322,13 +322,13 @@ package final class Replicator {
         applyScopes()
         requestEvicted()
         collectChangesForLimitedPeers()
-        for link in allLinks {
-            acknowledge(link)
-            checkAnnounced(link)
-            correctDurable(link)
-            reviewLacking(link)
-            sendChanges(link)
-            handle(link)
+        for connection in orderedConnections {
+            acknowledge(connection)
+            checkAnnounced(connection)
+            queueDurableRepairs(connection)
+            reviewLacking(connection)
+            sendChanges(connection)
+            handle(connection)
         }
         reportNewSite()
         news.discard(before: connections.values.compactMap { $0.sender?.sent }.min())
@@ -337,59 +337,61 @@ package final class Replicator {
     }
 
     /// All connections, ordered by number so that runs are deterministic.
-    var allLinks: [Connection] { connections.values.sorted { $0.number < $1.number } }
+    var orderedConnections: [Connection] { connections.values.sorted { $0.number < $1.number } }
 
     // MARK: Session effects
 
-    func handle(_ link: Connection) {
+    func handle(_ connection: Connection) {
         // Handling an effect may append further ones, so frames are sent in the order of their
         // creation.
-        while let effect = link.session.nextEffect() { handle(effect, of: link) }
+        while let effect = connection.session.nextEffect() { handle(effect, of: connection) }
     }
 
-    private func handle(_ effect: SyncSession.Effect, of link: Connection) {
+    private func handle(_ effect: SyncSession.Effect, of connection: Connection) {
         switch effect {
-        case .send(let bytes): emit(.send(link: link.number, bytes))
-        case .end(let farewell):
-            logContested(farewell, on: link)
-            emit(.close(link: link.number, farewell))
-            disconnect(link.number, .ended(farewell, isRemote: link.session.isEndedRemotely))
-        case .greeted(let hello): greet(link, hello)
-        case .listOwn(let generation): listOwn(link, generation)
-        case .apply(let step): apply(step, from: link)
-        case .announced(let message): announced(message, on: link)
-        case .announceOnly: announceFromNowOn(on: link)
-        case .subscribed(let request): subscribed(link, request)
-        case .listMatches: listMatches(link, in: news.snapshot)
-        case .wanted(let documents): prepareWanted(link, documents, in: news.snapshot)
-        case .acknowledged(let commit): acknowledged(link, commit)
-        case .roomToSend: announceChanges(link)
-        case .setAside(let notice): recordQuarantined(notice, on: link)
-        case .refused(let notice): handleRefusal(notice, on: link)
-        case .differing(let addresses): recordDiffering(addresses, on: link)
-        case .forgotten(let message): recordForgotten(message, on: link)
-        case .changedSite(let site): record(site, of: link)
-        case .pauses(let known): addPauses(known, from: link)
-        case .sought(let message): sought(message, on: link)
-        case .offered(let message): offered(message, on: link)
-        case .fetched(let part, let bytes): fetched(part, bytes, on: link)
-        case .proofAsked(let token): handleProofRequest(token, on: link)
-        case .proven(let token): confirmed(token, on: link)
-        case .presence(let message): mesh.receive(message, on: link.number, at: now)
-        case .presenceTaken: mesh.acknowledged(on: link.number)
+        case .send(let bytes): emit(.send(connection: connection.number, bytes))
+        case .end(let closeMessage):
+            logContested(closeMessage, on: connection)
+            emit(.close(connection: connection.number, closeMessage))
+            disconnect(
+                connection.number,
+                .ended(closeMessage, isRemote: connection.session.isEndedRemotely))
+        case .greeted(let hello): greet(connection, hello)
+        case .listOwn(let generation): listOwn(connection, generation)
+        case .apply(let step): apply(step, from: connection)
+        case .announced(let message): announced(message, on: connection)
+        case .announceOnly: announceFromNowOn(on: connection)
+        case .subscribed(let request): subscribed(connection, request)
+        case .listMatches: listMatches(connection, in: news.snapshot)
+        case .wanted(let documents): prepareWanted(connection, documents, in: news.snapshot)
+        case .acknowledged(let commit): acknowledged(connection, commit)
+        case .roomToSend: announceChanges(connection)
+        case .setAside(let notice): recordQuarantined(notice, on: connection)
+        case .refused(let notice): handleRefusal(notice, on: connection)
+        case .differing(let addresses): recordDiffering(addresses, on: connection)
+        case .forgotten(let message): recordForgotten(message, on: connection)
+        case .changedSite(let site): record(site, of: connection)
+        case .pauses(let known): addPauses(known, from: connection)
+        case .sought(let message): sought(message, on: connection)
+        case .offered(let message): offered(message, on: connection)
+        case .fetched(let part, let bytes): fetched(part, bytes, on: connection)
+        case .proofAsked(let token): handleProofRequest(token, on: connection)
+        case .proven(let token): confirmed(token, on: connection)
+        case .presence(let message): mesh.receive(message, on: connection.number, at: now)
+        case .presenceTaken: mesh.acknowledged(on: connection.number)
         }
     }
 
-    private func greet(_ link: Connection, _ hello: Hello) {
-        guard replaceConnection(link, hello), prepareRights(of: link) else { return }
+    private func greet(_ connection: Connection, _ hello: Hello) {
+        guard replaceConnection(connection, hello), prepareRights(of: connection) else { return }
         makeRoom(forPeer: hello.peerKey)
-        recordAuthorization(link, hello)
-        record(connected: link, hello)
-        recordSite(hello, on: link)
-        compareClock(of: hello, on: link)
-        mesh.opened(link.number, to: hello.peerKey, kind: link.kind.rawValue, at: now)
-        renewSubscription(link)
-        sendAttachmentRequests(link)
+        recordAuthorization(connection, hello)
+        record(connected: connection, hello)
+        recordSite(hello, on: connection)
+        compareClock(of: hello, on: connection)
+        mesh.opened(connection.number, to: hello.peerKey, kind: connection.kind.rawValue, at: now)
+        renewSubscription(connection)
+        sendAttachmentRequests(connection)
         checkTokensSoon()
     }
 }

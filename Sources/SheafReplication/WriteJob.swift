@@ -43,7 +43,7 @@ package struct WriteJob: Sendable {
         /// Number of bytes received for the job, to be credited to the peer.
         let length: Int
         /// The last applied commit of the peer, and the local commit that contains it.
-        fileprivate(set) var applied: (commit: UInt64, here: CommitID)?
+        fileprivate(set) var applied: (commit: UInt64, localCommit: CommitID)?
         /// The last local commit of the job.
         package fileprivate(set) var lastCommit: CommitID?
         /// Documents needed in full, since the base of a received delta is missing.
@@ -100,11 +100,11 @@ package struct WriteJob: Sendable {
 
         /// Returns the outcome of a batch without documents, complete once `here` is durable.
         static func nothing(
-            _ step: ShippedStep, on link: UInt64, behind here: CommitID
+            _ step: ShippedStep, on connection: UInt64, after localCommit: CommitID
         ) -> Outcome {
             var outcome = Outcome(
-                connection: link, generation: step.generation, length: step.length)
-            if !step.isCut { outcome.applied = (step.commit, here) }
+                connection: connection, generation: step.generation, length: step.length)
+            if !step.isCut { outcome.applied = (step.commit, localCommit) }
             return outcome
         }
     }
@@ -298,7 +298,7 @@ extension DocumentEngine {
             let (commit, _) = try write(from: origin, append: append) {
                 (transaction) throws(EngineError) in
                 if !pauses.isEmpty { transaction.peerPauses = (peer, pauses) }
-                transaction.unproven.senderKey = step.bringer
+                transaction.unproven.senderKey = step.senderKey
                 transaction.connection = step.connection
                 try Self.receive(
                     step.documents, rule, watched, until: stop, in: &transaction, &reception)

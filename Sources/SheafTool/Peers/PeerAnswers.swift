@@ -223,7 +223,7 @@ final class PeerAnswers: Sendable {
         line.add("sentUpTo", found.sentUpTo)
         line.add("acknowledgedUpTo", found.acknowledgedUpTo)
         line.add("clock", found.clock.sentences)
-        line.add("setAsideUntilMilliseconds", found.setAsideUntil)
+        line.add("setAsideUntilMilliseconds", found.quarantinedUntil)
         line.add("aheadMilliseconds", found.aheadMilliseconds)
         line.add("refused", found.refused.map { "\($0.reason)" })
         return line.closed

@@ -45,16 +45,16 @@ struct ClockSceneTests {
         try scene.run()
         let here = try #require(scene.nodes[1].host.allStatuses[scene.nodes[0].key])
         let there = try #require(scene.nodes[0].host.allStatuses[scene.nodes[1].key])
-        #expect(here.clock.setAside?.count == 1)
-        #expect(there.clock.setAsideThere?.count == 1)
-        #expect(there.clock.setAsideThere?.aheadMilliseconds ?? 0 > 3 * Self.year)
+        #expect(here.clock.quarantined?.count == 1)
+        #expect(there.clock.quarantinedRemotely?.count == 1)
+        #expect(there.clock.quarantinedRemotely?.aheadMilliseconds ?? 0 > 3 * Self.year)
         #expect(scene.nodes[0].synced(with: scene.nodes[1]) == 0)
         #expect(scene.nodes[1].clockWarnings.contains { $0.contains("1 document") })
         #expect(scene.nodes[0].clockWarnings.contains { $0.contains("quarantined 1 document") })
         let peer = try #require(PeerKey(scene.nodes[0].key))
         let found = try #require(
             try scene.nodes[1].host.explanation(of: "cars", .string("late"), for: peer))
-        #expect(found.setAsideUntil != nil)
+        #expect(found.quarantinedUntil != nil)
         #expect(!scene.nodes[0].host.surveys()[0].isGiven)
         #expect(!scene.nodes[1].host.surveys()[0].isReceived)
     }
@@ -69,7 +69,7 @@ struct ClockSceneTests {
         scene.nodes[1].clock.advance(milliseconds: 4 * Self.year)
         try scene.advance(milliseconds: 31_000)
         #expect(try scene.rows(1, Self.all).count == 2)
-        #expect(scene.nodes[1].host.allStatuses[scene.nodes[0].key]?.clock.setAside == nil)
+        #expect(scene.nodes[1].host.allStatuses[scene.nodes[0].key]?.clock.quarantined == nil)
         #expect(scene.nodes[0].synced(with: scene.nodes[1]) == scene.nodes[0].newestCommit)
     }
 
@@ -123,11 +123,11 @@ struct ClockSceneTests {
         try scene.connect(0, 1)
         try scene.run()
         #expect(
-            scene.nodes[1].host.allStatuses[scene.nodes[0].key]?.clock.setAside?.count == 4_500)
+            scene.nodes[1].host.allStatuses[scene.nodes[0].key]?.clock.quarantined?.count == 4_500)
         scene.nodes[1].clock.advance(milliseconds: Self.year)
         for _ in 0..<4 { try scene.advance(milliseconds: 31_000) }
         #expect(try scene.rows(1, "SELECT COUNT(*) AS n FROM cars") == [#"{"n":4500}"#])
-        #expect(scene.nodes[1].host.allStatuses[scene.nodes[0].key]?.clock.setAside == nil)
+        #expect(scene.nodes[1].host.allStatuses[scene.nodes[0].key]?.clock.quarantined == nil)
     }
 
     @Test(arguments: [(59_000, false), (61_000, true)], [0, 1])

@@ -13,7 +13,7 @@ struct CorrectionTests {
 
     /// Returns peers: peer 0 has two blue cars, and peer 1 their older red states.
     private func scene(_ count: Int, most: Int) throws -> DocumentScene {
-        let scene = try DocumentScene(count, mostCorrections: most)
+        let scene = try DocumentScene(count, maximumRepairs: most)
         for number in 0..<2 { try scene.subscribe(number, [cars]) }
         for number in 2..<count { try scene.subscribe(number, [red]) }
         let early = try scene.connect(0, 1)
@@ -46,7 +46,7 @@ struct CorrectionTests {
     {
         let scene = try scene(3, most: 1)
         try mislead(2, scene)
-        #expect(scene.nodes[0].host.correctionCount == 0)
+        #expect(scene.nodes[0].host.repairCount == 0)
         try scene.connect(0, 2)
         try scene.run()
         let rows = try scene.rows(2, all)
@@ -59,7 +59,7 @@ struct CorrectionTests {
         var greatest = 0
         for number in 2..<9 {
             try mislead(number, scene)
-            greatest = max(greatest, scene.nodes[0].host.correctionCount)
+            greatest = max(greatest, scene.nodes[0].host.repairCount)
         }
         #expect((2...most).contains(greatest), "\(greatest)")
         for number in 2..<9 {
@@ -71,7 +71,7 @@ struct CorrectionTests {
         // Repairs sent without a new commit are acknowledged with a later one.
         try scene.execute(0, "INSERT INTO boats DOCUMENTS ({'_id': 'c'})")
         try scene.run()
-        #expect(scene.nodes[0].host.correctionCount == 0)
+        #expect(scene.nodes[0].host.repairCount == 0)
     }
 
     /// Exceeds the maximum while both peers are connected, so that they compare immediately.
@@ -83,7 +83,7 @@ struct CorrectionTests {
         try scene.run()
         let rows = try scene.rows(2, all)
         #expect(rows == newer)
-        #expect(scene.nodes[0].host.correctionCount == 0)
+        #expect(scene.nodes[0].host.repairCount == 0)
         #expect(scene.nodes[0].sent.contains(.restart))
     }
 
@@ -162,7 +162,7 @@ struct CorrectionTests {
         }
         scene.hold(wire, to: 2)
         try scene.run()
-        #expect(scene.nodes[0].host.correctionCount == 1)
+        #expect(scene.nodes[0].host.repairCount == 1)
         if narrows {
             try scene.subscribe(2, [red])
             try scene.run()
@@ -181,7 +181,7 @@ struct CorrectionTests {
             try scene.rows(2, all) == [
                 #"{"_id":"a","color":"blue"}"#, #"{"_id":"b","color":"red"}"#,
             ])
-        #expect(scene.nodes[0].host.correctionCount == 0)
+        #expect(scene.nodes[0].host.repairCount == 0)
     }
 
     /// Leaves neither the announcing peer nor the relay anything to send about the document.

@@ -51,7 +51,7 @@ final class DocumentScene {
         fileprivate(set) var newlyRefused: [RefusedWrite] = []
 
         fileprivate init(
-            _ number: Int, keyOf owner: Int, _ lengths: Replicator.Lengths, mostCorrections: Int,
+            _ number: Int, keyOf owner: Int, _ lengths: Replicator.Lengths, maximumRepairs: Int,
             history: UInt64, transactionLength: Int
         ) throws {
             (self.history, self.transactionLength) = (history, transactionLength)
@@ -62,7 +62,7 @@ final class DocumentScene {
             let stop = evaluationStop
             makeHost = { store in
                 Replicator(
-                    store.queries, identity, lengths: lengths, mostCorrections: mostCorrections,
+                    store.queries, identity, lengths: lengths, maximumRepairs: maximumRepairs,
                     evaluationStop: stop, random: { source.next() })
             }
             store = try SceneStore(
@@ -119,14 +119,14 @@ final class DocumentScene {
 
     init(
         _ count: Int, _ lengths: Replicator.Lengths = Replicator.Lengths(),
-        mostCorrections: Int = 1_000, keyOfSecond: Int = 1, history: UInt64 = 1_000,
+        maximumRepairs: Int = 1_000, keyOfSecond: Int = 1, history: UInt64 = 1_000,
         transactionLengthOfFirst: Int = 1 << 30
     ) throws {
         for number in 0..<count {
             let owner = number == 1 ? keyOfSecond : number
             nodes.append(
                 try Node(
-                    number, keyOf: owner, lengths, mostCorrections: mostCorrections,
+                    number, keyOf: owner, lengths, maximumRepairs: maximumRepairs,
                     history: history,
                     transactionLength: number == 0 ? transactionLengthOfFirst : 1 << 30))
         }

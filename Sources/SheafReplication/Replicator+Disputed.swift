@@ -1,0 +1,212 @@
+import SheafBytes
+import SheafDocument
+import SheafEngine
+import SheafStatements
+import SheafStorage
+import SheafSync
+
+/// Differing documents that this peer may not send, and those that a peer lacks.
+extension Replicator {
+    /// Maximum number of operations that are examined for one document.
+    private static let maximumOperations = 64
+
+    /// Records differing documents that this peer may not send, until remote states are received.
+    func recordDiffering(_ addresses: [DocumentAddress], on connection: Connection) {
+        guard connection.sendable != nil else { return }
+        for address in addresses {
+            if let commits = unsendableCommits(of: address, on: connection) {
+                connection.receiver.disputed[address] = commits
+            }
+        }
+    }
+
+    /// Records documents that the peer sent without a local write, for a review once durable.
+    func recordLacking(_ outcome: WriteJob.Outcome, on connection: Connection) {
+        guard connection.sendable != nil else { return }
+        for document in outcome.outdated where document.lacksOwn {
+            connection.receiver.lacking[document.address] = outcome.lastCommit ?? 0
+        }
+        reviewLacking(connection)
+    }
+
+    /// Reviews documents that lack local writes at the peer.
+    ///
+    /// The merged document must be durable and the peer's subscription known. Until then a document
+    /// is listed once, however often the peer sends it.
+    func reviewLacking(_ connection: Connection) {
+        guard !connection.receiver.lacking.isEmpty, connection.sender != nil,
+            connection.receiver.unsettled.isEmpty
+        else { return }
+        let durable = news.snapshot.log.commit
+        let ready = connection.receiver.lacking.filter { $0.value <= durable }.keys.sorted(by: <)
+        for address in ready {
+            connection.receiver.lacking[address] = nil
+            guard let commits = unsendableCommits(of: address, on: connection) else { continue }
+            connection.receiver.unsettled.append((address, commits))
+        }
+    }
+
+    /// Returns the local commits of a document that this peer may not send; nil if it may.
+    private func unsendableCommits(of address: DocumentAddress, on connection: Connection)
+        -> [CommitID]?
+    {
+        let snapshot = news.snapshot
+        guard isShared(address.collection, on: connection), let sendable = connection.sendable,
+            let key = snapshot.key(of: address),
+            let document = try? snapshot.document(key),
+            let own = try? localCommits(of: key, after: 0, in: snapshot),
+            let newest = try? snapshot.newestCommit(of: key),
+            !own.isEmpty || hasLocalWrite(document)
+        else { return nil }
+        let commits = own.isEmpty ? [newest] : own
+        guard let shown = try? shown(document, key, in: commits, snapshot),
+            (try? sendable.matches(
+                shown, key: key, in: address.collection, snapshot.names)) == false
+        else { return nil }
+        return unacknowledged(commits, on: connection)
+    }
+
+    /// Returns a document or, if the last commit deleted it, its former state; nil if unknown.
+    private func shown(
+        _ document: StoredDocument, _ key: [UInt8], in commits: [CommitID],
+        _ snapshot: DocumentSnapshot
+    ) throws(EngineError) -> StoredDocument? {
+        guard document.isTombstone else { return document }
+        guard let last = commits.last, let before = try snapshot.document(key, asOf: last - 1)
+        else { return nil }
+        return before.flatMap { $0.isTombstone ? nil : $0 }
+    }
+
+    /// Settles the disputed documents whose content the peer has sent, and evaluates the others.
+    func resolveDisputed(_ outcome: WriteJob.Outcome, isComplete: Bool, on connection: Connection) {
+        for address in outcome.covered { connection.receiver.disputed[address] = nil }
+        if !outcome.covered.isEmpty {
+            connection.receiver.unsettled.removeAll { outcome.covered.contains($0.key) }
+        }
+        if let key = connection.session.remote?.peerKey {
+            for address in outcome.covered { refusals.remove(address, of: key) }
+        }
+        guard isComplete, !connection.receiver.disputed.isEmpty else { return }
+        // Sorted in reverse, since documents are removed from the end.
+        connection.receiver.unsettled += connection.receiver.disputed.sorted { $1.key < $0.key }
+        connection.receiver.disputed = [:]
+        resolveDisputed(on: connection)
+    }
+
+    /// Evaluates the peer's queries on disputed documents, until the slice is used up.
+    ///
+    /// The documents wait for the peer's subscription, which decides whether it wants them.
+    func resolveDisputed(on connection: Connection) {
+        reviewLacking(connection)
+        guard connection.session.isOpen, connection.hasUnsettled else { return }
+        let snapshot = queries.documents.snapshot()
+        while let (address, commits) = connection.receiver.unsettled.last {
+            if let key = snapshot.key(of: address), let document = try? snapshot.document(key) {
+                do throws(EngineError) {
+                    if let shown = try shown(document, key, in: commits, snapshot),
+                        try isWantedAndUnsendable(shown, key, address, snapshot, on: connection)
+                    {
+                        recordUnsendable(address, commits, on: connection)
+                    }
+                } catch {
+                    if error == .paused { return }
+                }
+            }
+            connection.receiver.unsettled.removeLast()
+        }
+        // Documents whose review had to wait for these are reviewed next.
+        reviewLacking(connection)
+    }
+
+    /// Records local commits that contain writes this peer has no right to send.
+    func recordUnsendable(
+        _ address: DocumentAddress, _ commits: [CommitID], on connection: Connection
+    ) {
+        guard let key = connection.session.remote?.peerKey else { return }
+        refusals.add(address, commits, .ownGrant, of: key, milliseconds: wallMilliseconds)
+    }
+
+    /// Whether a peer subscribes to a document that this peer has no right to send.
+    func isWantedAndUnsendable(
+        _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
+        _ snapshot: DocumentSnapshot, on connection: Connection
+    ) throws(EngineError) -> Bool {
+        guard isShared(address.collection, on: connection), let sendable = connection.sendable,
+            try !sendable.matches(document, key: key, in: address.collection, snapshot.names),
+            try mayRead(document, key, address, snapshot, on: connection),
+            let wanted = unfilteredMatcher(of: connection)
+        else { return false }
+        return try wanted.matches(document, key: key, in: address.collection, snapshot.names)
+    }
+
+    /// Whether the rights of a peer let it read a document in this state.
+    func mayRead(
+        _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
+        _ snapshot: DocumentSnapshot, on connection: Connection
+    ) throws(EngineError) -> Bool {
+        guard isShared(address.collection, on: connection) else { return false }
+        guard let readable = connection.readable else { return true }
+        return try readable.matches(document, key: key, in: address.collection, snapshot.names)
+    }
+
+    /// Returns a matcher of the peer's queries that ignores rights and is charged to its budget.
+    func unfilteredMatcher(of connection: Connection) -> SubscriptionMatcher? {
+        guard let sender = connection.sender else { return nil }
+        if let known = sender.unfiltered { return known }
+        let matcher = SubscriptionMatcher(
+            sender.matcher.subscribed, queries, meter: sender.matcher.meter, where: nil)
+        connection.sender?.unfiltered = matcher
+        return matcher
+    }
+
+    /// Whether the version vector of a document contains a write of this store.
+    private func hasLocalWrite(_ document: StoredDocument) -> Bool {
+        let sites = queries.documents.ownSites
+        let vector = document.read { bytes in try? EncodedDocument(bytes).vector() }
+        return vector.map { vector in sites.contains { vector.time(of: $0) > .initial } } ?? false
+    }
+
+    /// Returns the commits after `commit` in which this store wrote a document, in ascending order.
+    ///
+    /// Commits that precede the available history are omitted.
+    func localCommits(
+        of key: [UInt8], after commit: CommitID, in snapshot: DocumentSnapshot
+    ) throws(EngineError) -> [CommitID] {
+        let sites = queries.documents.ownSites
+        var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
+        var found: [CommitID] = []
+        var newer: (operation: LoggedOperation, times: [HybridTime])?
+        for _ in 0..<Self.maximumOperations {
+            let logged = try onStorage { () throws(StorageError) in try history.next() }
+            var times = sites.map { _ in HybridTime.initial }
+            if let logged, logged.operation.kind != .remove {
+                times = try onDocument(key) { () throws(Malformed) in
+                    let vector = try DocumentPayload(logged.operation.payload).vector()
+                    return sites.map { vector.time(of: $0) }
+                }
+            }
+            let isKnown = logged != nil || !history.isFoldedAway
+            if let newer {
+                // Writes of a long or folded commit are detected only by the stamps of local sites.
+                let isStamped = isKnown && zip(newer.times, times).contains { $0 > $1 }
+                let isOwn = try snapshot.isLocal(newer.operation) ?? isStamped
+                if isOwn { found.append(newer.operation.commit) }
+            }
+            guard let logged, logged.operation.kind != .remove, logged.commit > commit else {
+                break
+            }
+            newer = (logged, times)
+        }
+        return found.reversed()
+    }
+}
+
+extension DocumentSnapshot {
+    /// Whether this store wrote an operation itself; nil if the log does not show it.
+    fileprivate func isLocal(_ logged: LoggedOperation) throws(EngineError) -> Bool? {
+        let first = try onStorage { () throws(StorageError) in
+            try log.firstOperation(ofCommitOf: logged)
+        }
+        return first.map { !$0.key.elementsEqual(StoreKey.origin.bytes) }
+    }
+}
