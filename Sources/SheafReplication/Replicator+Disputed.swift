@@ -8,7 +8,7 @@ import SheafSync
 /// Differing documents that this peer may not send, and those that a peer lacks.
 extension Replicator {
     /// Maximum number of operations that are examined for one document.
-    private static let maximumOperations = 64
+    static let maximumOperations = 64
 
     /// Records differing documents that this peer may not send, until remote states are received.
     func recordDiffering(_ addresses: [DocumentAddress], on connection: Connection) {
