@@ -312,7 +312,7 @@ extension QueryEngine {
         let reader =
             transaction?.reader(parameters.collections, storeNumber: number)
             ?? reader(parameters)
-        return run(statement, arguments, parameters, on: reader, isTimed: false, meter: meter)
+        return makeRun(statement, arguments, parameters, on: reader, isTimed: false, meter: meter)
     }
 
     fileprivate func subscriptionRun(
@@ -320,7 +320,7 @@ extension QueryEngine {
         _ meter: EvaluationMeter?
     ) -> QueryRun {
         let parameters = parameters
-        return run(
+        return makeRun(
             statement, arguments, parameters, on: reader(of: snapshot, parameters), isTimed: false,
             meter: meter)
     }

@@ -22,14 +22,20 @@ package final class CommitCell: Sendable {
 
 /// The commit of a result.
 package enum ResultCommit: Sendable {
-    /// A commit known from the start, or none.
-    case known(UInt64?)
+    /// A commit known from the start.
+    case known(UInt64)
     /// The commit of a transaction that may not have ended.
     case of(CommitCell)
 
+    /// The commit of a statement of the transaction with `cell`, or of one that is its own.
+    init(_ commit: UInt64, _ cell: CommitCell?) {
+        self = cell.map { .of($0) } ?? .known(commit)
+    }
+
+    /// The number; nil if there is no commit yet.
     package var value: Int64? {
         switch self {
-        case .known(let number): number.map { Int64(clamping: $0) }
+        case .known(let number): Int64(clamping: number)
         case .of(let cell): cell.value
         }
     }

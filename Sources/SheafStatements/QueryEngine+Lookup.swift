@@ -1,6 +1,6 @@
 import SheafBytes
 import SheafDocument
-package import SheafEngine
+import SheafEngine
 package import SheafQuery
 import SheafStorage
 import SheafSystem
@@ -10,50 +10,51 @@ extension QueryEngine {
     /// Size in bytes of the temporary key buffer; longer keys are allocated on the heap.
     private static let keyBufferLength = 512
 
-    /// Returns the result of a point lookup in the newest durable snapshot.
+    /// Returns the result of a point lookup; nil if the statement needs a regular run.
     ///
-    /// Returns nil if the statement is not a point lookup, or the document requires a regular run.
-    package func lookUp(_ statement: Statement, _ arguments: ArgumentValues) -> ResultStorage? {
-        guard let lookup = statement.selection, let id = lookup.id(arguments) else { return nil }
-        return lookUp(lookup, id, statement, on: source.snapshot(), commit: nil)
-    }
-
-    /// Returns the result of a point lookup in the snapshot of a transaction.
-    package func lookUp(
-        _ statement: Statement, _ arguments: ArgumentValues, on snapshot: DocumentSnapshot,
-        commit: CommitCell
-    ) -> ResultStorage? {
-        guard let lookup = statement.selection, let id = lookup.id(arguments) else { return nil }
-        return lookUp(lookup, id, statement, on: snapshot, commit: commit)
-    }
-
+    /// Allocates nothing but the result, unless the document has deltas or pending changes.
     @inline(__always)
-    private func lookUp(
-        _ lookup: FastPath.Lookup, _ id: Value, _ statement: Statement,
-        on snapshot: DocumentSnapshot, commit: CommitCell?
+    package func lookUp<Context: StatementContext>(
+        _ statement: Statement, _ arguments: ArgumentValues, in context: inout Context,
+        _ commitCell: CommitCell?
     ) -> ResultStorage? {
+        guard let lookup = statement.selection, let id = lookup.id(arguments) else { return nil }
         let parameters = parameters
         guard parameters.haveNoEffect(on: statement) else { return nil }
         let start = requests.clock.monotonicNanoseconds()
-        let item: ResultItem?
-        switch Self.find(lookup, id, in: snapshot) {
-        case .document(let found): item = found
-        case .nothing: item = nil
-        case .unknown: return nil
+        let storage: ResultStorage
+        if let snapshot = context.completeSnapshot(self),
+            case .known(let item) = Self.find(lookup, id, in: snapshot)
+        {
+            storage = ResultStorage(item, of: snapshot, commitCell, storeNumber: number)
+        } else {
+            guard let found = find(lookup, id, context.reader(self, parameters), commitCell) else {
+                return nil
+            }
+            storage = found
         }
-        let storage = ResultStorage(
-            item, of: snapshot, commit: commit.map { .of($0) } ?? .known(snapshot.log.commit),
-            storeNumber: number)
-        let nanoseconds = requests.record(
-            statement, from: start, rows: storage.count,
-            keeping: parameters.values.requestHistorySize)
-        warnIfSlow(of: statement, nanoseconds, rows: storage.count, parameters.values)
+        recordLookup(statement, from: start, rows: storage.count, parameters.values)
         return storage
     }
 
+    /// Returns the result of a point lookup that must join deltas or read pending documents.
+    @inline(never)
+    private func find(
+        _ lookup: FastPath.Lookup, _ id: Value, _ reader: SnapshotReader, _ commitCell: CommitCell?
+    ) -> ResultStorage? {
+        do throws(QueryError) {
+            return ResultStorage(
+                try lookup.item(id, in: reader), of: reader.snapshot, commitCell,
+                storeNumber: number)
+        } catch {
+            // The regular run of the statement reports the damage.
+            return nil
+        }
+    }
+
     private enum LookupOutcome {
-        case document(ResultItem)
-        case nothing
+        /// The document, or nil if there is none.
+        case known(ResultItem?)
         /// The document has deltas, is a tombstone, or is damaged.
         case unknown
     }
@@ -67,16 +68,15 @@ extension QueryEngine {
             directory.number(ofCollection: $0)
         }
         guard let collection, let pointer = recordPointer(of: id, in: collection, log) else {
-            return .nothing
+            return .known(nil)
         }
-        // Damage is reported by the regular run of the statement.
         guard !pointer.isDelta, let operation = try? log.newestOperation(at: pointer),
             let state = try? DocumentPayload.plainState(operation.payload),
             let fields = try? state.existingFields()
         else { return .unknown }
         let key = UnsafeRawBufferPointer(
             rebasing: operation.key.dropFirst(StoreKey.documentPrefixLength))
-        return .document(
+        return .known(
             ResultItem(
                 content: .stored(fields: fields, id: key, position: pointer.position.rawValue)))
     }

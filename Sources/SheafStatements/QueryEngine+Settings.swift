@@ -26,8 +26,7 @@ extension QueryEngine {
                 }, ifNotExists: index.allowsExisting,
                 until: sink.stop, flush: sink.flush, append: sink.append)
             return QueryOutcome(
-                rows: QueryRows(), reader: reader(parameters), mutatedIDs: [],
-                commit: receipt.commit)
+                rows: QueryRows(), reader: reader(parameters), commit: receipt.commit)
         } catch {
             throw QueryError(error).located(at: index.name.range, in: text)
         }
@@ -42,50 +41,46 @@ extension QueryEngine {
                 index.name.text, on: index.collection.text, ifExists: index.allowsMissing,
                 append: sink.append)
             return QueryOutcome(
-                rows: QueryRows(), reader: reader(parameters), mutatedIDs: [],
-                commit: receipt.commit)
+                rows: QueryRows(), reader: reader(parameters), commit: receipt.commit)
         } catch {
             throw QueryError(error).located(at: index.name.range, in: text)
         }
     }
 
-    /// Runs ADVISE; creates the suggested indexes if `isProvisioning`.
+    /// Runs ADVISE.
     func advise(
-        _ statement: Statement, _ arguments: ArgumentValues, isProvisioning: Bool,
+        _ statement: Statement, _ arguments: ArgumentValues, on reader: SnapshotReader
+    ) throws(QueryError) -> QueryOutcome {
+        QueryOutcome(rows: try advice(statement, arguments, on: reader).rows, reader: reader)
+    }
+
+    /// Runs ADVISE AND PROVISION, which creates the suggested indexes.
+    func provision(
+        _ statement: Statement, _ arguments: ArgumentValues, on reader: SnapshotReader,
         _ sink: CommitSink
     ) throws(QueryError) -> QueryOutcome {
-        let parameters = parameters
-        let reader = reader(parameters)
-        try QueryError.checkIndexes(source.indexFailure, of: reader.snapshot)
-        let advice = try run(statement, arguments, parameters, on: reader).advice()
+        let advice = try advice(statement, arguments, on: reader)
         var commit: CommitID?
-        if isProvisioning {
-            // A writing statement that changes nothing reports the newest commit.
-            commit = reader.snapshot.log.commit
-            for index in advice.indexes {
-                commit = try create(index, in: statement.text, sink).commit
-            }
+        for index in advice.indexes {
+            commit = try create(index, in: statement.text, sink).commit
         }
-        return QueryOutcome(
-            rows: advice.rows, reader: reader, mutatedIDs: [], commit: commit)
+        return QueryOutcome(rows: advice.rows, reader: reader, commit: commit)
+    }
+
+    private func advice(
+        _ statement: Statement, _ arguments: ArgumentValues, on reader: SnapshotReader
+    ) throws(QueryError) -> Advice {
+        try QueryError.checkIndexes(source.indexFailure, of: reader.snapshot)
+        return try makeRun(statement, arguments, parameters, on: reader).advice()
     }
 
     // MARK: Parameters
 
-    /// Runs ALTER SYSTEM or SHOW on the newest durable snapshot.
+    /// Runs ALTER SYSTEM or SHOW.
     func configure(
-        _ statement: Statement, _ arguments: ArgumentValues
+        _ statement: Statement, _ arguments: ArgumentValues, on reader: SnapshotReader
     ) throws(QueryError) -> QueryOutcome {
-        let parameters = parameters
-        let reader = reader(parameters)
-        let change = try run(statement, arguments, parameters, on: reader).configuration()
-        return try configure(change, in: statement, on: reader)
-    }
-
-    /// Sets, resets or shows parameters.
-    func configure(
-        _ change: ConfigurationChange, in statement: Statement, on reader: SnapshotReader
-    ) throws(QueryError) -> QueryOutcome {
+        let change = try makeRun(statement, arguments, parameters, on: reader).configuration()
         let row = try sharedParameters.withLock { (shared) throws(QueryError) in
             var values = shared.values
             let row = try values.apply(change, in: statement.text)
@@ -96,8 +91,6 @@ extension QueryEngine {
         if case .set(let name, _) = change, SystemParameters.isIgnored(name) {
             notes = ["the parameter \(name) has no effect here"]
         }
-        return QueryOutcome(
-            rows: QueryRows(objects: [row], notes: notes), reader: reader, mutatedIDs: [],
-            commit: nil)
+        return QueryOutcome(rows: QueryRows(objects: [row], notes: notes), reader: reader)
     }
 }

@@ -1,37 +1,26 @@
-package import SheafDocument
-package import SheafEngine
-package import SheafQuery
+import SheafDocument
+import SheafEngine
+import SheafQuery
 package import SheafStorage
 package import SheafSystem
 
-/// The outcome of a statement.
+/// The outcome of a statement that is not a point lookup.
 package struct QueryOutcome {
-    package let rows: QueryRows
+    let rows: QueryRows
     /// The reader that keeps the bytes of the rows valid.
-    package let reader: SnapshotReader
+    let reader: SnapshotReader
     /// The ids of the written documents.
-    package let mutatedIDs: [Value]
-    /// The commit of the changes, or the newest one if there are none; nil for reading statements.
-    package let commit: CommitID?
+    var mutatedIDs: [Value] = []
+    /// The commit of the changes; nil for that of the reader.
+    var commit: CommitID?
     /// The written documents that exceed the soft size limit.
     var largeDocuments: [LargeDocument] = []
 
-    package init(
-        rows: QueryRows, reader: SnapshotReader, mutatedIDs: [Value], commit: CommitID?,
-        largeDocuments: [LargeDocument] = []
-    ) {
-        self.rows = rows
-        self.reader = reader
-        self.mutatedIDs = mutatedIDs
-        self.commit = commit
-        self.largeDocuments = largeDocuments
-    }
-
     /// Returns a copy with the commit of the changes.
-    package func with(_ commit: CommitID) -> QueryOutcome {
-        QueryOutcome(
-            rows: rows, reader: reader, mutatedIDs: mutatedIDs, commit: commit,
-            largeDocuments: largeDocuments)
+    func with(_ commit: CommitID) -> QueryOutcome {
+        var outcome = self
+        outcome.commit = commit
+        return outcome
     }
 }
 
@@ -51,11 +40,4 @@ package struct CommitSink: Sendable {
         self.append = append
         self.flush = flush
     }
-}
-
-extension CommitSink {
-    /// A sink for reading statements, which refuses all writes.
-    package static let refusing = CommitSink(
-        append: { (_) throws(StorageError) in throw .readOnly },
-        flush: { () throws(StorageError) in throw .readOnly })
 }

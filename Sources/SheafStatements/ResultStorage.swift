@@ -57,19 +57,33 @@ package final class ResultStorage: Sendable {
         storeNumber = reader.storeNumber
     }
 
-    package init(_ outcome: QueryOutcome, commit: ResultCommit) {
-        rows = .many(outcome.rows.items)
-        columns = outcome.rows.columns
-        mutatedIDs = outcome.mutatedIDs
-        owner = .snapshot(outcome.reader.snapshot)
-        names = outcome.reader.names
+    /// Creates the result of a statement of the transaction with `commitCell`; nil if of its own.
+    convenience init(_ outcome: QueryOutcome, _ commitCell: CommitCell?) {
+        self.init(
+            outcome.rows, of: outcome.reader, outcome.mutatedIDs,
+            ResultCommit(outcome.commit ?? outcome.reader.snapshot.log.commit, commitCell))
+    }
+
+    /// Creates the result of a statement that an observer has run again.
+    package convenience init(_ rows: QueryRows, of reader: SnapshotReader) {
+        self.init(rows, of: reader, [], .known(reader.snapshot.log.commit))
+    }
+
+    private init(
+        _ rows: QueryRows, of reader: SnapshotReader, _ mutatedIDs: [Value], _ commit: ResultCommit
+    ) {
+        self.rows = .many(rows.items)
+        columns = rows.columns
+        self.mutatedIDs = mutatedIDs
+        owner = .snapshot(reader.snapshot)
+        names = reader.names
         self.commit = commit
-        storeNumber = outcome.reader.storeNumber
+        storeNumber = reader.storeNumber
     }
 
     /// Creates the result of a point lookup: one document, or no row.
-    package init(
-        _ document: ResultItem?, of snapshot: DocumentSnapshot, commit: ResultCommit,
+    init(
+        _ document: ResultItem?, of snapshot: DocumentSnapshot, _ commitCell: CommitCell?,
         storeNumber: UInt64
     ) {
         rows = document.map { .one($0) } ?? .many([])
@@ -77,8 +91,16 @@ package final class ResultStorage: Sendable {
         mutatedIDs = []
         owner = .snapshot(snapshot)
         names = snapshot.names
-        self.commit = commit
+        commit = ResultCommit(snapshot.log.commit, commitCell)
         self.storeNumber = storeNumber
+    }
+
+    /// All rows.
+    package var items: [ResultItem] {
+        switch rows {
+        case .one(let item): [item]
+        case .many(let items): items
+        }
     }
 
     /// The number of rows.

@@ -29,32 +29,32 @@ struct QueryAnswer {
     }
 
     /// Prints the rows, the profile and the commit.
-    func print(_ outcome: QueryOutcome) throws(QueryError) {
-        // The rows refer to the memory of the reader.
-        defer { withExtendedLifetime(outcome.reader) {} }
-        let rows = ResultRows(outcome.rows, outcome.reader.names)
+    func print(_ result: ResultStorage) throws(QueryError) {
+        // The rows refer to memory that the result keeps valid.
+        defer { withExtendedLifetime(result) {} }
+        let rows = ResultRows(result)
         if hasRows { try ResultPrinter(mode: mode, output: output).print(rows) }
-        if case .profile = statement.body { print(profile: ResultRows.profile(outcome.rows)) }
-        if let commit = outcome.commit { print(commit, outcome) }
+        if case .profile = statement.body { print(profile: ResultRows.profile(result.items)) }
+        if statement.isWriting, let commit = result.commit.value { print(commit, result) }
     }
 
     /// Whether the statement returns rows.
     private var hasRows: Bool {
         switch statement.kind {
-        case .reading, .advising, .system: true
         case .writing: statement.body.isReturning
         case .createIndex, .dropIndex: false
+        default: true
         }
     }
 
-    private func print(_ commit: UInt64, _ outcome: QueryOutcome) {
+    private func print(_ commit: Int64, _ result: ResultStorage) {
         var sentence = "commit \(commit)"
         var line = JSONLine()
         line.add("commit", commit)
         if case .writing = statement.kind {
-            sentence += ", " + Quantity.count(outcome.mutatedIDs.count, "document") + " changed"
-            line.add("changed", outcome.mutatedIDs.count)
-            line.add("ids", raw: TerminalText.visible(Value.array(outcome.mutatedIDs).json))
+            sentence += ", " + Quantity.count(result.mutatedIDs.count, "document") + " changed"
+            line.add("changed", result.mutatedIDs.count)
+            line.add("ids", raw: TerminalText.visible(Value.array(result.mutatedIDs).json))
         }
         switch mode {
         case .json: output.write(line.closed)

@@ -66,8 +66,8 @@ enum QueryCommand {
         }
         let answer = QueryAnswer(statement, mode, output)
         if statement.isWriting {
-            try write(statement, values, at: path, &timer) { (outcome) throws(ToolError) in
-                try onStatement(at: path) { () throws(QueryError) in try answer.print(outcome) }
+            try write(statement, values, at: path, &timer) { (result) throws(ToolError) in
+                try onStatement(at: path) { () throws(QueryError) in try answer.print(result) }
             }
         } else {
             try read(statement, values, at: path, answer, &timer)
@@ -96,25 +96,25 @@ enum QueryCommand {
             answer.print(plan: plan)
             return
         }
-        let outcome = try onStatement(at: path) { () throws(QueryError) in
+        let result = try onStatement(at: path) { () throws(QueryError) in
             try queries.execute(statement, values)
         }
         timer.lap("plan and run")
-        timer.rowCount = ResultRows(outcome.rows, outcome.reader.names).count
-        try onStatement(at: path) { () throws(QueryError) in try answer.print(outcome) }
+        timer.rowCount = ResultRows(result).count
+        try onStatement(at: path) { () throws(QueryError) in try answer.print(result) }
     }
 
     private static func write(
         _ statement: Statement, _ values: ArgumentValues, at path: String,
-        _ timer: inout QueryTimer, _ print: (QueryOutcome) throws(ToolError) -> Void
+        _ timer: inout QueryTimer, _ print: (ResultStorage) throws(ToolError) -> Void
     ) throws(ToolError) {
         let store = try onStore(at: path) { () throws(StorageError) in
             try StoreEngine.open(existing: path)
         }
         do throws(ToolError) {
-            let outcome = try execute(statement, values, on: store, at: path, &timer)
-            timer.rowCount = ResultRows(outcome.rows, outcome.reader.names).count
-            try print(outcome)
+            let result = try execute(statement, values, on: store, at: path, &timer)
+            timer.rowCount = ResultRows(result).count
+            try print(result)
         } catch {
             try? store.close()
             throw error
@@ -126,7 +126,7 @@ enum QueryCommand {
     private static func execute(
         _ statement: Statement, _ values: ArgumentValues, on store: StoreEngine,
         at path: String, _ timer: inout QueryTimer
-    ) throws(ToolError) -> QueryOutcome {
+    ) throws(ToolError) -> ResultStorage {
         let queries = try onStatement(at: path) { () throws(QueryError) in
             try QueryEngine(opening: store)
         }
@@ -134,26 +134,17 @@ enum QueryCommand {
         let sink = CommitSink(
             append: { (batch) throws(StorageError) in try store.append(batch) },
             flush: { () throws(StorageError) in while try store.flush() {} })
-        let outcome = try onStatement(at: path) { () throws(QueryError) in
+        let result = try onStatement(at: path) { () throws(QueryError) in
             try queries.execute(statement, values, sink)
         }
         timer.lap("plan and run")
         try onStore(at: path) { () throws(StorageError) in try sink.flush() }
         timer.lap("flush")
-        return outcome
+        return result
     }
 }
 
 extension Statement {
-    /// Whether the store must be opened for writing.
-    fileprivate var isWriting: Bool {
-        if case .explain = body { return false }
-        switch kind {
-        case .writing, .createIndex, .dropIndex, .advising(isProvisioning: true): return true
-        case .reading, .advising(isProvisioning: false), .system: return false
-        }
-    }
-
     /// Returns EXPLAIN or PROFILE of the statement, or the statement itself if it is one of them.
     fileprivate func wrapped(_ wrap: (Body) -> Body) -> Statement {
         switch body {

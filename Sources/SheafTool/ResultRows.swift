@@ -1,5 +1,7 @@
+import Sheaf
 import SheafDocument
 import SheafQuery
+import SheafStatements
 
 /// The rows of a result, decoded one by one on each iteration.
 struct ResultRows {
@@ -11,15 +13,16 @@ struct ResultRows {
     var count: Int { items.count }
 
     /// Creates the rows of a result without the row of PROFILE.
-    init(_ rows: QueryRows, _ names: NameTable) {
-        items = Self.profile(rows) == nil ? rows.items[...] : rows.items.dropLast()
-        columns = rows.columns
-        self.names = names
+    init(_ result: ResultStorage) {
+        let all = result.items
+        items = Self.profile(all) == nil ? all[...] : all.dropLast()
+        columns = result.columns
+        names = result.names
     }
 
     /// Returns the row of PROFILE, if the result has one.
-    static func profile(_ rows: QueryRows) -> Object? {
-        guard case .object(let last)? = rows.items.last?.content, last.count == 1,
+    static func profile(_ items: [ResultItem]) -> Object? {
+        guard case .object(let last)? = items.last?.content, last.count == 1,
             last[profileName] != nil
         else { return nil }
         return last

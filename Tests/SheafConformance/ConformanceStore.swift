@@ -47,21 +47,16 @@ final class ConformanceStore {
         return false
     }
 
-    private static func isWriting(_ text: String) -> Bool {
-        switch try? Parser.parse(text).kind {
-        case .writing, .createIndex, .dropIndex, .advising(isProvisioning: true): true
-        default: false
-        }
-    }
-
     private func flush() throws { while try store.flush() {} }
 
     private func execute(
         _ text: String, _ arguments: [String: Value], isFlushed: Bool = true
-    ) throws -> QueryOutcome {
+    ) throws -> ResultStorage {
         let store = store
+        let (statement, values) = try queries.prepare(
+            Query(verbatim: text), QueryArguments(arguments))
         let outcome = try queries.execute(
-            Query(verbatim: text), QueryArguments(arguments),
+            statement, values,
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) },
                 flush: { () throws(StorageError) in while try store.flush() {} }))
@@ -73,12 +68,12 @@ final class ConformanceStore {
     func answer(_ step: ConformanceStep) -> [String] {
         do {
             let outcome = try execute(step.text, step.arguments)
-            guard (outcome.commit != nil) == Self.isWriting(step.text) else {
-                return ["! a commit must be returned exactly if the statement writes"]
+            guard outcome.commit.value == Int64(store.lastCommit) else {
+                return ["! the commit of a result must be the newest one"]
             }
             var rows: [String] = []
-            for item in outcome.rows.items {
-                rows.append("= " + Value.object(try item.object(outcome.reader.names)).json)
+            for item in outcome.items {
+                rows.append("= " + Value.object(try item.object(outcome.names)).json)
             }
             if !Self.isOrdered(step.text) { rows.sort() }
             guard !outcome.mutatedIDs.isEmpty else { return rows }

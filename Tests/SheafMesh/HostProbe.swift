@@ -60,7 +60,7 @@ package final class HostProbe {
         queries = try QueryEngine(opening: store)
         if kind & 8 == 0 {
             _ = try queries.execute(
-                "ALTER SYSTEM SET dql_restrict_subscriptions = false", [:], .refusing)
+                try Parser.parse("ALTER SYSTEM SET dql_restrict_subscriptions = false"))
         }
         let attachments = AttachmentStore(in: MemoryVolume())
         var lengths = Replicator.Lengths()

@@ -45,8 +45,9 @@ final class TwinWorld {
         func execute(_ query: Query) throws {
             let store = store
             let flush = { @Sendable () throws(StorageError) in while try store.flush() {} }
+            let (statement, values) = try queries.prepare(query, [:])
             _ = try queries.execute(
-                query, [:],
+                statement, values,
                 CommitSink(
                     append: { batch throws(StorageError) in try store.append(batch) },
                     flush: flush))

@@ -157,8 +157,8 @@ package struct ArgumentDifferences {
         do throws(QueryError) {
             let outcome = try life.run(query, arguments)
             var rows: [String] = []
-            for item in outcome.rows.items {
-                rows.append(RowComparison.json(try item.object(outcome.reader.names)))
+            for item in outcome.items {
+                rows.append(RowComparison.json(try item.object(outcome.names)))
             }
             return .rows(rows, ids: outcome.mutatedIDs)
         } catch {

@@ -82,7 +82,7 @@ package struct DamagedStatements {
         tally.statements += 1
         do throws(QueryError) {
             let outcome = try life.execute(text, arguments)
-            for item in outcome.rows.items { _ = try item.object(outcome.reader.names) }
+            for item in outcome.items { _ = try item.object(outcome.names) }
             tally.run += 1
         } catch {
             tally.refused += 1

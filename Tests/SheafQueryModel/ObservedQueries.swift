@@ -198,7 +198,7 @@ final class ObservedQueries {
     ) throws {
         switch last {
         case .failure(let error):
-            let reader = try life.reader(isPending: false)
+            let reader = life.reader(isPending: false)
             guard (try? life.rows(watcher.statement, watcher.arguments, reader)) == nil else {
                 throw difference("it succeeds, but the last result is \(error)", watcher, context)
             }

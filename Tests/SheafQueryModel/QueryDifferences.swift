@@ -69,7 +69,7 @@ package struct QueryDifferences {
             let isPending = random.chance(1, in: 3)
             if !isPending { try life.flush() }
             selects.indexes = life.indexes
-            let reader = try life.reader(isPending: isPending)
+            let reader = life.reader(isPending: isPending)
             let here = context + ", phase \(phase), " + (isPending ? "pending" : "durable")
             try life.compareCounts(
                 behind: Int64(random.below(12)), isPending: isPending, on: reader, here)

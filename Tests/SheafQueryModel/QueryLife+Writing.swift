@@ -18,7 +18,7 @@ extension QueryLife {
         let text = Statement(text: "", body: body, directives: [], parameters: []).description
         let parsed = try Parser.parse(text).body
         let before = kept()
-        var outcome: QueryOutcome?
+        var outcome: ResultStorage?
         var failure: QueryError?
         do throws(QueryError) { outcome = try execute(text, arguments) } catch { failure = error }
         if failure?.takesTooLong == true { return .refused }
@@ -46,7 +46,7 @@ extension QueryLife {
                     + Value.array(effect.ids.sorted()).json)
         }
         if let expected = effect.returned {
-            let rows = try outcome.rows.items.map { try $0.object(outcome.reader.names) }
+            let rows = try outcome.items.map { try $0.object(outcome.names) }
             if let problem = RowComparison.difference(rows, expected) {
                 throw difference("RETURNING: " + problem)
             }

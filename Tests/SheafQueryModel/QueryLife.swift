@@ -75,22 +75,23 @@ package final class QueryLife {
     @discardableResult
     package func execute(
         _ text: String, _ arguments: [String: Value] = [:]
-    ) throws(QueryError) -> QueryOutcome {
+    ) throws(QueryError) -> ResultStorage {
         try run(Query(verbatim: text), QueryArguments(arguments))
     }
 
     /// Runs a query that may contain interpolated values.
-    func run(_ query: Query, _ arguments: QueryArguments) throws(QueryError) -> QueryOutcome {
+    func run(_ query: Query, _ arguments: QueryArguments) throws(QueryError) -> ResultStorage {
         clock.advance(milliseconds: 1)
+        let (statement, values) = try queries.prepare(query, arguments)
         if var open = transaction {
             // A single owner, so that the transaction is changed in place.
             transaction = nil
             defer { transaction = open }
-            return try queries.execute(query, arguments, in: &open)
+            return try queries.execute(statement, values, in: &open, CommitCell())
         }
         let store = store
         return try queries.execute(
-            query, arguments,
+            statement, values,
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) },
                 flush: { () throws(StorageError) in while try store.flush() {} }))
@@ -114,8 +115,11 @@ package final class QueryLife {
     }
 
     /// Returns a reader of the durable state, or of all commits so far.
-    func reader(isPending: Bool) throws(QueryError) -> SnapshotReader {
-        isPending ? queries.pendingReader() : try execute("SELECT * FROM t LIMIT 0").reader
+    func reader(isPending: Bool) -> SnapshotReader {
+        guard isPending else { return queries.reader() }
+        var transaction = queries.documents.begin()
+        defer { queries.documents.rollBack(&transaction) }
+        return queries.reader(of: transaction)
     }
 
     /// Returns the rows of a statement that reads.

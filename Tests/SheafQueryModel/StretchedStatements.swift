@@ -43,7 +43,7 @@ package struct StretchedStatements {
         var isRun = true
         do throws(QueryError) {
             let outcome = try life.execute(text)
-            for item in outcome.rows.items { _ = try item.object(outcome.reader.names) }
+            for item in outcome.items { _ = try item.object(outcome.names) }
         } catch {
             isRun = false
         }

@@ -119,7 +119,7 @@ import Testing
         #expect(!advice.isEmpty)
         try store.flush()
         #expect(try self.advice(text) == [])
-        let plan = try store.queries.planText(Query(verbatim: text))
+        let plan = try store.queries.planText(try Parser.parse(text))
         #expect(plan.contains("indexScan"), "\(plan)")
     }
 }

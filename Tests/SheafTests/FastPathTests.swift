@@ -10,7 +10,7 @@ import Testing
 @Suite struct FastPathTests {
     /// The result of a statement.
     private enum Answer: Equatable {
-        case outcome(rows: [String], ids: [Value], commit: UInt64?)
+        case outcome(rows: [String], ids: [Value], commit: Int64?)
         case failure(QueryError.Reason, String, hint: String?)
     }
 
@@ -56,10 +56,10 @@ import Testing
         do throws(QueryError) {
             let outcome = try life.execute(text, arguments)
             var rows: [String] = []
-            for item in outcome.rows.items {
-                rows.append(Value.object(try item.object(outcome.reader.names)).json)
+            for item in outcome.items {
+                rows.append(Value.object(try item.object(outcome.names)).json)
             }
-            return .outcome(rows: rows, ids: outcome.mutatedIDs, commit: outcome.commit)
+            return .outcome(rows: rows, ids: outcome.mutatedIDs, commit: outcome.commit.value)
         } catch {
             return .failure(error.reason, error.message, hint: error.hint)
         }
@@ -134,7 +134,7 @@ import Testing
         func rows() throws -> [Value] {
             try life.flush()
             let outcome = try life.execute(text)
-            return try outcome.rows.items.map { .object(try $0.object(outcome.reader.names)) }
+            return try outcome.items.map { .object(try $0.object(outcome.names)) }
         }
         let whole: [Value] = [["_id": 1, "n": 1, "o": ["x": 1]]]
         #expect(try rows() == whole)

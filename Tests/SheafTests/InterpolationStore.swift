@@ -24,11 +24,12 @@ final class InterpolationStore {
     @discardableResult
     func execute(
         _ query: Query, _ arguments: QueryArguments = [:]
-    ) throws(QueryError) -> QueryOutcome {
+    ) throws(QueryError) -> ResultStorage {
         let store = store
         let flush = { @Sendable () throws(StorageError) in while try store.flush() {} }
+        let (statement, values) = try queries.prepare(query, arguments)
         let outcome = try queries.execute(
-            query, arguments,
+            statement, values,
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) }, flush: flush))
         do throws(StorageError) { try flush() } catch { throw QueryError(.failed, "\(error)") }
@@ -37,7 +38,7 @@ final class InterpolationStore {
 
     func rows(_ query: Query, _ arguments: QueryArguments = [:]) throws -> [Value] {
         let outcome = try execute(query, arguments)
-        return try outcome.rows.items.map { .object(try $0.object(outcome.reader.names)) }
+        return try outcome.items.map { .object(try $0.object(outcome.names)) }
     }
 
     /// Returns the first column of the only row.

@@ -53,11 +53,12 @@ import Testing
     }
 
     @discardableResult
-    private func execute(_ query: Query) throws(QueryError) -> QueryOutcome {
+    private func execute(_ query: Query) throws(QueryError) -> ResultStorage {
         let store = store
         let flush = { @Sendable () throws(StorageError) in while try store.flush() {} }
+        let (statement, values) = try queries.prepare(query, [:])
         let outcome = try queries.execute(
-            query, [:],
+            statement, values,
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) }, flush: flush))
         do throws(StorageError) { try flush() } catch { throw QueryError(.failed, "\(error)") }
@@ -66,8 +67,8 @@ import Testing
 
     private func ids(_ query: Query) throws -> [Int64] {
         let outcome = try execute(query)
-        return try outcome.rows.items.map { item in
-            guard case .integer(let id)? = try item.object(outcome.reader.names)["_id"] else {
+        return try outcome.items.map { item in
+            guard case .integer(let id)? = try item.object(outcome.names)["_id"] else {
                 throw QueryError(.failed, "a row without an id")
             }
             return id
@@ -171,14 +172,11 @@ import Testing
     @Test func `several tasks scan concurrently`() async throws {
         let queries = queries
         let wanted = wanted { $0 < 100 }.count
-        let sink = CommitSink(
-            append: { _ throws(StorageError) in throw .readOnly },
-            flush: { () throws(StorageError) in })
+        let statement = try Parser.parse("SELECT * FROM many WHERE n < 100")
         let counts = await withTaskGroup(of: Int?.self) { group in
             for _ in 0..<6 {
                 group.addTask {
-                    try? queries.execute("SELECT * FROM many WHERE n < 100", [:], sink)
-                        .rows.items.count
+                    try? queries.execute(statement).count
                 }
             }
             return await group.reduce(into: []) { $0.append($1) }

@@ -1,5 +1,6 @@
 import Sheaf
 import SheafDocument
+import SheafQuery
 import SheafStatements
 import SheafTestSupport
 import Testing
@@ -83,7 +84,9 @@ import Testing
                 }
                 #expect(spliced == expected, "seed \(seed), round \(round)")
                 if expected.count > 1 { found += 1 }
-                if try store.queries.lookUp(Self.lookup, arguments) != nil { short += 1 }
+                let (statement, values) = try store.queries.prepare(Self.lookup, arguments)
+                var snapshot = store.queries.snapshot()
+                if store.queries.lookUp(statement, values, in: &snapshot, nil) != nil { short += 1 }
             }
         }
         print("seed \(seed): \(found) found, \(short) on the fast path")
@@ -110,6 +113,37 @@ import Testing
         #expect(kept?.commitID == 1)
         let later = try await store.execute(Self.lookup, ["id": "b"])
         #expect(later.items.count == 1 && later.commitID == 2)
+        try await store.close()
+    }
+
+    @Test(arguments: [1, 20, 300] as [UInt64])
+    func `a write transaction looks up the changes of its statements`(_ seed: UInt64) async throws {
+        var random = SeededRandom(seed: seed, "lookups of pending documents")
+        let store = try await Store.inMemory()
+        for round in 0..<30 {
+            try await store.transaction { transaction in
+                for _ in 0..<12 {
+                    let id = QueryArguments(["id": Self.ids[random.below(Self.ids.count)]])
+                    let change: Query =
+                        switch random.below(4) {
+                        case 0: "DELETE FROM t WHERE _id = :id"
+                        case 1: "UPDATE t SET n = n + 1 WHERE _id = :id"
+                        case 2: "UPDATE t SET o.x = \(round) WHERE _id = :id"
+                        default:
+                            "INSERT INTO t DOCUMENTS ({'_id': :id, 'n': 1}) ON ID CONFLICT DO UPDATE"
+                        }
+                    _ = try? await transaction.execute(change, id)
+                    let expected = try await Self.answer {
+                        try await transaction.execute(
+                            "SELECT * FROM t WHERE _id = :id AND TRUE", id)
+                    }
+                    let answer = try await Self.answer {
+                        try await transaction.execute(Self.lookup, id)
+                    }
+                    #expect(answer == expected, "seed \(seed), round \(round)")
+                }
+            }
+        }
         try await store.close()
     }
 

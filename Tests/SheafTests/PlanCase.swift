@@ -104,10 +104,12 @@ final class CarStore {
     @discardableResult
     func execute(
         _ text: String, _ arguments: [String: Value] = [:]
-    ) throws -> QueryOutcome {
+    ) throws -> ResultStorage {
         let store = store
+        let (statement, values) = try queries.prepare(
+            Query(verbatim: text), QueryArguments(arguments))
         return try queries.execute(
-            Query(verbatim: text), QueryArguments(arguments),
+            statement, values,
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) },
                 flush: { () throws(StorageError) in while try store.flush() {} }))
@@ -115,15 +117,17 @@ final class CarStore {
 
     func rows(_ text: String, _ arguments: [String: Value] = [:]) throws -> [Value] {
         let outcome = try execute(text, arguments)
-        return try outcome.rows.items.map { .object(try $0.object(outcome.reader.names)) }
+        return try outcome.items.map { .object(try $0.object(outcome.names)) }
     }
 
     /// Returns the plan of a statement after changes that are not durable.
     func planText(of text: String, behind pending: [String]) throws -> String {
         for statement in pending { try execute(statement) }
-        guard !pending.isEmpty else { return try queries.planText(Query(verbatim: text)) }
+        guard !pending.isEmpty else { return try queries.planText(try Parser.parse(text)) }
         // A writer's reader sees changes that are not durable.
-        let reader = queries.pendingReader()
+        var transaction = queries.documents.begin()
+        defer { queries.documents.rollBack(&transaction) }
+        let reader = queries.reader(of: transaction)
         let options = QueryOptions(now: 0, clock: { 0 }, newID: { "new" })
         return try QueryRun(try Parser.parse(text), on: reader, options).planText()
     }

@@ -22,10 +22,12 @@ import Testing
     @discardableResult
     private func execute(
         _ text: String, _ arguments: [String: Value] = [:]
-    ) throws -> QueryOutcome {
+    ) throws -> ResultStorage {
         let store = store
+        let (statement, values) = try queries.prepare(
+            Query(verbatim: text), QueryArguments(arguments))
         return try queries.execute(
-            Query(verbatim: text), QueryArguments(arguments),
+            statement, values,
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) },
                 flush: { () throws(StorageError) in while try store.flush() {} }))
@@ -33,7 +35,7 @@ import Testing
 
     private func rows(_ text: String, _ arguments: [String: Value] = [:]) throws -> [Value] {
         let outcome = try execute(text, arguments)
-        return try outcome.rows.items.map { .object(try $0.object(outcome.reader.names)) }
+        return try outcome.items.map { .object(try $0.object(outcome.names)) }
     }
 
     private func fill() throws {

@@ -86,7 +86,9 @@ import Testing
         #expect(
             try store.rows("SELECT text FROM system:request_history").first
                 == ["text": "SELECT n FROM cars WHERE _id LIKE :$1--\n"])
-        let plan = try store.queries.planText("SELECT * FROM t WHERE _id = \(1)")
+        let (lookup, values) = try store.queries.prepare(
+            "SELECT * FROM t WHERE _id = \(1)", QueryArguments())
+        let plan = try store.queries.planText(lookup, values)
         #expect(plan.contains("1") && !plan.contains("not provided"))
         try store.execute("DELETE FROM cars WHERE _id = \("a") OR n = \(7)")
         #expect(try store.rows("SELECT * FROM cars") == [])

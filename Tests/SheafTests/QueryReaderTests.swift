@@ -20,14 +20,15 @@ import Testing
             "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'color': 'blue'}), ({'_id': 'b'})",
             "CREATE INDEX by_color ON cars (color)",
             "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'color': 'red'})",
-        ] { _ = try queries.execute(Query(verbatim: text), [:], sink) }
+        ] { _ = try queries.execute(try Parser.parse(text), ArgumentValues(), sink) }
         try store.close()
     }
 
     private func rows(_ text: String, _ queries: QueryEngine) throws -> [Value] {
         let outcome = try queries.execute(try Parser.parse(text))
-        #expect(outcome.commit == nil && outcome.mutatedIDs.isEmpty)
-        return try outcome.rows.items.map { .object(try $0.object(outcome.reader.names)) }
+        let newest = Int64(queries.snapshot().log.commit)
+        #expect(outcome.commit.value == newest && outcome.mutatedIDs.isEmpty)
+        return try outcome.items.map { .object(try $0.object(outcome.names)) }
     }
 
     @Test func `rows are found with and without an index`() throws {

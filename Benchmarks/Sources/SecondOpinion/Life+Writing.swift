@@ -19,7 +19,7 @@ extension Life {
             for statement in write.sqlite { try tables.run(statement.text, statement.values) }
             if !write.isReturnedBefore { returned = try self.returned(write, ids) }
         } catch { throw difference("SQLite fails: \(error)") }
-        let outcome: QueryOutcome
+        let outcome: ResultStorage
         do throws(QueryError) { outcome = try store.execute(write.sheaf, write.arguments) } catch {
             throw difference("Sheaf fails: \(error)")
         }
@@ -29,8 +29,8 @@ extension Life {
                 "Sheaf writes \(Value.array(mutated).json), SQLite \(Value.array(ids).json)")
         }
         if let returned {
-            let rows = try outcome.rows.items.map {
-                Value.object(try $0.object(outcome.reader.names))
+            let rows = try outcome.items.map {
+                Value.object(try $0.object(outcome.names))
             }
             let found = answer(rows, write.returning.columns)
             if let problem = Answer.difference(found, returned, write.returning) {

@@ -201,9 +201,7 @@ final class ObservedResult {
     }
 
     private func result(_ rows: QueryRows, _ reader: SnapshotReader) -> QueryResult {
-        QueryResult(
-            QueryOutcome(rows: rows, reader: reader, mutatedIDs: [], commit: nil),
-            commit: .known(reader.snapshot.log.commit))
+        QueryResult(ResultStorage(rows, of: reader))
     }
 
     private func retain(_ table: SegmentTable) {

@@ -57,10 +57,9 @@ final class ObserverDispatcher: Sendable {
         _ query: Query, _ arguments: QueryArguments, _ callback: Observer.Callback
     ) throws(StoreError) -> Observer {
         let (statement, values) = try onStore { () throws(QueryError) in
-            let statement = try queries.statement(query)
-            let values = try query.bind(arguments)
+            let (statement, values) = try queries.prepare(query, arguments)
             // Errors of the statement are thrown here, not delivered.
-            _ = try queries.run(statement, values).watch()
+            _ = try queries.makeRun(statement, values).watch()
             return (statement, values)
         }
         _ = try documents
@@ -137,7 +136,7 @@ final class ObserverDispatcher: Sendable {
         let hasNews = wishes.hasPublished || !wishes.addedObservers.isEmpty
         var deliveries = hasNews ? schedule.dispatch(adding: wishes.addedObservers) : []
         let ticks = schedule.tick(Clock.system.monotonicNanoseconds()) {
-            queries.reader(queries.parameters)
+            queries.reader()
         }
         if !ticks.isEmpty { deliveries += ticks }
         return deliveries

@@ -87,7 +87,7 @@ package struct ObserverSchedule {
     private mutating func add(_ newcomers: [NewObserver], _ reader: SnapshotReader) -> [Delivery] {
         var new: [ObservedResult] = []
         for newcomer in newcomers where !newcomer.observer.isCancelled {
-            let run = queries.run(
+            let run = queries.makeRun(
                 newcomer.statement, newcomer.arguments, parameters, on: reader, isTimed: false)
             new.append(ObservedResult(newcomer, run))
         }
@@ -108,7 +108,7 @@ package struct ObserverSchedule {
         for live in observedResults.values {
             index.remove(live)
             live.replaceWatch(
-                queries.run(
+                queries.makeRun(
                     live.statement, live.arguments, parameters, on: reader, isTimed: false))
             index.add(live)
         }
@@ -176,7 +176,7 @@ package struct ObserverSchedule {
             try watchers.forEachCandidate(images, id: id, reader.names) { live in
                 live.knownNameCount = reader.names.count
                 let isConcerned = live.apply(images) { live in
-                    queries.run(
+                    queries.makeRun(
                         live.statement, live.arguments, parameters, on: reader, isTimed: false)
                 }
                 if isConcerned { list(live) }
@@ -235,7 +235,7 @@ package struct ObserverSchedule {
             var hasRun = false
             let outcome = live.outcome(reader, always: always) { isTimed in
                 hasRun = hasRun || isTimed
-                return queries.run(
+                return queries.makeRun(
                     live.statement, live.arguments, parameters, on: reader, isTimed: isTimed)
             }
             if hasRun { tally.rerun += 1 } else { tally.maintained += 1 }

@@ -1,5 +1,5 @@
 public import SheafDocument
-import SheafQuery
+package import SheafQuery
 package import SheafStatements
 
 /// The result of a statement: its rows, or the ids of the documents it wrote.
@@ -11,13 +11,9 @@ public struct QueryResult: Sendable {
     /// The edits of the rows since the previous result; nil if unknown.
     private var edits: [RowEdit]?
 
-    init(_ storage: ResultStorage, edits: [RowEdit]? = nil) {
+    package init(_ storage: ResultStorage, edits: [RowEdit]? = nil) {
         self.storage = storage
         self.edits = edits
-    }
-
-    init(_ outcome: QueryOutcome, commit: ResultCommit) {
-        storage = ResultStorage(outcome, commit: commit)
     }
 
     /// The changes since the previous result of the same observer; nil if they are unknown.

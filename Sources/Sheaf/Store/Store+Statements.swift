@@ -23,20 +23,10 @@ extension Store {
     ) async throws -> QueryResult {
         guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
         let (statement, values) = try prepare(query, arguments)
-        if let found = queries.lookUp(statement, values) { return QueryResult(found) }
         do {
-            switch statement.kind {
-            case .reading, .advising(isProvisioning: false):
-                return try read(statement, values)
-            case .system:
-                // Changed parameters may change the meaning of observed statements.
-                defer { dispatcher.wakeDispatcher() }
-                return try read(statement, values)
-            case .writing:
-                return try await write(statement, values)
-            case .createIndex, .dropIndex, .advising(isProvisioning: true):
-                return try await changeIndexes(statement, values)
-            }
+            guard statement.isWriting else { return try read(statement, values) }
+            if case .writing = statement.kind { return try await write(statement, values) }
+            return try await changeIndexes(statement, values)
         } catch let error as StoreError where error.reason == .cancelled {
             throw CancellationError()
         }
@@ -44,24 +34,24 @@ extension Store {
 
     /// Whether a query parses as a statement that changes nothing.
     package func isReading(_ query: Query) -> Bool {
-        (try? queries.statement(query).kind.isAllowedReadOnly) ?? false
+        (try? !queries.statement(query).isWriting) ?? false
     }
 
     private func prepare(
         _ query: Query, _ arguments: QueryArguments
     ) throws(StoreError) -> (Statement, ArgumentValues) {
-        try onStore { () throws(QueryError) in
-            (try queries.statement(query), try query.bind(arguments))
-        }
+        try onStore { () throws(QueryError) in try queries.prepare(query, arguments) }
     }
 
     private func read(
         _ statement: Statement, _ values: ArgumentValues
     ) throws(StoreError) -> QueryResult {
-        let outcome = try onStore { () throws(QueryError) in
+        let result = try onStore { () throws(QueryError) in
             try queries.execute(statement, values)
         }
-        return QueryResult(outcome, commit: .known(outcome.reader.snapshot.log.commit))
+        // Changed parameters may change the meaning of observed statements.
+        if case .configuring = statement.kind { dispatcher.wakeDispatcher() }
+        return QueryResult(result)
     }
 
     private nonisolated(nonsending) func write(
@@ -74,28 +64,29 @@ extension Store {
             collectGarbageIfDue()
             return served
         }
-        let outcome = try writeInTurn(statement, values)
-        if let commit = outcome.commit { try await waitForDurability(of: commit) }
+        let written = try writeInTurn(statement, values)
+        if let commit = written.commitID { try await waitForDurability(of: CommitID(commit)) }
         collectGarbageIfDue()
-        return QueryResult(outcome, commit: .known(outcome.commit))
+        return written
     }
 
     /// Runs a writing statement whose caller holds the gate, then leaves the gate.
     private func writeInTurn(
         _ statement: Statement, _ values: ArgumentValues, until stop: EvaluationStop? = nil
-    ) throws(StoreError) -> QueryOutcome {
+    ) throws(StoreError) -> QueryResult {
         defer { leave() }
         return try change(statement, values, until: stop)
     }
 
     private func change(
         _ statement: Statement, _ values: ArgumentValues, until stop: EvaluationStop? = nil
-    ) throws(StoreError) -> QueryOutcome {
+    ) throws(StoreError) -> QueryResult {
         var sink = try sink
         sink.stop = stop
-        return try onStore { () throws(QueryError) in
-            try queries.execute(statement, values, sink)
-        }
+        return QueryResult(
+            try onStore { () throws(QueryError) in
+                try queries.execute(statement, values, sink)
+            })
     }
 
     /// Runs the statement of a waiting writer; returns false if the writer must run it itself.
@@ -107,13 +98,12 @@ extension Store {
     ) -> Bool {
         do throws(StoreError) {
             let log = try log
-            let outcome = try change(statement, values)
-            let result = QueryResult(outcome, commit: .known(outcome.commit))
-            guard let commit = outcome.commit else {
+            let result = try change(statement, values)
+            guard let commit = result.commitID else {
                 end(.success(result))
                 return true
             }
-            log.whenDurable(commit) { durable in
+            log.whenDurable(CommitID(commit)) { durable in
                 end(durable.map { _ in result }.mapError { StoreError($0) })
             }
         } catch {
@@ -135,8 +125,7 @@ extension Store {
         let stop = EvaluationStop()
         let written = try await withTaskCancellationHandler {
             try await Self.runOnThread("sheaf-index") { () throws(StoreError) in
-                let outcome = try self.writeInTurn(statement, values, until: stop)
-                return QueryResult(outcome, commit: .known(outcome.commit))
+                try self.writeInTurn(statement, values, until: stop)
             }
         } onCancel: {
             stop.set()

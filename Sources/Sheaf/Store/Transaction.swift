@@ -93,34 +93,28 @@ public final class Transaction: Sendable {
 
     /// Runs a statement without suspending.
     func run(_ query: Query, _ arguments: QueryArguments) throws(StoreError) -> QueryResult {
-        try phase.withLock { (phase) throws(StoreError) in
-            if let outcome = try phase.writing?.execute(query, arguments, store.queries) {
-                return QueryResult(outcome, commit: .of(commitCell))
+        let (queries, cell) = (store.queries, commitCell)
+        return try phase.withLock { (phase) throws(StoreError) in
+            guard isOpen else { throw hasEndedError }
+            let (statement, values) = try onStore { () throws(QueryError) in
+                try queries.prepare(query, arguments)
             }
-            if let snapshot = phase.reading { return try read(query, arguments, on: snapshot) }
-            throw hasEndedError
+            if let result = try phase.writing?.execute(statement, values, queries, cell) {
+                return QueryResult(result)
+            }
+            guard let snapshot = phase.reading, !statement.isWriting else { throw readOnlyError }
+            return QueryResult(
+                try onStore { () throws(QueryError) in
+                    try queries.execute(statement, values, on: snapshot, cell)
+                })
         }
     }
 
-    private func read(
-        _ query: Query, _ arguments: QueryArguments, on snapshot: DocumentSnapshot
-    ) throws(StoreError) -> QueryResult {
-        let queries = store.queries
-        let statement = try onStore { () throws(QueryError) in try queries.statement(query) }
-        guard statement.kind.isAllowedReadOnly else {
-            throw StoreError(
-                .readOnly,
-                "the transaction\(quotedHint) is read-only, and the statement would write",
-                hint: "begin a transaction with isReadOnly: false to write")
-        }
-        let values = try onStore { () throws(QueryError) in try query.bind(arguments) }
-        if let found = queries.lookUp(statement, values, on: snapshot, commit: commitCell) {
-            return QueryResult(found)
-        }
-        let outcome = try onStore { () throws(QueryError) in
-            try queries.execute(statement, values, on: snapshot)
-        }
-        return QueryResult(outcome, commit: .of(commitCell))
+    private var readOnlyError: StoreError {
+        StoreError(
+            .readOnly,
+            "the transaction\(quotedHint) is read-only, and the statement would write",
+            hint: "begin a transaction with isReadOnly: false to write")
     }
 
     // MARK: Ending
@@ -169,10 +163,11 @@ public final class Transaction: Sendable {
 extension DocumentTransaction {
     /// Runs a statement in place, without copying the transaction.
     fileprivate mutating func execute(
-        _ query: Query, _ arguments: QueryArguments, _ queries: QueryEngine
-    ) throws(StoreError) -> QueryOutcome {
+        _ statement: Statement, _ arguments: ArgumentValues, _ queries: QueryEngine,
+        _ commitCell: CommitCell
+    ) throws(StoreError) -> ResultStorage {
         do throws(QueryError) {
-            return try queries.execute(query, arguments, in: &self)
+            return try queries.execute(statement, arguments, in: &self, commitCell)
         } catch {
             throw StoreError(error)
         }

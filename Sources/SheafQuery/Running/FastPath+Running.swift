@@ -1,19 +1,6 @@
 package import SheafDocument
 
 extension FastPath {
-    /// Returns the rows of a SELECT, or nil if the run needs a plan.
-    package func rows(
-        _ arguments: ArgumentValues, on store: any QueryStore
-    ) throws(QueryError) -> QueryRows? {
-        guard let lookup = selection, let id = lookup.id(arguments) else { return nil }
-        guard let key = lookup.key(of: id, in: store) else { return QueryRows() }
-        var item: ResultItem?
-        try store.read(key) { (document) throws(QueryError) in
-            item = try ResultItem(document, store.names)
-        }
-        return QueryRows(items: item.map { [$0] } ?? [])
-    }
-
     /// Returns the changes of the statement, or nil if the run needs a plan.
     ///
     /// Whether the document exists is checked when the changes are applied.
@@ -53,6 +40,16 @@ extension FastPath.Lookup {
     package func id(_ arguments: ArgumentValues) -> Value? {
         guard let value = id.value(arguments), value.isFoundAlone else { return nil }
         return value
+    }
+
+    /// Returns the document with an id as a row, or nil if there is none.
+    package func item(_ id: Value, in store: any QueryStore) throws(QueryError) -> ResultItem? {
+        guard let key = key(of: id, in: store) else { return nil }
+        var item: ResultItem?
+        try store.read(key) { (document) throws(QueryError) in
+            item = try ResultItem(document, store.names)
+        }
+        return item
     }
 
     /// Returns the key of the document, or nil if the collection does not exist.

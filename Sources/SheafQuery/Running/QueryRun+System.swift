@@ -8,18 +8,10 @@ package enum ConfigurationChange {
     case show(String)
     /// A list of the parameters whose names match.
     case showAll((String) throws(QueryError) -> Bool)
-
-    /// Whether the statement only reads parameters.
-    package var isShowing: Bool {
-        switch self {
-        case .set, .reset: false
-        case .show, .showAll: true
-        }
-    }
 }
 
 extension QueryRun {
-    /// Returns the operation of a statement of the kind `system`.
+    /// Returns the operation of a statement of the kind `showing` or `configuring`.
     package func configuration() throws(QueryError) -> ConfigurationChange {
         let compiler = environment.compiler()
         switch statement.body {

@@ -54,38 +54,6 @@ package struct QueryRows {
     }
 }
 
-/// The kind of a statement, which decides how the engine runs it.
-package enum StatementKind: Sendable {
-    /// A statement that returns rows and changes nothing.
-    case reading
-    /// A statement that changes documents.
-    case writing
-    case createIndex(CreateIndex)
-    case dropIndex(DropIndex)
-    /// A statement that suggests indexes, and creates them if requested.
-    case advising(isProvisioning: Bool)
-    /// A statement about system parameters.
-    case system
-}
-
-extension Statement {
-    package var kind: StatementKind { body.kind }
-}
-
-extension Statement.Body {
-    var kind: StatementKind {
-        switch self {
-        case .select, .explain: .reading
-        case .insert, .update, .delete: .writing
-        case .createIndex(let index): .createIndex(index)
-        case .dropIndex(let index): .dropIndex(index)
-        case .profile(let body): body.kind
-        case .advise(_, let isProvisioning): .advising(isProvisioning: isProvisioning)
-        case .set, .reset, .show, .showAll: .system
-        }
-    }
-}
-
 /// A run of a statement on a store.
 package struct QueryRun {
     let statement: Statement
@@ -107,11 +75,6 @@ package struct QueryRun {
 
     /// Returns the rows of a statement that reads.
     package func rows() throws(QueryError) -> QueryRows {
-        if options.isPlain,
-            let rows = try statement.shortcut?.rows(options.arguments, on: environment.store)
-        {
-            return rows
-        }
         // Plans contain the meter of their run, so a metered run neither uses nor fills the cache.
         let basis =
             options.meter == nil ? PlanBasis(options, environment.store.planState) : nil
@@ -162,12 +125,6 @@ package struct QueryRun {
     /// Returns the changes of a statement that writes.
     package func mutations() throws(QueryError) -> MutationPlan {
         guard case .profile(let body) = statement.body else {
-            if options.isPlain,
-                let plan = try statement.shortcut?.mutations(
-                    options.arguments, newID: options.newID)
-            {
-                return plan
-            }
             return try mutations(of: statement.body)
         }
         var plan = try mutations(of: body, clock: options.clock)

@@ -6,6 +6,9 @@ package import SheafDocument
 package final class Statement: Sendable {
     package let text: String
     package let body: Body
+    package let kind: StatementKind
+    /// Whether the statement changes documents or indexes, so that it must wait for other writers.
+    package let isWriting: Bool
     /// Directives `/*+ {..} */` at the start of the statement and after SELECT, in order.
     package let directives: [Object]
     /// Names of the parameters, without duplicates, in order of appearance.
@@ -37,6 +40,8 @@ package final class Statement: Sendable {
     ) {
         self.text = text
         self.body = body
+        kind = StatementKind(body)
+        isWriting = kind.isWriting
         self.directives = directives
         self.parameters = parameters
         self.placeholders = placeholders

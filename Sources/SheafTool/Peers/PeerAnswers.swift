@@ -70,13 +70,10 @@ final class PeerAnswers: Sendable {
         for item in result.items {
             guard write(try asTool { try item.jsonString }) else { return }
         }
-        guard let commit = result.commitID else { return }
+        guard statement.isWriting, let commit = result.commitID else { return }
         var line = JSONLine()
         line.add("commit", commit)
-        switch statement.kind {
-        case .reading, .advising, .system: return
-        case .createIndex, .dropIndex: break
-        case .writing:
+        if case .writing = statement.kind {
             line.add("changed", result.mutatedDocumentIDs.count)
             line.add("ids", raw: Value.array(result.mutatedDocumentIDs).json)
         }

@@ -37,7 +37,7 @@ final class SceneStore {
             log: StoreLog(from: .info) { log.add($0, $1, $2) })
         // Subscriptions of the tests have ORDER BY and LIMIT.
         _ = try queries.execute(
-            "ALTER SYSTEM SET dql_restrict_subscriptions = false", [:], .refusing)
+            try Parser.parse("ALTER SYSTEM SET dql_restrict_subscriptions = false"))
     }
 
     /// The errors in the log, with their fields.
@@ -57,8 +57,9 @@ final class SceneStore {
     func execute(_ query: Query, _ arguments: QueryArguments = [:]) throws {
         let engine = engine
         let flush = { @Sendable () throws(StorageError) in while try engine.flush() {} }
+        let (statement, values) = try queries.prepare(query, arguments)
         _ = try queries.execute(
-            query, arguments,
+            statement, values,
             CommitSink(
                 append: { batch throws(StorageError) in try engine.append(batch) }, flush: flush))
         try flush()
@@ -90,9 +91,10 @@ final class SceneStore {
 
     /// Returns the rows of a query, as JSON.
     func rows(_ query: Query) throws -> [String] {
-        let outcome = try queries.execute(query, [:], .refusing)
-        return try outcome.rows.items.map {
-            Value.object(try $0.object(outcome.reader.names)).json
+        let (statement, values) = try queries.prepare(query, [:])
+        let outcome = try queries.execute(statement, values)
+        return try outcome.items.map {
+            Value.object(try $0.object(outcome.names)).json
         }
     }
 

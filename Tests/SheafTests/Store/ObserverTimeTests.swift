@@ -22,8 +22,9 @@ struct ObserverTimeTests {
 
     private func execute(_ query: Query, _ arguments: QueryArguments = [:]) throws {
         let store = store
+        let (statement, values) = try queries.prepare(query, arguments)
         _ = try queries.execute(
-            query, arguments,
+            statement, values,
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) },
                 flush: { () throws(StorageError) in while try store.flush() {} }))

@@ -19,8 +19,9 @@ struct ScheduleDamageTests {
 
     private func execute(_ query: Query) throws {
         let store = store
+        let (statement, values) = try queries.prepare(query, QueryArguments())
         _ = try queries.execute(
-            query, QueryArguments(),
+            statement, values,
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) },
                 flush: { () throws(StorageError) in while try store.flush() {} }))

@@ -46,10 +46,11 @@ final class SheafQueries: QuerySystem {
         }
     }
 
-    private func execute(_ text: String) throws -> QueryOutcome {
+    private func execute(_ text: String) throws -> ResultStorage {
         let store = store
+        let (statement, values) = try queries.prepare(Query(verbatim: text), [:])
         return try queries.execute(
-            Query(verbatim: text), [:],
+            statement, values,
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) },
                 flush: { () throws(StorageError) in while try store.flush() {} }))
@@ -58,7 +59,7 @@ final class SheafQueries: QuerySystem {
     func run(_ query: QueryCase) throws -> Int {
         let outcome = try execute(query.sheaf)
         var checksum: UInt64 = 0
-        for item in outcome.rows.items {
+        for item in outcome.items {
             switch item.content {
             case .stored(let fields, let id, _):
                 checksum &+= UInt64(id[0]) &+ UInt64(fields.count)
@@ -74,7 +75,7 @@ final class SheafQueries: QuerySystem {
             }
         }
         sink(checksum)
-        return outcome.rows.items.count
+        return outcome.items.count
     }
 
     func close() {
@@ -115,6 +116,6 @@ final class ParsePlanTrial: Trial {
 extension SheafQueries {
     /// Parses and plans a statement.
     func plan(_ text: String) throws {
-        try queries.prepare(try Parser.parse(text))
+        try queries.makeRun(try Parser.parse(text)).prepare()
     }
 }

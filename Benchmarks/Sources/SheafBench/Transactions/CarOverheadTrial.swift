@@ -63,10 +63,10 @@ final class CarOverheadTrial: Trial {
     private func get(_ places: ArraySlice<Int>) throws -> UInt64 {
         var sum: UInt64 = 0
         for place in places {
-            let found = try store.store.queries.lookUp(
+            let (statement, values) = try store.store.queries.prepare(
                 SheafCarQueries.get, SheafCarQueries.id(cars, place))
-            guard let found else { throw StoreFailure.missingKey }
-            sum &+= try SheafCarQueries.look(found)
+            let found = try store.store.queries.execute(statement, values)
+            sum &+= try SheafCarQueries.look(QueryResult(found))
         }
         return sum
     }

@@ -1,0 +1,64 @@
+import SheafDocument
+import SheafEngine
+import SheafQuery
+import SheafStorage
+
+/// Statements that change documents.
+extension QueryEngine {
+    /// Applies a writing statement to a transaction.
+    func change(
+        _ statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
+        in transaction: inout DocumentTransaction
+    ) throws(QueryError) -> QueryOutcome {
+        transaction.maximumLength = parameters.values.hardSizeLimit
+        transaction.keepsCounters = true
+        if log != nil { transaction.largeDocumentLength = parameters.values.softSizeLimit }
+        transaction.largeDocuments = []
+        let reader = transaction.reader(self, parameters)
+        let (plan, run) = try plan(statement, arguments, parameters, on: reader)
+        // The plan is complete and no longer reads pending documents.
+        reader.releasePending()
+        var ids: [Value] = []
+        ids.reserveCapacity(plan.mutations.count)
+        var returned: [Object] = plan.older
+        for (number, mutation) in plan.mutations.enumerated() {
+            if number & 0xFF == 0xFF { try reader.interruption?.check() }
+            guard try Self.change(&transaction, mutation, in: statement.text) else { continue }
+            ids.append(mutation.id)
+            guard plan.returnsRows, !plan.returnsOlderDocuments else { continue }
+            if let object = try transaction.object(mutation, plan.types) {
+                returned.append(object)
+            }
+        }
+        let rows = try run?.returned(returned, by: plan, changing: ids.count)
+        return QueryOutcome(
+            rows: rows ?? QueryRows(), reader: reader, mutatedIDs: ids,
+            largeDocuments: transaction.largeDocuments)
+    }
+
+    /// Applies the mutation of one document; locates its error in the statement.
+    private static func change(
+        _ transaction: inout DocumentTransaction, _ mutation: Mutation, in text: String
+    ) throws(QueryError) -> Bool {
+        do throws(QueryError) { return try transaction.apply(mutation) } catch {
+            throw error.located(at: mutation.range, in: text)
+        }
+    }
+
+    /// Returns the mutations of a statement, and the run that computes its returned rows, if any.
+    private func plan(
+        _ statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
+        on reader: SnapshotReader
+    ) throws(QueryError) -> (MutationPlan, QueryRun?) {
+        let random = options.random
+        if parameters.haveNoEffect(on: statement),
+            let plan = try statement.shortcut?.mutations(
+                arguments, newID: { RandomID.make(random) })
+        {
+            guard plan.returnsRows else { return (plan, nil) }
+            return (plan, makeRun(statement, arguments, parameters, on: reader))
+        }
+        let run = makeRun(statement, arguments, parameters, on: reader)
+        return (try run.mutations(), run)
+    }
+}

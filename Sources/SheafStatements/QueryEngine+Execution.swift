@@ -1,0 +1,170 @@
+import SheafBytes
+import SheafDocument
+package import SheafEngine
+package import SheafQuery
+import SheafStorage
+
+/// The path of all statements: the fast path of point lookups, then one switch over the kind.
+extension QueryEngine {
+    /// Runs a statement as its own transaction, which reads the newest durable snapshot.
+    ///
+    /// Without a sink, statements that write are refused.
+    package func execute(
+        _ statement: Statement, _ arguments: ArgumentValues = ArgumentValues(),
+        _ sink: CommitSink? = nil
+    ) throws(QueryError) -> ResultStorage {
+        var context = OwnTransaction(sink: sink)
+        return try execute(statement, arguments, in: &context, nil)
+    }
+
+    /// Runs a statement of a read-only transaction, on its snapshot.
+    package func execute(
+        _ statement: Statement, _ arguments: ArgumentValues, on snapshot: DocumentSnapshot,
+        _ commitCell: CommitCell
+    ) throws(QueryError) -> ResultStorage {
+        var context = snapshot
+        return try execute(statement, arguments, in: &context, commitCell)
+    }
+
+    /// Runs a statement of a write transaction; a statement that fails changes nothing.
+    package func execute(
+        _ statement: Statement, _ arguments: ArgumentValues,
+        in transaction: inout DocumentTransaction, _ commitCell: CommitCell
+    ) throws(QueryError) -> ResultStorage {
+        try execute(statement, arguments, in: &transaction, Optional(commitCell))
+    }
+
+    /// Runs a statement in a context; `commitCell` is nil if the statement is its own transaction.
+    @inline(__always)
+    private func execute<Context: StatementContext>(
+        _ statement: Statement, _ arguments: ArgumentValues, in context: inout Context,
+        _ commitCell: CommitCell?
+    ) throws(QueryError) -> ResultStorage {
+        if let found = lookUp(statement, arguments, in: &context, commitCell) { return found }
+        let outcome = try recordingRequest(statement) { () throws(QueryError) in
+            try run(statement, arguments, in: &context, isTransaction: commitCell != nil)
+        }
+        return ResultStorage(outcome, commitCell)
+    }
+
+    private func run<Context: StatementContext>(
+        _ statement: Statement, _ arguments: ArgumentValues, in context: inout Context,
+        isTransaction: Bool
+    ) throws(QueryError) -> QueryOutcome {
+        let parameters = parameters
+        switch statement.kind {
+        case .reading:
+            let reader = context.reader(self, parameters)
+            let run = makeRun(statement, arguments, parameters, on: reader)
+            return QueryOutcome(rows: try run.rows(), reader: reader)
+        case .writing:
+            return try context.write(self) { (transaction) throws(QueryError) in
+                try change(statement, arguments, parameters, in: &transaction)
+            }
+        case .createIndex(let index):
+            let sink = try sink(of: context, isTransaction: isTransaction)
+            return try create(index, in: statement.text, sink)
+        case .dropIndex(let index):
+            let sink = try sink(of: context, isTransaction: isTransaction)
+            return try drop(index, in: statement.text, sink)
+        case .advising:
+            return try advise(statement, arguments, on: context.reader(self, parameters))
+        case .provisioning:
+            let sink = try sink(of: context, isTransaction: isTransaction)
+            return try provision(statement, arguments, on: context.reader(self, parameters), sink)
+        case .configuring where isTransaction:
+            throw QueryError(
+                .meaning, "system parameters cannot be set within a transaction",
+                hint: "run the statement outside of a transaction, with Store.execute")
+        case .showing, .configuring:
+            return try configure(statement, arguments, on: context.reader(self, parameters))
+        }
+    }
+
+    /// Returns the destination of changed indexes.
+    private func sink(
+        of context: some StatementContext, isTransaction: Bool
+    ) throws(QueryError) -> CommitSink {
+        guard !isTransaction else {
+            throw QueryError(
+                .meaning, "indexes cannot be created or dropped within a transaction",
+                hint: "run the statement outside of a transaction, with Store.execute")
+        }
+        return try context.sink(self)
+    }
+
+    // MARK: Request log
+
+    /// Runs `body` for a statement, and records its outcome in the request log.
+    private func recordingRequest(
+        _ statement: Statement, _ body: () throws(QueryError) -> QueryOutcome
+    ) throws(QueryError) -> QueryOutcome {
+        let number = requests.begin(statement)
+        do throws(QueryError) {
+            try statement.checkDirectives()
+            let outcome = try body()
+            end(statement, number, outcome.rows.items.count, outcome.mutatedIDs.count, nil)
+            logSize(of: outcome.largeDocuments)
+            for note in outcome.rows.notes {
+                let text = RedactedText.of(statement.text)
+                    .shortened(to: ErrorText.loggedStatementLimit)
+                log?.write(.warning, note, ["statement": text])
+            }
+            return outcome
+        } catch {
+            let snapshot = source.snapshot()
+            let error = error.orIndexFailure(of: snapshot, source.indexFailure)
+                .located(in: snapshot.log.segments)
+            end(statement, number, 0, 0, error.message)
+            throw error
+        }
+    }
+
+    /// Records a point lookup in the request log.
+    func recordLookup(
+        _ statement: Statement, from start: UInt64, rows: Int, _ parameters: SystemParameters
+    ) {
+        let nanoseconds = requests.record(
+            statement, from: start, rows: rows, keeping: parameters.requestHistorySize)
+        warnIfSlow(of: statement, nanoseconds, rows: rows, parameters)
+    }
+
+    private func end(
+        _ statement: Statement, _ number: UInt64, _ rows: Int, _ mutations: Int, _ error: String?
+    ) {
+        let parameters = parameters.values
+        let nanoseconds = requests.end(
+            number, rows: rows, mutations: mutations, error: error,
+            keeping: parameters.requestHistorySize)
+        warnIfSlow(of: statement, nanoseconds, rows: rows, parameters)
+    }
+
+    /// Logs a statement that took longer than the parameter for slow statements allows.
+    private func warnIfSlow(
+        of statement: Statement, _ nanoseconds: UInt64, rows: Int, _ parameters: SystemParameters
+    ) {
+        guard let log, parameters.slowRequestSeconds > 0,
+            nanoseconds / 1_000_000_000 >= parameters.slowRequestSeconds
+        else { return }
+        log.write(
+            .warning, "a statement took \(nanoseconds / 1_000_000) ms",
+            [
+                "statement": RedactedText.of(statement.text)
+                    .shortened(to: ErrorText.loggedStatementLimit),
+                "rows": "\(rows)",
+            ])
+    }
+
+    /// Logs documents that exceed the soft size limit.
+    ///
+    /// The writer lock has been released by then, so a slow log does not block writers.
+    private func logSize(of documents: [LargeDocument]) {
+        for document in documents {
+            log?.write(
+                .warning,
+                "a document has \(document.length) bytes, more than "
+                    + "document_size_soft_limit_bytes, which is \(document.limit)",
+                ["collection": document.collection.shortened, "id": document.id.json.shortened])
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import SheafDocument
+package import SheafEngine
+package import SheafQuery
+import SheafStorage
+
+/// The documents that a statement reads, and the transaction that it changes.
+package protocol StatementContext {
+    /// Returns the snapshot with all documents; nil if some of them are pending.
+    func completeSnapshot(_ engine: QueryEngine) -> DocumentSnapshot?
+
+    /// Returns a reader of all documents.
+    func reader(_ engine: QueryEngine, _ parameters: SharedParameters) -> SnapshotReader
+
+    /// Calls `body` with the transaction to change; discards its changes if it throws.
+    mutating func write(
+        _ engine: QueryEngine,
+        _ body: (inout DocumentTransaction) throws(QueryError) -> QueryOutcome
+    ) throws(QueryError) -> QueryOutcome
+
+    /// Returns the destination of commits that are not part of a transaction.
+    func sink(_ engine: QueryEngine) throws(QueryError) -> CommitSink
+}
+
+extension StatementContext {
+    package func sink(_ engine: QueryEngine) throws(QueryError) -> CommitSink { throw .readOnly }
+}
+
+extension QueryError {
+    fileprivate static var readOnly: QueryError {
+        QueryError(.failed, "\(StorageError.readOnly)")
+    }
+}
+
+/// The context of a statement that is its own transaction, on the newest durable snapshot.
+package struct OwnTransaction: StatementContext {
+    /// The destination of the commit; nil refuses statements that write.
+    let sink: CommitSink?
+
+    package func completeSnapshot(_ engine: QueryEngine) -> DocumentSnapshot? { engine.snapshot() }
+
+    package func reader(_ engine: QueryEngine, _ parameters: SharedParameters) -> SnapshotReader {
+        engine.reader(parameters)
+    }
+
+    package func write(
+        _ engine: QueryEngine,
+        _ body: (inout DocumentTransaction) throws(QueryError) -> QueryOutcome
+    ) throws(QueryError) -> QueryOutcome {
+        let sink = try sink(engine)
+        var failure: QueryError?
+        do throws(EngineError) {
+            let (commit, outcome) = try engine.documents.write(from: nil, append: sink.append) {
+                (transaction) throws(EngineError) in
+                do throws(QueryError) {
+                    return try body(&transaction)
+                } catch {
+                    failure = error
+                    throw .rolledBack
+                }
+            }
+            return outcome.with(commit)
+        } catch {
+            throw failure ?? QueryError(error)
+        }
+    }
+
+    package func sink(_ engine: QueryEngine) throws(QueryError) -> CommitSink {
+        guard case .engine = engine.source, let sink else { throw .readOnly }
+        return sink
+    }
+}
+
+/// The context of a statement of a read-only transaction.
+extension DocumentSnapshot: StatementContext {
+    package func completeSnapshot(_ engine: QueryEngine) -> DocumentSnapshot? { self }
+
+    package func reader(_ engine: QueryEngine, _ parameters: SharedParameters) -> SnapshotReader {
+        engine.reader(of: self, parameters)
+    }
+
+    package func write(
+        _ engine: QueryEngine,
+        _ body: (inout DocumentTransaction) throws(QueryError) -> QueryOutcome
+    ) throws(QueryError) -> QueryOutcome {
+        throw .readOnly
+    }
+}
+
+/// The context of a statement of a write transaction.
+extension DocumentTransaction: StatementContext {
+    package func completeSnapshot(_ engine: QueryEngine) -> DocumentSnapshot? {
+        pending.isEmpty ? DocumentSnapshot(snapshot, catalog) : nil
+    }
+
+    package func reader(_ engine: QueryEngine, _ parameters: SharedParameters) -> SnapshotReader {
+        reader(parameters.collections, storeNumber: engine.number)
+    }
+
+    package mutating func write(
+        _ engine: QueryEngine,
+        _ body: (inout DocumentTransaction) throws(QueryError) -> QueryOutcome
+    ) throws(QueryError) -> QueryOutcome {
+        beginStatement()
+        do throws(QueryError) {
+            return try body(&self)
+        } catch {
+            rollBackStatement()
+            throw error
+        }
+    }
+}
