@@ -8,7 +8,7 @@ package struct AttachmentHeader: Equatable, Sendable {
     package let list: ChunkList
     /// The chunks that are stored.
     package var storedChunks: ChunkSet
-    /// When the file was found unreferenced, in milliseconds since 1970; 0 if it was not.
+    /// The time at which the file was found unreferenced, in milliseconds since 1970, or 0.
     package var unreferencedSince: UInt64 = 0
 
     package enum Layout {

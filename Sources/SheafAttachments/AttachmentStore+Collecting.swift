@@ -23,7 +23,7 @@ extension AttachmentStore {
         _ named: (Set<AttachmentID>) throws -> Set<AttachmentID>
     ) throws -> CollectionReport {
         var result = CollectionReport()
-        // Sorted, so that the same injected faults have the same result.
+        // The files are sorted, so that the same injected faults have the same result.
         let ids = try ids.sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
         guard !ids.isEmpty else { return result }
         // A file whose mark cannot be read stays, and does not affect others.

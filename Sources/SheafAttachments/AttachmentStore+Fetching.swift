@@ -9,7 +9,7 @@ extension AttachmentStore {
         case complete
         /// The chunk hashes of the file are known, and some chunks may be stored.
         case incoming(IncomingAttachment)
-        /// Only the id is known: the chunk hashes must be received first.
+        /// A file of which only the id is known: its chunk hashes must be received first.
         case unknown
     }
 

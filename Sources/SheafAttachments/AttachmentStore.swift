@@ -29,7 +29,7 @@ package final class AttachmentStore: Sendable {
 
     package struct Entry: Sendable {
         var kind: Kind
-        /// When the file was found unreferenced, 0 if it was not; nil until it is read.
+        /// The time at which the file was found unreferenced, or 0; nil until it is read.
         package var unreferencedSince: UInt64?
         /// Length in bytes of a file added or begun since opening; 0 for older files.
         package var length = 0

@@ -30,7 +30,7 @@ package final class IncomingAttachment: Sendable {
     package let file: AttachmentFile
     private let state: Mutex<State>
     private let chunksPerSync: Int
-    /// Renames the file to its final name; called when all of it is durable.
+    /// The function that renames the file to its final name, called when all of it is durable.
     private let complete: @Sendable () throws(AttachmentError) -> Void
 
     package var id: AttachmentID { file.id }

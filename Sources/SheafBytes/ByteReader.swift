@@ -1,4 +1,4 @@
-/// Decodes values from untrusted bytes; every read is bounds-checked.
+/// A decoder of values in untrusted bytes; every read is bounds-checked.
 ///
 /// The bytes are borrowed and must outlive the reader.
 package struct ByteReader {

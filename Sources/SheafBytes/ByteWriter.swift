@@ -1,4 +1,4 @@
-/// Builds a byte array; integers are little-endian.
+/// A builder of a byte array; integers are little-endian.
 package struct ByteWriter: Sendable {
     /// The bytes written so far.
     package private(set) var bytes: [UInt8]

@@ -45,7 +45,7 @@ package struct SHA256 {
 
     /// Returns the hash of all input so far; more input may follow.
     package func finish() -> [UInt8] {
-        // The padding: one set bit, zeros to the end of a block, and the length in bits.
+        // The padding is one set bit, zeros to the end of a block, and the length in bits.
         var end = rest
         end.append(0x80)
         let excess = (end.count + 8) % Self.blockLength

@@ -1,13 +1,13 @@
 /// A connection, or an address that the transport tries to connect to, for status reports.
 public struct NetworkConnection: Hashable, Sendable {
     public enum State: Hashable, Sendable {
-        /// Not connected; retried after a delay. `reason` is the last failure.
+        /// The delay before the next attempt; `reason` is the last failure.
         case waiting(milliseconds: Int, reason: String?)
         /// Resolving the name, connecting, or authenticating.
         case connecting
         /// Connected to the peer that has proven `key`.
         case connected(key: [UInt8], queuedBytes: Int)
-        /// Not connected: another connection to the same peer is open.
+        /// No connection, because another one to the same peer is open.
         case elsewhere(key: [UInt8])
     }
 

@@ -30,7 +30,7 @@ extension NetworkError {
 public enum NetworkRule: String, Hashable, Sendable, CaseIterable {
     /// An address that is invalid, cannot be reached, or cannot be listened on.
     case address
-    /// In development mode, an address on another machine without `allowsOtherMachines`.
+    /// An address on another machine in development mode, without `allowsOtherMachines`.
     case loopback
     /// An invalid key pair, shared key, public key or database id.
     case key

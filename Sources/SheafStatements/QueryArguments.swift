@@ -37,7 +37,7 @@ public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
     /// Creates arguments from values.
     @_disfavoredOverload
     public init(_ values: [String: SheafDocument.Value]) {
-        // The usual case: no value is nested too deeply.
+        // Usually no value is nested too deeply.
         guard !values.values.allSatisfy(\.canBeArgument) else {
             self.values = ArgumentValues(values)
             return
@@ -67,7 +67,7 @@ public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
 
     /// Creates arguments from a literal; a duplicate name fails when a query is run.
     public init(dictionaryLiteral elements: (String, (any Encodable)?)...) {
-        // Fast path for a single argument, the most frequent case.
+        // A single argument is the most frequent case.
         guard elements.count == 1, case .value(let value) = Self.argument(elements[0].1) else {
             set(elements.count) { (elements[$0].0, Self.argument(elements[$0].1)) }
             return

@@ -31,7 +31,7 @@ package final class ResultStorage: Sendable {
     package enum BytesOwner: Sendable {
         /// The complete snapshot.
         case snapshot(DocumentSnapshot)
-        /// Only the files, current and older, which cost less than a snapshot per result.
+        /// The current and older files alone, which cost less than a snapshot per result.
         case files(SegmentTable?, older: [SegmentTable])
 
         /// The newest segment table.

@@ -49,7 +49,7 @@ extension SnapshotReader {
                 }
                 start += found
                 guard found < rest.count else { continue }
-                // A delta record, or a damaged record.
+                // This is a delta record or a damaged record.
                 start += 1
                 guard try visit(rest[found], filter, &scanned, body) else { return false }
             }
@@ -91,7 +91,7 @@ extension SnapshotReader {
             }
             start += found
             guard start < end else { continue }
-            // A delta record, or a damaged record.
+            // This is a delta record or a damaged record.
             guard try visit(start) else { return }
             start += 1
         }
@@ -108,7 +108,7 @@ extension SnapshotReader {
     ) throws(QueryError) -> Bool {
         guard let base = stored.baseAddress, !stored.isEmpty else { return true }
         guard pending.isEmpty, (try? documents.open(stored, where: filter)) != nil else {
-            // One by one: replaced documents must not be filtered, and errors are thrown in order.
+            // They are read one by one: replaced ones are not filtered, errors keep their order.
             for index in stored.indices {
                 guard try visit(pointers[index], filter, &tally, body) else { return false }
             }

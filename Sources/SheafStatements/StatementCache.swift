@@ -5,7 +5,7 @@ package import SheafQuery
 
 /// A cache of parsed statements by text, which evicts the least recently used ones.
 ///
-/// Not a `Dictionary`: hashing a text as it does takes as long as a point lookup.
+/// It is not a `Dictionary`, which hashes a text for as long as a point lookup takes.
 package struct StatementCache: Sendable {
     private struct Entry {
         let hash: UInt64

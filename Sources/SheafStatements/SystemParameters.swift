@@ -66,7 +66,7 @@ package struct SystemParameters: Sendable {
         didSet { updateCache() }
     }
 
-    // Cached values, read by each statement.
+    // These values are cached because each statement reads them.
     package private(set) var isStrict = false
     private(set) var hardSizeLimit = Int.max
     private(set) var requestHistorySize = Int.max
@@ -105,7 +105,7 @@ package struct SystemParameters: Sendable {
         slowRequestSeconds = Int64(integer("dql_slow_request_warn_seconds"))
         softSizeLimit = integer("document_size_soft_limit_bytes")
         collectsTombstones = (try? value("tombstone_ttl_enabled")) == .bool(true)
-        // At most a million years, so that the product cannot overflow.
+        // The limit is a million years, so that the product cannot overflow.
         tombstoneLifetimeMilliseconds =
             UInt64(min(integer("tombstone_ttl_hours"), 8_766_000_000)) * 3_600_000
         collectionIntervalDays = Int64(integer("days_between_reaping"))
@@ -115,7 +115,7 @@ package struct SystemParameters: Sendable {
         transactionSchedule = SlowTransactionSchedule(
             firstMilliseconds: UInt64(integer("transaction_duration_before_logging_ms")),
             nextMilliseconds: UInt64(integer("transaction_trace_interval_ms")))
-        // At most about a year, so that later products cannot overflow.
+        // The limit is about a year, so that later products cannot overflow.
         transactionWaitMilliseconds = UInt64(
             min(integer("transaction_wait_limit_ms"), 366 * 86_400_000))
         systemRefreshMilliseconds = min(
@@ -207,7 +207,7 @@ package struct SystemParameters: Sendable {
                 "_id": .string(field.name), "name": .string(field.name), "value": field.value,
                 "description": .string(
                     Self.isIgnored(field.name)
-                        ? "accepted for the reference, without effect"
+                        ? "accepted for compatibility, without effect"
                         : Self.description(of: field.name)),
             ]
             if let known = Self.parameters.first(where: { $0.name == field.name }) {

@@ -14,7 +14,7 @@ package struct Clock: Sendable {
     package static let maximumWallMilliseconds: UInt64 = 1 << 48 - 1
 
     private let wall: @Sendable () -> UInt64
-    /// Returns the nanoseconds since an unspecified time; never decreases.
+    /// The nanoseconds since an unspecified time; never decreasing.
     package let monotonicNanoseconds: @Sendable () -> UInt64
 
     /// Creates a clock from two functions.

@@ -56,7 +56,7 @@ struct AttachmentTests {
         #expect(FileManager.default.contents(atPath: copy) == bytes)
         fetcher.stop()
         #expect(other.store.attachmentFetchers.isEmpty)
-        // A token as an argument, and an attachment created from data.
+        // The token is an argument, and the attachment is created from data.
         let small = try await ditto.store.newAttachment(data: Data([1, 2, 3]))
         try await ditto.store.execute(
             query: "UPDATE COLLECTION cars (photo ATTACHMENT) SET photo = :photo WHERE _id = 'a'",

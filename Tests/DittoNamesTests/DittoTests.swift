@@ -107,7 +107,7 @@ struct DittoTests {
         let key = DispatchSpecificKey<String>()
         let queue = DispatchQueue(label: "mine")
         queue.setSpecific(key: key, value: "mine")
-        // Compares queues, not threads: the system chooses the thread of the main queue.
+        // Queues are compared, not threads: the system chooses the thread of the main queue.
         DispatchQueue.main.setSpecific(key: key, value: "main")
         let query = "SELECT * FROM cars"
         ditto.store.registerObserver(query: query, deliverOn: queue) { _ in
@@ -156,7 +156,7 @@ struct DittoTests {
         let ditto = try await Ditto.inMemory()
         for _ in 0..<50 {
             let queue = DispatchQueue(label: "mine")
-            // Accessed on the queue only.
+            // It is accessed on the queue only.
             nonisolated(unsafe) var isOver = false
             let observer = ditto.store.registerObserver(
                 query: "SELECT * FROM cars", deliverOn: queue

@@ -82,7 +82,7 @@ struct SyncSampleTests {
         try await mesh.close()
     }
 
-    @Test func `evicted flights do not come back after a new subscription`() async throws {
+    @Test func `evicted flights are not received again by a new subscription`() async throws {
         var day = 16
         func yesterday() -> String { "2022-09-\(day)T20:00:46.945Z" }
         for day in ["16", "17", "18"] {

@@ -86,7 +86,7 @@ struct TransactionEndingTests {
         try await ditto.close()
     }
 
-    @Test func `a block that returns the opposite of what it called is an error`() async throws {
+    @Test func `a block that returns commit after rollback, or vice versa, fails`() async throws {
         try await expectMisuse(saying: "was rolled back by a call within its block") {
             try await ditto.store.transaction { transaction in
                 try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })")

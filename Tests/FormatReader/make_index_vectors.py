@@ -12,7 +12,7 @@ import vector_text
 from sheaf_values import components, json_of, sort_key, value_of
 
 HEAD = """\
-# Entries of indexes and links to tombstones (indexes.md, "Vectors"), made from that page with an
+# Index entries, also those of tombstones (indexes.md, "Vectors"), generated from that page with an
 # encoder of its own: Tests/FormatReader/make_index_vectors.py.
 """
 LONGEST, CUT = 1_032, 256

@@ -19,7 +19,7 @@ extension UnsafeContinuation where Value == Void, Failure == Never {
     func resume() { resume(returning: ()) }
 }
 
-/// Orders everything before one call of `pass` before everything after a later call.
+/// A barrier that orders everything before a call of `pass` before all that follows a later one.
 private final class Handover: Sendable {
     private let lock = Mutex(())
 

@@ -20,9 +20,9 @@ struct ErrorTextTests {
     @Test func `a cut omits a character that it would split`() {
         let marked = "ж\u{301}"
         let text = String(repeating: marked, count: 10)
-        // 6 scalars at the start and 3 at the end, of which one would be a lone combining mark.
+        // 6 scalars fit at the start and 3 at the end, of which one would be a lone combining mark.
         #expect(text.shortened(to: 10) == marked + marked + marked + "…" + marked)
-        // 7 scalars at the start, of which the last would lack its combining mark.
+        // 7 scalars fit at the start, of which the last would lack its combining mark.
         #expect(
             text.shortened(to: 11) == marked + marked + marked + "…" + marked)
         let families = String(repeating: "👩‍👩‍👧", count: 9)

@@ -29,7 +29,7 @@ package struct DocumentLives {
     private var peers: [DocumentLife]
     private var random: SeededRandom
     private var writes: RandomWrite
-    /// For each pair of peers, the last commit of the first that the second received.
+    /// The last commit of the first peer that the second received, for each pair of peers.
     private var cursors: [[CommitID]]
 
     /// Runs the history of a seed; throws the first difference.

@@ -91,7 +91,7 @@ package final class HiddenDataAttack {
 
     private func ask() throws -> String? {
         for server in servers { try server.advance(milliseconds: 700) }
-        // A hidden write, on the second server only.
+        // The hidden write is on the second server only.
         if random.chance(1, in: 3) {
             let writer = random.below(2)
             try servers[1].nodes[writer].commit([

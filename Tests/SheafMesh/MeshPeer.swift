@@ -20,7 +20,7 @@ final class MeshPeer {
     private(set) var store: StoreEngine
     private(set) var queries: QueryEngine
     private(set) var host: Replicator
-    /// Number of times that the store was reopened; events of an earlier life are ignored.
+    /// Number of times that the store was reopened; events from before the last one are ignored.
     private(set) var life = 0
     var subscriptions: [String] = []
     /// The newest commit in the log; `durableCommit` is the newest one that a flush made durable.

@@ -31,7 +31,7 @@ struct MeshPlan {
     let cutsSteps: Bool
     /// Whether all peers subscribe to everything from the beginning.
     ///
-    /// No final resubscription makes the peers compare then, so the changes sent until then must be
+    /// No final resubscription makes the peers reconcile, so the changes sent until then must be
     /// sufficient.
     let staysSubscribed: Bool
 

@@ -11,7 +11,7 @@ extension MeshSimulation {
     func act(_ peer: MeshPeer) throws {
         if peer.isStranger, random.chance(3, in: 4) { return try scrawl(peer) }
         let drawn = random.below(46)
-        // In meshes with constant subscriptions, actions that cause comparisons are rare.
+        // In meshes with constant subscriptions, actions that cause reconciliations are rare.
         if plan.staysSubscribed, [26, 29, 32].contains(drawn), random.chance(9, in: 10) { return }
         switch drawn {
         case 0..<18: try write(peer)

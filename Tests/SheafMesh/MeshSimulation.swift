@@ -132,7 +132,7 @@ package final class MeshSimulation {
         if try revertRepairs() { try run(until: now + 60 * Self.second) }
         try checkAgreement()
         try dismissStrangers()
-        // The document that a peer evicts comes back, because the peer subscribes to it.
+        // A peer receives the document that it evicts again, because it subscribes to it.
         try evict(honest[random.below(honest.count)])
         try run(until: now + 60 * Self.second)
         try checkAgreement()

@@ -5,7 +5,7 @@ import SheafTestSupport
 final class MeshWire {
     let number: UInt64
     let ends: [Int]
-    /// The lives of the two peers when they connected.
+    /// The numbers of reopenings of the two peers when they connected.
     let lives: [Int]
     var isOpen = true
     /// The arrival times of the last chunks at each end, which keep the bytes in order.

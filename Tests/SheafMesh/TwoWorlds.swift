@@ -71,13 +71,13 @@ package final class TwoWorlds {
                     world.nodes[number].subscriptions(all))
             }
         }
-        // Hidden documents that are never deleted, under ids that the peer tries later.
+        // These hidden documents are never deleted; the peer tries their ids later.
         try hide("hidden cars that stay", on: 0) { _ in
             (0..<4).map {
                 Self.insert("k\($0)", ["color": "blue", "pin": 4_711, "word": "secret"])
             }
         }
-        // Green cars, and deleted cars, under other ids that the peer tries later.
+        // Some cars are green and some are deleted; the peer tries their ids later.
         try hide("green cars", on: 0) { _ in
             (0..<4).map { Self.insert("g\($0)", ["color": "green", "n": 5, "pin": 4_711]) }
         }
@@ -339,7 +339,7 @@ package final class TwoWorlds {
         try commit("attempt", on: 1, [change])
     }
 
-    /// Inserts forbidden documents of the peer under hidden ids, which its next comparison names.
+    /// Inserts forbidden documents of the peer under hidden ids, which it lists when reconciling.
     private func nameHidden() throws {
         report.attempts += 1
         let changes = (0..<12).map { Self.insert("h\($0)", ["color": "none", "n": 5]) }

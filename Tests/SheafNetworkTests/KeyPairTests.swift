@@ -64,7 +64,7 @@ struct KeyPairTests {
         #expect(rule { _ = try PeerKeyPair.load(from: path) } == nil)
         let wrong = [
             "", begin, begin + right, begin + right.dropLast() + end,
-            // An unknown algorithm, and a character outside Base64.
+            // One has an unknown algorithm, and one a character outside Base64.
             begin + right.replacing("VwBC", with: "VuBC") + end,
             begin + right.replacing("M", with: "!") + end,
             begin + right + end + "more\n",

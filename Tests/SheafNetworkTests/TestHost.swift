@@ -12,7 +12,7 @@ final class TestHost: PeerTransportHost {
         var unreachable: [(address: String, reason: String, milliseconds: Int)] = []
         var connections: [TestLink] = []
         var takes = true
-        /// How long each connection takes to process received bytes.
+        /// The time that each connection takes to process received bytes.
         var lagNanoseconds: UInt64 = 0
     }
 

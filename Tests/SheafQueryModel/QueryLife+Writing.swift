@@ -163,7 +163,7 @@ extension QueryLife {
     /// Removes values that a later assignment of the same statement replaces.
     private static func withoutReplacedValues(_ edits: [Edit]) -> [Edit] {
         var kept: [Edit] = []
-        // In reverse order, so that each assignment knows all later paths.
+        // The order is reversed, so that all later paths are known.
         var (set, counted): ([[String]], [[String]]) = ([], [])
         for edit in edits.reversed() {
             switch edit {

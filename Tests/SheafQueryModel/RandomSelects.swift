@@ -314,7 +314,7 @@ struct RandomSelects {
             }
         }
         if !select.columns.isEmpty, expressions.chance(1, in: 6) {
-            // Mostly a valid column number, sometimes one too large.
+            // The column number is mostly valid, and sometimes one too large.
             let number = expressions.below(select.columns.count + expressions.below(6) / 5) + 1
             return Expression(
                 .literal(.integer(Int64(number))), at: RandomExpressions.nowhere)

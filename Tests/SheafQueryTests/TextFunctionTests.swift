@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test func `an argument of a wrong type yields MISSING, and NULL yields NULL`() throws {
-        // Valid arguments for each function.
+        // These arguments are valid.
         let fitting: [String: [Value?]] = [
             "concat": ["a", "b"], "contains": ["a", "b"], "starts_with": ["a", "b"],
             "ends_with": ["a", "b"], "byte_length": ["a"], "char_length": ["a"],

@@ -54,7 +54,7 @@ import Testing
                     "seed \(seed), round \(round): \(written) on \(text(scalars))")
             }
         }
-        // A model that always says the same would agree as well.
+        // A model that always returns the same result would agree as well.
         #expect((10_000 / 20...10_000 * 19 / 20).contains(accepted), "seed \(seed)")
     }
 
@@ -106,7 +106,7 @@ import Testing
                     "seed \(seed), round \(round): \(written) on \(text(scalars))")
             }
         }
-        // A model that always says the same would agree as well.
+        // A model that always returns the same result would agree as well.
         #expect((8_000 / 20...8_000 * 19 / 20).contains(accepted), "seed \(seed)")
     }
 
@@ -137,7 +137,7 @@ import Testing
                     "seed \(seed), round \(round): /\(written)/\(flags) on \(text(scalars))")
             }
         }
-        // A model that always says the same would agree as well.
+        // A model that always returns the same result would agree as well.
         #expect((12_000 / 20...12_000 * 19 / 20).contains(accepted), "seed \(seed)")
     }
 

@@ -85,7 +85,7 @@ final class TemporaryZones {
         #expect(zones.zone("Here") == nil)
     }
 
-    @Test func `a name never leads out of the directory`() throws {
+    @Test func `a name never refers to a file outside of the directory`() throws {
         let files = try TemporaryZones()
         files.addDirectory("inner")
         try files.add("Outside", CraftedZone.berlin.bytes)

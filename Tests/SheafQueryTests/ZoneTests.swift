@@ -55,7 +55,7 @@ import Testing
                 ("2023-03-01T00:00:00Z", 0, 3_600), ("2024-03-01T00:00:00Z", 0, 3_600),
                 ("2023-10-27T23:00:00Z", 3_600, 0), ("2024-10-26T23:00:00Z", 3_600, 0),
             ])
-        // Greenland: 22:00 on the day before the last Sunday.
+        // In Greenland the change is at 22:00 on the day before the last Sunday.
         try expect(
             ZoneRule("<-02>2<-01>,M3.5.0/-1,M10.5.0/0".utf8),
             [

@@ -73,7 +73,7 @@ extension CrashSimulation {
     /// Verifies that every checkpoint is usable: it is renamed only after it is synchronized.
     private func checkCheckpoints(_ recovery: RecoveryReport) throws {
         for reason in recovery.unusableCheckpoints
-        where !reason.hasSuffix("compaction has forgotten removals since then") {
+        where !reason.hasSuffix("compaction has dropped removals since then") {
             throw Violation("unusable checkpoint: \(reason)")
         }
     }

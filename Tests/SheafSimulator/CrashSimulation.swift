@@ -75,7 +75,7 @@ package final class CrashSimulation {
         options.segmentLength = 600 + random.below(3_000)
         options.recordLength = 200 + random.below(1_000)
         options.checkpointLength = 300 + random.below(4_000)
-        // Small enough that some compaction plans skip the first segment.
+        // The limit is so low that some compaction plans skip the first segment.
         options.freeGarbage = random.below(8_000)
         options.foldedLength = random.below(6_000)
         keptCommits = CommitID(random.below(12))
@@ -144,7 +144,7 @@ package final class CrashSimulation {
 
     private func append(to engine: StoreEngine) throws {
         var batch = ModelBatch(after: model)
-        // Sometimes a commit that spans several segments.
+        // Some commits span several segments.
         let count = random.chance(1, in: 40) ? 150 : random.chance(1, in: 10) ? 30 : 4
         for _ in 0...random.below(count) {
             let key = random.below(model.keyCount)

@@ -142,7 +142,7 @@ extension ReferenceStore {
             { try commit() }
             // The newest segment needs several flushes so that damage can hit one of them.
             while extents(in: engine.tailSegment).count < 6 { try commit() }
-            // Only payloads differ between lives; no later record reveals the difference.
+            // Only payloads differ; no later record reveals the difference.
             try put(retired, payloads.bytes(100))
         }
 

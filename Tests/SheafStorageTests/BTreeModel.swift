@@ -73,13 +73,13 @@ private func precedes(_ left: [UInt8], _ right: [UInt8]) -> Bool {
 enum KeyKind: CaseIterable {
     /// Few bytes of few values: many are prefixes of each other, and many are drawn twice.
     case short
-    /// Only zeros, which page heads cannot distinguish.
+    /// Zeros only, which page heads cannot distinguish.
     case zeros
     /// 24 random bytes.
     case random
     /// Shared prefixes longer than a page can factor out.
     case sharedPrefix
-    /// From one byte to the maximum length.
+    /// Lengths from one byte to the maximum.
     case long
     /// Ascending numbers.
     case ascending
@@ -118,7 +118,7 @@ func randomValue(_ random: inout SeededRandom) -> BTreeValue {
     BTreeValue(random.bytes(random.chance(1, in: 2) ? 8 : random.below(17)))
 }
 
-// Array overloads for the tests; the tree itself works on buffers.
+// The tests pass arrays; the tree itself works on buffers.
 extension BTree {
     mutating func put(_ key: [UInt8], _ value: BTreeValue) -> BTreeValue? {
         key.withUnsafeBytes { put($0, value) }

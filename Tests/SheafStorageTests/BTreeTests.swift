@@ -37,7 +37,7 @@ import Testing
         var random = SeededRandom(seed: seed, "changes")
         var tree = BTree(fanout: fanout)
         var model = BTreeModel()
-        // One expectation for many comparisons, because an expectation costs more than a
+        // Many comparisons share one expectation, because an expectation costs more than a
         // comparison.
         var differences = 0
         for step in 0..<steps {
@@ -86,7 +86,7 @@ import Testing
                 _ = tree.put(kind.key(number, &random), BTreeValue(UInt64(number)))
             }
             #expect(tree.checkInvariants() == [])
-            // 8 bytes of head, 4 of slot and 8 of value; the keys need no further bytes.
+            // An entry has 8 bytes of head, 4 of slot and 8 of value; its key needs no more.
             let leaves = count * 20 / 4096
             #expect(tree.statistics.pagesInUse <= leaves + leaves / 8 + 2)
         }

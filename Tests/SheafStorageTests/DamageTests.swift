@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `a checkpoint without its log is not taken for an empty store`() throws {
+    @Test func `a checkpoint without its log is not mistaken for an empty store`() throws {
         let store = try ReferenceStore(
             seed: Self.seed, ending: .checkpointed, byteCount: Self.byteCount)
         var files = store.files
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `a pointer into the middle of a verified record is not taken for verified`() throws {
+    @Test func `a pointer into the middle of a verified record is not trusted`() throws {
         let volume = SimulatedVolume(seed: Self.seed)
         let (first, second) = (Array("a".utf8), Array("b".utf8))
         let value = Array("value".utf8)

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `a flipped bit is reported, is harmless, or costs the last batch`() throws {
+    @Test func `a flipped bit is reported, is harmless, or loses the last batch`() throws {
         for (name, bytes) in files {
             for offset in bytes.indices {
                 var changed = files

@@ -41,18 +41,18 @@ struct FormatVectorStore {
     }
 
     private func write() throws {
-        // Segment 1.
+        // These commits are in segment 1.
         let first = try StoreEngine(opening: volume, options: options)
         try commit(first, .put("car:1", "red"), .put("car:2", "blue"))
         try commit(first, .put("car:1", "green"), .put("car:3", "black"))
         try commit(first, .remove("car:2"))
         try first.close()
-        // Segment 2.
+        // These commits are in segment 2.
         let second = try StoreEngine(opening: volume, options: options)
         try commit(second, .remove("car:3"), .put("car:4", ""))
         try commit(second, .put("car:1", "white"))
         try second.close()
-        // Segment 3; afterwards segments 1 and 2 are folded.
+        // These commits are in segment 3; afterwards segments 1 and 2 are folded.
         var options = options
         options.segmentLength = 480
         let third = try StoreEngine(opening: volume, options: options)
@@ -62,7 +62,7 @@ struct FormatVectorStore {
         try third.writeCheckpoint()
         third.compactEverything()
         while try third.compactionStep() {}
-        // One commit across segments 4 to 6, and another one in segment 6.
+        // One commit spans segments 4 to 6, and another one is in segment 6.
         try commit(
             third, .put("big:1", String(repeating: "a", count: 100)),
             .put("big:2", String(repeating: "b", count: 100)), .remove("car:4"))

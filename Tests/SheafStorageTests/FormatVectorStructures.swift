@@ -143,7 +143,7 @@ struct FormatVectorStructures {
     }
 
     private var operations: [Refused] {
-        // Three operations, at 64, 94 and 125; the body ends at 154.
+        // The three operations are at 64, 94 and 125; the body ends at 154.
         let right = Array(log[224..<384])
         func changed(
             _ name: String, _ size: Int, _ offset: Int, _ value: UInt64, at: Int, _ rule: String,
@@ -193,7 +193,7 @@ struct FormatVectorStructures {
     }
 
     private var folded: [Refused] {
-        // Three entries at 64, 88 and 112; their operations at 136, 161 and 186; 216 bytes.
+        // The three entries are at 64, 88 and 112, their operations at 136, 161 and 186.
         let right = Array(base[128..<344])
         func changed(
             _ name: String, _ size: Int, _ offset: Int, _ value: UInt64, at: Int, _ rule: String

@@ -163,10 +163,10 @@ import Testing
         #expect(again.snapshot().commit >= 1)
     }
 
-    @Test func `a single fast writer gets failures as well as successes`() async throws {
+    @Test func `a single fast writer receives failures as well as successes`() async throws {
         let volume = SimulatedVolume()
         let store = try store(volume)
-        // Enough commits in a row that the store anticipates the next one.
+        // After these commits the store anticipates the next one.
         for number in 1...200 as ClosedRange<CommitID> {
             let receipt = try await store.commit(batch("key", "\(number)"))
             #expect(receipt.id == number && receipt.isDurable)

@@ -91,7 +91,7 @@ import Testing
         for pointer in deltas {
             #expect(find([puts[0], puts[1], pointer, puts[2]], in: log) == 2)
             #expect(find([pointer, puts[0]], in: log) == 0)
-            // As if the tree entry had lost its delta flag.
+            // This simulates a tree entry that has lost its delta flag.
             let put = RecordPointer(position: pointer.position, length: pointer.length)
             #expect(find([puts[0], put, puts[1]], in: log) == 1)
         }

@@ -79,7 +79,7 @@ import Testing
             _ = code { _ = try volume.open("missing", .read) }
         }
         for _ in 0..<200 {
-            // Fewer rounds, because each call waits for the disk.
+            // Fewer rounds suffice, and each call waits for the disk.
             _ = try PosixVolume(path: directory.path, creatingDirectory: true)
         }
         #expect(try openDescriptors() < before + 100)

@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `a directory with the name of a store file fails the opening and is reported`()
+    @Test func `opening fails and reports a directory with the name of a store file`()
         throws
     {
         let names = [

@@ -52,8 +52,7 @@ import Testing
         try run("memory", "12")
     }
 
-    @Test func `a second process gets the lock holder, and the lock once that process dies`() throws
-    {
+    @Test func `a second process learns the lock holder, and gets the lock once it dies`() throws {
         try run("lock")
     }
 

@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test func `thousands of random calls have the same results`() throws {
+    @Test func `random calls have the same results on a simulated and a real volume`() throws {
         let seed: UInt64 = 11
         var random = SeededRandom(seed: seed, "difference")
         let directory = TemporaryDirectory()

@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a fault hits only its call, its kind and its files`() throws {
+    @Test func `a fault affects only the selected call, kind and files`() throws {
         let volume = SimulatedVolume(files: ["a.log": [1], "b.tree": [2]])
         volume.inject(
             SimulatedFault(.error(.inputOutput), atCall: 2, of: .write, onFilesEndingIn: ".tree"))

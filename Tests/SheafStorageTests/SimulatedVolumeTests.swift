@@ -16,7 +16,7 @@ import Testing
         try volume.synchronizeNames()
     }
 
-    @Test func `a crash hits the requested call and all later ones`() throws {
+    @Test func `a crash fails the requested call and all later ones`() throws {
         let complete = SimulatedVolume(files: ["a": [0]])
         try work(on: complete)
         #expect(complete.counters.mutating == 8)

@@ -95,7 +95,7 @@ struct LinkStateDatabaseTests {
             scene.run(until: scene.now + 1_000_000)
         }
         expectQuiet(&scene)
-        // Ten messages per second on each of two connections, plus a few at the end.
+        // Each of two connections carries ten messages per second, plus a few at the end.
         #expect(scene.messages - before <= 2 * 14)
         #expect(scene.maps[2].reachable.last?.portrait.name == "999")
     }
@@ -242,7 +242,7 @@ struct LinkStateDatabaseTests {
         }
     }
 
-    @Test func `invented peers are bounded, and nearby peers stay known`() throws {
+    @Test func `forged records are limited, and records of nearby peers are kept`() throws {
         var map = LinkStateDatabase(MapScene.key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
         map.opened(1, to: MapScene.key(1), kind: 0, at: 0)
         map.opened(2, to: MapScene.key(2), kind: 0, at: 0)

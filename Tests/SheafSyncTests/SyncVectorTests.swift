@@ -380,7 +380,7 @@ struct SyncVectorTests {
                     #expect(breach == nil, "\(name), type \(type), seed \(seed)")
                 }
             }
-            // Opens two connections, then delivers a message on the first, followed by random
+            // Two connections are opened; a message is delivered on the first, followed by random
             // events.
             var events: [UInt8] = [0, 0, 0, 1, 5, 0, UInt8(min(base.count, 127))] + base
             events += random.bytes(20)

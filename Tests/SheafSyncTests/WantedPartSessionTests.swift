@@ -103,7 +103,7 @@ struct WantedPartSessionTests {
         #expect(last.count == 1 && peer.session.isOpen)
     }
 
-    @Test mutating func `an uncut batch before the last part ends the connection`() throws {
+    @Test mutating func `a batch before the last part must be marked as cut`() throws {
         try findDifferences()
         _ = step(isCut: false, endsPart: false)
         #expect(!peer.session.isOpen)

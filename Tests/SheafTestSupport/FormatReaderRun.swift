@@ -14,7 +14,7 @@ package struct FormatReaderRun {
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         // `-B` keeps Python from writing bytecode into the source directory.
         process.arguments = ["python3", "-B", script ?? Self.script()] + options + [path]
-        // Files instead of pipes: two pipes would have to be drained concurrently.
+        // Output goes to files: two pipes would have to be drained concurrently.
         let paths = [directory.path("output"), directory.path("errors")]
         for path in paths { _ = FileManager.default.createFile(atPath: path, contents: nil) }
         process.standardOutput = FileHandle(forWritingAtPath: paths[0])

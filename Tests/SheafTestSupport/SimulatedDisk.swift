@@ -21,7 +21,7 @@ struct SimulatedDisk: Sendable {
     var directory: SimulatedDirectory
     var inodes: [SimulatedInode]
     private var random: SeededRandom
-    /// Source of file identities, distinct between files and between lives of the disk.
+    /// Source of file identities, distinct between files and between restarts of the disk.
     private var births: SeededRandom
 
     var lock = Lock.free

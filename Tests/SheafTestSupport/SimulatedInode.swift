@@ -1,4 +1,4 @@
-/// Which unsynchronized changes a power cut preserves.
+/// The unsynchronized changes that a power cut preserves.
 enum PowerCutMode: Int {
     case nothing, everything, anything, anythingInOrder
 }

@@ -35,7 +35,7 @@ struct CheckUsageTests {
         ("merges --tripels 4", "unknown option '--tripels'; the options are --seed, --triples,"),
         ("conform --updat", "unknown option '--updat'; the options are --update, --help"),
         ("queries --queries many", "--queries requires a number"),
-        ("isolation 4", "unexpected word '4'"),
+        ("isolation 4", "unexpected operand '4'"),
         ("simulate frobs", "it can be crashes, flips, truncations, blocks, faults, quotas"),
         ("mesh --flood slow DIRECTORY", "unknown kind 'slow'; the kinds are manyDocuments,"),
         ("mesh --flood ranges", "--flood requires a kind and a directory"),

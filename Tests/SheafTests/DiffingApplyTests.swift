@@ -43,7 +43,7 @@ struct DiffingApplyTests {
     }
 
     @Test func `a collection view follows a list of cars`() {
-        // The data source and its view.
+        // The view follows this data source.
         var cars = ["Golf, blue", "Polo, red", "Fiesta, blue", "Clio, white"]
         let collectionView = BatchView(cars)
         var differ = DiffState()

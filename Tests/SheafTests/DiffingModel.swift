@@ -163,7 +163,7 @@ struct RandomRows {
         case 5: rows[range].shuffle(using: &random)
         case 6: rows[range].reverse()
         case 7:
-            // New versions, half of them with unchanged contents.
+            // The versions are new, half of them with unchanged contents.
             for index in range {
                 rows[index].version = makeVersion()
                 if random.chance(1, in: 2) { rows[index].content = UInt64(random.below(3)) }

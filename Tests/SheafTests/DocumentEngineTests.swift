@@ -195,7 +195,7 @@ import Testing
         #expect(try !commit(DocumentChange("cars", "a", .join(state))).outcomes[0].isChanged)
     }
 
-    @Test func `a document that its base makes too long is refused and stays readable`() throws {
+    @Test func `an edit that makes a document too long is refused and changes nothing`() throws {
         let length = EncodedDocument.maximumLength - 60
         try commit(
             insert("a", ["s": 1, "x": .bytes([UInt8](repeating: 7, count: length))]))

@@ -104,7 +104,7 @@ import Testing
         ]
         for (lower, upper) in bounds {
             let wanted = values.keys.filter { lower <= $0 && $0 < upper }.sorted()
-            // Enough documents that their record pointers are cached in the order of the log.
+            // With this many documents, record pointers are cached in the order of the log.
             #expect(wanted.count > 4_096)
             let found = try ids(
                 "SELECT * FROM many WHERE _id >= \(lower) AND _id < \(upper) AND n >= 0")

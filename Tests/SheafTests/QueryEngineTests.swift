@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test func `a large scan in the order of the log returns each document once`() throws {
-        // Enough documents that record pointers are sorted, in a random order of ids.
+        // With this many documents in random id order, record pointers are sorted.
         let count = 5_000
         var random = SeededRandom(seed: 4_096, "large scans")
         var values: [Int64: Int64] = [:]

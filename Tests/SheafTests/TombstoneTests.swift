@@ -41,7 +41,7 @@ import Testing
         #expect(try counts(life) == [9, 3])
         try life.commit([DocumentChange("cars", 4, .purge), DocumentChange("cars", 7, .purge)])
         #expect(try counts(life) == [7, 1])
-        // Two opposite changes of a document in one commit.
+        // One commit contains two opposite changes of a document.
         try life.commit([
             DocumentChange("cars", 1, .delete),
             DocumentChange("cars", 1, .insert(["a": 2], onConflict: .merge)),

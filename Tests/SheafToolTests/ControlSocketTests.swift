@@ -15,7 +15,7 @@ import Testing
             stranger.send(nonsense + "\n")
             #expect(stranger.read().hasPrefix("!{\"code\":1,"), "\(nonsense)")
         }
-        // More silent clients than connections are served at a time; one has sent half a request.
+        // There are more silent clients than served connections; one has sent half a request.
         let silent = try (0..<8).map { _ in try Stranger(scene.path("ann.peer")) }
         silent[0].send(#"{"do":"#)
         #expect(try peer.execute("SELECT * FROM system:dual").isEmpty == false)
@@ -72,7 +72,7 @@ final class Stranger {
             }
         }
         guard result == 0 else { throw NoAnswer() }
-        // Longer than the timeout of the peer.
+        // This is longer than the timeout of the peer.
         var patience = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(
             descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))

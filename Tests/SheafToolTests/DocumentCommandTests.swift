@@ -134,7 +134,7 @@ import Testing
         let statistics = try ToolRun(["stats", path])
         let row = #"index         "cars" "by color\n" (/color, /seats/front DESC)"#
         #expect(statistics.lines.contains(row), "\(statistics.text)")
-        // One index entry, and one for the tombstone.
+        // The index has one entry for the document, and one for the tombstone.
         #expect(try ToolRun(["stats", path, "--json"]).objects()[0]["links"] as? Int == 2)
         let verified = try ToolRun(["verify", path])
         #expect(verified.status == 0, "\(verified.text)")
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test func `the name of a collection cannot break a line`() throws {
+    @Test func `the name of a collection cannot insert a line break`() throws {
         let store = try StoreEngine(
             opening: try PosixVolume(path: path, creatingDirectory: true),
             options: LogStoreOptions())

@@ -49,7 +49,7 @@ struct LoopReasonTests {
         #expect(warnings.allSatisfy { $0.contains("peer=\(serverKey)") })
         #expect(warnings.last?.contains("connections=4") == true)
 
-        // The presence of the rejected peer.
+        // The presence of the rejected peer contains the reason.
         for await graph in peer.presence.observe() {
             guard let gone = graph.disconnectedPeers.first else { continue }
             #expect(graph.disconnectedPeers.count == 1 && graph.remotePeers.isEmpty)
@@ -58,7 +58,7 @@ struct LoopReasonTests {
             break
         }
 
-        // The status, explanations, events and log of the rejecting peer.
+        // The rejecting peer has it in its status, explanations, events and log.
         let here = "this side closed the connection: "
         let key = peer.key.description
         _ = try lines(["sync", "status", server.store], until: "\(key) disconnected") {

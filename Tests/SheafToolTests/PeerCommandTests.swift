@@ -211,7 +211,7 @@ import Testing
         let key = try ben.status().key
         let hidden = try ToolRun(["explain-sync", ann.store, "cars", "a", key]).lines
         #expect(hidden.contains("permitted: no, the peer's grant does not permit reading it"))
-        #expect(hidden.contains("sent: no; the documents it may have were, up to commit \(commit)"))
+        #expect(hidden.contains("sent: no; only documents permitted to it, up to commit \(commit)"))
         // A document the peer may not write is withheld, and the connection stays open.
         let kept = try ben.execute("INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'ben'})")
         let number = try #require(kept.first?["commit"] as? Int)
@@ -219,7 +219,7 @@ import Testing
         let other = try ann.status().key
         let mine = try ToolRun(["explain-sync", ben.store, "cars", "c", other]).lines
         #expect(mine.contains("permitted: no, this peer's grant does not permit writing it"))
-        let reason = "the grant of this peer does not allow it to write the document there"
+        let reason = "the grant of this peer does not permit the write"
         #expect(mine.contains("refused: \(reason)"))
         let status = try ToolRun(["sync", "status", ben.store]).lines
         #expect(status.contains("  refused: cars \"c\": \(reason)"))

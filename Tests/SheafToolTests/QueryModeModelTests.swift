@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: 1...2 as ClosedRange<UInt64>)
-    func `no text breaks a line or sends a command to the terminal`(_ seed: UInt64) throws {
+    func `no text inserts a line break or a terminal command`(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "texts that harm")
         let texts = texts(&random)
         let store = try store(texts)

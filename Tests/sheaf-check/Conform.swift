@@ -10,7 +10,7 @@ extension Verb {
         details: "Without files, runs all of them.", run: { Conform.run($0) })
 }
 
-/// Runs conformance files and prints the differences.
+/// The run of conformance files, which prints the differences.
 private enum Conform {
     static func run(_ arguments: Arguments) -> Int32 {
         do {

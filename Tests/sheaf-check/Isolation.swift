@@ -12,7 +12,7 @@ extension Verb {
         run: { await Isolation.run($0) })
 }
 
-/// Runs concurrent transactions and checks their histories.
+/// The run of concurrent transactions, whose histories are checked.
 private enum Isolation {
     static func run(_ arguments: Arguments) async -> Int32 {
         let transactions = arguments.number("--transactions") ?? 200_000

@@ -17,7 +17,7 @@ extension Verb {
         details: "Without a number of any kind, runs some of each.", run: { Merges.run($0) })
 }
 
-/// Checks the laws of documents in random and enumerated histories.
+/// The check of the laws of documents in random and enumerated histories.
 private enum Merges {
     private struct Options {
         let seed: UInt64

@@ -10,11 +10,11 @@ extension Verb {
             .number("--hours", "H", "simulate at least H hours, 1 by default"),
             Option(name: "--files", summary: "share attachments in each mesh, not in every fourth"),
             Option(
-                name: "--watch", value: .text("DOCUMENT"), summary: "print the life of a document"),
+                name: "--watch", value: .text("DOCUMENT"), summary: "print a document's history"),
             .number("--worlds", "N", "compare frames with and without hidden documents"),
             Option(name: "--attack", summary: "send random requests about hidden data"),
             .number("--minutes", "M", "attack for at least M minutes"),
-            .number("--subscriptions", "N", "attack with at least N, 10,000 by default"),
+            .number("--subscriptions", "N", "make at least N subscriptions, 10,000 by default"),
             Option(
                 name: "--flood", value: .text("KIND"),
                 summary: "measure the memory that an attacker can take, in DIRECTORY"),
@@ -26,7 +26,7 @@ extension Verb {
         .joined(separator: ", ")
 }
 
-/// Simulates meshes of peers.
+/// The simulation of meshes of peers.
 private enum Mesh {
     static func run(_ arguments: Arguments) throws(Misuse) -> Int32 {
         if let kind = arguments.text("--flood") {

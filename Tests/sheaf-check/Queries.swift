@@ -18,7 +18,7 @@ extension Verb {
         run: { Queries.run($0) })
 }
 
-/// Compares random statements with a naive evaluator.
+/// The comparison of random statements with a naive evaluator.
 private enum Queries {
     private struct Options {
         let seed: UInt64

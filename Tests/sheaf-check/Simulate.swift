@@ -15,7 +15,7 @@ extension Verb {
             .number("--stride", "N", "run one of N cases"),
             .number("--bytes", "N", "the size of damaged stores, 262,144 by default"),
         ],
-        details: "Without a word, simulates crashes.", run: { Simulate.run($0) })
+        details: "Without an operand, simulates crashes.", run: { Simulate.run($0) })
 }
 
 /// The kinds of simulations.
@@ -23,7 +23,7 @@ private enum Simulation: String, CaseIterable {
     case crashes, flips, truncations, blocks, faults, quotas
 }
 
-/// Runs any number of simulations.
+/// The run of any number of simulations.
 private enum Simulate {
     private struct Options {
         let seed: UInt64

@@ -18,7 +18,7 @@ struct Verb: Sendable {
     let options: [Option]
     /// The text of the help after the options.
     var details: String?
-    /// Returns the exit code.
+    /// The function that runs the verb and returns its exit code.
     let run: @Sendable (Arguments) async throws(Misuse) -> Int32
 
     /// The synopsis on one line.
@@ -56,9 +56,9 @@ extension Verb.Operands {
         case .single where previous.isEmpty: return
         case .choice(let words) where previous.isEmpty:
             guard words.contains(word) else {
-                throw Misuse("unknown word '\(word)'; it can be \(words.joined(separator: ", "))")
+                throw Misuse("unknown operand '\(word)'; expected \(words.joined(separator: ", "))")
             }
-        default: throw Misuse("unexpected word '\(word)'")
+        default: throw Misuse("unexpected operand '\(word)'")
         }
     }
 }

@@ -145,7 +145,7 @@ enum AttachmentKill {
         guard ids.count <= 1 else { throw CrashFailure("\(ids.count) unexpected attachments") }
         let names = try PosixVolume(path: path + "/attachments", creatingDirectory: true).names()
         guard !names.contains(where: { $0.hasSuffix(".tmp") }) else {
-            throw CrashFailure("a temporary file is left")
+            throw CrashFailure("a temporary file remains")
         }
         try await store.close()
     }

@@ -12,7 +12,7 @@ import SheafTestSupport
 final class LoopDisk {
     let image: String
     let mountPoint: String
-    /// Keeps the temporary directory until the file system is unmounted.
+    /// The temporary directory, kept until the file system is unmounted.
     private let directory: TemporaryDirectory
 
     /// Reason why this machine cannot mount such a file system; nil if it can.

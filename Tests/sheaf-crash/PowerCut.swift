@@ -43,7 +43,7 @@ enum PowerCut {
             let file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
             guard file >= 0 else { throw CrashFailure("cannot open \(path)") }
             defer { _ = close(file) }
-            // `FS_IOC_SHUTDOWN` with the flag that skips the journal flush.
+            // `FS_IOC_SHUTDOWN` has a flag that skips the journal flush.
             var flag: UInt32 = 2
             guard ioctl(file, 0x8004_587D, &flag) == 0 else {
                 throw CrashFailure("the file system refuses to shut down: \(errno)")

@@ -47,7 +47,7 @@ struct Rounds {
         let started = Clock.system.monotonicNanoseconds()
         var isOpen = false
         if random.chance(1, in: 5) {
-            // Before or during recovery.
+            // The child is killed before or during recovery.
             let deadline = started + UInt64(random.below(25_000_000))
             while let lines = child.lines(until: deadline), !lines.isEmpty {
                 isOpen = try note(lines) || isOpen

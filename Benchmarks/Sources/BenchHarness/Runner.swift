@@ -59,7 +59,7 @@ package struct Runner {
             outcome.figures += Figure.all(
                 of: contestant.samples, system: contestant.name, in: test, workload: workload)
         }
-        // Groups the figures of all systems by name.
+        // The figures of all systems are grouped by name.
         outcome.figures = test.figureNames.flatMap { name in
             outcome.figures.filter { $0.name == name }
         }

@@ -32,7 +32,7 @@ enum Schema {
     static let fields: [Field] = [
         Field(path: ["a"], kind: .number, limits: smallInteger),
         Field(path: ["b"], kind: .number, limits: small),
-        // Integers at the limits of 64 bits, and numbers near the precision limit of floats.
+        // The integers are at the limits of 64 bits or near the precision limit of floats.
         Field(path: ["k"], kind: .number, limits: Twin.Limits(isInteger: true)),
         Field(path: ["n"], kind: .number),
         Field(path: ["s"], kind: .text, limits: ascii),

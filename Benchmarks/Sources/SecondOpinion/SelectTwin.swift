@@ -9,7 +9,7 @@ struct SelectTwin {
         let twin: Twin
     }
 
-    /// How far the order of rows is determined.
+    /// The extent to which the order of rows is determined.
     enum Order {
         case none, total
         /// Sheaf returns any `limit` rows after `offset`; SQLite returns all rows.

@@ -9,7 +9,7 @@ enum MoveFinder {
     /// A negative source is that of a new item.
     static func moves(_ sources: borrowing FlatMemory<Int32>, count: Int) -> [Diff.Move] {
         guard !isAscending(sources, count: count) else { return [] }
-        // The length of the longest subsequence that ends with an item; zero for new items.
+        // It holds the length of the longest subsequence that ends with an item, or zero.
         let lengths = FlatMemory<Int32>(capacity: count)
         let longest = measureSubsequences(sources, count: count, into: lengths)
 
@@ -48,7 +48,7 @@ enum MoveFinder {
         _ sources: borrowing FlatMemory<Int32>, count: Int,
         into lengths: borrowing FlatMemory<Int32>
     ) -> Int32 {
-        // The smallest source at the end of a subsequence of length `index + 1`; ascending.
+        // Each item is the smallest source that ends a subsequence of length `index + 1`.
         let ends = FlatMemory<Int32>(capacity: count)
         var longest = 0
         var last: Int32 = -1

@@ -3,7 +3,7 @@
 /// A key with several positions has one slot and a chain, so few keys with many positions take no
 /// more time than many different keys.
 struct OccurrenceTable: ~Copyable {
-    // Not private: the compiler cannot find a private type whose memory another file frees.
+    // It is not private: the compiler cannot find a private type whose memory another file frees.
     struct Slot: BitwiseCopyable {
         var key: UInt64
         /// The first remaining position, or a mark.
@@ -11,9 +11,9 @@ struct OccurrenceTable: ~Copyable {
     }
 
     private enum Mark {
-        /// The slot is not used.
+        /// The mark of an unused slot.
         static let free: Int32 = -1
-        /// No position of the key remains, or the chain ends.
+        /// The mark of a key without remaining positions, and of the end of a chain.
         static let end: Int32 = -2
     }
 

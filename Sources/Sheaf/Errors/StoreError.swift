@@ -39,8 +39,8 @@ public struct StoreError: Error, Equatable, Sendable {
         case nestedTransaction
         /// The transaction has already ended.
         case transactionEnded
-        /// The statement took longer than `dql_request_timeout_seconds` allows, or one transaction
-        /// kept it waiting for longer than `transaction_wait_limit_ms`.
+        /// The statement took longer than `dql_request_timeout_seconds` allows.
+        /// Or one transaction kept it waiting for longer than `transaction_wait_limit_ms`.
         case timedOut
         /// The task that ran the statement was cancelled.
         case cancelled

@@ -29,7 +29,7 @@ final class ObserverDispatcher: Sendable {
     /// Counts and logs an error that a callback has thrown.
     func recordError(_ error: any Error, of observer: Observer) {
         queries.countObserverFailure()
-        // Without the line of the statement, which may contain values.
+        // The line of the statement is omitted: it may contain values.
         let text = (error as? StoreError)?.message ?? "\(error)".shortened(to: ErrorText.limit)
         queries.log?.write(
             .error, "an observer has failed: \(text)",
@@ -68,10 +68,10 @@ final class ObserverDispatcher: Sendable {
         observers.withLock { $0[number] = observer }
         let arrival = NewObserver(
             observer, statement, values, missedThrough: try documents.startFeed())
-        // Set before the first dispatch, so that no commit published in between is missed.
+        // The hook is set before the first dispatch, so that no commit in between is missed.
         try documents.store.onPublishing { [weak self] in self?.wakeDispatcher() }
         let isIn: Bool
-        // Weak: a thread stuck in a callback must not keep a released store and its lock file.
+        // It is weak: a thread stuck in a callback must not keep a released store and its lock.
         let look: ObserverWorkerPool.DispatchBody = { [weak self] in self?.dispatch($0) ?? ([], nil)
         }
         do throws(ThreadRefused) { isIn = try workers.add(arrival, look) } catch {

@@ -24,7 +24,7 @@ struct ObserverIndex {
         var results: [[UInt8]: [ObservedResult]] = [:]
     }
 
-    /// By the bytes of names, because `String` equality ignores Unicode normalization.
+    /// Results by the bytes of names, because `String` equality ignores Unicode normalization.
     private var collections: [[UInt8]: Watchers] = [:]
 
     /// Returns the results that read a collection; nil if there are none.
@@ -56,7 +56,7 @@ struct ObserverIndex {
         }
     }
 
-    /// Calls `body` with the list of a select; removes lists left empty, lest they accumulate.
+    /// Calls `body` with the results that a SELECT may affect; removes lists that become empty.
     private static func forEachList(
         of watched: IncrementalViewDefinition, in watchers: inout Watchers,
         _ body: (inout [ObservedResult]) -> Void

@@ -12,7 +12,7 @@ package struct NewObserver: Sendable {
     let arguments: ArgumentValues
     let missedThrough: CommitID
 
-    /// Creates a newcomer that may have missed changes up to `missedThrough`.
+    /// Creates a new observer that may have missed changes up to `missedThrough`.
     package init(
         _ observer: Observer, _ statement: Statement, _ arguments: ArgumentValues,
         missedThrough: CommitID
@@ -70,14 +70,14 @@ package struct ObserverSchedule {
 
     // MARK: Events
 
-    /// Applies all durable changes, then adds newcomers; returns the new results.
+    /// Applies all durable changes, then adds new observers; returns the new results.
     package mutating func dispatch(adding newcomers: [NewObserver] = []) -> [Delivery] {
         let old = parameters
         parameters = queries.parameters
         let reader = queries.reader(parameters)
         applyParameters(old.values, reader)
         let changes = queries.documents.drainFeed(through: reader.snapshot.log.commit)
-        // Appended only if there are newcomers, because a copy retains all deliveries again.
+        // Only new observers justify the copy, which retains all deliveries again.
         var deliveries = apply(changes, reader)
         if !newcomers.isEmpty { deliveries += add(newcomers, reader) }
         return deliveries
@@ -170,7 +170,7 @@ package struct ObserverSchedule {
     ) {
         let id = change.key.bytes[StoreKey.documentPrefixLength...]
         guard watchers.mayMatch(id: id) else { return }
-        // Captured one by one: capturing `self` would copy the schedule for each affected result.
+        // Capturing `self` would copy the schedule for each affected result.
         let (queries, parameters) = (queries, parameters)
         let isReadable = reader.withImages(of: change) { (images) throws(Malformed) in
             try watchers.forEachCandidate(images, id: id, reader.names) { live in

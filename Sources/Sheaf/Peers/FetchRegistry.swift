@@ -29,7 +29,7 @@ final class FetchRegistry: Sendable {
         _ token: AttachmentToken, _ onEvent: (@Sendable (AttachmentFetch.Event) -> Void)?
     ) throws(StoreError) -> AttachmentFetch {
         let fetch = AttachmentFetch(token, self, onEvent)
-        // Posted under the lock to keep the order of events. Every fetch posts one, also for an
+        // The event is posted under the lock to keep the order. Every fetch posts one, also for an
         // attachment that is already being fetched, so that the fetch receives the current
         // progress.
         let isOpen = state.withLock { state in

@@ -100,7 +100,7 @@ public final class Peer: Sendable {
         sync.shutDown()
         fetches.close()
         presence.close()
-        // Does not wait: the last reference may be released on the replication thread itself, or on
+        // This does not wait: the last reference may be released on the replication thread, or on
         // a thread that must not block.
         loop.beginStopping()
     }

@@ -29,7 +29,7 @@ public struct PeerKeyConflict: Sendable, Hashable {
 
 extension PeerKeyConflict: CustomStringConvertible {
     public var description: String {
-        // Quoted as JSON, since the other peer chooses its device name.
+        // The name is quoted as JSON, since the other peer chooses it.
         var device =
             deviceName.isEmpty ? "a device without a name" : Value.string(deviceName.shortened).json
         if let operatingSystem { device += " (\(operatingSystem.shortened))" }

@@ -254,7 +254,7 @@ final class PeerLoop: Sendable {
         for (peer, writes) in Dictionary(grouping: refused, by: \.peer) {
             guard let first = writes.first else { continue }
             store.queries.log?.write(
-                .warning, "a peer refuses documents that were written here",
+                .warning, "a peer refuses local writes",
                 [
                     "peer": peer.description, "documents": "\(writes.count)",
                     "collection": first.collection.shortened,

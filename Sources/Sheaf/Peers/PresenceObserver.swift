@@ -40,7 +40,7 @@ public final class PresenceObserver: Sendable {
         registry?.remove(self)
     }
 
-    /// Ends the delivery without removing the observer from the board.
+    /// Ends the delivery without removing the observer from the registry.
     func end() {
         let waiter = state.withLock { state in
             defer { state = State(hasBegun: true, isCancelled: true) }

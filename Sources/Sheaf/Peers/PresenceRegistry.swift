@@ -18,7 +18,7 @@ final class PresenceRegistry: Sendable {
 
     private let state: Mutex<State>
 
-    /// Creates a board whose graph contains the local peer only.
+    /// Creates a registry whose graph contains the local peer only.
     init(_ identity: Replicator.Identity) {
         let record = PeerRecord(
             key: identity.peerKey, version: PeerRecord.Version(opening: 0, salt: 0, count: 0),

@@ -106,12 +106,11 @@ struct RowRuns {
             updates: updates, moves: moves)
     }
 
-    /// For each piece, whether its rows stay: the pieces in order with the most rows together do.
+    /// Whether the rows of each run stay: those of the ordered runs with the most rows together.
     private var staying: [Bool] {
         let old = runs.indices.filter { runs[$0].source != nil }
         var staying = runs.map { $0.source == nil }
-        // The most rows of ordered pieces up to some source, with the last piece: a tree of
-        // prefixes.
+        // A tree of prefixes finds the most rows of ordered runs up to a source, and the last run.
         let ranks = old.sorted { (runs[$0].source ?? 0) < (runs[$1].source ?? 0) }
         var rank = [Int](repeating: 0, count: runs.count)
         for (node, number) in ranks.enumerated() { rank[number] = node + 1 }

@@ -71,7 +71,7 @@ extension Store {
     private nonisolated(nonsending) func checkEntry() async throws {
         guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
         _ = try log
-        // Checked even if the gate is free, so that the outcome does not depend on contention.
+        // This is checked even if the gate is free: the outcome must not depend on contention.
         try Task.checkCancellation()
     }
 

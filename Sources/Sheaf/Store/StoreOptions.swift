@@ -6,9 +6,9 @@ package import SheafStorage
 public struct StoreOptions: Sendable {
     /// The point at which a write returns.
     public enum Durability: Equatable, Sendable {
-        /// When the commit survives a power cut.
+        /// The point at which the commit survives a power cut.
         case full
-        /// Immediately; the commit survives a power cut after at most this time.
+        /// The point of the commit itself, which survives a power cut after at most this time.
         ///
         /// Reads see only durable commits, so they lag behind by up to this time.
         case relaxed(milliseconds: Int)

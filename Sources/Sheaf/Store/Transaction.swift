@@ -50,7 +50,7 @@ public final class Transaction: Sendable {
     private let commitCell = CommitCell()
 
     /// The changes or the snapshot of an open transaction; both are nil after its end.
-    // Not an enum: each statement would copy the associated value out and back.
+    // An enum would make each statement copy the associated value out and back.
     private struct Phase: Sendable {
         /// The changes of a write transaction.
         var writing: DocumentTransaction?

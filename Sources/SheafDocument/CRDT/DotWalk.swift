@@ -16,7 +16,7 @@ package struct DotWalk {
         /// Field names from the root to the field.
         package let path: [String]
         package let kind: Kind
-        /// Nil for annotations.
+        /// The stamp of the dot; nil for annotations.
         package let stamp: Stamp?
         /// The epoch of a sum.
         package let epoch: Stamp?

@@ -45,7 +45,7 @@ struct JoinSide {
     var header: EncodedHeader { source.stamps }
 }
 
-/// Joins two documents field by field.
+/// A join of two documents, field by field.
 final class Joiner {
     let left: JoinSide
     let right: JoinSide

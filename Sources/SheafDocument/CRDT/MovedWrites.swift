@@ -112,7 +112,7 @@ private struct ReplacedSums {
     }
 }
 
-/// Rewrites a document with other dots; fields are rewritten since the order of dots may change.
+/// A rewriter of a document with other dots; their order may change, so fields are rewritten.
 private struct ChangedDots {
     let source: JoinSide
     let names: NameTable

@@ -34,7 +34,7 @@ extension EncodedDocument {
     }
 }
 
-/// Rewrites a document, and checks rules that a comparison would not detect.
+/// A rewriter of a document that checks rules which a comparison would not detect.
 private struct Validator {
     private let side: JoinSide
     private let base: VersionVector?

@@ -2,7 +2,7 @@
 ///
 /// The wall clock may stop or go back. It is passed in: the clock is a machine without effects.
 package struct HybridClock: Sendable {
-    /// Why a time is refused.
+    /// The reason for the refusal of a time.
     package enum Refusal: Error, Hashable, Sendable {
         /// The time is further ahead of the local clock than the tolerance.
         case ahead(milliseconds: UInt64, limit: UInt64)

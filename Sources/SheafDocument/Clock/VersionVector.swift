@@ -13,7 +13,7 @@ package struct VersionVector: Hashable, Sendable {
         }
     }
 
-    /// In ascending order of site, without duplicates.
+    /// The entries in ascending order of site, without duplicates.
     package private(set) var entries: [Entry] = []
 
     /// Creates an empty version vector.

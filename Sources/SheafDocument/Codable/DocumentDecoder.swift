@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// Decodes `Decodable` types directly from encoded documents, without intermediate values.
+/// A decoder of `Decodable` types from encoded documents, without intermediate values.
 package struct DocumentDecoder {
     private let names: NameTable
 

@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// Decodes the fields of an object in an encoded document.
+/// A decoder of the fields of an object in an encoded document.
 struct EntryFieldsDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let object: EncodedObject
     let loan: DocumentLoan

@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// Decodes the fields of an object.
+/// A decoder of the fields of an object.
 struct KeyedDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let object: Object
     let path: CodingPath?
@@ -84,7 +84,7 @@ extension DecodingError {
     }
 }
 
-/// Decodes the elements of an array.
+/// A decoder of the elements of an array.
 struct UnkeyedDecoding: UnkeyedDecodingContainer {
     let values: [Value]
     let path: CodingPath?

@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// Decodes `Decodable` types from values, without intermediate text.
+/// A decoder of `Decodable` types from values, without intermediate text.
 public struct ValueDecoder: Sendable {
     public init() {}
 

@@ -1,4 +1,4 @@
-/// Encodes the fields of an object.
+/// An encoder of the fields of an object.
 struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     private let encoding: Encoding
     private var node: EncodingNode { encoding.parent }
@@ -43,7 +43,7 @@ struct KeyedEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 }
 
-/// Encodes the elements of an array.
+/// An encoder of the elements of an array.
 struct UnkeyedEncoding: UnkeyedEncodingContainer {
     private let encoding: Encoding
     private var node: EncodingNode { encoding.parent }

@@ -1,4 +1,4 @@
-/// Encodes `Encodable` types as values, without intermediate text.
+/// An encoder of `Encodable` types as values, without intermediate text.
 public struct ValueEncoder: Sendable {
     /// Whether nil fields of the outermost type are encoded as null instead of omitted.
     private let keepsNil: Bool
@@ -118,7 +118,7 @@ struct Encoding: Encoder {
     /// Whether nil fields of this node are encoded as null instead of omitted.
     var keepsNil = false
 
-    /// Limits recursion through wrapper types and optionals, which adds no arrays or objects.
+    /// Maximum nesting of types: wrapper types and optionals add no arrays or objects.
     private static let maximumTypeCount = 3 * Value.maximumDepth
 
     init(_ node: EncodingNode, _ path: CodingPath?) {

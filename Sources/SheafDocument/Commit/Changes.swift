@@ -66,7 +66,7 @@ package enum Changes {
     }
 }
 
-/// Writes the changed parts of a state as a delta.
+/// A writer of the changed parts of a state as a delta.
 private struct Extraction {
     private let state: EncodedDocument
     private let side: JoinSide
@@ -216,7 +216,7 @@ private struct Extraction {
 }
 
 extension Array {
-    /// Like `compactMap`, but preserves the type of the error.
+    /// Maps as `compactMap` does, but preserves the type of the error.
     fileprivate func compactMap<Result>(
         _ transform: (Element) throws(Malformed) -> Result?
     ) throws(Malformed) -> [Result] {

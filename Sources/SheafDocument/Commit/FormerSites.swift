@@ -4,7 +4,7 @@ package import SheafBytes
 ///
 /// They identify documents written by this store that other peers refuse.
 package struct FormerSites: Hashable, Sendable {
-    /// In order of use, oldest first.
+    /// The sites in order of use, oldest first.
     package private(set) var sites: [Site] = []
 
     /// Maximum number of sites; beyond it the oldest are dropped.

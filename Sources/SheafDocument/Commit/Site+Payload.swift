@@ -3,7 +3,7 @@ package import SheafBytes
 /// The site of a store, as stored in the log (`format-spec/commits.md`, table 1).
 package struct SiteRecord: Hashable, Sendable {
     package let site: Site
-    /// Identifies the directory of the store when the site was drawn; 0 if unknown.
+    /// The identity of the store's directory when the site was drawn; 0 if unknown.
     ///
     /// A copy in another directory is another store: with the same site, both would use the same
     /// stamps for different writes.

@@ -158,7 +158,7 @@ package enum StoreKey: Hashable, Sendable {
 
 /// The ids of documents, and their encoding in keys.
 package enum DocumentID {
-    /// Why a value is refused as an id.
+    /// The reason for which a value is refused as an id.
     package enum Refusal: Error, Hashable, Sendable {
         case float
         case null

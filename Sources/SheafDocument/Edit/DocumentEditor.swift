@@ -6,7 +6,7 @@ package enum EditError: Error, Equatable, Sendable {
     case malformed(Malformed)
     /// Fields are nested deeper than the limit.
     case tooDeep(limit: Int)
-    /// At the root, only merging an object is allowed.
+    /// An edit of the root that does not merge an object.
     case emptyPath
     /// A value would hide a counter.
     case counter(HiddenCounter)
@@ -24,7 +24,7 @@ extension EditError: CustomStringConvertible {
     }
 }
 
-/// Collects edits of a document, and encodes them as a delta with one stamp.
+/// A collector of edits of a document, which encodes them as a delta with one stamp.
 package struct DocumentEditor {
     private let document: EncodedDocument?
     private let stamp: Stamp

@@ -2,7 +2,7 @@
 ///
 /// A path has the field names from the root. Missing maps on it are created.
 package enum Edit: Sendable {
-    /// How a value is set.
+    /// The way in which a value is set.
     package enum Mode: Sendable {
         /// Sets tokens as attachments, and merges other objects into maps field by field.
         ///

@@ -1,6 +1,6 @@
 package import SheafBytes
 
-/// Encodes new documents and tombstones.
+/// An encoder of new documents and tombstones.
 package enum Insertion {
     /// Returns the state of a new document; objects in it become maps.
     package static func document(

@@ -24,7 +24,7 @@ extension DocumentEditor {
         of edits: [Edit], in document: EncodedDocument, at stamp: Stamp, _ names: NameTable,
         keepsCounters: Bool = false
     ) throws(EditError) -> ChangedBytes? {
-        // Fast path: no counter can be hidden where only registers are replaced.
+        // No counter can be hidden where only registers are replaced.
         if let delta = try PlainEdits.delta(of: edits, in: document, at: stamp, names) {
             return delta
         }

@@ -1,6 +1,6 @@
 package import SheafBytes
 
-/// Encodes documents: the header, then the entries.
+/// An encoder of documents: the header, then the entries.
 enum DocumentWriter {
     /// Encodes a document whose root entry is written by `body`.
     ///

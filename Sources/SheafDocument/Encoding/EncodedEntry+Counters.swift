@@ -23,14 +23,14 @@ struct CounterDots {
     /// The value of the counter: the number of the latest restart, and all its increments.
     var total: Number {
         let epoch = epoch
-        // In order of stamp, since the result of floating-point addition depends on the order.
+        // Dots are added in order of stamp: floating-point addition depends on the order.
         return Number.sum(
             dots.filter { $0.epoch == epoch }.sorted { $0.stamp < $1.stamp }.map(\.number))
     }
 }
 
 extension EncodedEntry {
-    /// The restarts and sums of a counter at this field.
+    /// Returns the restarts and sums of a counter at this field.
     func counterDots(
         _ header: EncodedHeader, root: Stamp?
     ) throws(Malformed) -> CounterDots {

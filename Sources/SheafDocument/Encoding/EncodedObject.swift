@@ -6,7 +6,7 @@ package import SheafBytes
 package struct EncodedObject {
     /// Start of the document, which all offsets are relative to.
     let base: UnsafeRawPointer
-    // Stored as 32 bits: scans keep many objects.
+    // Offsets are stored as 32 bits: scans keep many objects.
     private let shortStart: UInt32
     private let shortEndsAt: UInt32
     private let shortNamesAt: UInt32
@@ -171,7 +171,7 @@ extension EncodedObject {
             return indexAmongFew(number)
         }
         if flags & ShapeBits.wideNames == 0 {
-            // Branchless binary search; nearly all objects take this path.
+            // This binary search has no branches; nearly all objects take this path.
             let names = base + namesAt
             while left > 1 {
                 let half = left &>> 1
@@ -199,7 +199,7 @@ extension EncodedObject {
             let index = Self.firstByte(equalTo: pattern, in: names(at: namesAt))
             if index < 8 { return index }
         }
-        // The last eight; with fewer names, the bytes before them are shifted out.
+        // The last eight names are loaded; with fewer, the bytes before them are shifted out.
         let word = names(at: namesAt &+ count &- 8)
         let missing = max(8 &- count, 0)
         let index = Self.firstByte(

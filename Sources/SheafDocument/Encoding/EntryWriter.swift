@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// Encodes the entries of a document: contents first, then the tables of each object.
+/// An encoder of a document's entries: contents first, then the tables of each object.
 package struct EntryWriter: ~Copyable {
     /// The bytes written so far.
     var buffer: ByteBuffer

@@ -87,7 +87,7 @@ extension FieldFilter {
         }
     }
 
-    /// The loop of a batch filter on one field.
+    /// Runs the loop of a batch filter on one field.
     @inline(__always)
     private static func select(
         _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,

@@ -43,7 +43,7 @@ package struct FieldFilter: Sendable {
         self.sieves = sieves
     }
 
-    /// The loop of a batch condition around an inlined predicate.
+    /// Runs the loop of a batch condition around an inlined predicate.
     @inline(__always)
     static func select(
         _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,

@@ -5,7 +5,7 @@ package struct FieldPath: Sendable {
     /// A field name, and the part of the field to follow.
     package struct Step: Sendable {
         package let name: FieldName
-        /// Nil for the visible part.
+        /// The part of the field; nil for the visible one.
         package let part: Part?
 
         package init(_ name: FieldName, _ part: Part? = nil) {

@@ -13,7 +13,7 @@ package struct NameTable: Sendable, Equatable {
     /// Random seed, so that chosen names cannot cause hash collisions.
     private static let seed = UInt64(truncatingIfNeeded: Hasher().finalize())
 
-    /// At most one element: copying the table then retains one reference instead of four.
+    /// At most one element, so that copying the table retains one reference instead of four.
     private var contents: [NameContents] = []
 
     package init() {}
@@ -40,7 +40,7 @@ package struct NameTable: Sendable, Equatable {
     /// Returns the number of a name.
     package func number(of spelling: UnsafeRawBufferPointer) -> UInt16? {
         guard !contents.isEmpty, spelling.count <= Self.maximumNameLength else { return nil }
-        // Borrowed, which avoids reference counting in each lookup.
+        // The storage is borrowed, which avoids reference counting in each lookup.
         let found = contents.withUnsafeBufferPointer {
             $0[0].number(of: spelling, seed: Self.seed)
         }

@@ -1,6 +1,6 @@
 package import SheafBytes
 
-/// Translates documents to the name numbers of another table.
+/// A translation of documents to the name numbers of another table.
 ///
 /// Most documents have names in the same order in both tables, so their numbers are replaced in a
 /// copy. All others are rewritten (`EncodedDocument.renamed(from:to:)`).
@@ -38,7 +38,7 @@ package struct NameTranslation: Sendable {
 
     /// The result of a translation.
     package enum Outcome {
-        /// Only numbers were replaced; the document spells out no names.
+        /// The document with only numbers replaced; it spells out no names.
         case patched([UInt8])
         case written([UInt8])
         /// The target lacks a number for a name that has one in the source.
@@ -63,7 +63,7 @@ package struct NameTranslation: Sendable {
     /// Returns the names of a document that have a number in the source but not in the target.
     package func unknownNames(of document: EncodedDocument) throws(Malformed) -> [[UInt8]] {
         var found: [[UInt8]] = []
-        // A set, since the sender controls the number of names.
+        // A set is used because the sender controls the number of names.
         var seen: Set<UInt32> = []
         try document.forEachNameNumber { number in
             guard number < numbers.count, numbers[Int(number)] == Self.unknown,
@@ -107,7 +107,7 @@ package struct NameTranslation: Sendable {
         }
     }
 
-    /// Replaces name numbers in a copy of a document, as long as nothing else changes.
+    /// A replacement of name numbers in a copy of a document that changes nothing else.
     private struct Patch {
         enum Verdict {
             case done, unlike, unknown

@@ -86,7 +86,7 @@ struct QuickCheck {
     private mutating func areRight(
         _ object: EncodedObject, depth: Int, isValue: Bool
     ) throws(Malformed) -> Bool {
-        // All names numbered or all spelled out, one-byte counts, and ends of minimum width.
+        // The names must be all numbered or all spelled out, and counts and ends of minimum width.
         let isNumbered = object.numberedCount > 0
         guard depth <= Value.maximumDepth, !isNumbered || object.numberedCount == object.count
         else { return false }

@@ -33,7 +33,7 @@ extension EncodedDocument {
     }
 }
 
-/// Rewrites entries with other name numbers.
+/// A rewriter of entries with other name numbers.
 struct Renaming<Stamps: StampSource> {
     let names: NameTable
     let others: NameTable

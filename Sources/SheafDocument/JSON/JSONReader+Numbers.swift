@@ -29,7 +29,7 @@ extension JSONReader {
             return .integer(value)
         }
         if let value = decimal.float(isNegative: isNegative) { return .float(value) }
-        // The exact conversion, for many digits or a large exponent.
+        // Many digits or a large exponent need the exact conversion.
         let value = Double(String(decoding: text[start..<offset], as: UTF8.self)) ?? .infinity
         guard value.isFinite else { throw error(.numberTooLarge, at: start) }
         return .float(value)
@@ -54,7 +54,7 @@ extension JSONReader {
         }
         var exponent = 0
         while case UInt8(ascii: "0")...UInt8(ascii: "9") = current {
-            // Exceeds the range of floats; further digits make no difference.
+            // Such an exponent exceeds the range of floats, so further digits make no difference.
             if exponent < 100_000 { exponent = exponent * 10 + Int(current - UInt8(ascii: "0")) }
             offset += 1
         }

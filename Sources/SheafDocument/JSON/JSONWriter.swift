@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// Encodes values as JSON, without spaces and with fields in order of name.
+/// An encoder of values as JSON, without spaces and with fields in order of name.
 ///
 /// Bytes become Base64 text. Infinities and NaN become null.
 package struct JSONWriter {
@@ -57,7 +57,7 @@ package struct JSONWriter {
 
     package mutating func write(_ float: Double) {
         guard float.isFinite else { return write(word: "null") }
-        // The shortest text that parses to the same float; it always has a point or an exponent.
+        // `description` is the shortest text of the same float, always with a point or an exponent.
         bytes.append(contentsOf: float.description.utf8)
     }
 

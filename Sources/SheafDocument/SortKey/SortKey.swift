@@ -8,7 +8,7 @@ import SheafBytes
 package enum SortKey {
     /// The first byte of a component; descending components are inverted bitwise.
     enum Tag: UInt8 {
-        /// Ends a text, an array or an object; sorts before every continuation.
+        /// The end of a text, an array or an object; it sorts before every continuation.
         case end = 0x00
         case no = 0x10
         case yes = 0x11
@@ -21,7 +21,7 @@ package enum SortKey {
         case missing = 0x80
     }
 
-    /// Precedes an escaped byte of a text: a zero, which would end the text, or the escape itself.
+    /// The byte before an escaped byte of a text: a zero, which would end it, or the escape itself.
     ///
     /// The escaped byte is incremented. So no key is a prefix of another, and inversion reverses
     /// the order.
@@ -103,14 +103,14 @@ package enum SortKey {
     /// Whether no byte of a text must be escaped, as in nearly all texts.
     @inline(__always)
     fileprivate static func isPlain(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
-        // Without an early exit, so that the loop is vectorized.
+        // The loop has no early exit, so that it is vectorized.
         var least = UInt8.max
         for byte in text { least = min(least, byte) }
         return least > escape
     }
 }
 
-/// Encodes a key, component by component.
+/// An encoder of a key, component by component.
 package struct SortKeyWriter {
     /// The encoded components, which determine the order.
     package private(set) var components: [UInt8] = []

@@ -1,6 +1,6 @@
 package import SheafBytes
 
-/// Decodes a key into values.
+/// A decoder of a key into values.
 package struct SortKeyReader {
     private let bytes: UnsafeRawBufferPointer
     /// Offset of the trailer.
@@ -9,7 +9,7 @@ package struct SortKeyReader {
     /// 0xFF in a descending component, otherwise 0.
     private var mask: UInt8 = 0
     private var numberCount = 0
-    /// Without a trailer, numbers are decoded as integers where possible.
+    /// Whether the key has a trailer; without one, numbers are integers where possible.
     private var hasTrailer = true
 
     /// Decodes a key with one component for each direction; nil is a missing value.

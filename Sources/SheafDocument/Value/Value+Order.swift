@@ -109,7 +109,7 @@ package enum NumberOrder {
         left < right ? -1 : left == right ? 0 : 1
     }
 
-    /// NaN is greater than all numbers.
+    /// Compares two floats; NaN is greater than all numbers.
     package static func compare(_ left: Double, _ right: Double) -> Int {
         if left < right { return -1 }
         if left > right { return 1 }

@@ -15,7 +15,7 @@ package struct Catalog: Sendable {
         var indexes: [UInt16: [IndexDefinition]] = [:]
     }
 
-    /// Always one element, so that copying the catalog retains one reference instead of five.
+    /// One element always, so that copying the catalog retains one reference instead of five.
     private var contents = [Contents()]
 
     package var names: NameTable { contents[0].names }

@@ -9,7 +9,7 @@ package enum EngineError: Error, Equatable, Sendable {
     case damaged(key: [UInt8], Malformed)
     /// A query cannot be evaluated on a document.
     case evaluation(EvaluationFailure)
-    /// Not an error: evaluation for a peer continues in the next turn of the loop.
+    /// A pause, not an error: evaluation for a peer continues in the next turn of the loop.
     case paused
     /// The caller of `write` rolled the transaction back, for a reason that it keeps itself.
     case rolledBack

@@ -9,7 +9,7 @@ import SheafStorage
 ///
 /// Each document of the collection has one entry; its region shows how much of the document fits.
 package struct IndexEntry: Sendable {
-    /// How much of a document an entry contains.
+    /// The extent to which an entry contains the indexed values of a document.
     package enum Region: UInt8, CaseIterable, Sendable {
         /// All values and the id; their order is exact.
         case complete = 0

@@ -48,7 +48,7 @@ extension BufferedDocument {
             throw .invalid("a first document without its collection", at: start)
         }
         id = try reader.readLengthPrefixed(limit: DocumentAddress.maximumIDLength)
-        // No limit: spelled names can make the document longer than it was on the wire.
+        // No limit applies: spelled names can make the document longer than it was on the wire.
         bytes = try reader.readLengthPrefixed(limit: .max)
         contents = block[reader.offset - bytes.count..<reader.offset]
         var unproven: [[UInt8]] = []

@@ -9,7 +9,7 @@ package struct ClockSurvey: Sendable {
         package let collection: String
         package let id: Value
         package let stamp: Stamp
-        /// How far the stamp is ahead, in milliseconds.
+        /// The lead of the stamp over the local clock, in milliseconds.
         package let aheadMilliseconds: UInt64
         /// Number of stamps of that site that are ahead.
         package let count: Int

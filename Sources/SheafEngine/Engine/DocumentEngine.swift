@@ -32,7 +32,7 @@ package final class DocumentEngine: Sendable {
         /// The site in the log; `formerSites` are the sites before it.
         var loggedSite: Site?
         package var formerSites = FormerSites()
-        /// Distinguishes the files of the store from a copy of them.
+        /// The identity of the store's files, which distinguishes them from a copy.
         var mark = StoreMark()
         /// The periods in which the site has written.
         var ownWrites: OwnWrites

@@ -122,7 +122,7 @@ package struct PendingDocuments: Sendable {
             sweepThreshold = Self.initialSweepThreshold
         } else if entries.count > sweepThreshold {
             entries = entries.filter { $0.value.commit > commit }
-            // Not on every commit: the next sweep runs when the entries have doubled.
+            // The next sweep runs when the entries have doubled, not on every commit.
             sweepThreshold = max(Self.initialSweepThreshold, entries.count * 2)
         }
     }

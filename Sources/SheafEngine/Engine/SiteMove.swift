@@ -20,7 +20,7 @@ struct SiteMove {
 
 /// A document whose writes could not be assigned to another site.
 package struct UnmovedDocument: Sendable {
-    /// Nil if the key belongs to no collection.
+    /// The address of the document; nil if its key belongs to no collection.
     package let address: DocumentAddress?
     package let reason: EngineError
 }
@@ -73,7 +73,7 @@ extension DocumentEngine {
 
     /// Switches to another site, to which the next commit moves all writes of the old one.
     func beginHandover(to site: Site, _ state: inout WriterState) {
-        // If two handovers are not durable, peers know the site before the first one.
+        // If two moves to another site are not durable, peers know the site before the first one.
         if state.handover?.precedes(store.snapshot().commit) != true {
             state.handover = SiteHandover(
                 site: state.clock.site, pauses: state.ownWrites.endedPauses)

@@ -15,7 +15,7 @@ package struct UnprovenTokens: Sendable {
         let commit: CommitID
     }
 
-    /// Represents all attachments that a document references.
+    /// The id that represents all attachments that a document references.
     package static let allAttachments = [UInt8](repeating: 0, count: SHA256.length)
 
     /// Whether the store has an entry, or had one since it was opened.

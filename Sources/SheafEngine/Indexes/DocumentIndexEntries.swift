@@ -8,7 +8,7 @@ struct DocumentIndexEntries {
     private let names: NameTable
     private let indexes: [UInt16: [IndexDefinition]]
     private let includesTombstones: Bool
-    /// Stops `indexAll` when the statement that creates the index is canceled.
+    /// The signal that stops `indexAll` when the statement that creates the index is canceled.
     private let stop: EvaluationStop?
     /// The key builders of each collection, created with its first document.
     private var builders: [UInt16: [IndexKeyBuilder]] = [:]

@@ -30,7 +30,7 @@ extension NetworkLoop {
             if case .waiting(let until) = dialer.phase { next = min(next, until) }
         }
         let now = now
-        // Rounded up: waking too early would need a second wakeup.
+        // The time is rounded up: waking too early would need a second wakeup.
         let rest = next > now ? (next - now) / 1_000_000 + (next == .max ? 0 : 1) : 0
         return min(rest, wall > wallNow ? wall - wallNow : 0)
     }

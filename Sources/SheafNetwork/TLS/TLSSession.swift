@@ -26,7 +26,7 @@ package final class TLSSession: Sendable {
 
     private nonisolated(unsafe) let pointer: OpaquePointer
     private let turn = Mutex(())
-    // Retained because the OpenSSL session refers to it.
+    // The context is retained because the OpenSSL session refers to it.
     private let context: TLSContext
 
     /// Creates a session over a connected socket, as client or server.

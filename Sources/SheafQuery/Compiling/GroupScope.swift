@@ -12,7 +12,7 @@ struct GroupScope {
     /// Numbers of the group keys by canonical text.
     private var keys: [[UInt8]: Int] = [:]
     private(set) var columns: [Column] = []
-    /// For each interpolated value that repeats an earlier one, the name of the first.
+    /// The name of the first occurrence, for each interpolated value that repeats an earlier one.
     private let firstNames: [String: String]
 
     /// Creates a scope with the expressions of GROUP BY.
@@ -61,8 +61,7 @@ struct GroupScope {
         }
     }
 
-    /// Maps equal interpolated values to one name, so that repeating a value repeats the
-    /// expression.
+    /// Maps equal interpolated values to one name, so that equal expressions stay equal.
     private static func firstNames(of arguments: ArgumentValues) -> [String: String] {
         var names: [String: String] = [:]
         var firsts: [Value: [(value: Value, name: String)]] = [:]

@@ -12,12 +12,12 @@ package struct DateFormat: Hashable, Sendable {
         case blankDay
         case dayOfYear, week
         case hour, hourOfHalf, minute, second
-        /// With at most nine digits.
+        /// The fraction of a second, with at most nine digits.
         case fraction(digits: Int)
         case half(isUpper: Bool)
         case weekdayName(isShort: Bool)
         case monthName(isShort: Bool)
-        /// From 1 (Monday) to 7 (Sunday), or from 0 (Sunday) to 6 (Saturday).
+        /// The weekday from 1 (Monday) to 7 (Sunday), or from 0 (Sunday) to 6 (Saturday).
         case weekday(fromZero: Bool)
         case offset(isSpread: Bool)
         /// Abbreviation of the time zone, such as CET.

@@ -3,7 +3,7 @@
 /// Values outside of this range do not exist, so calendar components never overflow.
 package struct Moment: Hashable, Comparable, Sendable {
     package static let millisecondsPerDay: Int64 = 86_400_000
-    /// From 0001-01-01T00:00:00.000 to 9999-12-31T23:59:59.999.
+    /// The moments from 0001-01-01T00:00:00.000 to 9999-12-31T23:59:59.999.
     package static let range: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
     package let milliseconds: Int64

@@ -101,7 +101,7 @@ package struct Aggregate: Sendable {
     /// Returns the aggregate; without values, zero for COUNT and MISSING for the others.
     package func result() -> Value? {
         if let seen {
-            // Sorted, because the sum of floats depends on their order.
+            // Values are sorted, because the sum of floats depends on their order.
             var plain = Aggregate(kind)
             for value in kind == .count ? Array(seen) : seen.sorted() { plain.add(value) }
             return plain.result()

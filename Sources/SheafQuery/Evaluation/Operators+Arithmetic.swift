@@ -48,7 +48,7 @@ extension Operators {
             // The quotient of the least integer and -1 overflows, but the remainder is zero.
             case .remainder where right == -1: (Int64(0), false)
             case .remainder: left.remainderReportingOverflow(dividingBy: right)
-            // Shifts discard bits; from 64 on, all of them.
+            // Shifts discard bits; a shift by 64 or more discards all of them.
             case .shiftLeft: (left << right, right < 0)
             case .shiftRight: (left >> right, right < 0)
             case .concatenate: (Int64(0), true)

@@ -12,8 +12,7 @@ extension Function {
         ]
     }
 
-    /// Creates a function that yields MISSING for missing arguments, and otherwise null for null
-    /// ones.
+    /// Creates a function that yields MISSING for a missing argument, else null for a null one.
     private static func strict(
         _ name: String, _ argumentCount: ClosedRange<Int>, readsClock: Bool = false,
         _ evaluate:

@@ -1,8 +1,7 @@
 import SheafDocument
 
 extension [Edit] {
-    /// Removes each value that a later edit replaces or turns into a map, also within merged
-    /// objects.
+    /// Removes each value, also in merged objects, that a later edit replaces or turns into a map.
     ///
     /// All edits of a statement have the same stamp, and among parts with equal stamps the value
     /// would be visible.

@@ -5,8 +5,7 @@ package struct Mutation: Sendable {
     package enum Action: Sendable {
         /// Edits of a document, which change nothing if the document does not exist.
         case edit([Edit])
-        /// An insertion, which ignores a field `_id`, followed by edits for fields with declared
-        /// types.
+        /// An insertion that ignores a field `_id`, then edits for fields with declared types.
         case insert(Object, [Edit], onConflict: Insert.Conflict)
         case insertInitial(Object)
         case delete

@@ -3,7 +3,7 @@ extension PatternProgram {
     /// Whether the text, or a part of it, matches; nil if the fuel runs out.
     func matches(_ text: UnsafeRawBufferPointer, fuel: inout Int) -> Bool? {
         let count = instructions.count
-        // For each state, the last position that entered it; two lists of states; and a stack.
+        // The memory holds the last position that entered each state, two lists and a stack.
         fuel -= count / 8
         return withUnsafeTemporaryAllocation(of: UInt32.self, capacity: 4 * count + 2) { memory in
             guard let base = memory.baseAddress else { return false }
@@ -29,7 +29,7 @@ private struct PatternRun {
     let instructions: UnsafeBufferPointer<PatternProgram.Instruction>
     let sets: UnsafeBufferPointer<ScalarSet>
     let text: UnsafeRawBufferPointer
-    /// For each state, the number of the position that last entered it.
+    /// The number of the position that last entered each state.
     let entered: UnsafeMutablePointer<UInt32>
     /// States to advance at the current position, and at the next one.
     var current: UnsafeMutablePointer<UInt32>

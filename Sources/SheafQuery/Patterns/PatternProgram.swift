@@ -21,7 +21,7 @@ struct PatternProgram: Sendable {
     let ignoresCase: Bool
     /// Whether matches must begin at the start of the text.
     private(set) var isAnchored = false
-    /// For each byte, whether a match can begin with it; empty if matches can be empty.
+    /// Whether a match can begin with each byte; empty if matches can be empty.
     private(set) var firstBytes: [Bool] = []
 
     init(
@@ -90,7 +90,7 @@ struct PatternProgram: Sendable {
 struct PatternCompiler {
     private(set) var instructions: [PatternProgram.Instruction] = []
     private let ignoresCase: Bool
-    // Counts nodes as well: nested repetitions of nothing create no states, but take time.
+    // Nodes are counted as well: nested repetitions of nothing create no states, but take time.
     private var work = 0
 
     init(ignoresCase: Bool) {

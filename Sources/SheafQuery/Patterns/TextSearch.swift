@@ -49,7 +49,7 @@ enum TextSearch {
     private static func firstWithTable(
         _ needle: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, from start: Int
     ) -> Int? {
-        // borders[i]: the longest proper prefix of the first i + 1 bytes that is also their suffix.
+        // borders[i] is the length of the longest proper prefix that is a suffix of i + 1 bytes.
         withUnsafeTemporaryAllocation(of: Int.self, capacity: needle.count) { borders in
             borders.initialize(repeating: 0)
             var border = 0

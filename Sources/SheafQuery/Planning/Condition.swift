@@ -9,11 +9,11 @@ indirect enum Condition {
     case somewhereIn([String], ComponentSet)
     case all([Condition])
     case any([Condition])
-    /// Always true.
+    /// A condition that is always true.
     case always
-    /// Never true.
+    /// A condition that is never true.
     case never
-    /// Not restricted by keys.
+    /// A condition that restricts no keys.
     case anything
 
     /// Whether the condition is equivalent to the original expression.

@@ -50,8 +50,7 @@ package protocol QueryStore: AnyObject {
         _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
     ) throws(QueryError)
 
-    /// Visits the existing documents of keys with the index of each key, until `body` returns
-    /// false.
+    /// Visits existing documents by key, with the index of the key, until `body` returns false.
     func read(
         _ keys: [[UInt8]], _ body: (_ number: Int, ScannedDocument) throws(QueryError) -> Bool
     ) throws(QueryError)

@@ -48,7 +48,7 @@ struct RequestedConditions {
     var filter: FieldFilter?
     /// The remaining conditions, evaluated on complete rows.
     var residualPredicate: Predicate?
-    // The expressions of both, for EXPLAIN.
+    // EXPLAIN prints the expressions of both.
     var filterExpression: Expression?
     var residualExpression: Expression?
 }

@@ -10,7 +10,7 @@ struct IndexCandidates {
     var hasLimit = false
     /// Paths of all fields read by a grouped statement, group keys first; nil if not grouped.
     var grouped: [[String]]?
-    /// For each join, the fields of the joined source by which rows could be found.
+    /// The fields of each joined source by which rows could be found.
     var joined: [(source: Source, paths: [[String]])] = []
 }
 

@@ -3,9 +3,9 @@ import SheafDocument
 /// A bound of a key range: the complete values it contains and its position relative to them.
 struct SpanBound {
     enum BoundPosition {
-        /// Before or after all keys that begin with the values.
+        /// A bound before or after all keys that begin with the values.
         case value
-        /// Before or after all values of a type, following the values.
+        /// A bound before or after all values of a type, following the values.
         case kind(String)
     }
 

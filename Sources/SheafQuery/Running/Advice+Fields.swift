@@ -46,7 +46,7 @@ struct AdvisedFields {
             let fields = names(tail.map(\.path))
             parts.append(isOrder ? "has the order of \(fields)" : "finds a range of \(fields)")
         }
-        if !covered.isEmpty { parts.append("has all that the statement reads") }
+        if !covered.isEmpty { parts.append("contains all fields that the statement reads") }
         return parts.joined(separator: ", ")
     }
 }

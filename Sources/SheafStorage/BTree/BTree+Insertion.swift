@@ -107,7 +107,7 @@ extension BTree {
         insertAbove(separator, rightChild, path, level: level + 1)
     }
 
-    // Not inlined, or `insert` would contain itself.
+    // If inlined, `insert` would contain itself.
     @inline(never)
     private mutating func insertAbove(
         _ key: BTreeKey, _ child: BTreeValue, _ path: BTreePath, level: Int

@@ -5,7 +5,7 @@ import Synchronization
 /// The writer adds memory and collects the released versions; readers only release versions.
 final class BTreeArena: Sendable {
     private struct Block: Sendable {
-        // Kept only to be freed; never dereferenced here.
+        // The memory is kept only to be freed; it is never dereferenced here.
         nonisolated(unsafe) let base: UnsafeMutableRawPointer
     }
 

@@ -35,7 +35,7 @@ struct BTreeView: Sendable {
         var rank = 0
         while !page.isLeaf {
             let index = page.childIndex(for: key)
-            // Sums over the smaller side.
+            // The sum is taken over the smaller side.
             if index <= page.count / 2 {
                 for other in 0..<index { rank += page.entriesBelow(other) }
             } else {

@@ -151,7 +151,7 @@ package struct CommitReader {
             if var commit = open, commit.id == entry.commit,
                 case .folded(let operations) = commit.source
             {
-                // Moved out while it grows, which avoids copying the array on each append.
+                // The array is moved out while it grows, which avoids copying it on each append.
                 open = nil
                 var grown = operations
                 commit.source = .folded([])

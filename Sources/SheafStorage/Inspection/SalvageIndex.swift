@@ -33,7 +33,7 @@ struct SalvageIndex: ~Copyable {
     }
 
     private var tree = BTree()
-    /// For keys whose newest operation is a delta, the newest operation that is not one.
+    /// The newest operation that is not a delta, for keys whose newest operation is one.
     private var foundations = BTree()
 
     /// Adds an operation unless a newer one of its key is present.

@@ -30,7 +30,7 @@ package struct Salvager: ~Copyable {
         }
         return try salvage(source, store: store, options: LogStoreOptions()) {
             () throws(StorageError) in
-            // Created only after identifying the source, so that a failure leaves no directory.
+            // The target is created after the source is identified: a failure leaves no directory.
             try translatingErrors { () throws(VolumeError) in
                 try PosixVolume(path: target, creatingDirectory: true)
             }

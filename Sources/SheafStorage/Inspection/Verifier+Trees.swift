@@ -18,7 +18,7 @@ extension Verifier {
             guard start.position >= removals else {
                 result.addNote(
                     name, at: Checkpoint.Layout.position,
-                    "too old to be used: compaction has forgotten removals since then")
+                    "too old to be used: compaction has dropped removals since then")
                 continue
             }
             guard isWithinLog(checkpoint.summary) else { continue }
@@ -98,7 +98,7 @@ extension Verifier {
         guard !result.isDamaged else { return false }
         result.damage(
             FileName.name(ofSegment: start.position.segment), at: start.position.offset,
-            "the log ends before this, but \(checkpoint.name) contains commit \(start.commit)")
+            "the log ends before it, but \(checkpoint.name) contains commit \(start.commit)")
         return false
     }
 

@@ -83,7 +83,7 @@ package struct Verifier: ~Copyable {
         if header == nil {
             before = nil
             replay.interrupt()
-            // A valid header of another store: nothing in the file belongs to this log.
+            // The header belongs to another store, so nothing in the file belongs to this log.
             guard case .failure = file.header, directory.store != nil else { return }
         }
         switch file.kind {
@@ -143,7 +143,7 @@ package struct Verifier: ~Copyable {
                 file.name, at: 0,
                 file.bytes.allSatisfy { $0 == 0 }
                     ? "the segment was prepared but not begun; the next opening removes it"
-                    : "the segment was begun in vain; the next opening removes it")
+                    : "the segment was begun but holds no commit; the next opening removes it")
         }
         for name in directory.temporaries {
             result.addNote(name, at: 0, "the file was not completed; the next opening removes it")

@@ -9,7 +9,7 @@ import SheafBytes
 ///     | ops | part | body |
 ///
 /// A commit is one `whole` record, or a `first`, any number of `middle` and a `last` record. It
-/// counts only if its last record is present.
+/// is valid only if its last record is present.
 package struct Record {
     /// The role of a record in its commit.
     package enum Kind: UInt8, Sendable {
@@ -17,9 +17,9 @@ package struct Record {
         case first = 2
         case middle = 3
         case last = 4
-        /// In a base file: operations of many commits, each with its position.
+        /// The operations of many commits in a base file, each with its position.
         case folded = 5
-        /// In a base file: the offsets of the folded records.
+        /// The offsets of the folded records in a base file.
         case directory = 6
 
         /// Whether the record ends a commit.

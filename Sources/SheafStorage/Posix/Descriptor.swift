@@ -67,7 +67,7 @@ final class Descriptor: Sendable {
     }
 
     private func release() {
-        // Never retried: after an interruption the number is free and may be in use again. The
+        // A retry would be wrong: after an interruption the number may be in use again. The
         // result is ignored, because everything that matters has already been synced.
         #if canImport(Glibc)
             _ = Glibc.close(number)

@@ -68,7 +68,7 @@ package final class PosixVolume: Volume {
             } catch  where error.code == .exists {
                 // If the existing entry is not a directory, opening it fails.
             }
-            // Also synced if it existed, because its creator may have been killed before syncing.
+            // It is synced even if it existed: its creator may have been killed before syncing.
             try synchronizeNames()
         }
         do throws(VolumeError) {

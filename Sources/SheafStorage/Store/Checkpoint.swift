@@ -88,7 +88,7 @@ final class Checkpoint {
             }
             guard summary.start.position >= notBefore else {
                 throw FormatError(
-                    at: Layout.position, "compaction has forgotten removals since then")
+                    at: Layout.position, "compaction has dropped removals since then")
             }
             let live = try readLiveBytes(mapping.bytes, summary)
             let tree: BTree

@@ -168,7 +168,7 @@ final class Compactor {
         var chain = ChainCache.Chain()
         var position = head
         var isOld = false
-        // Kept: the newest operation, the newest one before the horizon, and the bases of kept
+        // This keeps the newest operation, the newest one before the horizon, and the bases of kept
         // deltas.
         var isKept = true
         while position.segment >= plan.segments.lowerBound {

@@ -69,7 +69,7 @@ struct Keyspace: ~Copyable {
         if let old = tree.put(key, pointer.value).flatMap(RecordPointer.init) {
             return old.position
         }
-        // No previous operation: compaction dropped it, because a newer put follows, or it is
+        // Compaction dropped the previous operation, because a newer put follows, or it is
         // damaged.
         guard removedCount > 0, let removal = dropRemoval(of: key) else { return .none }
         return removal.position

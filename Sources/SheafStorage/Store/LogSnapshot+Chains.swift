@@ -24,7 +24,7 @@ extension LogSnapshot {
     ) throws(StorageError) {
         guard let newest = try segments.loggedOperation(at: pointer.position) else {
             throw disagreement(
-                at: pointer.position, "the tree names an operation that was folded away")
+                at: pointer.position, "the tree points to an operation that compaction dropped")
         }
         try check(newest.operation, of: key, at: pointer)
         try forEachOperation(from: newest, body)
@@ -67,7 +67,7 @@ extension LogSnapshot {
     package func newestOperation(at pointer: RecordPointer) throws(StorageError) -> Operation {
         guard let operation = try segments.operation(at: pointer.position) else {
             throw disagreement(
-                at: pointer.position, "the tree names an operation that was folded away")
+                at: pointer.position, "the tree points to an operation that compaction dropped")
         }
         try check(operation, at: pointer)
         return operation
@@ -77,7 +77,7 @@ extension LogSnapshot {
     package func operation(at pointer: RecordPointer) throws(StorageError) -> LoggedOperation {
         guard let newest = try segments.loggedOperation(at: pointer.position) else {
             throw disagreement(
-                at: pointer.position, "the tree names an operation that was folded away")
+                at: pointer.position, "the tree points to an operation that compaction dropped")
         }
         try check(newest.operation, at: pointer)
         return newest
@@ -168,7 +168,7 @@ package struct KeyHistory {
     package mutating func next() throws(StorageError) -> LoggedOperation? {
         guard position != .none else { return nil }
         guard position < limit else {
-            throw snapshot.disagreement(at: limit, "the chain of a key does not go back")
+            throw snapshot.disagreement(at: limit, "the chain of a key does not point backward")
         }
         guard let found = try snapshot.segments.loggedOperation(at: position) else {
             position = .none

@@ -73,7 +73,7 @@ extension LogSnapshot {
 final class LogOrders: Sendable {
     private struct Order: Sendable {
         let range: KeyRange
-        // Immutable after the sort.
+        // The array is immutable after the sort.
         nonisolated(unsafe) let batch: RecordPointerBatch
     }
 

@@ -83,7 +83,7 @@ package final class LogSnapshot: Sendable {
     ) throws(StorageError) -> Operation {
         guard let operation = try segments.operation(at: pointer.position) else {
             throw disagreement(
-                at: pointer.position, "the tree names an operation that was folded away")
+                at: pointer.position, "the tree points to an operation that compaction dropped")
         }
         try check(operation, of: key, at: pointer)
         return operation
@@ -95,7 +95,7 @@ package final class LogSnapshot: Sendable {
         _ operation: Operation, of key: UnsafeRawBufferPointer, at pointer: RecordPointer
     ) throws(StorageError) {
         guard Self.isAt(operation, pointer), operation.key.elementsEqual(key) else {
-            throw disagreement(at: pointer.position, "the tree names an operation of another key")
+            throw disagreement(at: pointer.position, "the tree points to another key's operation")
         }
     }
 
@@ -103,7 +103,7 @@ package final class LogSnapshot: Sendable {
     @inline(__always)
     func check(_ operation: Operation, at pointer: RecordPointer) throws(StorageError) {
         guard Self.isAt(operation, pointer), operation.kind != .remove else {
-            throw disagreement(at: pointer.position, "the tree names another operation")
+            throw disagreement(at: pointer.position, "the tree points to another operation")
         }
     }
 

@@ -52,7 +52,7 @@ package final class LogStore: Sendable {
         committer.stop()
     }
 
-    /// The newest durable snapshot.
+    /// Returns the newest durable snapshot.
     package func snapshot() -> LogSnapshot { engine.snapshot() }
 
     /// Commits a batch and waits until it has the durability of the store's options.

@@ -52,7 +52,7 @@ package final class OperationBatch {
                 segment?._withUnsafeGuaranteedRef { $0.find(rest, into: found + count) } ?? 0
             count += more
             guard more == 0 else { continue }
-            // In a base file, not yet verified, a delta, or damaged.
+            // The operation is in a base file, not yet verified, a delta, or damaged.
             guard !pointer.isDelta, let operation = try? log.newestOperation(at: pointer) else {
                 break
             }

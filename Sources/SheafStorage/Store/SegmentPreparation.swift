@@ -135,7 +135,7 @@ final class SegmentPreparation: Sendable {
             let slice = UnsafeRawBufferPointer(
                 rebasing: UnsafeRawBufferPointer(zeros)[..<min(zeros.count, length - offset)])
             try file.writeFully(slice, at: offset)
-            // Synced in slices, so that a commit never waits for the complete segment.
+            // The file is synced in slices, so that a commit never waits for the complete segment.
             try file.synchronize()
             offset += slice.count
         }

@@ -91,7 +91,7 @@ extension StoreEngine {
 
     /// Whether the directory exceeds the size allowed for the live bytes.
     package func isGarbageExcessive() -> Bool {
-        // Starts slightly below the limit to avoid delaying writers.
+        // Compaction starts slightly below the limit to avoid delaying writers.
         garbagePressure() > 0.9
     }
 

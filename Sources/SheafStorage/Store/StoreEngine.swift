@@ -146,12 +146,12 @@ package final class StoreEngine: Sendable {
             if let onDurable, !isDurable {
                 state.waiters.append(CommitWaiter(commit: commit, resume: onDurable))
             }
-            // Set under the lock, so that a caller with an empty batch that waits for pending
-            // commits sees it.
+            // The hint is set under the lock, so that a caller with an empty batch that waits for
+            // pending commits sees it.
             if !isDurable { pendingHint.store(true, ordering: .sequentiallyConsistent) }
             return (commit, isDurable)
         }
-        // Outside of the lock, because callbacks run arbitrary code.
+        // The call is outside of the lock, because callbacks run arbitrary code.
         if isDurable { onDurable?(.success(commit)) }
         return commit
     }
@@ -219,7 +219,7 @@ package final class StoreEngine: Sendable {
 
     private func finish(_ flushed: Flushed?) throws(StorageError) -> Bool {
         guard let flushed else { return false }
-        // Outside of the lock, because callbacks run arbitrary code.
+        // The call is outside of the lock, because callbacks run arbitrary code.
         if let error = flushed.error {
             for waiter in flushed.waiters {
                 waiter.resume(

@@ -9,7 +9,7 @@ extension LinkStateDatabase {
         var wait = PresenceLimits.firstWaitNanoseconds
         /// Whether a conflicting record was superseded before.
         var hasOvertaken = false
-        /// The record of a rival not reported yet.
+        /// The conflicting record that is not reported yet.
         private var rival: PeerRecord?
         private var contestedAt: UInt64?
 

@@ -38,7 +38,7 @@ package struct LinkStateDatabase: Sendable {
         var queued: [[UInt8]: Bool] = [:]
         /// Whether a message is unacknowledged.
         var isSender = false
-        /// Whether the last message of the neighbor is still to be acknowledged.
+        /// Whether the last message of the neighbor must still be acknowledged.
         var owes = false
         var tookAt: UInt64?
 

@@ -211,7 +211,7 @@ extension SyncSession {
             }
         }
         if receiver.reportsDifferences { emit(.differing(addresses)) }
-        // The number of entries of maximum length that fit in a message.
+        // This number of entries of maximum length fits in a message.
         let most = max(
             1, SyncLimits.frameLength / (SyncLimits.idLength + SyncLimits.collectionLength))
         var rest = addresses[...]

@@ -225,7 +225,7 @@ extension SyncSession {
         }
         switch want.documents {
         case .all:
-            guard sender.wanted.isEmpty else { throw .outOfOrder("`want` of all after some") }
+            guard sender.wanted.isEmpty else { throw .outOfOrder("`want` of all after a list") }
             endComparing(.all)
         case .some(let addresses, let isContinued):
             try addWanted(addresses)

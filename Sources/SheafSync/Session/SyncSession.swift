@@ -4,7 +4,7 @@ package import SheafDocument
 /// One side of a session between two peers.
 ///
 /// A machine: inputs are bytes and time; outputs are effects. The receiving half is in
-/// `SyncSession+Receiver.swift`, the sending half in `SyncSession+Sender.swift`. The host reads and
+/// `SyncSession+Receiving.swift`, the other one in `SyncSession+Sending.swift`. The host reads and
 /// writes the store.
 package struct SyncSession: Sendable {
     /// An effect that the host must carry out.
@@ -15,7 +15,7 @@ package struct SyncSession: Sendable {
         /// The hello of the peer was received.
         case greeted(Hello)
 
-        // The receiving half.
+        // The receiving half of a session uses these effects.
 
         /// Requests a call of `compare(with:)` with the local version list.
         case listOwn(generation: UInt64)
@@ -26,7 +26,7 @@ package struct SyncSession: Sendable {
         /// Acknowledges the commit if all announced documents are present, or subscribes again.
         case announced(Announce)
 
-        // The sending half.
+        // The sending half of a session uses these effects.
 
         /// Starts streaming from the cursor; the host calls `restart()` if the cursor is unknown.
         ///
@@ -53,7 +53,7 @@ package struct SyncSession: Sendable {
         /// Credit arrived after `hasRoom()` returned false.
         case roomToSend
 
-        // Attachments.
+        // These effects are about attachments.
 
         /// The peer seeks an attachment, or cancels the search.
         case sought(Seek)
@@ -66,7 +66,7 @@ package struct SyncSession: Sendable {
         /// The peer confirmed a token.
         case proven(TokenAddress)
 
-        // Presence.
+        // These effects are about presence.
 
         /// Peer records were received; `takePresence()` acknowledges them.
         case presence(PresenceMessage)

@@ -87,7 +87,7 @@ package struct AttachmentPart: Hashable, Sendable {
         let byte = try reader.readUInt8()
         guard let kind = Kind(rawValue: byte) else { throw .unexpected(byte, at: start) }
         self.kind = kind
-        // Maximum number of chunks of an attachment.
+        // The limit is the maximum number of parts of an attachment.
         number = try reader.readNumber(
             through: SyncLimits.attachmentLength / SyncLimits.partLength - 1)
     }

@@ -1,6 +1,6 @@
 package import SheafBytes
 
-/// Why a peer closes a connection (`format-spec/sync.md`, table 4).
+/// The reason for which a peer closes a connection (`format-spec/sync.md`, table 4).
 package struct CloseMessage: Equatable, Sendable {
     package enum Code: UInt8, Sendable, CaseIterable {
         /// Normal end.

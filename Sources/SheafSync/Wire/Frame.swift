@@ -51,7 +51,7 @@ package struct Frame: Equatable, Sendable {
     }
 }
 
-/// Encodes consecutive frames of one direction.
+/// An encoder of consecutive frames of one direction.
 package struct FrameWriter: Sendable {
     private var number: UInt64 = 0
 
@@ -73,7 +73,7 @@ package struct FrameWriter: Sendable {
     }
 }
 
-/// Decodes consecutive frames of one direction from byte chunks of any size.
+/// A decoder of consecutive frames of one direction from byte chunks of any size.
 package struct FrameReader: Sendable {
     /// Maximum frame length; a longer frame is refused as soon as its length is received.
     package var limit: Int

@@ -12,7 +12,7 @@ package struct Hello: Equatable, Sendable {
     /// The public key that identifies the peer.
     package let peerKey: [UInt8]
     package let site: Site
-    /// Identifies the current opening of the peer's log, in which its commits are numbered.
+    /// The identity of the current opening of the peer's log, in which its commits are numbered.
     ///
     /// Drawn at each opening, so that a cursor is invalid once a backup replaces the log.
     package let log: XXH3.Hash128

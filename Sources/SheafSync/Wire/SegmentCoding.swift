@@ -1,6 +1,6 @@
 package import SheafBytes
 
-/// Compresses the segments of a connection with their predecessors as dictionary.
+/// A compressor of a connection's segments, with their predecessors as dictionary.
 package struct ShippedSegmentWriter: Sendable {
     private var history: [UInt8] = []
 
@@ -19,7 +19,7 @@ package struct ShippedSegmentWriter: Sendable {
     }
 }
 
-/// Decompresses the segments of a connection, in order.
+/// A decompressor of a connection's segments, in order.
 package struct ShippedSegmentReader: Sendable {
     private var history: [UInt8] = []
 

@@ -147,7 +147,7 @@ extension ShippedCommit {
     }
 }
 
-/// Encodes consecutive commits, document by document.
+/// An encoder of consecutive commits, document by document.
 package struct CommitWriter: Sendable {
     private(set) var writer = ByteWriter(capacity: 0)
     private var collection: String?

@@ -112,7 +112,7 @@ package struct SubscribePart: Equatable, Sendable {
 
     package let generation: UInt64
     package let queries: [SubscribedQuery]
-    /// Nil if the next frame continues the subscription.
+    /// The end of the subscription; nil if the next frame continues it.
     package let end: End?
 
     /// Length beyond which a query starts the next part.

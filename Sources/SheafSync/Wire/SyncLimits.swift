@@ -62,7 +62,7 @@ package enum SyncLimits {
     package static let attachmentLength = AttachmentToken.maximumLength
     /// Maximum number of unproven tokens recorded for one change of a document.
     ///
-    /// Beyond it no token of the document counts for peers with limited rights.
+    /// Beyond it no token of the document is valid for peers with limited rights.
     package static let unprovenTokens = AttachmentToken.maximumUnproven
     /// Maximum number of unanswered proof requests.
     package static let askedProofs = 256

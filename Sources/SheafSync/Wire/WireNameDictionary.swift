@@ -1,7 +1,7 @@
 package import SheafBytes
 package import SheafDocument
 
-/// The head of a segment: newly numbered names of the connection (`format-spec/sync.md`, table 5).
+/// The start of a segment: newly numbered names of the connection (`format-spec/sync.md`, table 5).
 package enum WireNameDictionary {
     /// Reads names that the sender has numbered.
     private static func read(

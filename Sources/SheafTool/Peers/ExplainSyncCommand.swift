@@ -33,9 +33,9 @@ enum ExplainSyncCommand {
             guard let reached = answer.number(name) else {
                 return hasSubscribed ? "no" : "unknown until the peer sends its subscriptions"
             }
-            guard hasSubscribed else { return "what it subscribed to, up to commit \(reached)" }
+            guard hasSubscribed else { return "its subscribed documents, up to commit \(reached)" }
             guard mayGo, isWanted, let commit else {
-                return "no; the documents it may have were, up to commit \(reached)"
+                return "no; only documents permitted to it, up to commit \(reached)"
             }
             return reached >= commit
                 ? "yes, up to commit \(reached)" : "up to commit \(reached) only"

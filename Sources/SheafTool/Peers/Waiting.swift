@@ -33,7 +33,7 @@ func waitFor<Value: Sendable>(
 final class StopSignals: Sendable {
     private let hasCome = Monitor(false)
 
-    /// Must be created before other threads, which inherit the blocked signals.
+    /// Blocks the signals; must be called before other threads start, which inherit that.
     init() throws(ToolError) {
         var signals = sigset_t()
         sigemptyset(&signals)

@@ -48,7 +48,7 @@ final class Output {
 
     /// Writes a message to standard error.
     func printError(_ line: String) {
-        // Flushed first, so that data and messages appear in order.
+        // Data is flushed first, so that data and messages appear in order.
         flush()
         _ = Self.write(Array("sheaf: \(line)\n".utf8), to: STDERR_FILENO)
     }

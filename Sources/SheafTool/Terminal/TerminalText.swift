@@ -65,7 +65,7 @@ enum TerminalText {
             return Fitted(text: start + ellipsis, width: limit)
         }
         var complete = Fitted()
-        // The longest prefix that leaves a cell for the ellipsis.
+        // `start` becomes the longest prefix that leaves a cell for the ellipsis.
         var start = Fitted()
         for character in text {
             let piece = visible(String(character))

@@ -161,7 +161,7 @@ package struct DeltaLaws {
             }
             found.append(("a joined delta", joined))
         }
-        // All recent states that cover the base, and every eighth older one.
+        // All recent states that cover the base are joined, and every eighth older one.
         for (index, (state, seen)) in states.enumerated()
         where seen.covers(run[first].base) && (index + 12 > states.count || index % 8 == 0) {
             let expected = state.joined(with: target)

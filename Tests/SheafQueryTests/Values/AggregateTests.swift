@@ -112,7 +112,7 @@ import Testing
         }
         if kind == .count { return .integer(Int64(taken.count)) }
         guard !taken.isEmpty else { return nil }
-        // An insertion sort.
+        // This is an insertion sort.
         var sorted: [Value] = []
         for value in taken {
             sorted.insert(value, at: sorted.firstIndex { value.compare($0) < 0 } ?? sorted.count)

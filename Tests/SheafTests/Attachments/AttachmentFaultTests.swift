@@ -12,7 +12,7 @@ import Testing
     /// Adds a file, and fetches another one.
     private func work(_ store: AttachmentStore) throws {
         _ = try store.add(other.bytes)
-        // nil if the complete file is stored.
+        // The result is nil if the complete file is stored.
         guard let incoming = try store.begin(sample) else { return }
         for chunk in 0..<sample.list.count where !incoming.contains(chunk) {
             try incoming.put(sample.chunk(chunk), at: chunk)

@@ -244,7 +244,7 @@ final class AttachmentLife {
         let life = AttachmentLife(seed: seed)
         for _ in 0..<60 { try life.step() }
         try life.end()
-        // The seed must produce additions, deaths and cuts.
+        // The seed must produce additions, process crashes and power cuts.
         let added = life.counts["add", default: 0] + life.counts["begin", default: 0]
         #expect(added > 0, "seed \(seed): \(life.counts)")
         #expect(life.counts["cut", default: 0] + life.counts["death", default: 0] > 2)

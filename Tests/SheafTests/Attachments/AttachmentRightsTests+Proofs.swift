@@ -6,7 +6,7 @@ import SheafStatements
 import SheafStorage
 import Testing
 
-/// Proofs of possession that make tokens of peers with limited rights count.
+/// Proofs of possession, which make tokens of peers with limited rights valid.
 extension AttachmentRightsTests {
     @Test(arguments: [0, 1, 5_000, 262_145, 530_000])
     func `a peer that has the file proves it and other peers receive it`(_ length: Int) throws {
@@ -30,7 +30,7 @@ extension AttachmentRightsTests {
         }
     }
 
-    @Test func `a proof is durable and counts for the next peer`() throws {
+    @Test func `a proof is durable and is valid for the next peer`() throws {
         let scene = try scene(3)
         _ = try scene.nodes[1].attachments.add(secret.bytes)
         let wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
@@ -65,11 +65,11 @@ extension AttachmentRightsTests {
     }
 
     @Test(arguments: [1, 2, 3], [false, true])
-    func `a proof counts at the peers to which its receiver relays`(
+    func `a proof is valid at the peers to which its receiver relays`(
         _ relays: Int, _ isHere: Bool
     ) throws {
         let file = SampleFile(seed: 7, length: 262_145)
-        // The server, a chain of relays, the writer of the token, and a peer that fetches the file.
+        // The peers are the server, a chain of relays, the token's writer, and a fetching peer.
         let (bringer, reader) = (relays + 1, relays + 2)
         let scene = try scene(relays + 3)
         if isHere { _ = try scene.nodes[0].attachments.add(file.bytes) }
@@ -88,7 +88,7 @@ extension AttachmentRightsTests {
         #expect(scene.nodes[0].store.queries.documents.snapshot().unprovenTokenCount == 0)
     }
 
-    @Test func `a proof counts at a peer with limited rights`() throws {
+    @Test func `a proof is valid at a peer with limited rights`() throws {
         let file = SampleFile(seed: 7, length: 5_000)
         let scene = try scene(4)
         _ = try scene.nodes[3].attachments.add(file.bytes)
@@ -107,7 +107,7 @@ extension AttachmentRightsTests {
     }
 
     @Test(arguments: [LyingPeer.Lie.hashes, .length, .chunks])
-    func `a proof with other bytes does not count`(_ lie: LyingPeer.Lie) throws {
+    func `a proof with other bytes is invalid`(_ lie: LyingPeer.Lie) throws {
         let scene = try scene(3)
         let wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
@@ -124,7 +124,7 @@ extension AttachmentRightsTests {
         #expect(scene.nodes[2].complete.isEmpty)
     }
 
-    @Test func `a token counts if its writer may read the file`() throws {
+    @Test func `a token is proven if its writer may read the file`() throws {
         let scene = try scene(3)
         try scene.nodes[0].insert("open", naming: secret.id, length: secret.bytes.count)
         try scene.connect(
@@ -165,7 +165,7 @@ extension AttachmentRightsTests {
     }
 
     @Test(arguments: [0, 2])
-    func `a token counts when a peer with all rights writes it again`(_ writer: Int) throws {
+    func `a token is proven when a peer with all rights writes it again`(_ writer: Int) throws {
         let scene = try scene(3)
         try scene.subscribe(2, ["SELECT * FROM cars"])
         try scene.connect(0, 2)

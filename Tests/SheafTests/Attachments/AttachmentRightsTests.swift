@@ -70,7 +70,7 @@ import Testing
         "UPDATE COLLECTION cars (box REGISTER) SET box = [:token] WHERE _id = 'mine'",
         "INSERT INTO COLLECTION cars (p ATTACHMENT) DOCUMENTS ({'_id': 'mine', 'owner': 'ann', 'p': :token}) ON ID CONFLICT DO UPDATE",
     ])
-    func `a token that a peer writes into an existing document does not count`(
+    func `a token that a peer writes into an existing document is unproven`(
         _ statement: String
     ) throws {
         let scene = try scene()
@@ -85,7 +85,7 @@ import Testing
         #expect(scene.nodes[1].complete.isEmpty)
     }
 
-    @Test func `a token received through a relay does not count`() throws {
+    @Test func `a token received through a relay is unproven`() throws {
         let scene = try scene(3)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.connect(0, 1)
@@ -99,7 +99,7 @@ import Testing
         try scene.fetch(secret.id, by: 2)
         try settle(scene)
         #expect(scene.nodes[2].complete.isEmpty)
-        // Later changes of the document, by the peer or the relay, do not make the token count.
+        // Later changes of the document, by the peer or the relay, do not prove the token.
         try scene.execute(2, "UPDATE cars SET n = 1 WHERE _id = 'mine'")
         try settle(scene)
         try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'mine'")
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a restart does not make tokens count`(_ isPowerCut: Bool) throws {
+    func `a restart does not make tokens proven`(_ isPowerCut: Bool) throws {
         let scene = try scene()
         try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
@@ -141,7 +141,7 @@ import Testing
         #expect(scene.nodes[2].complete.isEmpty)
     }
 
-    @Test func `a token that was removed before it was relayed does not count`() throws {
+    @Test func `a token that was removed before it was relayed is unproven`() throws {
         let scene = try scene(3)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.connect(1, 2, rightsOfRight: Self.rightsOfAnn)
@@ -158,7 +158,7 @@ import Testing
         #expect(scene.nodes[2].complete.isEmpty)
     }
 
-    @Test func `tokens beyond the maximum number of unproven tokens do not count`() throws {
+    @Test func `tokens beyond the maximum number of unproven tokens are not valid`() throws {
         let scene = try scene()
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)

@@ -182,7 +182,7 @@ import Testing
         let digits = Array("0123456789abcdef".utf8)
         let text = Array(Self.photo.id.description.utf8)
         for _ in 0..<200 {
-            // A mixture of hexadecimal digits and random bytes.
+            // The text mixes hexadecimal digits and random bytes.
             func noise(_ count: Int) -> [UInt8] {
                 (0..<count).map { _ in
                     random.chance(1, in: 3)
@@ -209,13 +209,13 @@ import Testing
 
     /// Maps and registers that resemble tokens, as older versions wrote them.
     @Test(arguments: [0, 1, 2])
-    func `a plain token of an older store keeps its file`(_ manner: Int) async throws {
+    func `a token stored as a map or register keeps its file`(_ manner: Int) async throws {
         let store = try await store()
         let photo = try await store.newAttachment(data: Self.photo.bytes)
         let id = photo.id.description
         switch manner {
         case 0:
-            // A map, written field by field.
+            // The map is written field by field.
             try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'photo': {'len': 3}})")
             try await store.execute(
                 "UPDATE cars SET photo.id = :id WHERE _id = 1", ["id": Value.string(id)])
@@ -227,7 +227,7 @@ import Testing
             try await store.execute(
                 "INSERT INTO cars DOCUMENTS ({'_id': 1, 'photo': {'len': 3}, 'long': :long})",
                 ["long": Value.string(String(repeating: "x", count: 4_000))])
-            // A delta record on top of a state.
+            // This writes a delta record on top of a state.
             try await store.execute(
                 "UPDATE cars SET photo.id = :id WHERE _id = 1", ["id": Value.string(id)])
         }
@@ -244,7 +244,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func `a plain token written during a collection keeps its file`() async throws {
+    @Test func `a token stored as a map during a collection keeps its file`() async throws {
         let store = try await store()
         let photo = try await store.newAttachment(data: Self.photo.bytes)
         try await store.collectAttachments()
@@ -260,7 +260,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func `a plain token that a peer sends keeps its file`() throws {
+    @Test func `a token that a peer sends as a map or register keeps its file`() throws {
         let scene = try FileScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.connect(0, 1)

@@ -25,7 +25,7 @@ struct SampleFile: Sendable {
         self.init(Self.bytes(seed: seed, length: length))
     }
 
-    /// The bytes of `format-spec/attachments.md`, "Vectors".
+    /// Returns the bytes of `format-spec/attachments.md`, "Vectors".
     static func bytes(seed: Int, length: Int) -> [UInt8] {
         (0..<length).map {
             UInt8(truncatingIfNeeded: (UInt64(seed + $0) &* 2_654_435_761) >> 24)

@@ -1,7 +1,7 @@
 import SheafTestSupport
 import Testing
 
-/// Checks that all code examples of the documentation are part of a test.
+/// The code examples of the documentation, each of which must be part of a test.
 struct DocumentationTests {
     private static let pages = [
         "README.md", "Sources/Sheaf/Sheaf.docc/Sheaf.md",

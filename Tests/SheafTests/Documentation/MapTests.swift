@@ -9,7 +9,7 @@ import Testing
         map, "Sources/Internals.md", "Sources/Decisions.md", "Sources/OpenEnds.md",
     ]
 
-    /// The Swift files below a folder of the project.
+    /// Returns the Swift files below a folder of the project.
     private func swiftFiles(below folder: String) throws -> [URL] {
         let root = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../\(folder)").standardizedFileURL
@@ -18,7 +18,7 @@ import Testing
             .map { root.appending(path: $0) }
     }
 
-    /// The words between backticks, outside of links.
+    /// Returns the words between backticks, outside of hyperlinks.
     private func quoted(in text: String) -> [Substring] {
         let parts = text.split(separator: "`", omittingEmptySubsequences: false)
         return parts.indices.filter { $0 % 2 == 1 }.map { parts[$0] }

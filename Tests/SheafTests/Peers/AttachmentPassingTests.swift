@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `a fetch waits for a peer that has the file, and for the file`() throws {
+    @Test func `a fetch waits until a reachable peer has the file`() throws {
         let scene = try FileScene(3)
         try scene.fetch(sample.id, by: 2)
         try scene.run()
@@ -45,7 +45,7 @@ import Testing
         #expect(try scene.nodes[1].contents(of: sample.id) == sample.bytes)
     }
 
-    @Test func `requests travel over at most eight connections, and not in a circle`() throws {
+    @Test func `requests are forwarded over at most eight hops, and not in a cycle`() throws {
         for (count, isReached) in [(9, true), (10, false)] {
             let scene = try FileScene(count)
             let small = SampleFile.all[2]
@@ -88,7 +88,7 @@ import Testing
         #expect(scene.nodes[1].sentParts == sample.list.count - 4)
     }
 
-    @Test func `two peers that have a file share the work`() throws {
+    @Test func `two peers that have a file each send about half of it`() throws {
         let scene = try FileScene(3)
         for number in 0..<2 {
             _ = try scene.nodes[number].attachments.add(sample.bytes)
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: [LyingPeer.Lie.hashes, .length, .chunks])
-    func `a peer that sends bad data is not asked again, and does no harm`(_ lie: LyingPeer.Lie)
+    func `no part is requested again from a peer that sent bad data`(_ lie: LyingPeer.Lie)
         throws
     {
         let scene = try FileScene(2)
@@ -211,7 +211,7 @@ import Testing
         #expect(scene.nodes[1].complete == [free.id, hidden.id])
     }
 
-    @Test func `a relayed file is removed after a while, and can be fetched again`() throws {
+    @Test func `a relayed file is removed after a grace period, and can be fetched again`() throws {
         let scene = try FileScene(3)
         let small = SampleFile.all[2]
         _ = try scene.nodes[0].attachments.add(small.bytes)

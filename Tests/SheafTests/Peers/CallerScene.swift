@@ -16,7 +16,7 @@ final class CallerScene {
         fileprivate(set) var documents = 0
         /// Number of answered proof requests.
         fileprivate(set) var proofs = 0
-        /// Number of comparisons that the replicator requested.
+        /// Number of reconciliations that the replicator requested.
         fileprivate(set) var comparisons = 0
         /// Whether the peer withholds credit for what it receives.
         var withholdsCredit = false

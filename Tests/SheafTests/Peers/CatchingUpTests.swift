@@ -8,7 +8,7 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Catching up with documents that changed twice while a peer was not informed.
+/// Catching up with documents that changed twice between two batches to a peer.
 @Suite struct CatchingUpTests {
     private let all: Query = "SELECT _id FROM cars ORDER BY _id"
 

@@ -79,7 +79,7 @@ struct ClockSceneTests {
         try scene.subscribe(1, ["SELECT * FROM cars", "SELECT * FROM boats"])
         try scene.connect(0, 1)
         try scene.run()
-        // A narrower subscription triggers no comparison.
+        // A narrower subscription triggers no reconciliation.
         try scene.subscribe(1, ["SELECT * FROM cars"])
         scene.nodes[1].clock.advance(milliseconds: 4 * Self.year)
         try scene.advance(milliseconds: 31_000)
@@ -106,8 +106,7 @@ struct ClockSceneTests {
         #expect(try scene.rows(0, Self.all).count == 2)
     }
 
-    @Test func `documents beyond the quarantine's limit are received in a full comparison`() throws
-    {
+    @Test func `documents beyond the quarantine's limit are received by reconciliation`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.write(0, ahead: Self.year) {
@@ -261,7 +260,7 @@ struct ClockSceneTests {
             281_474_976_710_655, 281_474_976_710_656, 9_214_364_837_600_034_000, UInt64(Int64.max),
             .max,
         ] as [UInt64])
-    func `a peer works at any time that its clock shows`(_ wall: UInt64) throws {
+    func `a peer replicates with any time on its clock`(_ wall: UInt64) throws {
         let scene = try DocumentScene(2)
         for number in 0..<2 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
         scene.nodes[0].clock.setWall(milliseconds: wall)

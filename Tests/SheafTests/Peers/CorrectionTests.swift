@@ -42,8 +42,7 @@ struct CorrectionTests {
 
     private let newer = [#"{"_id":"a","color":"blue"}"#, #"{"_id":"b","color":"blue"}"#]
 
-    @Test func `documents beyond the maximum of read repairs are repaired by a comparison`() throws
-    {
+    @Test func `documents beyond the maximum of read repairs are reconciled`() throws {
         let scene = try scene(3, most: 1)
         try mislead(2, scene)
         #expect(scene.nodes[0].host.repairCount == 0)
@@ -74,8 +73,8 @@ struct CorrectionTests {
         #expect(scene.nodes[0].host.repairCount == 0)
     }
 
-    /// Exceeds the maximum while both peers are connected, so that they compare immediately.
-    @Test func `a connected peer compares immediately beyond the maximum of read repairs`() throws {
+    /// Exceeds the maximum while both peers are connected, so that they reconcile immediately.
+    @Test func `beyond the maximum of read repairs a connected peer reconciles`() throws {
         let scene = try scene(3, most: 1)
         try scene.connect(0, 2)
         try scene.run()
@@ -88,7 +87,7 @@ struct CorrectionTests {
     }
 
     /// Delays the flush of a commit for which all repairs wait.
-    @Test func `a peer with limited rights compares beyond the maximum of read repairs`() throws {
+    @Test func `a peer with limited rights reconciles beyond the maximum of read repairs`() throws {
         let scene = try DocumentScene(2)
         let rights = PeerRights(read: ["cars": "n >= 0"], write: ["cars": "true"])
         try scene.subscribe(0, [cars])
@@ -148,7 +147,7 @@ struct CorrectionTests {
 
     /// Covers acknowledgments of earlier batches with the same number, and of older subscriptions.
     @Test(arguments: [false, true])
-    func `a read repair counts once it is acknowledged`(_ narrows: Bool) throws {
+    func `a read repair is complete once it is acknowledged`(_ narrows: Bool) throws {
         let scene = try misled([red, "SELECT * FROM boats"])
         let wire = try scene.connect(0, 2)
         try scene.run()

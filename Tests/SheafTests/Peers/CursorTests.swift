@@ -9,8 +9,8 @@ import Testing
 struct CursorTests {
     private let all: Query = "SELECT _id FROM cars ORDER BY _id"
 
-    /// Shares a collection, and drops the connection in the middle of the resulting comparison.
-    @Test func `an unfinished comparison starts over`() throws {
+    /// Shares a collection, and drops the connection during the resulting reconciliation.
+    @Test func `an unfinished reconciliation restarts`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.execute(

@@ -119,7 +119,7 @@ import Testing
     }
 
     /// Checks that credit for batches that are dropped unwritten is returned.
-    @Test func `a peer that resubscribes during long batches receives everything in the end`()
+    @Test func `a peer that resubscribes during long batches eventually receives everything`()
         throws
     {
         let scene = try DocumentScene(2)
@@ -258,8 +258,7 @@ import Testing
     }
 
     /// Evicts a document after sending it, and before the other side has written it.
-    @Test func `a document that its writer evicts comes back once it is written elsewhere`() throws
-    {
+    @Test func `a document that its writer evicts is received again after a remote write`() throws {
         let scene = try DocumentScene(2)
         for number in 0..<2 { try scene.subscribe(number, [cars]) }
         try scene.connect(0, 1)
@@ -268,7 +267,7 @@ import Testing
         try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'n': 1})")
         try scene.run()
         try scene.execute(1, "EVICT FROM cars")
-        // The two compare before the other side has written the document.
+        // The peers reconcile before the other side has written the document.
         try scene.run()
         #expect(try scene.rows(1, all).isEmpty)
         scene.nodes[0].isBusy = false

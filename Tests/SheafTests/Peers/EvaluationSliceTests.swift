@@ -138,7 +138,7 @@ struct EvaluationSliceTests {
         "SELECT * FROM cars WHERE char_length(repeat(big, 20)) = 20000 ORDER BY n DESC LIMIT 25",
         "SELECT * FROM cars",
     ])
-    func `listing, sending and catching up in slices bring every document once`(query: String)
+    func `listing, sending and catching up in slices deliver every document once`(query: String)
         throws
     {
         var lengths = Replicator.Lengths()

@@ -5,9 +5,9 @@ import SheafStatements
 import SheafSync
 import Testing
 
-/// Documents that are evicted on one device, and come back.
+/// Documents that a device evicts and receives again.
 struct EvictionTests {
-    @Test func `an evicted document with a subscription comes back`() async throws {
+    @Test func `an evicted document that matches a subscription is received again`() async throws {
         let scene = try await PeerScene(2)
         let (left, right) = (scene.peers[0], scene.peers[1])
         for peer in scene.peers { try peer.sync.registerSubscription("SELECT * FROM cars") }
@@ -87,7 +87,7 @@ struct EvictionTests {
     ///
     /// With seven documents in each part, the eviction precedes or follows the first part.
     @Test(arguments: [(1_000, 0), (7, 0), (7, 1)])
-    func `documents evicted while a limited peer compares come back from it`(
+    func `documents evicted while a limited peer reconciles are sent by it again`(
         _ most: Int, _ partsBefore: Int
     ) throws {
         var lengths = Replicator.Lengths()

@@ -118,7 +118,7 @@ struct FalseRefusalTests {
             "cars", (0..<1_100).map { "c\($0)" }, commit: liar.newestCommit)
         #expect(liar.refusals.writes.count == 1_024)
         #expect(liar.refusals.omitted == 76)
-        // A document acknowledged after a comparison, and not refused again, was accepted.
+        // A document acknowledged after a reconciliation, and not refused again, was accepted.
         liar.say(
             .subscribe,
             Subscribe(

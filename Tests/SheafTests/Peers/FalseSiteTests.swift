@@ -12,7 +12,7 @@ import Testing
 struct FalseSiteTests {
     private let cars = "SELECT * FROM cars"
 
-    @Test func `stamps that peers claim make a store draw at most one site per opening`() throws {
+    @Test func `forged stamps make a store draw at most one site per opening`() throws {
         let scene = try DocumentScene(2)
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
         var sites: [Site] = []

@@ -27,7 +27,7 @@ struct ForgottenHistoryTests {
     }
 
     /// Sends the store the write that replaced its own, before it draws another site.
-    @Test func `a write that another peer replaced does not come back`() throws {
+    @Test func `a lost write that another peer replaced is not restored`() throws {
         let scene = try DocumentScene(4)
         for number in 1...3 { try scene.subscribe(number, [cars]) }
         try scene.write(0, "a", "first")

@@ -16,7 +16,7 @@ struct ForgottenWriteTests {
     }
 
     @Test(arguments: 0..<4)
-    func `a peer that receives first keeps the lost writes of a store that only writes`(
+    func `a peer keeps the lost writes of a store that receives none of them back`(
         _ openings: Int
     ) throws {
         let scene = try DocumentScene(2)
@@ -186,7 +186,7 @@ struct ForgottenWriteTests {
         try settleMoved(scene)
     }
 
-    @Test func `a new site is reported after the documents compared before the move`() throws {
+    @Test func `a new site is reported after the documents reconciled before the move`() throws {
         let scene = try forgetfulScene()
         scene.nodes[0].flushesLate = true
         try scene.connect(0, 1)

@@ -49,7 +49,7 @@ struct LimitedChangesTests {
         #expect(peer.comparisons == 1)
         scene.grant(peer, at: 1)
         scene.settle(at: 1)
-        // The large documents that waited, and this document.
+        // The peer has the large documents that waited, and this document.
         #expect(peer.documents == 15)
         #expect(peer.documents > documents)
         #expect(peer.comparisons == 1)
@@ -127,7 +127,7 @@ struct LimitedChangesTests {
         #expect(peer.documents == 17)
     }
 
-    @Test func `a peer with too many bytes of waiting changes compares and lacks nothing`() throws {
+    @Test func `a peer with too many bytes of waiting changes reconciles`() throws {
         let (scene, peer) = try scene(bytes: 20_000)
         for number in 0..<30 {
             try insert("\(number)" + String(repeating: "i", count: 1_000), "x", in: scene)

@@ -158,8 +158,8 @@ struct LimitedStepTests {
         #expect(!caller.received.contains(.answer) && !caller.received.contains(.segment))
     }
 
-    /// Restarts the comparison after an unreadable commit, so both find the same list.
-    @Test func `an acknowledgment does not count for the batch after a restart`() throws {
+    /// Restarts the reconciliation after an unreadable commit, so both find the same list.
+    @Test func `an acknowledgment does not apply to the batch after a restart`() throws {
         let caller = try Caller()
         let node = caller.scene.nodes[0]
         try node.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a', 'owner': 'ann'})")

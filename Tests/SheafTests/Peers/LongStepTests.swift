@@ -34,7 +34,7 @@ import Testing
         return lengths
     }
 
-    @Test func `a batch too long for the memory waits on disk, and becomes visible atomically`()
+    @Test func `a batch beyond the memory limit is spilled, and becomes visible atomically`()
         throws
     {
         let scene = try scene(stagingLengths())

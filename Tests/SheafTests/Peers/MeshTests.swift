@@ -4,8 +4,7 @@ import Testing
 
 /// A few random meshes in each run; `sheaf-check mesh` runs more.
 @Suite struct MeshTests {
-    @Test func `peers that write, crash and disconnect agree in the end, and stop sending`() throws
-    {
+    @Test func `peers that write, crash and disconnect eventually agree and stop sending`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("meshes, seed \(seed)")
         for number in 0..<3 { try MeshSimulation(seed: seed + UInt64(number)).run() }

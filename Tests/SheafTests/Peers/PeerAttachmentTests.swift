@@ -24,7 +24,7 @@ import Testing
         return nil
     }
 
-    @Test func `a token received with a document fetches its file through a relay`() async throws {
+    @Test func `the file of a received token is fetched through a relay`() async throws {
         let scene = try await PeerScene(3)
         let sample = SampleFile(seed: 5, length: 1_000_000)
         let (source, reader) = (scene.peers[0], scene.peers[2])

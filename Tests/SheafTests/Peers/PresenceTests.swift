@@ -55,7 +55,7 @@ import Testing
         #expect(first.presence.metadata["role"] == "waiter")
         let graph = try await graph(of: last) { $0[first.key]?.metadata["role"] == "waiter" }
         #expect(graph[first.key]?.metadata == ["role": "waiter", "tables": [1, 2]])
-        // At the limit and one byte above it: {"a":"..."} adds eight bytes.
+        // The lengths are the limit and one byte more: {"a":"..."} adds eight bytes.
         let longest = String(repeating: "a", count: Presence.metadataLimit - 8)
         try first.presence.setMetadata(["a": .string(longest)])
         let error = #expect(throws: StoreError.self) {

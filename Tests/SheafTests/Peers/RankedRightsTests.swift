@@ -47,7 +47,7 @@ struct RankedRightsTests {
     }
 
     @Test(arguments: [4_710, 4_711, 4_712])
-    func `a readable document is sent independently of a hidden number`(_ bound: Int) throws {
+    func `a readable document is sent whatever a hidden document contains`(_ bound: Int) throws {
         let scene = try scene(
             "SELECT * FROM cars WHERE _id = 'r1' OR (_id = 'b1' AND pin > \(bound)) "
                 + "ORDER BY _id LIMIT 1")
@@ -76,7 +76,7 @@ struct RankedRightsTests {
         #expect(again == [#"{"color":"red","n":1}"#])
     }
 
-    @Test func `a comparison for a new limit leaves out hidden documents`() throws {
+    @Test func `a reconciliation for a new limit omits hidden documents`() throws {
         let scene = try scene("SELECT * FROM cars ORDER BY n LIMIT 2")
         try scene.subscribe(1, ["SELECT * FROM cars ORDER BY n LIMIT 3"])
         try scene.run()
@@ -88,7 +88,7 @@ struct RankedRightsTests {
         #expect(found == ["r0", "r1", "r2", "r3"])
     }
 
-    @Test func `a server ranks only documents that it may name to the peer`() throws {
+    @Test func `a server ranks only documents that the peer may read`() throws {
         let scene = try FileScene(2)
         for number in 0..<3 {
             try scene.execute(

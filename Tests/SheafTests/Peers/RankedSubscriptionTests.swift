@@ -147,7 +147,7 @@ struct RankedSubscriptionTests {
     }
 
     @Test(arguments: 1...24)
-    func `the first documents equal those of the sender, and no further messages follow`(
+    func `the ranked documents equal those of the sender, and no more messages follow`(
         _ seed: UInt64
     ) throws {
         let life = try Life(seed: seed, peers: 2, writers: 1)
@@ -211,7 +211,7 @@ struct RankedSubscriptionTests {
         }
     }
 
-    @Test func `a leaving document is sent with its last change, and not after that`() throws {
+    @Test func `the change by which a document leaves the limit is the last one sent`() throws {
         let scene = try FileScene(2)
         for id in 1...4 {
             try scene.execute(

@@ -28,7 +28,7 @@ struct ReceivedDocumentsTests {
         var brought = ReceivedDocuments()
         var last: [Int: Int] = [:]
         for arrival in 0..<60_000 {
-            // Mostly the same few documents: the order is compacted while the other documents stay.
+            // Most are the same few documents: the order is compacted while the others stay.
             let number = Int.random(in: 0..<(arrival % 3 == 0 ? 9_000 : 50), using: &random)
             brought.add(address(number))
             last[number] = arrival

@@ -10,7 +10,7 @@ struct RefusedCommitTests {
     private static let rights = PeerRights(
         read: ["cars": "true"], write: ["cars": "owner = 'ann'"])
 
-    /// Covers a device without subscriptions, which compares nothing and scans its own documents.
+    /// Covers a device without subscriptions, which only scans its own documents.
     @Test(arguments: [true, false], [true, false])
     func `a commit that the other side accepted is not refused after a reconnect`(
         _ sendsRights: Bool, _ subscribes: Bool

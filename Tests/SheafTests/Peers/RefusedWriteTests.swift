@@ -179,7 +179,7 @@ struct RefusedWriteTests {
         }
     }
 
-    /// Compares while only the tombstone exists, which the other side does not request.
+    /// Reconciles while only the tombstone exists, which the other side does not request.
     @Test func `a refused deletion is reported once the document reaches the other side`() throws {
         let scene = try DocumentScene(3)
         for number in 0..<3 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
@@ -198,8 +198,8 @@ struct RefusedWriteTests {
         #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == ["\"b\""])
     }
 
-    /// Compares documents that always differ, so no round ends without differences.
-    @Test func `refusals are reported when more documents differ than one round compares`() throws {
+    /// Reconciles documents that always differ, so no round ends without differences.
+    @Test func `refusals are reported for more differing documents than fit in one round`() throws {
         var lengths = Replicator.Lengths()
         lengths.wanted = 3
         let scene = try DocumentScene(2, lengths)
@@ -219,7 +219,7 @@ struct RefusedWriteTests {
         #expect(scene.nodes[1].sent.count { $0 == .subscribe } == requests)
     }
 
-    /// Ends the comparison before the other side's subscription is parsed.
+    /// Ends the reconciliation before the other side's subscription is parsed.
     @Test func `a refusal is reported when the other side resubscribes meanwhile`() throws {
         var lengths = Replicator.Lengths()
         lengths.evaluated = 51
@@ -234,7 +234,7 @@ struct RefusedWriteTests {
         scene.nodes[1].isBusy = true
         try scene.connect(0, 1, rightsOfRight: Self.rights)
         try scene.advance(milliseconds: 1_000)
-        // The comparison ends before the subscription is parsed.
+        // The reconciliation ends before the subscription is parsed.
         #expect(try scene.rows(1, cars).count == 1)
         let requests = scene.nodes[0].sent.count { $0 == .subscribe }
         try scene.subscribe(0, queries.dropLast())

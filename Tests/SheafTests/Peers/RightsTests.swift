@@ -140,7 +140,7 @@ struct RightsTests {
     ///
     /// The refused peer continues to send the writes that its own state permits.
     @Test
-    func `a peer that takes over a document without the right to is refused, and stays connected`()
+    func `an unpermitted change of ownership is refused, and the peer stays connected`()
         throws
     {
         let scene = try sceneOfAnn(read: "true")

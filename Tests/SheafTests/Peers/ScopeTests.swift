@@ -61,7 +61,7 @@ import Testing
         #expect(try scene.rows(1, all) == scene.rows(0, all))
     }
 
-    @Test func `a newly shared collection reaches a peer that is comparing at that time`() throws {
+    @Test func `a newly shared collection reaches a peer that is reconciling`() throws {
         let scene = try DocumentScene(2)
         try scene.execute(0, hide)
         try scene.advance(milliseconds: 1)

@@ -5,7 +5,7 @@ import SheafSync
 extension Replicator {
     /// Exchanges messages with a session of another peer, and runs turns, until both are idle.
     ///
-    /// The session compares with `list`, and names at most `most` documents in each part of its
+    /// The session reconciles with `list`, and names at most `most` documents in each part of its
     /// want message. `onBatch` receives the batches for the session, `onSubscribe` the
     /// subscriptions of the replicator, and `onClose` the close reason.
     func exchange(

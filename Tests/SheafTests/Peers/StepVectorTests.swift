@@ -40,7 +40,7 @@ struct StepVectorTests {
         convenience init(hearing segment: [UInt8]) throws {
             try self.init()
             var segments = ShippedSegmentWriter()
-            // The first generation, and a complete segment.
+            // The frame has the first generation and a complete segment.
             try hear(Frame(.segment, [1, 0] + segments.bytes(of: segment)))
         }
 

@@ -93,7 +93,7 @@ struct SubscriptionLifeTests {
         let evicted = try await device.store.execute(
             "EVICT FROM orders WHERE status = 'COMPLETE'")
         #expect(evicted.mutatedDocumentIDs == ["a"])
-        // The comparison after the eviction may deliver an order that is completed meanwhile.
+        // The reconciliation after the eviction may deliver an order that is completed meanwhile.
         try await settle(device, from: server)
         // An order completed elsewhere is sent once more, so the device can see its state and evict
         // it.
@@ -119,7 +119,7 @@ struct SubscriptionLifeTests {
     }
 
     /// Sets a flag on the documents that all devices may evict.
-    @Test func `a document marked as safe to evict is sent once more, and does not come back`()
+    @Test func `a document marked as safe to evict is sent once more, and not again`()
         async throws
     {
         let scene = try await PeerScene(3)
@@ -146,7 +146,7 @@ struct SubscriptionLifeTests {
             }
         }
         // While one of the devices has an unmarked state, or has yet to send the mark, the document
-        // may come back.
+        // may reappear.
         for (peer, other) in [(one, two), (two, one), (one, server), (two, server)] {
             try await settle(peer, from: other)
         }
@@ -168,7 +168,7 @@ struct SubscriptionLifeTests {
     }
 
     @Test
-    func `a document marked as deleted can come back, and a deleted one disappears everywhere`()
+    func `a document marked as deleted can be restored, a deleted one disappears everywhere`()
         async throws
     {
         let scene = try await PeerScene(2)
@@ -278,7 +278,7 @@ struct SubscriptionLifeTests {
         try scene.connect(0, 1)
         try scene.run()
         for id in ["a", "b"] {
-            // Enough evaluation steps for a check of the timeout.
+            // The evaluation takes enough steps for a check of the timeout.
             let numbers = Value.array((0..<5_000).map { .integer($0) })
             try scene.execute(
                 0, "INSERT INTO orders DOCUMENTS (:order)",

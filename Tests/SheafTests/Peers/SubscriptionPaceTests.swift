@@ -62,7 +62,7 @@ struct SubscriptionPaceTests {
         return scene.nodes[0].host
     }
 
-    @Test func `a peer above the rate limit gets only its last subscription answered, later`()
+    @Test func `above the rate limit, only the last subscription is answered, after a delay`()
         throws
     {
         let caller = try Caller(try host(), wire: 1, at: second)

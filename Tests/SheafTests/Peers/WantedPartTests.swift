@@ -7,7 +7,7 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Comparisons in which more documents differ than one message may name.
+/// Reconciliations in which more documents differ than one message may list.
 struct WantedPartTests {
     private static func scene(_ wanted: Int) throws -> DocumentScene {
         var lengths = Replicator.Lengths()
@@ -23,8 +23,7 @@ struct WantedPartTests {
     }
 
     /// Refuses the deletion of car 0, whose versions then differ permanently; 30 cars are new.
-    @Test func `two peers with limited rights stop comparing documents that keep differing`() throws
-    {
+    @Test func `two peers with limited rights stop reconciling persistent differences`() throws {
         let scene = try Self.scene(7)
         try scene.subscribe(0, ["SELECT * FROM cars WHERE _id = 0"])
         try scene.subscribe(1, ["SELECT * FROM cars"])

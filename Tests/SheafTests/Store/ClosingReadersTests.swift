@@ -37,7 +37,7 @@ struct ClosingReadersTests {
         await #expect(throws: StoreError.self) {
             try await store.transaction(isReadOnly: true) { _ in }
         }
-        // Enough time for `close` to return if it does not wait.
+        // This is enough time for `close` to return if it does not wait.
         let end = ContinuousClock.now + .milliseconds(200)
         while steps.list.isEmpty, ContinuousClock.now < end { await Task.yield() }
         #expect(steps.list.isEmpty)

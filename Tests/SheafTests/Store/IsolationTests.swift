@@ -92,7 +92,7 @@ struct HistoryCheckerTests {
         #expect(anomaly(of: history).hasPrefix("read skew"))
     }
 
-    @Test func `write skew is found`() {
+    @Test func `write skew is detected`() {
         let history = concurrent([
             (1, [.read(key: 0, values: []), .write(key: 1, value: 1)]),
             (2, [.read(key: 1, values: []), .write(key: 0, value: 2)]),

@@ -30,7 +30,7 @@ struct ObserverFaultTests {
         let gate = Monitor(false)
         let (begun, starter) = AsyncStream<Void>.makeStream()
         let late = Told()
-        // More than the number of cores.
+        // This is more than the number of cores.
         let blocked = 16
         for _ in 0..<blocked {
             let isFirst = Atomic(true)
@@ -72,7 +72,7 @@ struct ObserverFaultTests {
         let gate = Monitor(0)
         let (begun, starter) = AsyncStream<Void>.makeStream()
         let late = Told()
-        // The limit in `Limits.md`.
+        // The limit is in `Limits.md`.
         let limit = 64
         for number in 1...limit {
             let isFirst = Atomic(true)
@@ -97,7 +97,7 @@ struct ObserverFaultTests {
         }
         var others = try store.observe("SELECT * FROM t").makeAsyncIterator()
         #expect(try await others.next()?.items.count == 0)
-        // Longer than the stall timeout after which another thread would take over.
+        // This is longer than the stall timeout, after which another thread continues.
         let clock = ContinuousClock()
         let end = clock.now + .milliseconds(200)
         var id = 0
@@ -222,7 +222,7 @@ struct ObserverFaultTests {
         try await store.close()
     }
 
-    @Test func `a callback can observe`() async throws {
+    @Test func `a callback can register an observer`() async throws {
         let store = try await Store.inMemory()
         let received = Told()
         let depth = Atomic(0)

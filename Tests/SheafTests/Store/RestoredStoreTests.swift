@@ -38,7 +38,7 @@ struct RestoredStoreTests {
                     copy.replacing("cp -a", with: "cp -a --reflink=auto"),
                     "\(empty) && cp -a --reflink=auto \(backup)/. \(store)/"
                 )
-            // Like `rsync -a --delete`, which skips files of equal length and time.
+            // This acts like `rsync -a --delete`, which skips files of equal length and time.
             case .rsync:
                 return (copy, Self.synchronize(store, backup, "cp -p \"$f\" .t && mv .t \"$f\""))
             case .rsyncInPlace:

@@ -20,7 +20,7 @@ enum DocumentsWorkload {
                 rate("join", "a delta of one field into a document", SheafDocuments.joining),
                 rate("edit", "set one field: create the delta and join it", SheafDocuments.editing),
                 byteCount("bytes-document", "a document, stamps included", countsKeys: false),
-                byteCount("bytes-document-key", "the same with its key", countsKeys: true),
+                byteCount("bytes-document-key", "a document with stamps and key", countsKeys: true),
                 Case(
                     "big-map-edit-bytes", "log bytes for setting one field in a map of 1,000",
                     unit: "bytes", .lower, systems: [System("sheaf") { try MapEditTrial($0) }]),

@@ -20,7 +20,7 @@ final class ReadTrial: Trial {
         store = try peer.open(stage.disk.path, StoreOptions())
         session = try store.session()
         try session.beginReading()
-        // Reads every payload once to warm all caches.
+        // Every payload is read once to warm all caches.
         var sum: UInt64 = 0
         for index in 0..<UInt64(count) { sum &+= try session.read(entries.key(index)) }
         sink(sum)

@@ -19,9 +19,9 @@ final class SheafStore: Store {
     ) throws {
         var settings = LogStoreOptions()
         if !options.isDurable { settings.durability = .relaxed(milliseconds: 100) }
-        // Prevents checkpoints, so that opening replays the log.
+        // This prevents checkpoints, so that opening replays the log.
         if options.staysInLog { settings.checkpointLength = .max }
-        // Prevents compaction.
+        // This prevents compaction.
         if !compacts { settings.freeGarbage = .max / 2 }
         store = try LogStore.open(at: directory, options: settings)
     }
