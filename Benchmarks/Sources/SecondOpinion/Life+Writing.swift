@@ -1,3 +1,4 @@
+import SheafStatements
 import Sheaf
 import SheafDocument
 import SheafQuery

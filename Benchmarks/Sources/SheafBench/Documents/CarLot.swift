@@ -24,7 +24,7 @@ struct CarLot {
             for index in 0..<count {
                 let document = UnsafeRawBufferPointer(
                     rebasing: bytes[ends[index]..<ends[index + 1]])
-                if try test.holds(document) { found += 1 }
+                if try test.accepts(document) { found += 1 }
             }
         }
         return found

@@ -1,3 +1,4 @@
+import SheafEngine
 import BenchHarness
 import Sheaf
 import SheafDocument

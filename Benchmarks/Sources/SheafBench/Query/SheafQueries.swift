@@ -1,3 +1,5 @@
+import SheafEngine
+import SheafStatements
 import BenchHarness
 import Sheaf
 import SheafDocument

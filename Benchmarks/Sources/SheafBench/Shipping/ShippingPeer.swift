@@ -107,7 +107,7 @@ final class ShippingPeer: Sendable {
                 + "\(all.reduce(0) { $0 + $1.receivedBytes })"
         case "statistics":
             let known = try peer.sync.statistics
-            return "\(known.documentsReceived) \(known.documentsTaken)"
+            return "\(known.documentsReceived) \(known.documentsApplied)"
         case "links":
             return "\(peer.presence.connectedPeers.count)"
         case "checksum": return "\(try peer.sync.checksum(of: "SELECT * FROM cars"))"
