@@ -37,13 +37,13 @@ package final class AttachmentFile: Sendable {
     }
 
     /// Creates an instance for an open file that begins with a header.
-    package init(_ head: AttachmentHeader, _ file: any VolumeFile, _ path: String) {
-        self.header = head
+    package init(_ header: AttachmentHeader, _ file: any VolumeFile, _ path: String) {
+        self.header = header
         self.file = file
         self.path = path
-        id = head.id
-        list = head.list
-        start = AttachmentHeader.length(ofFile: head.list.length)
+        id = header.id
+        list = header.list
+        start = AttachmentHeader.length(ofFile: header.list.length)
     }
 
     deinit { file.close() }
@@ -62,14 +62,14 @@ package final class AttachmentFile: Sendable {
         }
         // The length is checked before the header is read: a wrong length would make us read too
         // much.
-        let headLength = AttachmentHeader.length(ofFile: length)
-        guard size == headLength + length else {
+        let headerLength = AttachmentHeader.length(ofFile: length)
+        guard size == headerLength + length else {
             throw .damaged(
                 StorageError.Damage(
-                    file: path, offset: min(size, headLength + length),
-                    reason: "the file has \(size) bytes instead of \(headLength + length)"))
+                    file: path, offset: min(size, headerLength + length),
+                    reason: "the file has \(size) bytes instead of \(headerLength + length)"))
         }
-        let bytes = try bytes(0..<headLength, of: file)
+        let bytes = try bytes(0..<headerLength, of: file)
         return try onHeader(of: path) { () throws(Malformed) in
             try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
                 try AttachmentHeader(decoding: bytes, of: id, isComplete: isComplete)
@@ -126,9 +126,9 @@ package final class AttachmentFile: Sendable {
     }
 
     /// Writes the set of stored chunks.
-    func write(_ here: ChunkSet) throws(AttachmentError) {
+    func write(_ storedChunks: ChunkSet) throws(AttachmentError) {
         let offset = AttachmentHeader.storedChunksOffset(list)
-        try here.bytes.span.withUnsafeBytes { bytes throws(AttachmentError) in
+        try storedChunks.bytes.span.withUnsafeBytes { bytes throws(AttachmentError) in
             try write(bytes, atOffset: offset)
         }
     }

@@ -82,10 +82,12 @@ package struct AttachmentHeader: Equatable, Sendable {
             throw .invalid("a chunk list that does not match the id", at: Layout.list)
         }
         let start = Self.storedChunksOffset(list)
-        guard let here = ChunkSet(count: count, bytes: bytes[start..<start + (count + 7) / 8]),
-            !isComplete || here.isFull
+        guard
+            let storedChunks = ChunkSet(
+                count: count, bytes: bytes[start..<start + (count + 7) / 8]),
+            !isComplete || storedChunks.isFull
         else { throw .invalid("an invalid set of chunks", at: start) }
-        self.init(id: id, list: list, storedChunks: here)
+        self.init(id: id, list: list, storedChunks: storedChunks)
         unreferencedSince = Self.time(ofMark: Array(bytes[Layout.mark..<Layout.otherReserved]))
     }
 

@@ -121,9 +121,9 @@ extension AttachmentStore {
         }
         let isUnchanged = try onVolume { () throws(VolumeError) in try source.isUnchanged() }
         guard isUnchanged else { throw .sourceChanged(source.name) }
-        let head = AttachmentHeader(
+        let header = AttachmentHeader(
             id: list.id, list: list, storedChunks: ChunkSet(count: list.count, isFull: true))
-        try Self.write(head, to: file)
+        try Self.write(header, to: file)
         return list
     }
 

@@ -56,12 +56,12 @@ extension AttachmentStore {
         do throws(AttachmentError) {
             let file = try onVolume { () throws(VolumeError) in try volume.open(name, .create) }
             defer { file.close() }
-            let head = AttachmentHeader(
+            let header = AttachmentHeader(
                 id: id, list: list, storedChunks: ChunkSet(count: list.count))
             try onVolume { () throws(VolumeError) in
                 try file.truncate(to: AttachmentHeader.length(ofFile: list.length) + list.length)
             }
-            try Self.write(head, to: file)
+            try Self.write(header, to: file)
             try withNamesLocked { () throws(AttachmentError) in
                 // Another thread may have begun the fetch, or have added the complete file.
                 guard try currentState().entries[id] == nil else {

@@ -71,10 +71,10 @@ package struct ChunkList: Equatable, Sendable {
     /// The id of the file with this list.
     package var id: AttachmentID {
         var hash = SHA256()
-        var head = ByteWriter(capacity: 9)
-        head.write(Domain.list)
-        head.write(UInt64(length))
-        hash.update(head.bytes)
+        var header = ByteWriter(capacity: 9)
+        header.write(Domain.list)
+        header.write(UInt64(length))
+        hash.update(header.bytes)
         hash.update(hashes)
         guard let id = AttachmentID(bytes: hash.finish()) else {
             preconditionFailure("A hash is as long as an id.")

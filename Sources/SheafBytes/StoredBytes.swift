@@ -3,12 +3,12 @@ package struct StoredBytes {
     package let key: UnsafeRawBufferPointer
     package let payload: UnsafeRawBufferPointer
     /// Record pointer of the entry, unique within the store.
-    package let place: UInt64
+    package let pointer: UInt64
 
     @inline(__always)
-    package init(key: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, place: UInt64) {
+    package init(key: UnsafeRawBufferPointer, payload: UnsafeRawBufferPointer, pointer: UInt64) {
         self.key = key
         self.payload = payload
-        self.place = place
+        self.pointer = pointer
     }
 }

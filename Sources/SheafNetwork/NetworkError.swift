@@ -16,12 +16,12 @@ public struct NetworkError: Error, Hashable, Sendable, CustomStringConvertible {
 
 extension NetworkError {
     /// The error for a connection closed by the peer.
-    static var closedThere: NetworkError {
+    static var closedByRemotePeer: NetworkError {
         NetworkError(.closed, "the peer closed the connection")
     }
 
     /// The error for a connection closed on this end.
-    static var closedHere: NetworkError {
+    static var closedByOwnPeer: NetworkError {
         NetworkError(.closed, "this end closed the connection")
     }
 }
@@ -87,7 +87,7 @@ public enum NetworkRule: String, Hashable, Sendable, CaseIterable {
     /// The host refused the connection.
     case host
     /// The remote peer refused this one and sent the reason.
-    case refusedThere = "refused-there"
+    case refusedByRemotePeer = "refused-there"
     /// The transport is already running.
     case running
     /// The transport was stopped.

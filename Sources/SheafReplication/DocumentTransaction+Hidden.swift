@@ -12,7 +12,7 @@ package struct WriteRule {
     /// An exceeded budget or an error would reveal something about such a document.
     let unmeteredWritable: SubscriptionMatcher
     let readable: SubscriptionMatcher
-    /// Which deletions the peer may learn of.
+    /// The rule for the deletions that the peer may learn of.
     var deletions: DeletionRule
     /// Earlier writes of the peer to documents that are hidden from it.
     var shadows: ShadowTable
@@ -133,7 +133,7 @@ extension DocumentTransaction {
         defer { (working[position], self.tokens) = (hidden, tokens) }
         let reception = try receive(
             document, key, rule.writable, at: position, seen, isHidden: true)
-        // The length of the stored document does not count: the peer would learn it.
+        // The length of the stored document is excluded: the result would reveal it.
         try addLength(working[position].changedLength)
         let isKnown: Bool
         switch reception {

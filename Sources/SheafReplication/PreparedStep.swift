@@ -70,7 +70,7 @@ extension Replicator {
         if case .patched = outcome {} else { marks.insert(.maySpellNames) }
         let names = connection.nameTranslation.target
         try bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
-            if try EncodedDocument(bytes).validateAndLookForTokens(names) {
+            if try EncodedDocument(bytes).validateAndFindTokens(names) {
                 marks.insert(.hasTokens)
             }
             pile.add(

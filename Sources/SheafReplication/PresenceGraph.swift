@@ -109,12 +109,12 @@ extension PresencePeer {
     fileprivate init(_ record: PeerRecord, distance: Int, _ connections: [PresenceConnection]) {
         func known(_ text: String) -> String? { text.isEmpty ? nil : text }
         key = PeerKey(unchecked: record.key)
-        deviceName = record.portrait.name
-        isServer = record.portrait.isServer
-        operatingSystem = known(record.portrait.operatingSystem)
-        sheafVersion = known(record.portrait.softwareVersion)
+        deviceName = record.description.name
+        isServer = record.description.isServer
+        operatingSystem = known(record.description.operatingSystem)
+        sheafVersion = known(record.description.softwareVersion)
         self.distance = distance
         self.connections = connections
-        metadataBytes = record.portrait.metadata
+        metadataBytes = record.description.metadata
     }
 }

@@ -16,7 +16,7 @@ struct ReadRepair {
 
     mutating func insert(_ address: DocumentAddress) {
         documents.insert(address)
-        // A state sent earlier may be outdated, so its acknowledgment does not count.
+        // A state sent earlier may be outdated, so its acknowledgment is ignored.
         for index in sent.indices { sent[index].documents.remove(address) }
     }
 

@@ -64,7 +64,7 @@ extension RefusedWrite.Reason: CustomStringConvertible {
         switch self {
         case .document: "its rules do not allow this peer to write the local state of the document"
         case .original: "its rules do not allow this peer to change its state of the document"
-        case .ownGrant: "the grant of this peer does not allow it to write the document there"
+        case .ownGrant: "the grant of this peer does not permit the write"
         }
     }
 }

@@ -87,7 +87,7 @@ extension Replicator {
             for address in outcome.covered { refusals.remove(address, of: key) }
         }
         guard isComplete, !connection.receiver.disputed.isEmpty else { return }
-        // Sorted in reverse, since documents are removed from the end.
+        // The order is reversed, since documents are removed from the end.
         connection.receiver.unsettled += connection.receiver.disputed.sorted { $1.key < $0.key }
         connection.receiver.disputed = [:]
         resolveDisputed(on: connection)

@@ -199,7 +199,7 @@ extension Replicator {
         guard connection.session.isOpen, let matcher = connection.sender?.matcher,
             var work = connection.sender?.preparation
         else { return }
-        // Moved out of the struct, so that changes do not copy it.
+        // The value is moved out of the struct, so that changes do not copy it.
         connection.sender?.preparation = nil
         fillBudget(of: connection)
         do throws(EngineError) {

@@ -25,7 +25,7 @@ extension Replicator {
                 guard let connection = connections[number] else { continue }
                 connection.session.sendPresence(message)
                 handle(connection)
-            case .took(let number):
+            case .acknowledged(let number):
                 guard let connection = connections[number] else { continue }
                 connection.session.takePresence()
                 handle(connection)
@@ -45,8 +45,8 @@ extension Replicator {
     }
 
     /// Returns the record that a peer publishes.
-    package static func portrait(of identity: Identity) -> PeerRecord.Portrait {
-        PeerRecord.Portrait(
+    package static func portrait(of identity: Identity) -> PeerRecord.Description {
+        PeerRecord.Description(
             isServer: identity.isServer, name: identity.name,
             operatingSystem: SheafVersion.operatingSystem, softwareVersion: SheafVersion.current)
     }

@@ -7,10 +7,10 @@ import SheafSync
 extension Replicator {
     // MARK: Queries of this peer
 
-    /// The record of a reconciliation, for a check of whether it compared enough documents.
+    /// The record of a reconciliation, for a check of whether it covered enough documents.
     ///
     /// A document below the LIMIT enters the result when another one leaves it. If such a document
-    /// was not compared with the remote version, the peers reconcile again with twice as many
+    /// was not part of the reconciliation, the peers reconcile again with twice as many
     /// documents.
     struct RankCheck {
         /// The local snapshot that was reconciled.
@@ -75,7 +75,7 @@ extension Replicator {
         renewSubscription(connection)
     }
 
-    /// Whether a result contains a formerly existing document that was not compared.
+    /// Whether a result contains a formerly existing document that was not reconciled.
     private func hasUnknown(
         _ check: RankCheck, _ matcher: SubscriptionMatcher, on connection: Connection
     ) throws(EngineError) -> Bool {

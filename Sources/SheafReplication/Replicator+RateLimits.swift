@@ -40,7 +40,7 @@ extension Replicator {
         let turn: UInt64
         /// The part of its queries that is parsed.
         var reading = SubscriptionReading()
-        // Requests received since, with the snapshot of that time: otherwise the peer would miss a
+        // Later requests keep the snapshot of their receipt: otherwise the peer would miss a
         // document that is added and deleted before the answer.
         var questionSnapshot: DocumentSnapshot?
         package var wanted: (documents: Want.Documents, snapshot: DocumentSnapshot)?

@@ -137,7 +137,7 @@ extension Replicator {
 
     /// Records documents last written here that the peer wants and this peer may not send.
     ///
-    /// Documents that this peer subscribes to were compared; of these, only later commits count.
+    /// Documents that this peer subscribes to were reconciled; of these, only later commits matter.
     func recordUnsendable(
         in snapshot: DocumentSnapshot, _ scan: inout DocumentScan, on connection: Connection
     ) throws(EngineError) {
@@ -197,7 +197,7 @@ extension Replicator {
         guard connection.sendable != nil, let key = connection.session.remote?.peerKey,
             let sender = connection.sender
         else { return }
-        // Once per subscription of the peer: otherwise both peers could trigger each other without
+        // Once per subscription is enough: otherwise both peers could trigger each other without
         // end.
         let wanted = Set(sender.matcher.subscribed.map(\.wire))
         guard wanted != connection.receiver.reviewed else { return }

@@ -26,7 +26,7 @@ extension Replicator {
         var isBehind = false
         /// Documents that the next batch must contain complete.
         package var complete: Set<DocumentAddress> = []
-        /// Documents to add to `whole` once a local commit is durable.
+        /// Documents to add to `complete` once a local commit is durable.
         var completeLater: [(localCommit: CommitID, address: DocumentAddress)] = []
         /// The snapshot of the version list that was sent.
         var compared: DocumentSnapshot?
@@ -63,8 +63,7 @@ extension Replicator {
         /// The commit after which changes are sent; nil if all documents are sent complete.
         let since: CommitID?
         package var complete: Set<DocumentAddress> = []
-        /// Whether an earlier batch had the same number, so that an acknowledgment may be of that
-        /// one.
+        /// Whether an earlier batch, to which an acknowledgment may refer, had the same number.
         var isRepeated = false
         /// Results of queries with LIMIT after the batch, and before it.
         var rankings: SubscriptionRankings?
@@ -76,8 +75,7 @@ extension Replicator {
         var knownDeletions: Set<[UInt8]> = []
         /// The newest document of the batch and of the reconciled list.
         var newestDocument = NewestDocument()
-        /// Whether the peer continues to reconcile after this batch, a part of the wanted
-        /// documents.
+        /// Whether the peer continues to reconcile after this part of the wanted documents.
         var isPart = false
 
         package enum Documents {

@@ -11,7 +11,7 @@ extension Replicator {
     func sendPart(_ connection: Connection) throws(EngineError) {
         guard let outgoing = connection.sender?.outgoing else { return }
         reportPauses(on: connection)
-        // Moved out of the struct, so that changes do not copy it.
+        // The value is moved out of the struct, so that changes do not copy it.
         connection.sender?.outgoing = nil
         var rest = outgoing
         let isDone: Bool

@@ -366,7 +366,7 @@ package final class Replicator {
         case .wanted(let documents): prepareWanted(connection, documents, in: news.snapshot)
         case .acknowledged(let commit): acknowledged(connection, commit)
         case .roomToSend: announceChanges(connection)
-        case .setAside(let notice): recordQuarantined(notice, on: connection)
+        case .quarantine(let notice): recordQuarantined(notice, on: connection)
         case .refused(let notice): handleRefusal(notice, on: connection)
         case .differing(let addresses): recordDiffering(addresses, on: connection)
         case .forgotten(let message): recordForgotten(message, on: connection)
@@ -378,7 +378,7 @@ package final class Replicator {
         case .proofAsked(let token): handleProofRequest(token, on: connection)
         case .proven(let token): confirmed(token, on: connection)
         case .presence(let message): mesh.receive(message, on: connection.number, at: now)
-        case .presenceTaken: mesh.acknowledged(on: connection.number)
+        case .presenceAcknowledged: mesh.acknowledged(on: connection.number)
         }
     }
 

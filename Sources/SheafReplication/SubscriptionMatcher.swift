@@ -28,7 +28,7 @@ package final class SubscriptionMatcher {
         case throwing
         /// The document does not match; only damaged documents and cancellation throw an error.
         case mismatching
-        /// As `mismatching`, but exceeding a limit also throws an error.
+        /// Like `mismatching`, except that exceeding a limit also throws an error.
         case mismatchingWithinLimits
 
         fileprivate func throwsError(_ reason: EvaluationFailure.Reason) -> Bool {
@@ -202,7 +202,7 @@ package final class SubscriptionMatcher {
         if let watched = term.watched, watched.nameCount >= nameCount { return watched }
         let run = queries.subscriptionRun(
             term.query.statement, term.query.arguments, in: transaction, meter)
-        guard case .select(let watched, _) = try run.watch() else { return nil }
+        guard case .select(let watched, _) = try run.observedChanges() else { return nil }
         term.watched = watched
         return watched
     }

@@ -39,7 +39,7 @@ package struct SubscriptionQuery: Sendable {
         self.statement = statement
         self.arguments = arguments
         collection = select.source.name.text
-        switch try queries.makeRun(statement, arguments).watch() {
+        switch try queries.makeRun(statement, arguments).observedChanges() {
         case .select(let watched, _):
             limit = watched.limit
             matchesAll = select.condition == nil && watched.limit == nil

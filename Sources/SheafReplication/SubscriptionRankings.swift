@@ -155,7 +155,7 @@ extension SubscriptionMatcher {
         meter?.begin(limit: SyncLimits.evaluationUnitsPerTurn)
         do throws(QueryError) {
             let run = run(query, on: snapshot)
-            guard case .select(let watched, _) = try run.watch() else {
+            guard case .select(let watched, _) = try run.observedChanges() else {
                 throw QueryError(.meaning, "a subscription depends on the current time")
             }
             return try Ranking(watched, run, limit: limit)

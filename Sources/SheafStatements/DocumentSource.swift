@@ -12,17 +12,17 @@ package enum DocumentSource: Sendable {
     /// Index entries missing from the checkpoint are created in memory.
     package init(reading reader: LogReader) throws(EngineError) {
         let state = try onStorage { () throws(StorageError) in try reader.mendableSnapshot() }
-        let directory = try Catalog(state.snapshot)
+        let catalog = try Catalog(state.snapshot)
         // Without indexes, all undamaged documents can still be read.
         let log: LogSnapshot
         var failure: EngineError?
         do throws(EngineError) {
-            log = try IndexRepair.repairInMemory(state, directory)
+            log = try IndexRepair.repairInMemory(state, catalog)
         } catch {
             log = state.snapshot
             failure = error
         }
-        self = .readOnly(DocumentSnapshot(log, directory), failure)
+        self = .readOnly(DocumentSnapshot(log, catalog), failure)
     }
 
     /// Returns the newest durable snapshot.

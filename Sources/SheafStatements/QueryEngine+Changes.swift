@@ -52,7 +52,7 @@ extension QueryEngine {
     ) throws(QueryError) -> (MutationPlan, QueryRun?) {
         let random = options.random
         if parameters.haveNoEffect(on: statement),
-            let plan = try statement.shortcut?.mutations(
+            let plan = try statement.fastPath?.mutations(
                 arguments, newID: { RandomID.make(random) })
         {
             guard plan.returnsRows else { return (plan, nil) }

@@ -114,7 +114,7 @@ extension SnapshotReader {
             }
             return true
         }
-        var looked = stored.count
+        var scanned = stored.count
         var goesOn = true
         if !documents.left.isEmpty {
             let shown = ScannedDocuments(
@@ -122,11 +122,11 @@ extension SnapshotReader {
                 keyPrefixLength: StoreKey.documentPrefixLength, isLasting: true)
             if let stop = try body(shown) {
                 goesOn = false
-                looked = stop == 0 ? 0 : Int(documents.left[stop - 1]) + 1
+                scanned = stop == 0 ? 0 : Int(documents.left[stop - 1]) + 1
             }
         }
-        tally.entries += looked
-        tally.fetched += looked
+        tally.entries += scanned
+        tally.fetched += scanned
         return goesOn
     }
 
@@ -203,7 +203,7 @@ extension SnapshotReader {
         _ body: Visitor
     ) throws(QueryError) -> Bool {
         let stored = StoredBytes(
-            key: key, payload: UnsafeRawBufferPointer(start: nil, count: 0), place: position)
+            key: key, payload: UnsafeRawBufferPointer(start: nil, count: 0), pointer: position)
         return try withUnsafePointer(to: fields) { (fields) throws(QueryError) in
             try withUnsafePointer(to: stored) { (stored) throws(QueryError) in
                 try withUnsafePointer(to: UInt16(0)) { (index) throws(QueryError) in

@@ -65,9 +65,9 @@ package final class SnapshotReader: QueryStore {
     package var names: NameTable { snapshot.names }
 
     package func keyPrefix(ofCollection name: String) -> [UInt8]? {
-        let directory = snapshot.catalog
-        return directory.number(ofCollection: name).map {
-            directory.descriptions[Int($0)].keyPrefix
+        let catalog = snapshot.catalog
+        return catalog.number(ofCollection: name).map {
+            catalog.descriptions[Int($0)].keyPrefix
         }
     }
 

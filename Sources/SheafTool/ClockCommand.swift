@@ -114,7 +114,7 @@ enum ClockCommand {
         _ path: String, isJSON: Bool, _ output: Output
     ) throws(ToolError) -> ExitCode {
         var options = LogStoreOptions()
-        options.isHousekeepingAutomatic = false
+        options.runsMaintenance = false
         let repair: ClockRepair
         do throws(EngineError) {
             repair = try StoreClockRepair.run(at: path, options: options)

@@ -35,7 +35,7 @@ enum CompactCommand {
         _ arguments: Arguments, _ output: Output
     ) throws(ToolError) -> ExitCode {
         var options = LogStoreOptions()
-        options.isHousekeepingAutomatic = false
+        options.runsMaintenance = false
         let commits = try arguments.number("keep-commits")
         let bytes = try arguments.number("keep-bytes").map { Int(clamping: $0) }
         if commits != nil || bytes != nil {

@@ -29,7 +29,7 @@ extension Command {
             JSON keys: type "damage" has file, offset, bytes and reason; type "missing" has first
             and last, the missing segments. The last line has type "summary", complete, store, keys,
             payloadBytes, records, lostCommits, incompleteCommits, lostFoldedOperations,
-            lostExtensions, otherStoreFiles (files of another store, not copied), witness (a
+            lostDeltas, otherStoreFiles (files of another store, not copied), witness (a
             checkpoint, or null), lostKeys and outdatedKeys. The last two are null without one.
             """,
         run: SalvageCommand.run)
@@ -168,7 +168,7 @@ enum SalvageCommand {
         line.add("lostCommits", report.lostCommitCount)
         line.add("incompleteCommits", report.incompleteCommitCount)
         line.add("lostFoldedOperations", report.hasLostFoldedOperations)
-        line.add("lostExtensions", report.lostDeltaCount)
+        line.add("lostDeltas", report.lostDeltaCount)
         line.add("otherStoreFiles", report.otherStoreFiles)
         line.add("witness", report.witness)
         line.add("lostKeys", hasWitness ? UInt64(report.lostKeyCount) : nil)

@@ -107,7 +107,7 @@ enum ShowCommand {
         let key = ReadableBytes.text(operation.key)
         let previous = operation.previous == .none ? "" : ", after \(operation.previous)"
         switch operation.kind {
-        case .put, .extend:
+        case .put, .delta:
             let length = Quantity.count(operation.payload.count, "byte")
             let verb = operation.kind == .put ? "put   " : "extend"
             return "\(verb)  \(key)  \(length)\(previous)  \(preview(operation))"
@@ -120,7 +120,7 @@ enum ShowCommand {
         switch kind {
         case .put: "put"
         case .remove: "remove"
-        case .extend: "extend"
+        case .delta: "extend"
         }
     }
 

@@ -14,11 +14,12 @@ extension Command {
 
             JSON keys: store, segments, segmentBytes, bases, baseBytes, checkpoints (an array of
             file names), checkpointBytes, usedCheckpoint, unusableCheckpoints, otherFiles,
-            otherBytes, keys, removedKeys, indexes (an array of strings), links (the number of
-            index entries, including those of tombstones, in the newest checkpoint), liveBytes,
-            liveShare, lastCommit, lastCommitTime, lastCommitTimeMilliseconds, firstWholeCommit,
-            firstWholeCommitTime, firstWholeCommitTimeMilliseconds, foldedThrough, replayedBytes,
-            tornTail, foldableFiles, foldableBytes, foldableGarbage. Unknown values are null.
+            otherBytes, keys, removedKeys, indexes (an array of strings), indexEntries (their
+            number, including those of tombstones, in the newest checkpoint), liveBytes,
+            liveShare, lastCommit, lastCommitTime, lastCommitTimeMilliseconds, firstCompleteCommit,
+            firstCompleteCommitTime, firstCompleteCommitTimeMilliseconds, foldedThrough,
+            replayedBytes, tornTail, foldableFiles, foldableBytes, foldableGarbage. Unknown values are
+            null.
             """,
         run: StatsCommand.run)
 }
@@ -47,11 +48,11 @@ enum StatsCommand {
     ///
     /// The result is empty if the store has no documents or cannot be decoded.
     private static func indexes(_ snapshot: LogSnapshot) -> [String] {
-        guard let directory = try? Catalog(snapshot) else { return [] }
-        return directory.indexes.values.joined().compactMap { definition in
+        guard let catalog = try? Catalog(snapshot) else { return [] }
+        return catalog.indexes.values.joined().compactMap { definition in
             let number = Int(definition.collection)
-            guard directory.collections.indices.contains(number) else { return nil }
-            let names = [directory.collections[number], definition.name]
+            guard catalog.collections.indices.contains(number) else { return nil }
+            let names = [catalog.collections[number], definition.name]
             return names.map { DocumentLines.text(.string($0)) }.joined(separator: " ") + " ("
                 + DocumentLines.fields(of: definition).joined(separator: ", ") + ")"
         }.sorted()
@@ -121,13 +122,13 @@ enum StatsCommand {
         line.add("keys", statistics.keyCount)
         line.add("removedKeys", statistics.removedKeyCount)
         line.add("indexes", indexes)
-        line.add("links", statistics.indexEntryCount)
+        line.add("indexEntries", statistics.indexEntryCount)
         line.add("liveBytes", statistics.liveBytes)
         line.add("liveShare", raw: String(statistics.liveShare))
         line.add("lastCommit", statistics.lastCommit)
         line.add("lastCommitTime", at: statistics.lastCommitAt)
-        line.add("firstWholeCommit", statistics.firstCompleteCommit)
-        line.add("firstWholeCommitTime", at: statistics.firstCompleteCommitAt)
+        line.add("firstCompleteCommit", statistics.firstCompleteCommit)
+        line.add("firstCompleteCommitTime", at: statistics.firstCompleteCommitAt)
         line.add("foldedThrough", statistics.foldedThrough)
         line.add("replayedBytes", statistics.replayedBytes)
         line.add("tornTail", statistics.tornTail?.description)

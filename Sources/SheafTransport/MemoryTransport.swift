@@ -143,30 +143,30 @@ private final class MemoryWire: Sendable {
         for (end, host) in hosts.enumerated() {
             let remote = PeerIdentity(
                 key: keys[1 - end].bytes, address: "memory", metadata: hosts[1 - end].metadata)
-            guard let link = host.connected(MemoryConnection(self, end, remote: remote)) else {
+            guard let handler = host.connected(MemoryConnection(self, end, remote: remote)) else {
                 return cut("the connection was refused")
             }
             let isOpen = state.withLock { state in
-                state.ends[end].handler = link
+                state.ends[end].handler = handler
                 return state.isOpen
             }
-            guard isOpen else { return link.closed("the connection was ended") }
-            deliver(to: end, link)
+            guard isOpen else { return handler.closed("the connection was ended") }
+            deliver(to: end, handler)
         }
     }
 
     func send(_ bytes: [UInt8], to end: Int) {
-        let link: (any PeerConnectionHandler)? = state.withLock { state in
+        let handler: (any PeerConnectionHandler)? = state.withLock { state in
             guard state.isOpen else { return nil }
             state.ends[end].early.append(bytes)
             guard !state.ends[end].isSender else { return nil }
             state.ends[end].isSender = true
             return state.ends[end].handler
         }
-        if let link { deliver(to: end, link) }
+        if let handler { deliver(to: end, handler) }
     }
 
-    private func deliver(to end: Int, _ link: any PeerConnectionHandler) {
+    private func deliver(to end: Int, _ handler: any PeerConnectionHandler) {
         while true {
             let messages = state.withLock { state in
                 defer { state.ends[end].early = [] }
@@ -174,7 +174,7 @@ private final class MemoryWire: Sendable {
                 return state.ends[end].early
             }
             guard !messages.isEmpty else { return }
-            for message in messages { message.span.withUnsafeBytes { link.received($0) } }
+            for message in messages { message.span.withUnsafeBytes { handler.received($0) } }
         }
     }
 
@@ -182,13 +182,13 @@ private final class MemoryWire: Sendable {
 
     /// Ends the connection, with one reason for each end.
     func closeConnection(_ reasons: [String]) {
-        let links: [(any PeerConnectionHandler)?] = state.withLock { state in
+        let handlers: [(any PeerConnectionHandler)?] = state.withLock { state in
             guard state.isOpen else { return [] }
             state.isOpen = false
             defer { state.ends = [End(), End()] }
             return state.ends.map(\.handler)
         }
-        for (link, reason) in zip(links, reasons) { link?.closed(reason) }
+        for (handler, reason) in zip(handlers, reasons) { handler?.closed(reason) }
         onEnd(self)
     }
 }

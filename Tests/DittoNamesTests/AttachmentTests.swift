@@ -27,14 +27,14 @@ struct AttachmentTests {
 
         let result = try await other.store.execute(query: "SELECT * FROM cars WHERE _id = 'a'")
         let token = try #require(result.items.first?.value["photo"] as? [String: Any])
-        let (events, heard) = AsyncStream.makeStream(of: DittoAttachmentFetchEvent.self)
+        let (events, eventContinuation) = AsyncStream.makeStream(of: DittoAttachmentFetchEvent.self)
         let fetcher = try other.store.fetchAttachment(
             token: token, deliverOn: DispatchQueue(label: "fetch")
         ) { event in
-            heard.yield(event)
+            eventContinuation.yield(event)
             switch event {
             case .progress: break
-            case .completed, .deleted: heard.finish()
+            case .completed, .deleted: eventContinuation.finish()
             }
         }
         var last: UInt64 = 0

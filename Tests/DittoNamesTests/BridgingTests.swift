@@ -11,7 +11,7 @@ struct BridgingTests {
     }
 
     /// Returns a value after a round trip through a statement.
-    private func echo(_ value: Any?) async throws -> Any? {
+    private func roundTrip(_ value: Any?) async throws -> Any? {
         let result = try await ditto.store.execute(
             query: "SELECT :v AS v FROM system:dual", arguments: ["v": value])
         return try #require(result.items.first).value["v"] ?? nil
@@ -25,7 +25,7 @@ struct BridgingTests {
     }
 
     @Test func `a number can be cast to every type that can represent it`() async throws {
-        let small = try #require(try await echo(5))
+        let small = try #require(try await roundTrip(5))
         #expect(small as? Int == 5)
         #expect(small as? Int64 == 5)
         #expect(small as? Int32 == 5)
@@ -34,15 +34,15 @@ struct BridgingTests {
         #expect(small as? NSNumber == 5)
         #expect(small as? Bool == nil)
         #expect(small as? String == nil)
-        #expect(try await echo(300) as? UInt8 == nil)
-        #expect(try await echo(Int64.min) as? Int64 == .min)
-        #expect(try await echo(2.5) as? Double == 2.5)
-        #expect(try await echo(2.5) as? Int == nil)
+        #expect(try await roundTrip(300) as? UInt8 == nil)
+        #expect(try await roundTrip(Int64.min) as? Int64 == .min)
+        #expect(try await roundTrip(2.5) as? Double == 2.5)
+        #expect(try await roundTrip(2.5) as? Int == nil)
     }
 
     @Test func `booleans remain booleans, and zero and one remain numbers`() async throws {
-        #expect(try await echo(true) as? Bool == true)
-        #expect(try await echo(NSNumber(value: false)) as? Bool == false)
+        #expect(try await roundTrip(true) as? Bool == true)
+        #expect(try await roundTrip(NSNumber(value: false)) as? Bool == false)
         #expect(try await json(true) == "true")
         #expect(try await json(NSNumber(value: true)) == "true")
         #expect(try await json(NSNumber(value: 1)) == "1")
@@ -72,14 +72,14 @@ struct BridgingTests {
         for (source, expected) in cases {
             #expect(try await json(source) == expected, "\(String(describing: source))")
         }
-        #expect(try await echo(bytes) as? Data == bytes)
-        let null = try await echo(nil)
+        #expect(try await roundTrip(bytes) as? Data == bytes)
+        let null = try await roundTrip(nil)
         #expect(null == nil)
     }
 
     @Test func `objects and arrays are returned as dictionaries and arrays of Any`() async throws {
         let source: [String: Any] = ["list": [1, ["deep": NSNull()]], "flag": true]
-        let value = try #require(try await echo(source) as? [String: Any])
+        let value = try #require(try await roundTrip(source) as? [String: Any])
         #expect(value["flag"] as? Bool == true)
         let list = try #require(value["list"] as? [Any])
         #expect(list.first as? Int64 == 1)
@@ -112,7 +112,7 @@ struct BridgingTests {
         ]
         for (source, expected) in cases {
             do {
-                _ = try await echo(source)
+                _ = try await roundTrip(source)
                 Issue.record("an unsupported value was accepted: \(source)")
             } catch DittoError.storeError(reason: .queryArgumentsInvalid(let message)) {
                 #expect(message.contains(expected))

@@ -62,12 +62,12 @@ struct DittoTests {
     }
 
     @Test func `errors thrown in a transaction block are rethrown unchanged`() async throws {
-        struct Mishap: Error {}
+        struct TestError: Error {}
         let ditto = try await Ditto.inMemory()
-        await #expect(throws: Mishap.self) {
+        await #expect(throws: TestError.self) {
             try await ditto.store.transaction { transaction in
                 try await transaction.execute(query: "INSERT INTO cars DOCUMENTS ({ _id: 1 })")
-                throw Mishap()
+                throw TestError()
             }
         }
         let ending = try await ditto.store.transaction { transaction in

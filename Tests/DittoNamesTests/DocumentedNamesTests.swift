@@ -53,8 +53,8 @@ struct DocumentedNamesTests {
         }
         #expect(await printed.next(1) == ["order-456 is on the server"])
         observer.cancel()
-        let there = try await server.store.execute("SELECT * FROM orders")
-        #expect(there.items.map { $0.jsonString() } == [#"{"_id":"order-456","status":"shipped"}"#])
+        let remote = try await server.store.execute("SELECT * FROM orders")
+        #expect(remote.items.map { $0.jsonString() } == [#"{"_id":"order-456","status":"shipped"}"#])
         try await ditto.close()
         try await server.close()
     }

@@ -8,7 +8,7 @@ final class ListView {
     /// The displayed rows.
     private(set) var shown: [String] = []
     private(set) var batchCount = 0
-    var moves = Moves()
+    var moves = BatchMoves()
     /// A second differ, because the sample reads the moves from the view.
     let differ = DittoDiffer()
 
@@ -48,7 +48,7 @@ final class ListView {
 }
 
 /// The moves of a batch.
-package struct Moves {
+package struct BatchMoves {
     private var moves: [(from: Int, to: Int)] = []
 
     init() {}

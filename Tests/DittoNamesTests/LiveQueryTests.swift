@@ -46,8 +46,8 @@ struct LiveQueryTests {
     }
 
     @Test func `moves are reported if the query has an order`() async throws {
-        for (id, place) in [("a", 1), ("b", 2), ("c", 3)] {
-            try cars.upsert(["_id": id, "place": place])
+        for (id, rank) in [("a", 1), ("b", 2), ("c", 3)] {
+            try cars.upsert(["_id": id, "place": rank])
         }
         let lines = printed
         let liveQuery = cars.findAll().sort("place", direction: .ascending)

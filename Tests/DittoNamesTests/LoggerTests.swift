@@ -51,17 +51,17 @@ import Testing
             #expect(line.hasPrefix("warning: a connection was refused"), "\(line)")
             break
         }
-        let here = await left.graph { !$0.disconnectedPeers.isEmpty }
-        #expect(here.disconnectedPeers.map(\.peerKeyString) == [key])
+        let local = await left.graph { !$0.disconnectedPeers.isEmpty }
+        #expect(local.disconnectedPeers.map(\.peerKeyString) == [key])
         #expect(
-            here.disconnectedPeers.first?.reason == "this side closed the connection: \(expected)")
-        let there = await right.graph { !$0.disconnectedPeers.isEmpty }
-        let gone = try #require(there.disconnectedPeers.first)
+            local.disconnectedPeers.first?.reason == "this side closed the connection: \(expected)")
+        let remote = await right.graph { !$0.disconnectedPeers.isEmpty }
+        let gone = try #require(remote.disconnectedPeers.first)
         #expect(gone.peerKeyString == left.presence.graph.localPeer.peerKeyString)
         #expect(
             gone.reason == "the other side closed the connection: refused by the application")
         #expect(gone.address == address && gone.since.timeIntervalSinceNow < 1)
-        #expect(here.remotePeers.isEmpty && there.remotePeers.isEmpty)
+        #expect(local.remotePeers.isEmpty && remote.remotePeers.isEmpty)
         let rows = try await left.store.execute(query: "SELECT * FROM system:data_sync_info")
         #expect(rows.items.map { $0.jsonString() }.joined().contains(expected))
         try await left.close()

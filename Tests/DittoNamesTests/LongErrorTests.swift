@@ -124,7 +124,7 @@ struct LongErrorTests {
         network.listening = ["\(host):1"]
         do {
             let transport = try TCPTransport(network)
-            try transport.start(Host())
+            try transport.start(RecordingHost())
             Issue.record("a host name was accepted as a listening address")
         } catch let error as NetworkError {
             #expect(error.text.contains("aaaaaaaaaa") && error.text.contains("…"))
@@ -132,7 +132,7 @@ struct LongErrorTests {
         }
     }
 
-    private final class Host: PeerTransportHost {
+    private final class RecordingHost: PeerTransportHost {
         func connected(_ connection: any PeerConnection) -> (any PeerConnectionHandler)? { nil }
         func report(_ event: PeerTransportEvent) {}
     }

@@ -126,7 +126,7 @@ struct ObserverSampleTests {
         ditto.store.registerObserver("SELECT * FROM cars ORDER BY place, _id") { queryResult in
 
             collectionView.source = queryResult.items.map { $0.jsonString() }
-            collectionView.moves = Moves(of: queryResult.items, collectionView.differ)
+            collectionView.moves = BatchMoves(of: queryResult.items, collectionView.differ)
 
             let diff = differ.diff(queryResult.items)
             tableView.performBatchUpdates({

@@ -35,7 +35,7 @@ struct PeerTests {
         right.updateTransportConfig { $0.connect.tcpServers.remove("127.0.0.1:1") }
         #expect(right.transportConfig.connect.tcpServers == [address])
         // A peer that listens on another port is dialed there.
-        let later = try await LoopbackScene.listenAnew(left)
+        let later = try await LoopbackScene.restartListening(left)
         right.updateTransportConfig { $0.connect.tcpServers = [later] }
         try left.store["cars"].upsert(["_id": "b"])
         await right.documents(of: "SELECT * FROM cars", are: ["a", "b"])
@@ -47,10 +47,10 @@ struct PeerTests {
 
     @Test func `a connection request handler decides which peers may connect`() async throws {
         let (left, right) = (try await LoopbackScene.ditto(), try await LoopbackScene.ditto())
-        let (requests, asked) = AsyncStream.makeStream(of: DittoConnectionRequest.self)
+        let (requests, requested) = AsyncStream.makeStream(of: DittoConnectionRequest.self)
         let isOpen = Atomic<Bool>(false)
         left.presence.connectionRequestHandler = { request in
-            asked.yield(request)
+            requested.yield(request)
             return isOpen.load(ordering: .relaxed) ? .allow : .deny
         }
         let address = try await LoopbackScene.listen(left)
@@ -277,7 +277,7 @@ struct PeerTests {
 
 extension LoopbackScene {
     /// Restarts the listener, which selects another port.
-    static func listenAnew(_ ditto: Ditto) async throws -> String {
+    static func restartListening(_ ditto: Ditto) async throws -> String {
         let (addresses, found) = AsyncStream.makeStream(of: String.self)
         ditto.peer?.presence.onTransportEvent { event in
             if case .listening(let address) = event { found.yield(address) }

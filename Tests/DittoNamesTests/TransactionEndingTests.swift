@@ -3,7 +3,7 @@ import Testing
 
 /// `commit()` and `rollback()` within the block of a transaction.
 struct TransactionEndingTests {
-    private struct Mishap: Error {}
+    private struct TestError: Error {}
 
     private let ditto: Ditto
 
@@ -53,11 +53,11 @@ struct TransactionEndingTests {
             return "done"
         }
         #expect(value == "done")
-        await #expect(throws: Mishap.self) {
+        await #expect(throws: TestError.self) {
             try await ditto.store.transaction { transaction in
                 try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 2 })")
                 try await transaction.commit()
-                throw Mishap()
+                throw TestError()
             }
         }
         #expect(try await count() == 2)

@@ -48,22 +48,22 @@ class Peer:
         """Returns the changes since `begin`."""
         whole = self.document
         delta = Document(whole.vector, self.base, whole.deletion, named=self.touched)
-        delta.dots = {place: content for place, content in whole.dots.items()
-                      if delta.names_dot(place)}
+        delta.dots = {position: content for position, content in whole.dots.items()
+                      if delta.names_dot(position)}
         delta.overrides = {pair for pair in whole.overrides if delta.names(*pair)}
         return normalized(delta)
 
     # The writes of the table in documents.md.
 
-    def drop(self, path, part, wanted=lambda place, content: True):
+    def drop(self, path, part, wanted=lambda position, content: True):
         """Drops the dots of a part that satisfy `wanted`, for a map also all below."""
-        dropped = {place for place, content in self.document.dots.items()
-                   if (place.path == path and place.part == part
-                       or part == MAP and place.path[:len(path)] == path != place.path)
-                   and wanted(place, content)}
-        for place in dropped:
-            del self.document.dots[place]
-            if place.stamp == INITIAL and path:
+        dropped = {position for position, content in self.document.dots.items()
+                   if (position.path == path and position.part == part
+                       or part == MAP and position.path[:len(path)] == path != position.path)
+                   and wanted(position, content)}
+        for position in dropped:
+            del self.document.dots[position]
+            if position.stamp == INITIAL and path:
                 self.document.overrides.add((path, part))
         normalized(self.document)
         return dropped
@@ -76,7 +76,7 @@ class Peer:
 
     def mark(self, path):
         """Adds a mark to each map on the path that has none."""
-        if not any(place.path == path and place.kind == MARK for place in self.document.dots):
+        if not any(position.path == path and position.kind == MARK for position in self.document.dots):
             self.add(path, MAP, MARK)
         elif path:
             self.mark(path[:-1])
@@ -88,7 +88,7 @@ class Peer:
             self.add(path, ATTACHMENT, TOKEN, value_of(plain))
             return self
         if isinstance(plain, dict):
-            self.drop(path, MAP, lambda place, _: place.path == path and place.stamp != INITIAL)
+            self.drop(path, MAP, lambda position, _: position.path == path and position.stamp != INITIAL)
             self.add(path, MAP, MARK)
             for name, field in plain.items():
                 self.set(path + (name_of(name),), field)
@@ -103,20 +103,20 @@ class Peer:
         return self
 
     def sums(self, path, part):
-        return {place: content for place, content in self.document.dots.items()
-                if place.path == path and place.part == part and place.kind == SUM}
+        return {position: content for position, content in self.document.dots.items()
+                if position.path == path and position.part == part and position.kind == SUM}
 
     def increment(self, path, amount):
         path = path_of(path)
         epoch = max([content.epoch for content in self.sums(path, COUNTER).values()]
-                    + [place.stamp for place in self.document.dots
-                       if place.path == path and place.kind == RESTART], default=INITIAL)
-        for place, content in self.sums(path, COUNTER).items():
-            if place.stamp[1] == self.site and content.epoch == epoch:
+                    + [position.stamp for position in self.document.dots
+                       if position.path == path and position.kind == RESTART], default=INITIAL)
+        for position, content in self.sums(path, COUNTER).items():
+            if position.stamp[1] == self.site and content.epoch == epoch:
                 amount += plain_number(content.value)
-        self.drop(path, COUNTER, lambda place, content: (
-            (place.stamp if place.kind == RESTART else content.epoch) < epoch
-            or place.kind == SUM and place.stamp[1] == self.site))
+        self.drop(path, COUNTER, lambda position, content: (
+            (position.stamp if position.kind == RESTART else content.epoch) < epoch
+            or position.kind == SUM and position.stamp[1] == self.site))
         self.add(path, COUNTER, SUM, value_of(amount), epoch)
         return self
 
@@ -127,10 +127,10 @@ class Peer:
 
     def increment_older(self, path, amount):
         path = path_of(path)
-        for place, content in self.sums(path, OLDER).items():
-            if place.stamp[1] == self.site:
+        for position, content in self.sums(path, OLDER).items():
+            if position.stamp[1] == self.site:
                 amount += plain_number(content.value)
-        self.drop(path, OLDER, lambda place, _: place.stamp[1] == self.site)
+        self.drop(path, OLDER, lambda position, _: position.stamp[1] == self.site)
         self.add(path, OLDER, SUM, value_of(amount))
         return self
 

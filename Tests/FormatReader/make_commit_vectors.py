@@ -83,8 +83,8 @@ def changes(peer, base, touched):
     if ((), MAP) in touched:
         return state_of(peer, {})
     delta = Document(whole.vector, base, whole.deletion, named=touched)
-    delta.dots = {place: content for place, content in whole.dots.items()
-                  if delta.names_dot(place)}
+    delta.dots = {position: content for position, content in whole.dots.items()
+                  if delta.names_dot(position)}
     delta.overrides = {pair for pair in whole.overrides if delta.names(*pair)}
     return normalized(delta)
 

@@ -47,8 +47,8 @@ def proofs(output):
 
 
 def greeting(mode, refusal=0, length=0, database=bytes(32), secret=bytes(32), metadata=0):
-    head = b"SHN2" + struct.pack("<BBH", mode, refusal, length)
-    return head + database + secret + struct.pack("<H", metadata)
+    header = b"SHN2" + struct.pack("<BBH", mode, refusal, length)
+    return header + database + secret + struct.pack("<H", metadata)
 
 
 def greetings(output):
@@ -101,8 +101,8 @@ def statement(start=1_000, end=2**63, flags=b"\0", rights=b"", version=1):
             + struct.pack("<QQ", start, end) + flags + rights)
 
 
-def signed(said, seed=SEED):
-    return said + sign(seed, b"sheaf grant 1\0" + said)
+def signed(decoded, seed=SEED):
+    return decoded + sign(seed, b"sheaf grant 1\0" + decoded)
 
 
 def grants(output):

@@ -36,11 +36,11 @@ def frame(number, kind, body):
 
 
 def frames(output):
-    said = [(9, b""), (6, bytes([0])), (11, b"farewell"), (10, bytes(range(256)))]
+    decoded = [(9, b""), (6, bytes([0])), (11, b"farewell"), (10, bytes(range(256)))]
     output.begin("frames", "four frames, the first of a direction")
     output.bytes("frames.frames", b"".join(
-        frame(number, kind, body) for number, (kind, body) in enumerate(said)))
-    for number, (kind, body) in enumerate(said, 1):
+        frame(number, kind, body) for number, (kind, body) in enumerate(decoded)))
+    for number, (kind, body) in enumerate(decoded, 1):
         output.lines.append(f"frames.type{number} = {kind}")
         output.bytes(f"frames.body{number}", body)
     wrong = [
@@ -145,8 +145,8 @@ def commits(output):
                  + bytes([10]) + text(b"cars") + text(b"\x40a\0") + text(b"a state")
                  + varint(2) + ids[0] + ids[1]
                  + bytes([5]) + text(b"\x40b\0") + text(b"a delta") + bytes([0]))
-    head = varint(0) + bytes([0]) + varint(1)
-    listed = head + bytes([10]) + text(b"c") + text(b"a") + text(b"")
+    header = varint(0) + bytes([0]) + varint(1)
+    listed = header + bytes([10]) + text(b"c") + text(b"a") + text(b"")
     wrong = [
         ("none", "no unproven tokens in their list", listed + varint(0) + bytes([0])),
         ("many", "more unproven tokens than are listed",
@@ -158,12 +158,12 @@ def commits(output):
          varint(0) + bytes([4]) + varint(1) + bytes([0])),
         ("cut", "a step that goes on and is cut", varint(0) + bytes([2]) + varint(1) + bytes([1])),
         ("kind", "a document of another kind",
-         head + bytes([6]) + text(b"c") + text(b"a") + text(b"") + bytes([0])),
+         header + bytes([6]) + text(b"c") + text(b"a") + text(b"") + bytes([0])),
         ("collection", "a first document without its collection",
-         head + bytes([3]) + text(b"a") + text(b"") + bytes([0])),
+         header + bytes([3]) + text(b"a") + text(b"") + bytes([0])),
         ("id", "an id without bytes",
-         head + bytes([2]) + text(b"c") + text(b"") + text(b"") + bytes([0])),
-        ("end", "a commit without its end", head + bytes([2]) + text(b"c") + text(b"a") + text(b"")),
+         header + bytes([2]) + text(b"c") + text(b"") + text(b"") + bytes([0])),
+        ("end", "a commit without its end", header + bytes([2]) + text(b"c") + text(b"a") + text(b"")),
         ("names", "more names than there are bytes", varint(9) + text(b"color")),
         ("most", "more names than a connection has", varint(4097) + text(b"color")),
         ("twice", "a name that is told twice", varint(2) + text(b"color") + text(b"color")),

@@ -291,7 +291,7 @@ class Reader:
             return ("string" if kind == 9 else "bytes", self.data[at:end])
         if kind == 11:
             starts = self.elements(at, end, depth)
-            return ("array", tuple(self.value(*place, depth + 1) for place in starts))
+            return ("array", tuple(self.value(*position, depth + 1) for position in starts))
         fields, flags, flags_at = self.fields(at, end, depth)
         check(not flags & 32, flags_at, "a partial value")
         check(not flags & 64, flags_at, "a reference in a value")
@@ -301,18 +301,18 @@ class Reader:
     def ends(self, at, table, count, flags, flags_at):
         """Returns the ranges of entries from `at`, whose ends are at `table`."""
         size = 1 << (flags & 3)
-        places, start = [], at
+        positions, start = [], at
         for index in range(count):
             stop = at + self.number(table + size * index, size)
             check(start < stop <= table, table + size * index, "the ends do not ascend")
-            places.append((start, stop))
+            positions.append((start, stop))
             start = stop
         check(start == table, table + size * (count - 1) if count else at,
               "the contents do not fill their length")
         length = table - at
         check((flags & 3) == (0 if length < 256 else 1 if length < 65_536 else 2), flags_at,
               "ends do not have the fewest bytes")
-        return places
+        return positions
 
     def fields(self, at, end, depth):
         """Decodes table 3; returns (name, start, stop) of fields, the flags and their offset."""
@@ -321,20 +321,20 @@ class Reader:
         flags_at, flags = end - 1, self.data[end - 1]
         check(flags < 128 and flags & 3 < 3, flags_at, "unknown flags")
         size = 4 if flags & 16 else 1
-        place = numbered_at = flags_at - size
-        check(place >= at, flags_at, "no room for the counts")
-        numbered, spelled = self.number(place, size), 0
+        position = numbered_at = flags_at - size
+        check(position >= at, flags_at, "no room for the counts")
+        numbered, spelled = self.number(position, size), 0
         if flags & 8:
-            place -= size
-            check(place >= at, flags_at, "no room for the counts")
-            spelled = self.number(place, size)
-            check(spelled > 0, place, "no spelled fields")
+            position -= size
+            check(position >= at, flags_at, "no room for the counts")
+            spelled = self.number(position, size)
+            check(spelled > 0, position, "no spelled fields")
         check(not flags & 16 or max(numbered, spelled) > 255, flags_at,
               "counts of one byte are enough")
         width = 2 if flags & 4 else 1
-        names_at = place - width * numbered
+        names_at = position - width * numbered
         table = names_at - (numbered + spelled << (flags & 3))
-        check(table >= at, numbered_at if names_at < at or not spelled else place,
+        check(table >= at, numbered_at if names_at < at or not spelled else position,
               "no room for so many fields")
         numbers = [self.number(names_at + width * index, width) for index in range(numbered)]
         for index, number in enumerate(numbers):
@@ -343,11 +343,11 @@ class Reader:
             check(number < len(self.numbered_names), names_at + width * index, "no such name")
         check(not flags & 4 or max(numbers, default=0) > 255, flags_at,
               "numbers of names have two bytes")
-        places = self.ends(at, table, numbered + spelled, flags, flags_at)
-        fields = [(self.numbered_names[number], *place)
-                  for number, place in zip(numbers, places)]
+        positions = self.ends(at, table, numbered + spelled, flags, flags_at)
+        fields = [(self.numbered_names[number], *position)
+                  for number, position in zip(numbers, positions)]
         known, before = {name for name, _, _ in fields}, None
-        for start, stop in places[numbered:]:
+        for start, stop in positions[numbered:]:
             length, first = read_varint(self.data, start, stop)
             check(first + length < stop, start, "the name does not end in its field")
             name = self.data[first:first + length]
@@ -365,12 +365,12 @@ class Reader:
         flags_at, flags = end - 1, self.data[end - 1]
         check(not flags & ~0x13 and flags & 3 < 3, flags_at, "unknown flags")
         size = 4 if flags & 16 else 1
-        place = flags_at - size
-        check(place >= at, flags_at, "no room for the count")
-        count = self.number(place, size)
+        position = flags_at - size
+        check(position >= at, flags_at, "no room for the count")
+        count = self.number(position, size)
         check(not flags & 16 or count > 255, flags_at, "a count of one byte is enough")
-        table = place - (count << (flags & 3))
-        check(table >= at, place, "no room for so many elements")
+        table = position - (count << (flags & 3))
+        check(table >= at, position, "no room for so many elements")
         return self.ends(at, table, count, flags, flags_at)
 
     def no_overridden(self):

@@ -37,17 +37,17 @@ class Document:
         return ((path, part) in self.named or part == MARKS and (path, MAP) in self.named
                 or is_below(path, self.named))
 
-    def names_dot(self, place):
-        return self.names(place.path, MARKS if place.kind == MARK else place.part)
+    def names_dot(self, position):
+        return self.names(position.path, MARKS if position.kind == MARK else position.part)
 
-    def has_replaced(self, place):
+    def has_replaced(self, position):
         """Whether a sum or restart replaces an earlier one of its site in this document."""
         def stamps(kind):
-            return [other.stamp for other in self.dots if other[:2] == place[:2]
-                    and other.kind == kind and other.stamp[1] == place.stamp[1]]
-        if place.kind == RESTART:
-            return min(stamps(RESTART) or stamps(SUM), default=place.stamp) < place.stamp
-        return place.kind == SUM and min(stamps(SUM), default=place.stamp) < place.stamp
+            return [other.stamp for other in self.dots if other[:2] == position[:2]
+                    and other.kind == kind and other.stamp[1] == position.stamp[1]]
+        if position.kind == RESTART:
+            return min(stamps(RESTART) or stamps(SUM), default=position.stamp) < position.stamp
+        return position.kind == SUM and min(stamps(SUM), default=position.stamp) < position.stamp
 
     def covers(self, stamp):
         return stamp != INITIAL and stamp[0] <= self.vector.get(stamp[1], 0)
@@ -63,10 +63,10 @@ class Document:
             yield "base", f"{time}@{site}"
         if self.deletion:
             yield "deletion", stamp_text(self.deletion)
-        for place, content in sorted(self.dots.items(), key=lambda dot: (
+        for position, content in sorted(self.dots.items(), key=lambda dot: (
                 dot[0].path, dot[0].part, KINDS.index(dot[0].kind), dot[0].stamp)):
-            words = [path_text(place.path), PART_NAMES[place.part], place.kind,
-                     stamp_text(place.stamp)]
+            words = [path_text(position.path), PART_NAMES[position.part], position.kind,
+                     stamp_text(position.stamp)]
             if content.epoch is not None:
                 words.append(stamp_text(content.epoch))
             if content.value is not None:
@@ -86,35 +86,35 @@ class Document:
     def shown(self, path, dots):
         """Returns the visible value at a path, from the dots at and below it."""
         parts = {}
-        for place in dots:
-            part = place.part if place.path == path else MAP
-            latest, _ = parts.get(part, (place.stamp, None))
-            parts[part] = max(latest, place.stamp), -part
+        for position in dots:
+            part = position.part if position.path == path else MAP
+            latest, _ = parts.get(part, (position.stamp, None))
+            parts[part] = max(latest, position.stamp), -part
         if not parts:
             return None
         part = max(parts, key=parts.get)
         if part == MAP:
             below = {}
-            for place, content in dots.items():
-                if place.path != path:
-                    below.setdefault(place.path[len(path)], {})[place] = content
+            for position, content in dots.items():
+                if position.path != path:
+                    below.setdefault(position.path[len(path)], {})[position] = content
             return ("object", tuple((name, self.shown(path + (name,), found))
                                     for name, found in sorted(below.items())))
-        here = {place: content for place, content in dots.items()
-                if place.path == path and place.part == part}
+        here = {position: content for position, content in dots.items()
+                if position.path == path and position.part == part}
         if part in (REGISTER, ATTACHMENT):
-            return here[max(here, key=lambda place: place.stamp)].value
+            return here[max(here, key=lambda position: position.stamp)].value
         return total(here)
 
 
 def total(dots):
     """Returns the visible value of a counter."""
-    epochs = [place.stamp if place.kind == RESTART else content.epoch or INITIAL
-              for place, content in dots.items()]
+    epochs = [position.stamp if position.kind == RESTART else content.epoch or INITIAL
+              for position, content in dots.items()]
     epoch = max(epochs)
-    numbers = [content.value for place, content in sorted(
+    numbers = [content.value for position, content in sorted(
         dots.items(), key=lambda item: (item[0].stamp, item[0].kind != RESTART))
-        if (place.stamp if place.kind == RESTART else content.epoch or INITIAL) == epoch]
+        if (position.stamp if position.kind == RESTART else content.epoch or INITIAL) == epoch]
     integers = sum(number[1] for number in numbers if number[0] == "int")
     if all(number[0] == "int" for number in numbers):
         return ("int", max(-2**63, min(2**63 - 1, integers)))
@@ -147,11 +147,11 @@ def normalized(document):
     document.overrides = set() if document.deletion else {
         pair for pair in document.overrides if not is_below(pair[0], document.overrides)}
     document.dots = {
-        place: content for place, content in document.dots.items()
-        if place.stamp != INITIAL or not (
-            document.deletion or (place.path, place.part) in document.overrides
-            or is_below(place.path, document.overrides))}
-    marked = {place.path for place in document.dots if place.kind == MARK}
+        position: content for position, content in document.dots.items()
+        if position.stamp != INITIAL or not (
+            document.deletion or (position.path, position.part) in document.overrides
+            or is_below(position.path, document.overrides))}
+    marked = {position.path for position in document.dots if position.kind == MARK}
     document.named = {
         (path, part) for path, part in document.named
         if not is_below(path, document.named)
@@ -185,10 +185,10 @@ def joined(one, other):
         result.deletion = None
     result.overrides = one.overrides | other.overrides
     for a, b in ((one, other), (other, one)):
-        for place, content in a.dots.items():
-            if place in b.dots:
-                result.dots[place] = greater(content, b.dots[place])
-            elif not (b.names_dot(place) and b.covers(place.stamp)
-                      and not b.has_replaced(place)):
-                result.dots[place] = content
+        for position, content in a.dots.items():
+            if position in b.dots:
+                result.dots[position] = greater(content, b.dots[position])
+            elif not (b.names_dot(position) and b.covers(position.stamp)
+                      and not b.has_replaced(position)):
+                result.dots[position] = content
     return normalized(result)

@@ -22,7 +22,7 @@ class Writer:
         self.stamps = [(document.vector[site], site) for site in self.sites]
         self.references = {stamp: index for index, stamp in enumerate(self.stamps)}
         self.reference_size, self.has_reference = 4, False
-        roots = [place.stamp for place in document.dots if place.path == ()]
+        roots = [position.stamp for position in document.dots if position.path == ()]
         self.root_stamp = max(roots, default=None)
 
     def size_of_references(self):
@@ -90,15 +90,15 @@ class Writer:
     def map(self, path, dots, overrides, named):
         """Returns the entries of a map and its latest stamp, from the dots at and below it."""
         whole = (path, MAP) in named
-        marks = sorted((place.stamp for place, _ in dots if place.path == path), reverse=True)
+        marks = sorted((position.stamp for position, _ in dots if position.path == path), reverse=True)
         below = {}
         for number, found in enumerate((dots, overrides, named)):
             for item in found:
                 item_path = item[0].path if number == 0 else item[0]
                 if item_path != path and not (number == 2 and whole):
                     below.setdefault(item_path[len(path)], ([], [], set()))
-                    place = below[item_path[len(path)]][number]
-                    (place.add if number == 2 else place.append)(item)
+                    position = below[item_path[len(path)]][number]
+                    (position.add if number == 2 else position.append)(item)
 
         def head():
             entry = self.stamped(14, marks[0], path == ()) if marks else b"\x0f"
@@ -111,7 +111,7 @@ class Writer:
             self.has_reference |= before
             return entry + object_bytes(fields, self.numbers, flags)
 
-        latest = max((place.stamp for place, _ in dots), default=None)
+        latest = max((position.stamp for position, _ in dots), default=None)
         return [head] + [lambda stamp=stamp: self.stamped(16, stamp) for stamp in marks[1:]], latest
 
     def at_name(self, path, dots, overrides, named, in_partial):
@@ -120,10 +120,10 @@ class Writer:
             found = [dot for dot in dots if dot[0].path == path and dot[0].part == part]
             found.sort(key=lambda dot: (dot[0].kind == RESTART, dot[0].stamp), reverse=True)
             if found:
-                latest = max(place.stamp for place, _ in found)
+                latest = max(position.stamp for position, _ in found)
                 parts.append((latest, -part, [
-                    lambda place=place, content=content: self.dot(place, content)
-                    for place, content in found]))
+                    lambda position=position, content=content: self.dot(position, content)
+                    for position, content in found]))
         in_map = [dot for dot in dots if dot[0].path != path or dot[0].part == MAP]
         deeper = [pair for pair in overrides if pair[0] != path]
         if not in_partial:
@@ -142,12 +142,12 @@ class Writer:
                 entries.append(lambda tag=tag, bits=bits: bytes([tag, bits]))
         return self.several(entries)
 
-    def dot(self, place, content):
+    def dot(self, position, content):
         value = value_bytes(content.value, self.numbers) if content.value else b""
-        if place.kind == VALUE:
-            return self.stamped(value[0], place.stamp) + value[1:]
-        if place.part == COUNTER and place.kind == SUM:
-            entry = self.stamped(18, place.stamp)
+        if position.kind == VALUE:
+            return self.stamped(value[0], position.stamp) + value[1:]
+        if position.part == COUNTER and position.kind == SUM:
+            entry = self.stamped(18, position.stamp)
             return entry + self.reference(content.epoch or INITIAL) + value
-        tag = {ATTACHMENT: 13, COUNTER: 17, OLDER: 19}[place.part]
-        return self.stamped(tag, place.stamp) + value
+        tag = {ATTACHMENT: 13, COUNTER: 17, OLDER: 19}[position.part]
+        return self.stamped(tag, position.stamp) + value

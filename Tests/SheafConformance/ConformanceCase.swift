@@ -23,7 +23,7 @@ package struct ConformanceSetting: Equatable, Sendable {
 }
 
 /// One statement of a case and its expected result.
-package struct ConformanceStep: Sendable {
+package struct ConformanceStatement: Sendable {
     package let line: Int
     package let text: String
     package var arguments: [String: Value] = [:]
@@ -40,11 +40,11 @@ package struct ConformanceCase: Sendable {
     /// The behavior that the case tests, in words.
     package let title: String
     package let setting: Int
-    package var steps: [ConformanceStep]
+    package var steps: [ConformanceStatement]
 }
 
 /// An error in a line of a conformance file.
-package struct ConformanceMistake: Error, CustomStringConvertible {
+package struct ConformanceSyntaxError: Error, CustomStringConvertible {
     package let file: String
     package let line: Int
     package let reason: String

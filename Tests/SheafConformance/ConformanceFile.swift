@@ -17,7 +17,7 @@ package struct ConformanceFile: Sendable {
     private var isAnswering = false
 
     /// Parses the text of a file.
-    package init(_ text: String, name: String) throws(ConformanceMistake) {
+    package init(_ text: String, name: String) throws(ConformanceSyntaxError) {
         self.name = name
         lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         for index in lines.indices { try read(lines[index], index) }
@@ -31,7 +31,7 @@ package struct ConformanceFile: Sendable {
 
     // MARK: Lines
 
-    private mutating func read(_ line: String, _ index: Int) throws(ConformanceMistake) {
+    private mutating func read(_ line: String, _ index: Int) throws(ConformanceSyntaxError) {
         let rest = String(line.dropFirst(2))
         if line.hasPrefix("{") {
             guard collection != nil else { throw mistake(index, "a document without a collection") }
@@ -41,10 +41,10 @@ package struct ConformanceFile: Sendable {
         endDocuments()
         switch line.prefix(2) {
         case "> ":
-            begin(ConformanceStep(line: index + 1, text: rest), isNew: true)
+            begin(ConformanceStatement(line: index + 1, text: rest), isNew: true)
         case "& ":
             guard !cases.isEmpty else { throw mistake(index, "a & line without a preceding case") }
-            begin(ConformanceStep(line: index + 1, text: rest), isNew: false)
+            begin(ConformanceStatement(line: index + 1, text: rest), isNew: false)
         case "  ": try goOn(with: rest, index)
         case ": ": try arguments(rest, index)
         case "= ": try answer("= " + json(rest, index).json, index)
@@ -60,7 +60,7 @@ package struct ConformanceFile: Sendable {
         }
     }
 
-    private mutating func setUp(_ line: String, _ index: Int) throws(ConformanceMistake) {
+    private mutating func setUp(_ line: String, _ index: Int) throws(ConformanceSyntaxError) {
         isAnswering = false
         table = nil
         guard !line.isEmpty, !line.hasPrefix("#") else { return }
@@ -83,7 +83,7 @@ package struct ConformanceFile: Sendable {
         (collection, documents) = (nil, [])
     }
 
-    private mutating func begin(_ step: ConformanceStep, isNew: Bool) {
+    private mutating func begin(_ step: ConformanceStatement, isNew: Bool) {
         table = nil
         isAnswering = true
         var step = step
@@ -99,22 +99,22 @@ package struct ConformanceFile: Sendable {
 
     /// Changes the step parsed last.
     private mutating func change(
-        _ index: Int, _ body: (inout ConformanceStep) -> Void
-    ) throws(ConformanceMistake) {
+        _ index: Int, _ body: (inout ConformanceStatement) -> Void
+    ) throws(ConformanceSyntaxError) {
         guard isAnswering else { throw mistake(index, "a line without a preceding statement") }
         let last = cases.count - 1
         body(&cases[last].steps[cases[last].steps.count - 1])
     }
 
-    private mutating func goOn(with text: String, _ index: Int) throws(ConformanceMistake) {
+    private mutating func goOn(with text: String, _ index: Int) throws(ConformanceSyntaxError) {
         try change(index) { step in
-            var longer = ConformanceStep(line: step.line, text: step.text + "\n" + text)
+            var longer = ConformanceStatement(line: step.line, text: step.text + "\n" + text)
             longer.answerLines = index + 1..<index + 1
             step = longer
         }
     }
 
-    private mutating func arguments(_ text: String, _ index: Int) throws(ConformanceMistake) {
+    private mutating func arguments(_ text: String, _ index: Int) throws(ConformanceSyntaxError) {
         guard case .object(let object) = try json(text, index) else {
             throw mistake(index, "the arguments must be a JSON object")
         }
@@ -124,7 +124,7 @@ package struct ConformanceFile: Sendable {
         }
     }
 
-    private mutating func answer(_ line: String, _ index: Int) throws(ConformanceMistake) {
+    private mutating func answer(_ line: String, _ index: Int) throws(ConformanceSyntaxError) {
         try change(index) { step in
             step.expected.append(line)
             let lower = step.answerLines?.lowerBound ?? index
@@ -132,7 +132,7 @@ package struct ConformanceFile: Sendable {
         }
     }
 
-    private mutating func inline(_ rest: String, _ index: Int) throws(ConformanceMistake) {
+    private mutating func inline(_ rest: String, _ index: Int) throws(ConformanceSyntaxError) {
         var expression = rest
         var expected: [String] = []
         if let arrow = rest.lastRange(of: " => ") {
@@ -141,20 +141,20 @@ package struct ConformanceFile: Sendable {
             expected = [text == "MISSING" ? "= {}" : "= {\"v\":\(try json(text, index).json)}"]
         }
         let text = "SELECT \(expression) AS v FROM system:dual"
-        begin(ConformanceStep(line: index + 1, text: text), isNew: true)
+        begin(ConformanceStatement(line: index + 1, text: text), isNew: true)
         try change(index) { step in
             step.expected = expected
             step.isInline = !expected.isEmpty
         }
     }
 
-    private mutating func row(_ line: String, _ index: Int) throws(ConformanceMistake) {
+    private mutating func row(_ line: String, _ index: Int) throws(ConformanceSyntaxError) {
         guard var table else { throw mistake(index, "a row without a grid or where line") }
-        let steps = try table.read(line) { (text) throws(ConformanceMistake) in
+        let steps = try table.read(line) { (text) throws(ConformanceSyntaxError) in
             text == "MISSING" ? nil : try json(text, index)
         }
         for (text, expected) in steps {
-            begin(ConformanceStep(line: index + 1, text: text), isNew: true)
+            begin(ConformanceStatement(line: index + 1, text: text), isNew: true)
             try change(index) { step in
                 step.expected = expected
                 step.answerLines = nil
@@ -163,14 +163,14 @@ package struct ConformanceFile: Sendable {
         self.table = table
     }
 
-    private func json(_ text: String, _ index: Int) throws(ConformanceMistake) -> Value {
+    private func json(_ text: String, _ index: Int) throws(ConformanceSyntaxError) -> Value {
         do throws(JSONError) { return try Value(json: text) } catch {
             throw mistake(index, "invalid JSON: \(error)")
         }
     }
 
-    private func mistake(_ index: Int, _ reason: String) -> ConformanceMistake {
-        ConformanceMistake(file: name, line: index + 1, reason: reason)
+    private func mistake(_ index: Int, _ reason: String) -> ConformanceSyntaxError {
+        ConformanceSyntaxError(file: name, line: index + 1, reason: reason)
     }
 }
 

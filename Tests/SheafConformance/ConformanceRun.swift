@@ -59,13 +59,13 @@ package enum ConformanceRun {
         in file: ConformanceFile
     ) throws -> ConformanceStore {
         do { return try ConformanceStore(setting, hasIndexes: hasIndexes) } catch {
-            throw ConformanceMistake(
+            throw ConformanceSyntaxError(
                 file: file.name, line: one.steps[0].line,
                 reason: "setting up the store failed: \(error)")
         }
     }
 
-    private static func matches(_ found: [String], _ step: ConformanceStep) -> Bool {
+    private static func matches(_ found: [String], _ step: ConformanceStatement) -> Bool {
         if found == step.expected { return true }
         return !ConformanceStore.isOrdered(step.text) && found.sorted() == step.expected.sorted()
     }

@@ -65,7 +65,7 @@ final class ConformanceStore {
     }
 
     /// Runs a step and formats its result as lines of a conformance file.
-    func answer(_ step: ConformanceStep) -> [String] {
+    func answer(_ step: ConformanceStatement) -> [String] {
         do {
             let outcome = try execute(step.text, step.arguments)
             guard outcome.commit.value == Int64(store.lastCommit) else {

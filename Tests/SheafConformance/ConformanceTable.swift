@@ -11,7 +11,7 @@ struct ConformanceTable: Sendable {
 
     private let kind: Kind
     private let statement: String
-    private var heads: [String]?
+    private var columnHeaders: [String]?
 
     init(_ kind: Kind, _ statement: String) {
         self.kind = kind
@@ -20,27 +20,27 @@ struct ConformanceTable: Sendable {
 
     /// Parses a row into statements with their expected results.
     mutating func read(
-        _ line: String, _ value: (String) throws(ConformanceMistake) -> Value?
-    ) throws(ConformanceMistake) -> [(text: String, expected: [String])] {
+        _ line: String, _ value: (String) throws(ConformanceSyntaxError) -> Value?
+    ) throws(ConformanceSyntaxError) -> [(text: String, expected: [String])] {
         let cells = Self.cells(of: line)
-        guard let head = cells.first else { return [] }
-        guard let heads else {
-            heads = Array(cells.dropFirst())
+        guard let columnHeader = cells.first else { return [] }
+        guard let columnHeaders else {
+            columnHeaders = Array(cells.dropFirst())
             return []
         }
-        if head.hasPrefix("---") { return [] }
+        if columnHeader.hasPrefix("---") { return [] }
         var cases: [(String, [String])] = []
         var found: [String] = []
-        for (column, cell) in zip(heads, cells.dropFirst()) {
+        for (column, cell) in zip(columnHeaders, cells.dropFirst()) {
             switch kind {
             case .ids:
                 if cell == "x" { found.append("= {\"_id\":\"\(column)\"}") }
             case .values:
                 let expected = try value(cell).map { "= {\"v\":\($0.json)}" } ?? "= {}"
-                cases.append((filled(head, column), [expected]))
+                cases.append((filled(columnHeader, column), [expected]))
             }
         }
-        return kind == .ids ? [(filled(head, ""), found)] : cases
+        return kind == .ids ? [(filled(columnHeader, ""), found)] : cases
     }
 
     private func filled(_ row: String, _ column: String) -> String {

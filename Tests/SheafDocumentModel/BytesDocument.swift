@@ -28,10 +28,11 @@ package struct BytesDocument: MergingDocument, Hashable {
             let delta = try DocumentEditor.delta(of: edits, in: document, at: stamp, names)
             precondition(delta?.bytes == bytes, "Edits without a draft yield the same delta.")
             if let delta, delta.isDerivable {
-                let isTold = try delta.bytes.withUnsafeBytes {
+                let isDerivable = try delta.bytes.withUnsafeBytes {
                     try Changes.isDerivable(EncodedDocument($0), since: document.vector())
                 }
-                precondition(isTold, "A delta is wrongly claimed to be derivable from its base.")
+                precondition(
+                    isDerivable, "A delta is wrongly claimed to be derivable from its base.")
             }
             return bytes
         }

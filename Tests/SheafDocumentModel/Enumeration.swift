@@ -11,7 +11,7 @@ package struct Enumeration<Document: MergingDocument & Hashable> {
         /// Different documents in these states and in their joins.
         package var documents = 0
         /// The first violation of a law, with the history that leads to it.
-        package var breach: String?
+        package var violation: String?
     }
 
     private struct Node: Hashable {
@@ -37,7 +37,7 @@ package struct Enumeration<Document: MergingDocument & Hashable> {
     private var numbers: [Document: Int32] = [:]
     private var joins: [Pair: Int32] = [:]
     private var acts: [Act: Int32] = [:]
-    private var breach: String?
+    private var violation: String?
 
     /// Creates an enumeration with at most `writeLimit` writes and `joinLimit` joins per history.
     ///
@@ -61,7 +61,7 @@ package struct Enumeration<Document: MergingDocument & Hashable> {
         var seen: Set<Node> = [nodes[0]]
         var checked: Set<[Int32]> = []
         var next = 0
-        while next < nodes.count, breach == nil {
+        while next < nodes.count, violation == nil {
             let node = nodes[next]
             if checked.insert(node.peers.sorted()).inserted { check(node.peers) }
             for (successor, step) in successors(of: node) where seen.insert(successor).inserted {
@@ -71,14 +71,14 @@ package struct Enumeration<Document: MergingDocument & Hashable> {
             next += 1
         }
         var report = Report(states: checked.count, documents: documents.count)
-        guard let breach else { return report }
+        guard let violation else { return report }
         var history: [String] = []
         var index = next - 1
         while index > 0 {
             history.insert(origins[index].step, at: 0)
             index = origins[index].from
         }
-        report.breach = (history + [breach]).joined(separator: "\n")
+        report.violation = (history + [violation]).joined(separator: "\n")
         return report
     }
 
@@ -155,6 +155,6 @@ package struct Enumeration<Document: MergingDocument & Hashable> {
 
     private mutating func fail(_ text: String, _ involved: Int32...) {
         let dumps = involved.map { documents[Int($0)].dump.joined(separator: "\n") }
-        if breach == nil { breach = ([text] + dumps).joined(separator: "\n\n") }
+        if violation == nil { violation = ([text] + dumps).joined(separator: "\n\n") }
     }
 }

@@ -7,7 +7,7 @@ package struct ModelDelta: Sendable {
     /// The second state, of which the delta contains the named parts, the vector and the deletion.
     package let state: ModelDocument
     /// The parts touched between the states; for a map, its marks but not its fields.
-    package let names: Set<ModelDocument.PartPlace>
+    package let names: Set<ModelDocument.PartKey>
 
     /// Creates the delta between the first and the last of some consecutive states.
     ///
@@ -15,7 +15,7 @@ package struct ModelDelta: Sendable {
     package init(_ first: ModelDocument, _ following: [ModelDocument]) {
         base = first.vector
         state = following.last ?? first
-        var names: Set<ModelDocument.PartPlace> = []
+        var names: Set<ModelDocument.PartKey> = []
         for (before, after) in zip([first] + following, following) {
             for dot in Set(before.dots.keys).union(after.dots.keys)
             where before.dots[dot] != after.dots[dot] { names.insert(dot.part) }
@@ -38,7 +38,7 @@ package struct ModelDelta: Sendable {
 }
 
 extension ModelDocument {
-    fileprivate func with(dots: [Place: Content]) -> ModelDocument {
+    fileprivate func with(dots: [DotIdentity: Content]) -> ModelDocument {
         var document = self
         document.dots = dots
         document.normalize()
@@ -46,8 +46,8 @@ extension ModelDocument {
     }
 }
 
-extension ModelDocument.Place {
-    fileprivate var part: ModelDocument.PartPlace {
-        ModelDocument.PartPlace(path: path, part: kind.part)
+extension ModelDocument.DotIdentity {
+    fileprivate var part: ModelDocument.PartKey {
+        ModelDocument.PartKey(path: path, part: kind.part)
     }
 }

@@ -23,7 +23,7 @@ extension ModelDocument {
 
     /// Whether the insertion of a document sets a value at or below a visible counter.
     package func hidesCounter(_ object: Object, differencesOnly: Bool) -> Bool {
-        guard isThere(.map, at: []) else { return false }
+        guard isPresent(.map, at: []) else { return false }
         return hidesCounter(
             differencesOnly ? differences(object, at: []) : [.set(path: [], to: .object(object))])
     }

@@ -10,7 +10,7 @@ extension ModelDocument {
     }
 
     func value(of part: Part, at path: Path) -> Value? {
-        guard isThere(part, at: path) else { return nil }
+        guard isPresent(part, at: path) else { return nil }
         switch part {
         case .register, .attachment:
             return dots(of: part, at: path).first?.content.value
@@ -40,7 +40,7 @@ extension ModelDocument {
     }
 
     /// Whether a part has a dot, or, for a map, any field below it has one.
-    func isThere(_ part: Part, at path: Path) -> Bool { latestStamp(of: part, at: path) != nil }
+    func isPresent(_ part: Part, at path: Path) -> Bool { latestStamp(of: part, at: path) != nil }
 
     /// Returns the visible part: the one with the latest dot, or the first of equal ones.
     func shownPart(at path: Path) -> Part? {
@@ -71,7 +71,7 @@ extension ModelDocument {
     }
 
     /// Returns the dots of the part itself, the latest first.
-    private func dots(of part: Part, at path: Path) -> [(dot: Place, content: Content)] {
+    private func dots(of part: Part, at path: Path) -> [(dot: DotIdentity, content: Content)] {
         dots.filter { $0.key.path == path && $0.key.kind.part == part }
             .sorted { $0.key.stamp > $1.key.stamp }
             .map { (dot: $0.key, content: $0.value) }

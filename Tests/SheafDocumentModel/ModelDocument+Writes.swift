@@ -5,21 +5,21 @@ extension ModelDocument {
     package mutating func apply(_ edits: [Edit], stamp: Stamp) {
         var hasChanged = false
         for edit in edits where apply(edit, stamp) { hasChanged = true }
-        if hasChanged { note(stamp) }
+        if hasChanged { record(stamp) }
     }
 
     /// Drops all dots and records the deletion, even if the document does not exist.
     package mutating func delete(stamp: Stamp) {
         dots = [:]
         deletion = max(deletion ?? stamp, stamp)
-        note(stamp)
+        record(stamp)
     }
 
     /// Adds seeds if the document neither exists nor was deleted.
     package mutating func insertInitial(_ object: Object) {
-        guard deletion == nil, !isThere(.map, at: []) else { return }
+        guard deletion == nil, !isPresent(.map, at: []) else { return }
         seed(.object(object), at: [])
-        note(Insertion.initialStamp(object))
+        record(Insertion.initialStamp(object))
     }
 
     /// Sets each field of the root, even fields that already have the value.
@@ -31,7 +31,7 @@ extension ModelDocument {
     ///
     /// An integer differs from an equal float. Fields that are not in `object` are kept.
     package mutating func insertDifferences(_ object: Object, stamp: Stamp) {
-        guard isThere(.map, at: []) else { return insert(object, stamp: stamp) }
+        guard isPresent(.map, at: []) else { return insert(object, stamp: stamp) }
         apply(differences(object, at: []), stamp: stamp)
     }
 
@@ -52,17 +52,17 @@ extension ModelDocument {
         }
     }
 
-    private mutating func note(_ stamp: Stamp) {
+    private mutating func record(_ stamp: Stamp) {
         vector[stamp.site] = max(vector[stamp.site] ?? stamp.time, stamp.time)
         normalize()
     }
 
     private mutating func seed(_ value: Value, at path: Path) {
         guard case .object(let object) = value else {
-            dots[Place(path: path, kind: .value, stamp: .initial)] = Content(value)
+            dots[DotIdentity(path: path, kind: .value, stamp: .initial)] = Content(value)
             return
         }
-        dots[Place(path: path, kind: .mark, stamp: .initial)] = Content(nil)
+        dots[DotIdentity(path: path, kind: .mark, stamp: .initial)] = Content(nil)
         for field in object { seed(field.value, at: path + [Array(field.name.utf8)]) }
     }
 
@@ -146,24 +146,24 @@ extension ModelDocument {
     private mutating func add(
         _ path: Path, _ kind: Kind, _ value: Value?, _ stamp: Stamp, epoch: Stamp = .initial
     ) {
-        dots[Place(path: path, kind: kind, stamp: stamp)] = Content(value, epoch: epoch)
+        dots[DotIdentity(path: path, kind: kind, stamp: stamp)] = Content(value, epoch: epoch)
     }
 
     /// Drops dots and overrides the parts of dropped seeds; returns whether any dot was dropped.
     @discardableResult
-    private mutating func drop(where isDropped: (Place) -> Bool) -> Bool {
+    private mutating func drop(where isDropped: (DotIdentity) -> Bool) -> Bool {
         let dropped = dots.keys.filter(isDropped)
         for dot in dropped {
             dots[dot] = nil
             guard dot.stamp == .initial else { continue }
-            overrides.insert(PartPlace(path: dot.path, part: dot.kind.part))
+            overrides.insert(PartKey(path: dot.path, part: dot.kind.part))
         }
         return !dropped.isEmpty
     }
 
     private func ownSum(
         _ kind: Kind, at path: Path, _ stamp: Stamp
-    ) -> (dot: Place, content: Content)? {
+    ) -> (dot: DotIdentity, content: Content)? {
         dots.first {
             $0.key.path == path && $0.key.kind == kind && $0.key.stamp.site == stamp.site
         }

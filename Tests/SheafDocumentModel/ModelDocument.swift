@@ -23,7 +23,7 @@ package struct ModelDocument: Hashable, Sendable {
     }
 
     /// The identity of a dot.
-    package struct Place: Hashable, Sendable {
+    package struct DotIdentity: Hashable, Sendable {
         package let path: Path
         package let kind: Kind
         package let stamp: Stamp
@@ -59,7 +59,7 @@ package struct ModelDocument: Hashable, Sendable {
     }
 
     /// A part whose seeds were replaced or removed.
-    package struct PartPlace: Hashable, Sendable {
+    package struct PartKey: Hashable, Sendable {
         package let path: Path
         package let part: Part
     }
@@ -67,8 +67,8 @@ package struct ModelDocument: Hashable, Sendable {
     package internal(set) var vector: [Site: HybridTime] = [:]
     package internal(set) var deletion: Stamp?
     /// The dots; those with the initial stamp are seeds.
-    package internal(set) var dots: [Place: Content] = [:]
-    package internal(set) var overrides: Set<PartPlace> = []
+    package internal(set) var dots: [DotIdentity: Content] = [:]
+    package internal(set) var overrides: Set<PartKey> = []
 
     /// Creates a document that was never written.
     package init() {}
@@ -106,12 +106,12 @@ package struct ModelDocument: Hashable, Sendable {
         dots = dots.filter { dot, _ in
             guard dot.stamp == .initial else { return true }
             return deletion == nil && !isBelowOverriddenMap(dot.path)
-                && !overrides.contains(PartPlace(path: dot.path, part: dot.kind.part))
+                && !overrides.contains(PartKey(path: dot.path, part: dot.kind.part))
         }
     }
 
     private func isBelowOverriddenMap(_ path: Path) -> Bool {
-        path.indices.contains { overrides.contains(PartPlace(path: Path(path[..<$0]), part: .map)) }
+        path.indices.contains { overrides.contains(PartKey(path: Path(path[..<$0]), part: .map)) }
     }
 
     /// The latest time in the vector; the next write is later.

@@ -5,7 +5,7 @@ import SheafTestSupport
 ///
 /// It maintains the model of each peer's document; implementations under test apply the same steps.
 package struct ModelHistory: Sendable {
-    package enum Step: Sendable {
+    package enum HistoryEvent: Sendable {
         case write(ModelWrite, peer: Int, stamp: Stamp)
         /// A join of one peer's state into another's.
         case join(from: Int, into: Int)
@@ -64,7 +64,7 @@ package struct ModelHistory: Sendable {
     }
 
     /// Draws, applies and returns the next step.
-    package mutating func next() -> Step {
+    package mutating func next() -> HistoryEvent {
         let step = draw()
         step.apply(to: &documents)
         states.append(documents[step.peer])
@@ -73,14 +73,14 @@ package struct ModelHistory: Sendable {
         return step
     }
 
-    private mutating func draw() -> Step {
+    private mutating func draw() -> HistoryEvent {
         stepCount += 1
         let peer = random.below(documents.count)
         if documents.count > 1, random.chance(2, in: 5) {
             let other = (peer + 1 + random.below(documents.count - 1)) % documents.count
             return .join(from: other, into: peer)
         }
-        let write = writes.write(isThere: documents[peer].isThere(.map, at: []))
+        let write = writes.write(isPresent: documents[peer].isPresent(.map, at: []))
         if case .insertInitial = write { return .write(write, peer: peer, stamp: .initial) }
         return .write(write, peer: peer, stamp: clocks[peer].next(at: stepCount))
     }

@@ -29,14 +29,14 @@ package struct RandomWrite {
     ]
 
     /// Returns a random write for an existing or a nonexistent document.
-    package mutating func write(isThere: Bool) -> ModelWrite {
+    package mutating func write(isPresent: Bool) -> ModelWrite {
         // Statements edit existing documents; a few edits of nonexistent ones are still drawn.
-        let edits = isThere ? 24 : 1
+        let edits = isPresent ? 24 : 1
         switch random.below(edits + 8) {
         case 0, 1: return .insert(object())
         case 2, 3: return .insertDifferences(object())
         case 4, 5, 6: return .insertInitial(object())
-        case 7: return isThere ? .delete : .insertInitial(object())
+        case 7: return isPresent ? .delete : .insertInitial(object())
         default: return .edit((0...random.below(3)).map { _ in edit() })
         }
     }

@@ -16,20 +16,20 @@ import Testing
 
     @Test func `histories of encoded documents equal the model`() {
         for seed in firstSeed..<firstSeed + 12 {
-            #expect(MergeLaws.checkHistory(seed: seed, steps: 60).breach == nil)
+            #expect(MergeLaws.checkHistory(seed: seed, steps: 60).violation == nil)
         }
     }
 
     @Test func `the join of three encoded states does not depend on the order`() {
         for seed in firstSeed..<firstSeed + 9 {
-            #expect(MergeLaws.checkTriples(seed: seed, steps: 60, count: 60).breach == nil)
+            #expect(MergeLaws.checkTriples(seed: seed, steps: 60, count: 60).violation == nil)
         }
     }
 
     @Test func `joining deltas equals joining the states that they lead to`() {
         var tally = LawTally()
         for seed in firstSeed..<firstSeed + 9 { tally.add(DeltaLaws.check(seed: seed, steps: 40)) }
-        #expect(tally.breach == nil)
+        #expect(tally.violation == nil)
         #expect(tally.joinedDeltas > 200 && tally.applications > 2_000)
     }
 
@@ -39,7 +39,7 @@ import Testing
         var enumeration = Enumeration<CheckedDocument>(
             writes, writeLimit: 2, joinLimit: 1, inspect: { $0.difference })
         let report = enumeration.run()
-        #expect(report.breach == nil)
+        #expect(report.violation == nil)
         #expect(report.states > 400)
     }
 

@@ -58,7 +58,7 @@ extension MergeRow: CustomTestStringConvertible {
             var enumeration = Enumeration<ModelDocument>(
                 writes, writeLimit: 2, joinLimit: 2, lags: lags)
             let report = enumeration.run()
-            #expect(report.breach == nil)
+            #expect(report.violation == nil)
             #expect(report.states > 1_000)
         }
     }
@@ -114,9 +114,9 @@ extension MergeRow: CustomTestStringConvertible {
                 .increment(path: ["c/|\\\u{E9}"], by: .float(0.5)),
                 .set(path: ["a"], to: "t", as: .attachment),
             ], stamp: stamp(2))
-        let noted = "|vector|1.\(Insertion.initialStamp(seeds).site.rawValue)||"
+        let recorded = "|vector|1.\(Insertion.initialStamp(seeds).site.rawValue)||"
         #expect(
-            document.dump.filter { $0 != noted } == [
+            document.dump.filter { $0 != recorded } == [
                 #"/a|token|2.7||407400"#,
                 #"/a|value|0.0||20bff0000000000000"#,
                 #"/c\2f\7c\5c\c3\a9|restart|2.7||208000000000000000"#,
@@ -125,9 +125,9 @@ extension MergeRow: CustomTestStringConvertible {
                 #"|mark|0.0||"#,
                 #"|vector|2.7||"#,
             ])
-        #expect(document.dump.contains(noted))
+        #expect(document.dump.contains(recorded))
         document.delete(stamp: stamp(3))
-        #expect(document.dump == ["|deletion|3.7||", noted, "|vector|3.7||"].sorted())
+        #expect(document.dump == ["|deletion|3.7||", recorded, "|vector|3.7||"].sorted())
     }
 
     private func stamp(_ time: UInt64) -> Stamp {

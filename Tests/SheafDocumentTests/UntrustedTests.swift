@@ -6,13 +6,13 @@ import Testing
     @Test func `a corrupted document is refused or satisfies all invariants`() throws {
         var laws = try DamageLaws()
         laws.check(stride: 37)
-        #expect(laws.breach == nil)
+        #expect(laws.violation == nil)
         #expect(laws.count > 6_000)
     }
 
     @Test func `a valid document satisfies all invariants`() throws {
         var laws = try DamageLaws()
         laws.checkIntact()
-        #expect(laws.breach == nil)
+        #expect(laws.violation == nil)
     }
 }

@@ -30,9 +30,9 @@ import Testing
             #expect(vector.entries.map(\.site) == model.keys.sorted())
             #expect(vector.latest == model.values.max() ?? .initial)
             #expect(VersionVector(sorted: vector.entries) == vector)
-            let asked = stamp(&random)
-            let isSeen = model[asked.site].map { asked.time <= $0 } ?? false
-            #expect(vector.covers(asked) == isSeen)
+            let sought = stamp(&random)
+            let isSeen = model[sought.site].map { sought.time <= $0 } ?? false
+            #expect(vector.covers(sought) == isSeen)
         }
     }
 

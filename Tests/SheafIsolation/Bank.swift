@@ -4,7 +4,7 @@ import SheafStatements
 package import SheafTestSupport
 
 /// A workload of transfers between accounts whose number and total must not change.
-package struct Bank: Workload {
+package struct Bank: ListWorkload {
     private static let count = 10
     private static let total = 1_000
     private let store: Store
@@ -27,23 +27,23 @@ package struct Bank: Workload {
 
     package func attempt(_ number: Int, _ random: SeededRandom) async throws {
         var random = random
-        let manner = Manner.draw(&random)
+        let mode = Mode.draw(&random)
         switch random.below(6) {
         case 0: try await audit(byRows: random.chance(1, in: 2)) { try await store.execute($0) }
         case 1: try await swap(&random)
         case 2:
-            _ = try await store.run(manner, isReadOnly: true) { transaction in
+            _ = try await store.run(mode, isReadOnly: true) { transaction in
                 for round in 0..<4 {
                     try await audit(byRows: round % 2 == 0) { try await transaction.execute($0) }
                     await Task.yield()
                 }
             }
         case 3:
-            _ = try await store.run(manner) { [random] transaction in
+            _ = try await store.run(mode) { [random] transaction in
                 try await move(number, transaction, random)
             }
         default:
-            _ = try await store.run(manner) { [random] transaction in
+            _ = try await store.run(mode) { [random] transaction in
                 try await transfer(transaction, random)
             }
         }

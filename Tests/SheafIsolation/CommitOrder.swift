@@ -1,7 +1,7 @@
 /// A check that the history is equivalent to its serial execution in commit order.
 enum CommitOrder {
     /// Replays all committed attempts in the order of their commit numbers.
-    static func check(_ history: [Attempt], _ source: Versions.Source) throws(Anomaly) {
+    static func check(_ history: [Attempt], _ source: VersionOrder.Source) throws(Anomaly) {
         let committed = history.filter { $0.outcome == .committed }.map { attempt in
             (commit: attempt.commit ?? -1, hasWritten: attempt.hasWritten, attempt: attempt)
         }

@@ -97,10 +97,10 @@ struct DependencyGraph {
         guard let start = component.min() else { return nil }
         var edgeTo: [Int: Int] = [:]
         var queue = [start]
-        var head = 0
-        while head < queue.count {
-            let node = queue[head]
-            head += 1
+        var front = 0
+        while front < queue.count {
+            let node = queue[front]
+            front += 1
             for edge in order[starts[node]..<starts[node + 1]] {
                 let target = Int(targets[Int(edge)])
                 guard component.contains(target), edgeTo[target] == nil else { continue }

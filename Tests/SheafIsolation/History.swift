@@ -1,7 +1,7 @@
 import Synchronization
 
 /// One operation of a transaction on a key.
-package enum Operation: Sendable {
+package enum ListOperation: Sendable {
     /// A read with its result: all values of a list, or the last value of a register.
     case read(key: Int, values: [Int])
     /// An append or overwrite of a unique value.
@@ -20,10 +20,11 @@ package struct Attempt: Sendable {
     let outcome: Outcome
     /// The commit number in its results.
     let commit: Int64?
-    let operations: [Operation]
+    let operations: [ListOperation]
 
     package init(
-        invoked: Int, completed: Int, outcome: Outcome, commit: Int64?, _ operations: [Operation]
+        invoked: Int, completed: Int, outcome: Outcome, commit: Int64?,
+        _ operations: [ListOperation]
     ) {
         self.invoked = invoked
         self.completed = completed
@@ -69,7 +70,7 @@ final class Recorder: Sendable {
     /// Returns the next time of the logical clock.
     func now() -> Int { time.add(1, ordering: .sequentiallyConsistent).oldValue }
 
-    func note(_ attempt: Attempt) {
+    func record(_ attempt: Attempt) {
         attempts.withLock { $0.append(attempt) }
     }
 

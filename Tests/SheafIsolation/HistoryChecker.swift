@@ -1,8 +1,8 @@
 /// A linear-time checker of histories for strict serializability.
 package struct HistoryChecker {
     private let history: [Attempt]
-    private let source: Versions.Source
-    private let versions: Versions
+    private let source: VersionOrder.Source
+    private let versions: VersionOrder
     private var graph: DependencyGraph
 
     /// Throws the first anomaly of a history whose reads return complete lists.
@@ -17,10 +17,10 @@ package struct HistoryChecker {
         try checker.run()
     }
 
-    private init(_ history: [Attempt], _ source: Versions.Source) throws(Anomaly) {
+    private init(_ history: [Attempt], _ source: VersionOrder.Source) throws(Anomaly) {
         self.history = history
         self.source = source
-        versions = try Versions(history, source)
+        versions = try VersionOrder(history, source)
         graph = DependencyGraph(nodeCount: history.count)
     }
 

@@ -25,7 +25,7 @@ package struct IsolationRun: Sendable {
         for (round, start) in stride(from: 0, to: transactions, by: length).enumerated() {
             let numbers = start..<min(start + length, transactions)
             let name = "round\(round)"
-            let workload: any Workload =
+            let workload: any ListWorkload =
                 switch round % 4 {
                 case 0: try await ListAppend(store, name)
                 case 1: try await Registers(store, name)
@@ -37,8 +37,8 @@ package struct IsolationRun: Sendable {
         }
     }
 
-    private func run(_ workload: any Workload, _ numbers: Range<Int>) async throws {
-        let turns = Turns(numbers)
+    private func run(_ workload: any ListWorkload, _ numbers: Range<Int>) async throws {
+        let turns = NumberDispenser(numbers)
         let seed = seed
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<tasks {
@@ -56,7 +56,7 @@ package struct IsolationRun: Sendable {
 }
 
 /// A dispenser of the numbers of a range, each once.
-private final class Turns: Sendable {
+private final class NumberDispenser: Sendable {
     private let first: Atomic<Int>
     private let end: Int
 

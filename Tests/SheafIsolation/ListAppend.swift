@@ -5,7 +5,7 @@ package import SheafTestSupport
 import Synchronization
 
 /// A workload of appends to lists; a read of a list reveals the order of its writers.
-package struct ListAppend: Workload {
+package struct ListAppend: ListWorkload {
     private let store: Store
     private let collection: String
     private let recorder = Recorder()
@@ -20,7 +20,7 @@ package struct ListAppend: Workload {
 
     package func attempt(_ number: Int, _ random: SeededRandom) async throws {
         var random = random
-        let notes = Notes()
+        let notes = OperationRecorder()
         let invoked = recorder.now()
         let outcome: Attempt.Outcome
         switch random.below(4) {
@@ -29,8 +29,8 @@ package struct ListAppend: Workload {
             try await read(keys, notes) { try await store.execute($0) }
             outcome = .committed
         case 1:
-            let manner = Manner.draw(&random)
-            outcome = try await store.run(manner, isReadOnly: true) { [random] transaction in
+            let mode = Mode.draw(&random)
+            outcome = try await store.run(mode, isReadOnly: true) { [random] transaction in
                 var random = random
                 for _ in 0..<2 + random.below(3) {
                     let keys = keys(number, 1 + random.below(2), &random)
@@ -39,12 +39,12 @@ package struct ListAppend: Workload {
                 }
             }
         default:
-            let manner = Manner.draw(&random)
-            outcome = try await store.run(manner) { [random] transaction in
+            let mode = Mode.draw(&random)
+            outcome = try await store.run(mode) { [random] transaction in
                 try await write(number, transaction, notes, random)
             }
         }
-        recorder.note(
+        recorder.record(
             Attempt(
                 invoked: invoked, completed: recorder.now(), outcome: outcome,
                 commit: notes.commit, notes.operations))
@@ -56,7 +56,7 @@ package struct ListAppend: Workload {
     }
 
     private func read(
-        _ keys: [Int], _ notes: Notes, _ run: (Query) async throws -> QueryResult
+        _ keys: [Int], _ notes: OperationRecorder, _ run: (Query) async throws -> QueryResult
     ) async throws {
         let result =
             keys.count == 1
@@ -75,7 +75,8 @@ package struct ListAppend: Workload {
     }
 
     private func write(
-        _ number: Int, _ transaction: Transaction, _ notes: Notes, _ random: SeededRandom
+        _ number: Int, _ transaction: Transaction, _ notes: OperationRecorder,
+        _ random: SeededRandom
     ) async throws {
         var random = random
         for step in 0..<1 + random.below(3) {
@@ -121,7 +122,7 @@ package struct ListAppend: Workload {
 
     package func check() async throws {
         // A final read detects lost writes.
-        let notes = Notes()
+        let notes = OperationRecorder()
         let invoked = recorder.now()
         let all = try await store.execute("SELECT _id, items FROM \(identifier: collection)")
         for item in all.items {
@@ -129,7 +130,7 @@ package struct ListAppend: Workload {
             notes.read(id, try item["items"]?.ints ?? [])
         }
         notes.keep(all)
-        recorder.note(
+        recorder.record(
             Attempt(
                 invoked: invoked, completed: recorder.now(), outcome: .committed,
                 commit: notes.commit, notes.operations))

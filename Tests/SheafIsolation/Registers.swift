@@ -4,7 +4,7 @@ import SheafStatements
 package import SheafTestSupport
 
 /// A workload that reads and overwrites several registers, in one or several statements.
-package struct Registers: Workload {
+package struct Registers: ListWorkload {
     private static let count = 10
     private let store: Store
     private let collection: String
@@ -19,7 +19,7 @@ package struct Registers: Workload {
 
     package func attempt(_ number: Int, _ random: SeededRandom) async throws {
         var random = random
-        let notes = Notes()
+        let notes = OperationRecorder()
         let invoked = recorder.now()
         var outcome = Attempt.Outcome.committed
         switch random.below(5) {
@@ -38,8 +38,8 @@ package struct Registers: Workload {
                     """))
         default:
             let isReadOnly = random.chance(1, in: 3)
-            let manner = Manner.draw(&random)
-            outcome = try await store.run(manner, isReadOnly: isReadOnly) { [random] transaction in
+            let mode = Mode.draw(&random)
+            outcome = try await store.run(mode, isReadOnly: isReadOnly) { [random] transaction in
                 var random = random
                 for step in 0..<2 + random.below(3) {
                     if random.chance(1, in: 4) {
@@ -54,13 +54,15 @@ package struct Registers: Workload {
                 }
             }
         }
-        recorder.note(
+        recorder.record(
             Attempt(
                 invoked: invoked, completed: recorder.now(), outcome: outcome,
                 commit: notes.commit, notes.operations))
     }
 
-    private func read(_ key: Int, _ transaction: Transaction, _ notes: Notes) async throws {
+    private func read(_ key: Int, _ transaction: Transaction, _ notes: OperationRecorder)
+        async throws
+    {
         let found = try await transaction.execute(
             "SELECT v FROM \(identifier: collection) WHERE _id = \(key)")
         notes.read(key, try found.items.map { try $0["v"]?.int ?? -1 })
@@ -68,7 +70,7 @@ package struct Registers: Workload {
     }
 
     private func readAll(
-        _ notes: Notes, _ run: (Query) async throws -> QueryResult
+        _ notes: OperationRecorder, _ run: (Query) async throws -> QueryResult
     ) async throws {
         let all = try await run("SELECT _id, v FROM \(identifier: collection)")
         var values: [Int: [Int]] = [:]
@@ -78,7 +80,7 @@ package struct Registers: Workload {
     }
 
     private func write(
-        _ key: Int, _ value: Int, _ transaction: Transaction, _ notes: Notes
+        _ key: Int, _ value: Int, _ transaction: Transaction, _ notes: OperationRecorder
     ) async throws {
         notes.write(key, value)
         notes.keep(

@@ -3,7 +3,7 @@ import SheafStatements
 package import SheafTestSupport
 
 /// Transactions of one kind, run from concurrent tasks.
-package protocol Workload: Sendable {
+package protocol ListWorkload: Sendable {
     init(_ store: Store, _ collection: String) async throws
 
     /// Runs one attempt; `number` is unique.
@@ -26,7 +26,7 @@ extension Store {
 
     /// Runs a transaction that ends in the given way; returns whether it was committed.
     func run(
-        _ manner: Manner, isReadOnly: Bool = false,
+        _ manner: Mode, isReadOnly: Bool = false,
         _ body: @escaping @Sendable (Transaction) async throws -> Void
     ) async throws -> Attempt.Outcome {
         let task = Task {
@@ -34,7 +34,7 @@ extension Store {
                 try await body(transaction)
                 switch manner {
                 case .rolledBack: return TransactionCompletion.rollback
-                case .thrown: throw Mishap()
+                case .thrown: throw TestError()
                 case .cancelledInside: withUnsafeCurrentTask { $0?.cancel() }
                 case .committed, .cancelledOutside: break
                 }
@@ -47,7 +47,7 @@ extension Store {
         }
         do {
             return try await task.value == .commit ? .committed : .aborted
-        } catch is Mishap {
+        } catch is TestError {
             return .aborted
         } catch is CancellationError {
             return .aborted

@@ -5,7 +5,7 @@ package import SheafTestSupport
 
 /// A workload with invariants that only write skew violates: no pair of accounts has a negative
 /// sum, and at least one person is on call.
-package struct WriteSkew: Workload {
+package struct WriteSkew: ListWorkload {
     private static let pairs = 4
     private static let people = 4
     private let store: Store
@@ -37,15 +37,15 @@ package struct WriteSkew: Workload {
 
     package func attempt(_ number: Int, _ random: SeededRandom) async throws {
         var random = random
-        let manner = Manner.draw(&random)
+        let mode = Mode.draw(&random)
         switch random.below(5) {
         case 0: try await check()
         case 1, 2:
-            _ = try await store.run(manner) { [random] transaction in
+            _ = try await store.run(mode) { [random] transaction in
                 try await withdraw(transaction, random)
             }
         default:
-            _ = try await store.run(manner) { [random] transaction in
+            _ = try await store.run(mode) { [random] transaction in
                 try await change(transaction, random)
             }
         }

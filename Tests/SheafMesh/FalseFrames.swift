@@ -4,7 +4,7 @@ import SheafSync
 import SheafTestSupport
 
 /// Recorded frames of other peers, for replay by a malicious one.
-struct HeardFrames {
+struct RecordedFrames {
     private var frames: [Frame] = []
     private var next = 0
     /// The ids of requested files.
@@ -12,7 +12,7 @@ struct HeardFrames {
 
     private static let most = 256
 
-    mutating func note(_ bytes: [UInt8]) {
+    mutating func record(_ bytes: [UInt8]) {
         // The bytes of one effect are usually one frame. Its number is not recorded.
         guard bytes.count > 8, let type = FrameType(rawValue: bytes[8]) else { return }
         let frame = Frame(type, Array(bytes[9...]))
@@ -42,7 +42,7 @@ enum FalseFrames {
         }
     }
 
-    static func any(_ random: inout SeededRandom, _ recorded: HeardFrames) -> Frame {
+    static func any(_ random: inout SeededRandom, _ recorded: RecordedFrames) -> Frame {
         switch random.below(15) {
         case 0:
             let message = Acknowledge(generation: generation(&random), commit: number(&random))
@@ -94,7 +94,7 @@ enum FalseFrames {
     }
 
     private static func part(
-        _ random: inout SeededRandom, _ recorded: HeardFrames
+        _ random: inout SeededRandom, _ recorded: RecordedFrames
     ) -> AttachmentPart {
         AttachmentPart(
             id: recorded.anySought(&random), random.chance(1, in: 2) ? .hashes : .chunk,

@@ -15,8 +15,10 @@ struct FrameDescriber {
         var found: [String] = []
         while let frame = try? frames.next() {
             if frame.type == .close {
-                let farewell = try? frame.body.withUnsafeBytes { try CloseMessage(decoding: $0) }
-                found.append("close: \(farewell.map { "\($0.code), \($0.text)" } ?? "")")
+                let closeMessage = try? frame.body.withUnsafeBytes {
+                    try CloseMessage(decoding: $0)
+                }
+                found.append("close: \(closeMessage.map { "\($0.code), \($0.text)" } ?? "")")
                 continue
             }
             found.append("\(frame.type) of \(frame.body.count)" + ((try? contents(frame)) ?? ""))
@@ -26,10 +28,10 @@ struct FrameDescriber {
 
     private mutating func contents(_ frame: Frame) throws -> String {
         guard frame.type == .segment,
-            let (_, isWhole, block) = SegmentPiece.parts(of: frame.body)
+            let (_, isComplete, block) = SegmentPiece.parts(of: frame.body)
         else { return "" }
         pieces += block
-        guard isWhole else { return "" }
+        guard isComplete else { return "" }
         let raw = try pieces.withUnsafeBytes { try segments.raw(of: $0) }
         pieces = []
         let known = names.count

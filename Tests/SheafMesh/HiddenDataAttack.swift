@@ -13,7 +13,7 @@ import SheafTestSupport
 /// Each frame goes to two servers that differ only in hidden data; their responses must be equal.
 /// Each server is connected to another store, whose site the attacker sometimes names in its hello.
 package final class HiddenDataAttack {
-    private let servers: [TwinWorld]
+    private let servers: [PairedSimulation]
     private var random: SeededRandom
     private var subscriptions: RandomSubscription
     private var connectionCount: UInt64 = 0
@@ -32,15 +32,17 @@ package final class HiddenDataAttack {
         random = SeededRandom(seed: seed, "attack")
         subscriptions = RandomSubscription(random: SeededRandom(seed: seed, "queries"))
         subscriptions.hasArguments = true
-        servers = try (0..<2).map { _ in try TwinWorld(2, watching: TwinWorld.outside) }
+        servers = try (0..<2).map { _ in
+            try PairedSimulation(2, observing: PairedSimulation.outside)
+        }
         connectionCount = 1
         for server in servers {
-            try server.nodes[0].host.subscribe(
+            try server.nodes[0].replicator.subscribe(
                 server.nodes[0].subscriptions(["SELECT * FROM cars"]))
             try server.connect(connectionCount, 0, 1, rightsOfRight: nil)
             try server.nodes[0].commit(
                 (0..<8).map { number in
-                    TwoWorlds.insert(
+                    PairedSimulations.insert(
                         "v\(number)",
                         ["color": "red", "n": .integer(Int64(12 * number)), "word": "open"])
                 })
@@ -52,17 +54,19 @@ package final class HiddenDataAttack {
         token = try AttachmentToken(
             ["id": .string(id.description), "len": .integer(3_000)])
         var hidden = (0..<5).map { number in
-            TwoWorlds.insert(
+            PairedSimulations.insert(
                 "h\(number)",
                 [
                     "color": "blue", "pin": 4_711, "word": "secret",
                     "n": .integer(Int64(number)), "photo": token.value,
                 ])
         }
-        hidden += (0..<4).map { TwoWorlds.insert("k\($0)", ["color": "blue", "pin": 4_711]) }
-        hidden += (0..<2).map { TwoWorlds.insert("g\($0)", ["color": "green", "n": 1]) }
+        hidden += (0..<4).map {
+            PairedSimulations.insert("k\($0)", ["color": "blue", "pin": 4_711])
+        }
+        hidden += (0..<2).map { PairedSimulations.insert("g\($0)", ["color": "green", "n": 1]) }
         hidden += (0..<2).map {
-            TwoWorlds.insert("b\($0)", ["pin": 4_711, "photo": token.value], in: "boats")
+            PairedSimulations.insert("b\($0)", ["pin": 4_711, "photo": token.value], in: "boats")
         }
         try node.commit(hidden)
         try node.commit([DocumentChange("cars", .string("h0"), .delete)])
@@ -70,7 +74,7 @@ package final class HiddenDataAttack {
         for server in servers { try server.run() }
         let names = ["w0", "w1"]
         for changes in [
-            names.map { TwoWorlds.insert($0, ["color": "blue", "n": 1]) },
+            names.map { PairedSimulations.insert($0, ["color": "blue", "n": 1]) },
             names.map { DocumentChange("cars", .string($0), .delete) },
         ] {
             try servers[1].nodes[1].commit(changes)
@@ -95,7 +99,7 @@ package final class HiddenDataAttack {
         if random.chance(1, in: 3) {
             let writer = random.below(2)
             try servers[1].nodes[writer].commit([
-                TwoWorlds.insert("w\(2 + random.below(2))", ["color": "blue", "n": 2])
+                PairedSimulations.insert("w\(2 + random.below(2))", ["color": "blue", "n": 2])
             ])
             try servers[1].perform(writer)
             try servers[1].run()
@@ -125,7 +129,7 @@ package final class HiddenDataAttack {
             return answers
         }
         frameCount += answers[0].count
-        guard let index = TwoWorlds.difference(answers[0], answers[1]) else { return nil }
+        guard let index = PairedSimulations.difference(answers[0], answers[1]) else { return nil }
         let described = answers.map { answer in
             var describer = FrameDescriber()
             return answer.flatMap { describer.describe($0) }

@@ -30,13 +30,13 @@ struct HiddenDataAttacker {
         let writer: Int
 
         /// Returns the sites of the server and of the other store.
-        func authors(of server: TwinWorld) -> [Site] {
+        func authors(of server: PairedSimulation) -> [Site] {
             server.nodes.map(\.queries.documents.site)
         }
     }
 
     private let plan: Plan
-    private let server: TwinWorld
+    private let server: PairedSimulation
     private let wire: UInt64
     private var session: SyncSession
     private var random: SeededRandom
@@ -48,11 +48,11 @@ struct HiddenDataAttacker {
     private(set) var proofCount = 0
     private var frames = FrameReader(limit: SyncLimits.frameLength)
     private var writer = FrameWriter()
-    private var heard = HeardFrames()
+    private var recorded = RecordedFrames()
     private static let site = Site(rawValue: 70)
 
     init(
-        _ plan: Plan, _ server: TwinWorld, wire: UInt64, rights: PeerRights
+        _ plan: Plan, _ server: PairedSimulation, wire: UInt64, rights: PeerRights
     ) throws {
         (self.plan, self.server, self.wire) = (plan, server, wire)
         random = SeededRandom(seed: plan.seed, "attacker")
@@ -60,7 +60,7 @@ struct HiddenDataAttacker {
         let other = server.nodes[1]
         let (site, log) =
             plan.borrowsSite
-            ? (other.queries.documents.site, other.host.log)
+            ? (other.queries.documents.site, other.replicator.log)
             : (Self.site, .init(low: 1, high: 1))
         session = SyncSession(
             Hello(
@@ -69,7 +69,7 @@ struct HiddenDataAttacker {
                 wallMilliseconds: server.nodes[0].clock.clock.wallMilliseconds(),
                 isServer: false, name: ""), at: server.now)
         var seeks = FrameWriter()
-        heard.note(seeks.bytes(of: Frame(.seek, Seek(id: plan.file, hops: 8).bytes)))
+        recorded.record(seeks.bytes(of: Frame(.seek, Seek(id: plan.file, hops: 8).bytes)))
         try server.connectOutside(wire, rights: rights)
     }
 
@@ -87,13 +87,13 @@ struct HiddenDataAttacker {
                 generation: 1, queries, at: plan.commit, from: cursor,
                 complete: plan.hasCursor ? plan.ids : []))
         try exchange()
-        try lie()
+        try sendFalseFrame()
         try server.advance(milliseconds: 1_500)
         try exchange()
-        try lie()
+        try sendFalseFrame()
         // Documents written during the connection are sent immediately.
         try server.nodes[plan.writer].commit([
-            TwoWorlds.insert(
+            PairedSimulations.insert(
                 "v\(random.below(8))", ["color": "red", "n": .integer(Int64(random.below(100)))])
         ])
         try server.perform(plan.writer)
@@ -133,7 +133,7 @@ struct HiddenDataAttacker {
     }
 
     /// Sends a few frames that are false or out of order.
-    private mutating func lie() throws {
+    private mutating func sendFalseFrame() throws {
         guard plan.lies, session.isOpen else { return }
         for _ in 0...random.below(3) {
             try server.receive(writer.bytes(of: falseFrame()), on: wire)
@@ -165,7 +165,7 @@ struct HiddenDataAttacker {
             writer.write(sites[random.below(2)].rawValue)
             return Frame(.site, writer.bytes)
         case 7: return FalseFrames.harmless(&random)
-        default: return FalseFrames.any(&random, heard)
+        default: return FalseFrames.any(&random, recorded)
         }
     }
 

@@ -11,7 +11,7 @@ struct MarkScanner {
     /// Whether the other side names documents that it has from elsewhere.
     ///
     /// It receives requests for these documents, and tombstones of them.
-    let hearsItself: Bool
+    let receivesOwnFrames: Bool
     /// The greatest commit in the scanned segments.
     private(set) var lastCommit: UInt64 = 0
     private var frames = FrameReader(limit: SyncLimits.frameLength)
@@ -19,9 +19,9 @@ struct MarkScanner {
     private var pieces: [UInt8] = []
     private var names = NameTable()
 
-    init(allowing allowed: Set<String>?, hearsItself: Bool = false) {
+    init(allowing allowed: Set<String>?, receivesOwnFrames: Bool = false) {
         self.allowed = allowed
-        self.hearsItself = hearsItself
+        self.receivesOwnFrames = receivesOwnFrames
     }
 
     /// Returns the mark in a document that only `owner` may have.
@@ -38,16 +38,16 @@ struct MarkScanner {
 
     private mutating func read(_ frame: Frame) throws -> String? {
         guard frame.type == .segment else {
-            return frame.type == .want && hearsItself ? nil : mark(in: frame.body)
+            return frame.type == .want && receivesOwnFrames ? nil : mark(in: frame.body)
         }
-        guard let (_, isWhole, block) = SegmentPiece.parts(of: frame.body) else { return nil }
+        guard let (_, isComplete, block) = SegmentPiece.parts(of: frame.body) else { return nil }
         pieces += block
-        guard isWhole else { return nil }
+        guard isComplete else { return nil }
         let raw = try pieces.withUnsafeBytes { try segments.raw(of: $0) }
         pieces = []
         let commits = try raw.withUnsafeBytes { try WireNameDictionary.commits(in: $0, &names) }
         lastCommit = max(lastCommit, commits.map(\.commit).max() ?? 0)
-        guard hearsItself else { return mark(in: raw) }
+        guard receivesOwnFrames else { return mark(in: raw) }
         // A tombstone may have a mark in its id, if the receiver named the document, and none in
         // its contents.
         for document in commits.flatMap(\.documents) {

@@ -19,9 +19,9 @@ final class MeshPeer {
     private(set) var volume: SimulatedVolume
     private(set) var store: StoreEngine
     private(set) var queries: QueryEngine
-    private(set) var host: Replicator
+    private(set) var replicator: Replicator
     /// Number of times that the store was reopened; events from before the last one are ignored.
-    private(set) var life = 0
+    private(set) var opening = 0
     var subscriptions: [String] = []
     /// The newest commit in the log; `durableCommit` is the newest one that a flush made durable.
     private var appendedCommit: UInt64 = 0
@@ -67,25 +67,25 @@ final class MeshPeer {
         clock.setWall(milliseconds: UInt64(Int(clock.clock.wallMilliseconds()) + Self.start + skew))
         volume = SimulatedVolume(seed: seed)
         store = try StoreEngine(opening: volume, options: Self.options(clock, source))
-        queries = try QueryEngine(opening: store, maximumListed: Self.mostTold(number))
+        queries = try QueryEngine(opening: store, maximumListed: Self.maximumListed(number))
         attachments = AttachmentStore(in: files)
-        host = Self.makeHost(queries, key, attachments, lengths, source)
+        replicator = Self.makeReplicator(queries, key, attachments, lengths, source)
     }
 
     /// Returns the maximum number of new documents in a listed commit, small for every other peer.
-    private static func mostTold(_ number: Int) -> Int { number % 2 == 0 ? 2 : 4_096 }
+    private static func maximumListed(_ number: Int) -> Int { number % 2 == 0 ? 2 : 4_096 }
 
     private static func options(_ clock: FakeClock, _ source: SeededSource) -> LogStoreOptions {
         var options = LogStoreOptions()
         options.segmentLength = 16_000
-        options.isHousekeepingAutomatic = false
+        options.runsMaintenance = false
         options.history = HistoryHorizon(commits: 30, bytes: .max)
         options.clock = clock.clock
         options.random = { source.next() }
         return options
     }
 
-    private static func makeHost(
+    private static func makeReplicator(
         _ queries: QueryEngine, _ key: [UInt8], _ attachments: AttachmentStore,
         _ lengths: Replicator.Lengths, _ source: SeededSource
     ) -> Replicator {
@@ -100,26 +100,26 @@ final class MeshPeer {
 
     /// Reopens the store on another disk.
     func reopen(on volume: SimulatedVolume) throws {
-        life += 1
+        opening += 1
         isFlushing = false
         self.volume = volume
         store = try StoreEngine(opening: volume, options: Self.options(clock, source))
-        queries = try QueryEngine(opening: store, maximumListed: Self.mostTold(number))
+        queries = try QueryEngine(opening: store, maximumListed: Self.maximumListed(number))
         attachments = AttachmentStore(in: files)
-        host = Self.makeHost(queries, key, attachments, lengths, source)
+        replicator = Self.makeReplicator(queries, key, attachments, lengths, source)
         durableCommit = documents.snapshot().log.commit
         appendedCommit = durableCommit
         try subscribe(subscriptions)
-        host.present(metadata: metadata)
+        replicator.present(metadata: metadata)
         for id in wantedFiles.sorted(by: { $0.description < $1.description }) {
-            host.fetch(id, at: 0)
+            replicator.fetch(id, at: 0)
         }
     }
 
     /// Replaces the subscriptions.
     func subscribe(_ texts: [String]) throws {
         subscriptions = texts
-        try host.subscribe(
+        try replicator.subscribe(
             texts.map { text in
                 try SubscriptionQuery(
                     try queries.statement(Query(verbatim: text)), ArgumentValues(), queries)
@@ -140,7 +140,7 @@ final class MeshPeer {
     }
 
     /// Records that the disk is an earlier state, whose stamps no repair has reached.
-    func noteRestored() {
+    func recordRestored() {
         wasSetBack = wasEverSetBack
     }
 
@@ -154,7 +154,7 @@ final class MeshPeer {
         // The repair has flushed without updating `durableCommit`.
         try flush()
         wasSetBack = false
-        host.processPublished()
+        replicator.processPublished()
     }
 
     // MARK: Documents

@@ -35,7 +35,7 @@ extension MeshSimulation {
         try peer.commit(changes)
         report.commits += 1
         flushSoon(peer)
-        peer.host.processPublished()
+        peer.replicator.processPublished()
         try perform(peer)
     }
 
@@ -137,7 +137,7 @@ extension MeshSimulation {
         cutAll(of: peer)
         restored.insert(peer.number)
         try peer.reopen(on: restored(backup))
-        peer.noteRestored()
+        peer.recordRestored()
         try perform(peer)
     }
 
@@ -173,7 +173,7 @@ extension MeshSimulation {
         // A peer that was rolled back undetectably has lost acknowledged commits.
         guard !restored.contains(peer.number), !peer.isStranger else { return }
         for other in honest where other !== peer {
-            guard let commit = other.host.allStatuses[peer.key]?.syncedUpTo else { continue }
+            guard let commit = other.replicator.allStatuses[peer.key]?.syncedUpTo else { continue }
             guard let address = try other.missing(at: peer, upTo: commit) else { continue }
             throw Violation(
                 description: "peer \(peer.number) acknowledged commit \(commit) of peer "
@@ -215,10 +215,10 @@ extension MeshPeer {
                 guard let key = try own.key(collection: "groups", id: id),
                     let known = try own.document(key, asOf: commit), let known
                 else { continue }
-                let there = try theirs.key(collection: "groups", id: id).flatMap {
+                let remote = try theirs.key(collection: "groups", id: id).flatMap {
                     try theirs.document($0)
                 }
-                if try !seen(there).covers(try seen(known)) {
+                if try !seen(remote).covers(try seen(known)) {
                     return DocumentAddress(
                         collection: "groups", id: Array(key[StoreKey.documentPrefixLength...]))
                 }
@@ -230,9 +230,9 @@ extension MeshPeer {
     /// Returns a description of a durable document and its version vector.
     ///
     /// A car is named by its id, any other document by `collection/id`.
-    func description(of watched: String) throws -> String {
+    func description(of observed: String) throws -> String {
         let snapshot = documents.snapshot()
-        let parts = watched.split(separator: "/", maxSplits: 1).map(String.init)
+        let parts = observed.split(separator: "/", maxSplits: 1).map(String.init)
         guard
             let key = try snapshot.key(
                 collection: parts.count > 1 ? parts[0] : "cars", id: .string(parts[parts.count - 1])
@@ -250,9 +250,9 @@ extension MeshPeer {
     }
 
     /// Describes which peers refuse the local state of a document.
-    func refusals(of watched: String) -> String {
-        let id = watched.split(separator: "/", maxSplits: 1).last.map(String.init) ?? ""
-        let keys = host.surveys().filter { survey in
+    func refusals(of observed: String) -> String {
+        let id = observed.split(separator: "/", maxSplits: 1).last.map(String.init) ?? ""
+        let keys = replicator.surveys().filter { survey in
             survey.refused.contains { $0.documentID == .string(id) }
         }
         .map { "\($0.key.description.suffix(4))" }

@@ -31,7 +31,7 @@ extension MeshSimulation {
         var hasReverted = false
         for peer in honest where peer.rights != nil && repaired.contains(peer.number) {
             let refused = Set(
-                peer.host.surveys().flatMap(\.refused).map {
+                peer.replicator.surveys().flatMap(\.refused).map {
                     RefusedName($0.collection, $0.documentID)
                 })
             let names = refused.filter {

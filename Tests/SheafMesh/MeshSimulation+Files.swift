@@ -19,19 +19,19 @@ extension MeshSimulation {
             let id = try peer.attachments.add(bytes)
             if !files.contains(id) { files.append(id) }
             report.files += 1
-            peer.host.processPublished()
+            peer.replicator.processPublished()
         case 1..<5 where !files.isEmpty:
             let id = files[random.below(files.count)]
             guard try !peer.attachments.has(id) else { break }
             report.fetches += 1
             peer.wantedFiles.insert(id)
-            peer.host.fetch(id, at: now)
+            peer.replicator.fetch(id, at: now)
         case 5:
             guard let id = peer.wantedFiles.min(by: { $0.description < $1.description }) else {
                 break
             }
             peer.wantedFiles.remove(id)
-            peer.host.cancelFetch(id)
+            peer.replicator.cancelFetch(id)
         default: break
         }
         try perform(peer)
@@ -45,7 +45,7 @@ extension MeshSimulation {
             for id in files where try !peer.attachments.has(id) {
                 report.fetches += 1
                 peer.wantedFiles.insert(id)
-                peer.host.fetch(id, at: now)
+                peer.replicator.fetch(id, at: now)
             }
             try perform(peer)
         }

@@ -24,7 +24,7 @@ extension MeshSimulation {
             let other = peers[left + right - end]
             // A malicious peer mostly ignores its rights.
             let isLawless = peers[end].isStranger && random.chance(1, in: 4)
-            peers[end].host.connect(
+            peers[end].replicator.connect(
                 wire.number, expecting: other.key, rights: other.rights,
                 own: isLawless ? nil : peers[end].rights, at: now)
             try perform(peers[end])
@@ -33,30 +33,30 @@ extension MeshSimulation {
 
     private func makeWire(_ left: Int, _ right: Int) -> MeshWire {
         let ends = [left, right]
-        let wire = MeshWire(wireCount, ends, ends.map { peers[$0].life })
+        let wire = MeshWire(wireCount, ends, ends.map { peers[$0].opening })
         for (index, end) in ends.enumerated() {
             let (from, to) = (peers[left + right - end], peers[end])
             if !from.isStranger {
                 let allowed: Set<String>? = to.rights == nil ? nil : ["me\(to.number)"]
                 wire.scanners[index] = MarkScanner(
-                    allowing: allowed, hearsItself: to.isStranger)
+                    allowing: allowed, receivesOwnFrames: to.isStranger)
             }
-            if from.isStranger { wire.mangler = Mangler(seed: random.next()) }
+            if from.isStranger { wire.mutator = FrameMutator(seed: random.next()) }
         }
         return wire
     }
 
     /// Performs the effects of a peer's replicator.
     func perform(_ peer: MeshPeer) throws {
-        for effect in peer.host.drainEffects() {
+        for effect in peer.replicator.drainEffects() {
             switch effect {
             case .send(let number, let bytes):
                 guard let wire = wires[number], wire.isOpen else { continue }
-                note(bytes)
-                try say(bytes, on: wire, from: peer)
-            case .close(let number, let farewell):
+                record(bytes)
+                try send(bytes, on: wire, from: peer)
+            case .close(let number, let closeMessage):
                 guard let wire = wires[number], wire.isOpen else { continue }
-                try check(farewell, of: peer, on: wire)
+                try check(closeMessage, of: peer, on: wire)
                 hangUp(wire)
             case .write(let job):
                 jobCount += 1
@@ -64,7 +64,7 @@ extension MeshSimulation {
                 // Another writer may delay the transaction.
                 let time = random.chance(1, in: 4) ? delay(30) : now
                 agenda.add(
-                    .write(peer: peer.number, life: peer.life, job: jobCount), at: time)
+                    .write(peer: peer.number, life: peer.opening, job: jobCount), at: time)
             case .fetched(let id, .failed(let error)):
                 throw Violation(
                     description: "peer \(peer.number) cannot fetch \(id): \(error)")
@@ -78,12 +78,12 @@ extension MeshSimulation {
     }
 
     /// Checks that a peer closes a connection for an error only if one was injected.
-    private func check(_ farewell: CloseMessage, of peer: MeshPeer, on wire: MeshWire) throws {
-        report.farewells["\(farewell.code)", default: 0] += 1
-        let isAmongHonest = wire.mangler == nil
+    private func check(_ closeMessage: CloseMessage, of peer: MeshPeer, on wire: MeshWire) throws {
+        report.closeMessages["\(closeMessage.code)", default: 0] += 1
+        let isAmongHonest = wire.mutator == nil
         guard !peer.isStranger else { return }
         let isRight =
-            switch farewell.code {
+            switch closeMessage.code {
             case .done, .sameKey: true
             case .timedOut: wire.isHeld || wire.isSpoiled || !isAmongHonest
             case .protocolBroken: wire.isSpoiled || !isAmongHonest
@@ -91,42 +91,44 @@ extension MeshSimulation {
             case .limit, .version, .database: !isAmongHonest
             // A malicious peer may send the close reason of a failed store.
             case .forgotten: !isAmongHonest || !restored.isEmpty
-            case .failed: !isAmongHonest && !farewell.text.contains("store")
+            case .failed: !isAmongHonest && !closeMessage.text.contains("store")
             }
         // A peer closes with the reason that it received from the other side.
-        guard isRight || wire.closeMessage == farewell else {
+        guard isRight || wire.closeMessage == closeMessage else {
             throw Violation(
                 description: "peer \(peer.number) ends the connection with \(wire.ends): "
-                    + "\(farewell.code), \(farewell.text)")
+                    + "\(closeMessage.code), \(closeMessage.text)")
         }
-        wire.closeMessage = farewell
+        wire.closeMessage = closeMessage
     }
 
     /// Schedules a tick if the replicator has unfinished work.
     private func serveSoon(_ peer: MeshPeer) {
-        guard !peer.isServing, let deadline = peer.host.deadline, deadline <= now else { return }
+        guard !peer.isServing, let deadline = peer.replicator.deadline, deadline <= now else {
+            return
+        }
         peer.isServing = true
-        agenda.add(.serve(peer: peer.number, life: peer.life), at: now + 1_000_000)
+        agenda.add(.serve(peer: peer.number, life: peer.opening), at: now + 1_000_000)
     }
 
-    private func note(_ bytes: [UInt8]) {
+    private func record(_ bytes: [UInt8]) {
         report.bytes += bytes.count
         // Pings and pongs do not count as data.
         let type = bytes.count > 8 ? FrameType(rawValue: bytes[8]) : nil
         if type != .ping, type != .pong { report.frames += 1 }
-        if peers.last?.isStranger ?? false { heard.note(bytes) }
+        if peers.last?.isStranger ?? false { recorded.record(bytes) }
     }
 
-    private func say(_ bytes: [UInt8], on wire: MeshWire, from peer: MeshPeer) throws {
+    private func send(_ bytes: [UInt8], on wire: MeshWire, from peer: MeshPeer) throws {
         let end = wire.ends[0] == peer.number ? 1 : 0
         try scan(bytes, on: wire, from: peer, to: end)
         guard peer.isStranger else {
-            if wire.mangler?.temper == .deaf { return neglect(bytes, on: wire) }
+            if wire.mutator?.temper == .deaf { return neglect(bytes, on: wire) }
             return send(bytes, on: wire, to: end)
         }
-        let lies = wire.mangler?.lies ?? 0
-        let mangled = try wire.mangler?.mangle(bytes, heard) ?? bytes
-        report.lies += (wire.mangler?.lies ?? 0) - lies
+        let lies = wire.mutator?.lies ?? 0
+        let mangled = try wire.mutator?.mangle(bytes, recorded) ?? bytes
+        report.lies += (wire.mutator?.lies ?? 0) - lies
         send(mangled, on: wire, to: end)
     }
 

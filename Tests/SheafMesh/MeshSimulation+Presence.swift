@@ -8,7 +8,7 @@ extension MeshSimulation {
     func describe(_ peer: MeshPeer) throws {
         let metadata: Value = .object(["said": .integer(Int64(now / 1_000_000))])
         peer.metadata = Array(metadata.json.utf8)
-        peer.host.present(metadata: peer.metadata)
+        peer.replicator.present(metadata: peer.metadata)
         try perform(peer)
     }
 
@@ -23,7 +23,7 @@ extension MeshSimulation {
         }
         for peer in honest {
             let reached = reached(from: peer.number, over: open)
-            let graph = PresenceGraph(peer.host.reachablePeers)
+            let graph = PresenceGraph(peer.replicator.reachablePeers)
             let known = [graph.localPeer] + graph.remotePeers
             guard graph.localPeer.key.bytes == peer.key, known.count == reached.count else {
                 throw Violation(

@@ -171,18 +171,18 @@ extension MeshSimulation {
     /// Checks that a peer knows which of its writes a neighbor refuses.
     private func checkRefusals(of peer: MeshPeer, by other: MeshPeer) throws {
         guard let rights = peer.rights, other.rights == nil, !peer.isStranger else { return }
-        let survey = peer.host.surveys().first { $0.key.bytes == other.key }
+        let survey = peer.replicator.surveys().first { $0.key.bytes == other.key }
         let refused = Set(
             (survey?.refused ?? []).map { "\($0.collection) \($0.documentID.json)" })
         // No peer subscribes to drafts; a peer that may read everything receives all titles.
         var texts = ["SELECT * FROM drafts"]
         if rights.read["titles"] == "true" { texts.append("SELECT * FROM titles") }
-        let (here, there) = (
+        let (local, remote) = (
             try peer.contents(matching: texts), try other.contents(matching: texts)
         )
-        for (address, bytes) in here where there[address] != bytes {
+        for (address, bytes) in local where remote[address] != bytes {
             // A deleted title is hidden from the peer, so its refusal is not reported.
-            guard address.collection == "drafts" || there[address] != nil else { continue }
+            guard address.collection == "drafts" || remote[address] != nil else { continue }
             // Refusals of writes received from other peers are not reported.
             let vector = try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
                 try EncodedDocument(bytes).vector()

@@ -29,7 +29,7 @@ package final class MeshSimulation {
         /// Number of false frames of malicious peers.
         package var lies = 0
         /// Number of closed connections, by close code.
-        package var farewells: [String: Int] = [:]
+        package var closeMessages: [String: Int] = [:]
         /// Number of frames scanned for hidden documents.
         package var scanned = 0
 
@@ -40,7 +40,7 @@ package final class MeshSimulation {
     let seed: UInt64
     var random: SeededRandom
     var network: SeededRandom
-    var agenda = MeshAgenda()
+    var agenda = MeshEventQueue()
     private(set) var now: UInt64 = 0
     var peers: [MeshPeer] = []
     var wires: [UInt64: MeshWire] = [:]
@@ -51,7 +51,7 @@ package final class MeshSimulation {
     /// The pairs of peers that can be connected.
     var pairs: [(Int, Int)] { plan.pairs }
     /// Recorded frames, for replay by malicious peers.
-    var heard = HeardFrames()
+    var recorded = RecordedFrames()
     /// Whether malicious peers still take part.
     private(set) var hasStrangers = true
     /// The times at which partitions of pairs end, by pair.
@@ -75,8 +75,8 @@ package final class MeshSimulation {
     var files: [AttachmentID] = []
     package internal(set) var report = Report()
     /// The document whose changes are printed, as `id` of `cars` or as `collection/id`.
-    package var watched: String?
-    package var tell: (String) -> Void = { _ in }
+    package var observed: String?
+    package var printLine: (String) -> Void = { _ in }
     private var lastSeen: [Int: String] = [:]
 
     /// Creates the mesh of a seed, with files or without.
@@ -183,22 +183,22 @@ package final class MeshSimulation {
             advance(to: event.time)
             report.events += 1
             try take(event.kind)
-            if watched != nil { try tellOfWatched(event.kind) }
+            if observed != nil { try reportObservedDocument(event.kind) }
         }
         advance(to: end)
     }
 
-    private func tellOfWatched(_ kind: MeshEvent.Kind) throws {
-        guard let watched else { return }
+    private func reportObservedDocument(_ kind: MeshEvent.Kind) throws {
+        guard let observed else { return }
         switch kind {
         case .tick, .arrive: break
-        default: tell("\(now / 1_000_000) ms: \(kind)".prefix(160).description)
+        default: printLine("\(now / 1_000_000) ms: \(kind)".prefix(160).description)
         }
         for peer in peers {
-            let seen = try peer.description(of: watched) + peer.refusals(of: watched)
+            let seen = try peer.description(of: observed) + peer.refusals(of: observed)
             guard seen != lastSeen[peer.number] else { continue }
             lastSeen[peer.number] = seen
-            tell(
+            printLine(
                 "\(now / 1_000_000) ms, clock \(peer.wall), peer \(peer.number): \(seen), "
                     + "subscribes to \(peer.subscriptions), "
                     + "may \(peer.rights.map { "\($0)" } ?? "do everything")")
@@ -216,20 +216,20 @@ package final class MeshSimulation {
         case .arrive(let number, let end, let bytes): try arrive(number, end, bytes)
         case .broken(let number, let end): try drop(number, end)
         case .connect(let left, let right): try connect(left, right)
-        case .flush(let number, let life):
+        case .flush(let number, let opening):
             let peer = peers[number]
-            guard peer.life == life else { return }
+            guard peer.opening == opening else { return }
             peer.isFlushing = false
             try peer.flush()
-            peer.host.processPublished()
+            peer.replicator.processPublished()
             if random.chance(1, in: 3) { try check(peer) }
             try perform(peer)
-        case .write(let number, let life, let job):
+        case .write(let number, let opening, let job):
             let peer = peers[number]
-            guard let job = jobs.removeValue(forKey: job), peer.life == life else { return }
+            guard let job = jobs.removeValue(forKey: job), peer.opening == opening else { return }
             let outcome = peer.run(job)
             flushSoon(peer)
-            peer.host.handleOutcome(outcome)
+            peer.replicator.handleOutcome(outcome)
             try perform(peer)
         case .act(let number):
             guard isUnruly else { return }
@@ -238,14 +238,14 @@ package final class MeshSimulation {
         case .file(let number):
             guard isUnruly else { return }
             try actOnFiles(peers[number])
-        case .serve(let number, let life):
+        case .serve(let number, let opening):
             let peer = peers[number]
             peer.isServing = false
-            guard peer.life == life else { return }
-            peer.host.tick(at: now)
+            guard peer.opening == opening else { return }
+            peer.replicator.tick(at: now)
             try perform(peer)
         case .tick(let number):
-            peers[number].host.tick(at: now)
+            peers[number].replicator.tick(at: now)
             try perform(peers[number])
             agenda.add(.tick(peer: number), at: now + Self.second)
         }
@@ -255,7 +255,7 @@ package final class MeshSimulation {
     private func arrive(_ number: UInt64, _ end: Int, _ bytes: [UInt8]) throws {
         guard let wire = wires[number], wire.isOpen else { return }
         let peer = peers[wire.ends[end]]
-        guard peer.life == wire.lives[end] else { return }
+        guard peer.opening == wire.openings[end] else { return }
         let hasBytes = !bytes.isEmpty
         wire.unread[end] += bytes
         // A busy peer reads several frames together.
@@ -266,7 +266,7 @@ package final class MeshSimulation {
         let read = wire.unread[end]
         wire.unread[end] = []
         guard !read.isEmpty else { return }
-        read.withUnsafeBytes { peer.host.receive($0, on: number, at: now) }
+        read.withUnsafeBytes { peer.replicator.receive($0, on: number, at: now) }
         try perform(peer)
     }
 
@@ -274,14 +274,14 @@ package final class MeshSimulation {
     private func drop(_ number: UInt64, _ end: Int) throws {
         guard let wire = wires[number] else { return }
         let peer = peers[wire.ends[end]]
-        if peer.life == wire.lives[end] {
+        if peer.opening == wire.openings[end] {
             // Bytes before an orderly end are still read.
             let read = wire.isOpen ? wire.unread[end] : []
             if !read.isEmpty {
-                read.withUnsafeBytes { peer.host.receive($0, on: number, at: now) }
+                read.withUnsafeBytes { peer.replicator.receive($0, on: number, at: now) }
                 try perform(peer)
             }
-            peer.host.disconnect(number)
+            peer.replicator.disconnect(number)
             try perform(peer)
         }
         if end == 1 {
@@ -296,7 +296,7 @@ package final class MeshSimulation {
         peer.isFlushing = true
         // Some flushes are slow.
         let time = delay(random.chance(1, in: 12) ? 2_000 : 20)
-        agenda.add(.flush(peer: peer.number, life: peer.life), at: time)
+        agenda.add(.flush(peer: peer.number, life: peer.opening), at: time)
     }
 
 }
@@ -315,6 +315,6 @@ extension MeshSimulation.Report {
         events += other.events
         lies += other.lies
         scanned += other.scanned
-        farewells.merge(other.farewells) { $0 + $1 }
+        closeMessages.merge(other.closeMessages) { $0 + $1 }
     }
 }

@@ -6,7 +6,7 @@ final class MeshWire {
     let number: UInt64
     let ends: [Int]
     /// The numbers of reopenings of the two peers when they connected.
-    let lives: [Int]
+    let openings: [Int]
     var isOpen = true
     /// The arrival times of the last chunks at each end, which keep the bytes in order.
     var lastArrival: [UInt64] = [0, 0]
@@ -21,16 +21,16 @@ final class MeshWire {
     /// The scanners of the bytes to each end, if that has limited rights.
     var scanners: [MarkScanner?] = [nil, nil]
     /// The mangler of the second end's bytes, if that is malicious.
-    var mangler: Mangler?
+    var mutator: FrameMutator?
     /// Bytes that have arrived at each end, and are read together with the next ones.
     var unread: [[UInt8]] = [[], []]
     /// Number of bytes sent to a peer that does not read.
     var neglected = 0
 
-    init(_ number: UInt64, _ ends: [Int], _ lives: [Int]) {
+    init(_ number: UInt64, _ ends: [Int], _ openings: [Int]) {
         self.number = number
         self.ends = ends
-        self.lives = lives
+        self.openings = openings
     }
 }
 
@@ -54,7 +54,7 @@ struct MeshEvent {
 }
 
 /// A queue of events, ordered by time.
-struct MeshAgenda {
+struct MeshEventQueue {
     private var heap: [MeshEvent] = []
     private var count: UInt64 = 0
 

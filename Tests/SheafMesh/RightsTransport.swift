@@ -6,13 +6,13 @@ import Synchronization
 /// `rights` limits the peers that connect, and `own` are this peer's rights at the other end.
 package final class RightsTransport: PeerTransport {
     private let base: any PeerTransport
-    private let host: Host
+    private let host: RecordingHost
 
     package init(
         _ base: any PeerTransport, ofOthers rights: PeerRights? = nil, own: PeerRights? = nil
     ) {
         self.base = base
-        host = Host(rights, own)
+        host = RecordingHost(rights, own)
     }
 
     package func start(_ host: any PeerTransportHost) throws {
@@ -22,7 +22,7 @@ package final class RightsTransport: PeerTransport {
 
     package func stop() { base.stop() }
 
-    private final class Host: PeerTransportHost {
+    private final class RecordingHost: PeerTransportHost {
         let real = Mutex<(any PeerTransportHost)?>(nil)
         private let rights: PeerRights?
         private let own: PeerRights?

@@ -22,18 +22,18 @@ struct HandshakeTests {
         }
     }
 
-    private let here: PeerKeyPair
-    private let there: PeerKeyPair
+    private let local: PeerKeyPair
+    private let remote: PeerKeyPair
     private let authority: PeerKeyPair
 
     init() throws {
-        here = try .generate()
-        there = try .generate()
+        local = try .generate()
+        remote = try .generate()
         authority = try .generate()
     }
 
     /// Returns the listener's outcome for the dialer's introduction, or the error that refuses it.
-    private func meet(
+    private func performHandshake(
         dialer: End, listener: End, metadata: Object = Object(),
         changing change: (inout [UInt8]) -> Void = { _ in }
     ) -> Result<Handshake.Outcome, NetworkError> {
@@ -88,9 +88,9 @@ struct HandshakeTests {
     }
 
     @Test func `peers of one database accept each other in development mode`() throws {
-        let result = meet(
-            dialer: try End(.development(), keyPair: here),
-            listener: try End(.development(), keyPair: there))
+        let result = performHandshake(
+            dialer: try End(.development(), keyPair: local),
+            listener: try End(.development(), keyPair: remote))
         #expect(rule(result) == nil)
         #expect(try result.get().rights == nil)
     }
@@ -98,46 +98,46 @@ struct HandshakeTests {
     @Test func `a peer of another database is refused in each mode`() throws {
         let key = try SharedKey(Array(repeating: 5, count: 16))
         for identity: NetworkIdentity in [.development(), .sharedKey(key)] {
-            let result = meet(
-                dialer: try End(identity, keyPair: here, databaseID: Peers.otherDatabaseID),
-                listener: try End(identity, keyPair: there))
+            let result = performHandshake(
+                dialer: try End(identity, keyPair: local, databaseID: Peers.otherDatabaseID),
+                listener: try End(identity, keyPair: remote))
             #expect(rule(result) == .database)
         }
-        let other = try grant(here, databaseID: Peers.otherDatabaseID)
+        let other = try grant(local, databaseID: Peers.otherDatabaseID)
         let dialer = try End(
-            .authority(publicKey: authority.publicKey, grant: other), keyPair: here,
+            .authority(publicKey: authority.publicKey, grant: other), keyPair: local,
             databaseID: Peers.otherDatabaseID)
-        #expect(rule(meet(dialer: dialer, listener: try granted(there))) == .database)
+        #expect(rule(performHandshake(dialer: dialer, listener: try granted(remote))) == .database)
     }
 
     @Test func `a peer in another mode is refused`() throws {
         let ends = [
-            try End(.development(), keyPair: here),
-            try End(.sharedKey(SharedKey(Array(repeating: 5, count: 16))), keyPair: here),
-            try granted(here),
+            try End(.development(), keyPair: local),
+            try End(.sharedKey(SharedKey(Array(repeating: 5, count: 16))), keyPair: local),
+            try granted(local),
         ]
         for (first, dialer) in ends.enumerated() {
             for (second, var listener) in ends.enumerated() where first != second {
                 if case .authority = listener.credentials.identity {
-                    listener = try granted(there)
+                    listener = try granted(remote)
                 } else {
-                    listener = try End(listener.credentials.identity, keyPair: there)
+                    listener = try End(listener.credentials.identity, keyPair: remote)
                 }
-                #expect(rule(meet(dialer: dialer, listener: listener)) == .mode)
+                #expect(rule(performHandshake(dialer: dialer, listener: listener)) == .mode)
             }
         }
     }
 
     @Test func `a shared key must match in every bit`() throws {
         let bytes = [UInt8](repeating: 5, count: 32)
-        let listener = try End(.sharedKey(SharedKey(bytes)), keyPair: there)
-        let right = try End(.sharedKey(SharedKey(bytes)), keyPair: here)
-        #expect(rule(meet(dialer: right, listener: listener)) == nil)
+        let listener = try End(.sharedKey(SharedKey(bytes)), keyPair: remote)
+        let right = try End(.sharedKey(SharedKey(bytes)), keyPair: local)
+        #expect(rule(performHandshake(dialer: right, listener: listener)) == nil)
         for bit in 0..<256 {
             var other = bytes
             other[bit / 8] ^= 1 << (bit % 8)
-            let dialer = try End(.sharedKey(SharedKey(other)), keyPair: here)
-            #expect(rule(meet(dialer: dialer, listener: listener)) == .sharedKey)
+            let dialer = try End(.sharedKey(SharedKey(other)), keyPair: local)
+            #expect(rule(performHandshake(dialer: dialer, listener: listener)) == .sharedKey)
         }
     }
 
@@ -146,57 +146,61 @@ struct HandshakeTests {
     {
         let key = try SharedKey(Array(repeating: 5, count: 16))
         for identity: NetworkIdentity in [.development(), .sharedKey(key)] {
-            let dialer = try End(identity, keyPair: here)
-            let listener = try End(identity, keyPair: there)
+            let dialer = try End(identity, keyPair: local)
+            let listener = try End(identity, keyPair: remote)
             var elsewhere = listener
             elsewhere.exporter[31] ^= 1
-            #expect(rule(meet(dialer: dialer, listener: elsewhere)) == .database)
+            #expect(rule(performHandshake(dialer: dialer, listener: elsewhere)) == .database)
             // A third party relays the dialer's introduction under its own key.
             var relayed = dialer
             relayed.key = authority.publicKey
-            #expect(rule(meet(dialer: relayed, listener: listener)) == .database)
+            #expect(rule(performHandshake(dialer: relayed, listener: listener)) == .database)
             var reached = listener
             reached.key = authority.publicKey
-            #expect(rule(meet(dialer: dialer, listener: reached)) == .database)
+            #expect(rule(performHandshake(dialer: dialer, listener: reached)) == .database)
         }
     }
 
     @Test func `an end's own introduction, echoed back, is refused`() throws {
-        let credentials = try End(.development(), keyPair: here).credentials
+        let credentials = try End(.development(), keyPair: local).credentials
         let words = Handshake(
-            credentials, role: .dialer, remoteKey: there.publicKey,
+            credentials, role: .dialer, remoteKey: remote.publicKey,
             exporter: Array(repeating: 9, count: 32)
         ).words
         var mirrored = Handshake(
-            credentials, role: .dialer, remoteKey: there.publicKey,
+            credentials, role: .dialer, remoteKey: remote.publicKey,
             exporter: Array(repeating: 9, count: 32))
         #expect(throws: NetworkError.self) { try mirrored.received(words, at: Peers.now) }
     }
 
     @Test func `a peer with this end's own key is refused`() throws {
-        let end = try End(.development(), keyPair: here)
-        #expect(rule(meet(dialer: end, listener: end)) == .itself)
+        let end = try End(.development(), keyPair: local)
+        #expect(rule(performHandshake(dialer: end, listener: end)) == .itself)
     }
 
     @Test func `a changed bit of a greeting is refused`() throws {
         let key = try SharedKey(Array(repeating: 5, count: 16))
-        let dialer = try End(.sharedKey(key), keyPair: here)
-        let listener = try End(.sharedKey(key), keyPair: there)
+        let dialer = try End(.sharedKey(key), keyPair: local)
+        let listener = try End(.sharedKey(key), keyPair: remote)
         for bit in 0..<Greeting.Layout.size * 8 {
-            let result = meet(dialer: dialer, listener: listener) { $0[bit / 8] ^= 1 << (bit % 8) }
+            let result = performHandshake(dialer: dialer, listener: listener) {
+                $0[bit / 8] ^= 1 << (bit % 8)
+            }
             #expect(rule(result) != nil, "bit \(bit)")
         }
         for length in 0..<Greeting.Layout.size {
-            let result = meet(dialer: dialer, listener: listener) { $0 = Array($0.prefix(length)) }
+            let result = performHandshake(dialer: dialer, listener: listener) {
+                $0 = Array($0.prefix(length))
+            }
             #expect(rule(result) == .cut)
         }
     }
 
     @Test func `a grant determines the rights of its peer and when they end`() throws {
         let rights = PeerRights(read: ["cars": "true"], write: ["cars": "owner = 'ann'"])
-        let result = meet(
-            dialer: try granted(here, rights: rights),
-            listener: try granted(there, Peers.now..<Peers.now + 10))
+        let result = performHandshake(
+            dialer: try granted(local, rights: rights),
+            listener: try granted(remote, Peers.now..<Peers.now + 10))
         let outcome = try result.get()
         #expect(outcome.rights == rights)
         #expect(outcome.endMilliseconds == Peers.now + 10)
@@ -206,17 +210,19 @@ struct HandshakeTests {
         let metadata: Object = ["user": "ann", "roles": ["admin", 7]]
         let pairs = [
             (
-                try End(.development(allowsOtherMachines: true), keyPair: here),
-                try End(.development(allowsOtherMachines: true), keyPair: there)
+                try End(.development(allowsOtherMachines: true), keyPair: local),
+                try End(.development(allowsOtherMachines: true), keyPair: remote)
             ),
-            (try granted(here), try granted(there)),
+            (try granted(local), try granted(remote)),
         ]
         for (dialer, listener) in pairs {
-            let result = meet(dialer: dialer, listener: listener, metadata: metadata)
+            let result = performHandshake(dialer: dialer, listener: listener, metadata: metadata)
             #expect(try result.get().metadata == metadata)
-            #expect(try meet(dialer: dialer, listener: listener).get().metadata.isEmpty)
+            #expect(try performHandshake(dialer: dialer, listener: listener).get().metadata.isEmpty)
             for wrong in ["[1,2,3]", "{\"user\":\"a", "\"\u{1F600}\"", "{} "] {
-                let refused = meet(dialer: dialer, listener: listener, metadata: metadata) {
+                let refused = performHandshake(
+                    dialer: dialer, listener: listener, metadata: metadata
+                ) {
                     words in
                     let length = Array(Value.object(metadata).json.utf8).count
                     let padded = wrong + String(repeating: "x", count: length - wrong.utf8.count)
@@ -229,17 +235,18 @@ struct HandshakeTests {
         let long: Object = ["text": .string(String(repeating: "x", count: 4_096))]
         let (dialer, listener) = pairs[0]
         #expect(
-            try meet(dialer: dialer, listener: listener, metadata: long).get().metadata.isEmpty)
+            try performHandshake(dialer: dialer, listener: listener, metadata: long).get().metadata
+                .isEmpty)
     }
 
     @Test func `a changed bit of a grant is refused`() throws {
-        let dialer = try granted(here, rights: PeerRights(read: ["cars": "true"], write: [:]))
-        let listener = try granted(there)
+        let dialer = try granted(local, rights: PeerRights(read: ["cars": "true"], write: [:]))
+        let listener = try granted(remote)
         let size = Greeting.Layout.size
-        let length = try grant(here, rights: PeerRights(read: ["cars": "true"], write: [:])).bytes
+        let length = try grant(local, rights: PeerRights(read: ["cars": "true"], write: [:])).bytes
             .count
         for bit in 0..<length * 8 {
-            let result = meet(dialer: dialer, listener: listener) {
+            let result = performHandshake(dialer: dialer, listener: listener) {
                 $0[size + bit / 8] ^= 1 << (bit % 8)
             }
             #expect(rule(result)?.rawValue.hasPrefix("grant") == true, "bit \(bit)")
@@ -247,30 +254,30 @@ struct HandshakeTests {
     }
 
     @Test func `a grant is refused before and after its validity period`() throws {
-        let listener = try granted(there)
-        let early = try granted(here, Peers.now + 1..<Peers.now + 2)
-        #expect(rule(meet(dialer: early, listener: listener)) == .grantEarly)
-        let late = try granted(here, Peers.now - 2..<Peers.now)
-        #expect(rule(meet(dialer: late, listener: listener)) == .grantExpired)
-        let first = try granted(here, Peers.now..<Peers.now + 1)
-        #expect(rule(meet(dialer: first, listener: listener)) == nil)
+        let listener = try granted(remote)
+        let early = try granted(local, Peers.now + 1..<Peers.now + 2)
+        #expect(rule(performHandshake(dialer: early, listener: listener)) == .grantEarly)
+        let late = try granted(local, Peers.now - 2..<Peers.now)
+        #expect(rule(performHandshake(dialer: late, listener: listener)) == .grantExpired)
+        let first = try granted(local, Peers.now..<Peers.now + 1)
+        #expect(rule(performHandshake(dialer: first, listener: listener)) == nil)
         // A listener whose own grant has expired accepts no peer.
-        let dialer = try granted(here)
-        let own = try granted(there, Peers.now - 2..<Peers.now)
-        #expect(rule(meet(dialer: dialer, listener: own)) == .grantExpired)
+        let dialer = try granted(local)
+        let own = try granted(remote, Peers.now - 2..<Peers.now)
+        #expect(rule(performHandshake(dialer: dialer, listener: own)) == .grantExpired)
     }
 
     @Test func `a grant of another authority or for another key is refused`() throws {
         let other = try PeerKeyPair.generate()
-        let listener = try granted(there)
-        let foreign = try grant(here, by: other)
+        let listener = try granted(remote)
+        let foreign = try grant(local, by: other)
         let dialer = try End(
-            .authority(publicKey: other.publicKey, grant: foreign), keyPair: here)
-        #expect(rule(meet(dialer: dialer, listener: listener)) == .grantAuthority)
+            .authority(publicKey: other.publicKey, grant: foreign), keyPair: local)
+        #expect(rule(performHandshake(dialer: dialer, listener: listener)) == .grantAuthority)
         // The dialer presents the grant of another peer.
-        let stolen = try grant(there)
+        let stolen = try grant(remote)
         let size = Greeting.Layout.size
-        let result = meet(dialer: try granted(here), listener: listener) { words in
+        let result = performHandshake(dialer: try granted(local), listener: listener) { words in
             words = Array(words.prefix(size)) + stolen.bytes
         }
         #expect(rule(result) == .grantKey)
@@ -279,12 +286,12 @@ struct HandshakeTests {
     @Test func `a transport does not start with a grant that is not its own`() throws {
         let other = try PeerKeyPair.generate()
         let grants: [(PeerGrant, NetworkRule)] = [
-            (try grant(there), .grantKey), (try grant(here, by: other), .grantAuthority),
-            (try grant(here, databaseID: Peers.otherDatabaseID), .grantDatabase),
+            (try grant(remote), .grantKey), (try grant(local, by: other), .grantAuthority),
+            (try grant(local, databaseID: Peers.otherDatabaseID), .grantDatabase),
         ]
         for (grant, rule) in grants {
             let configuration = try Peers.configuration(
-                .authority(publicKey: authority.publicKey, grant: grant), keyPair: here)
+                .authority(publicKey: authority.publicKey, grant: grant), keyPair: local)
             let error = #expect(throws: NetworkError.self) { try TCPTransport(configuration) }
             #expect(error?.rule == rule)
         }
@@ -296,12 +303,12 @@ struct HandshakeTests {
             let decoded = try Greeting(decoding: bytes)
             #expect(decoded.refusal == refusal)
             var introduction = Handshake(
-                try End(.development(), keyPair: here).credentials, role: .dialer,
-                remoteKey: there.publicKey, exporter: Array(repeating: 9, count: 32))
+                try End(.development(), keyPair: local).credentials, role: .dialer,
+                remoteKey: remote.publicKey, exporter: Array(repeating: 9, count: 32))
             let error = #expect(throws: NetworkError.self) {
                 try introduction.received(bytes, at: Peers.now)
             }
-            #expect(error?.rule == (refusal == .duplicate ? .duplicate : .refusedThere))
+            #expect(error?.rule == (refusal == .duplicate ? .duplicate : .refusedByRemotePeer))
         }
     }
 }

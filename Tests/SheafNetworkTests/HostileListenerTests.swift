@@ -8,11 +8,11 @@ import Testing
 /// Attacks on the dialing side by the listener.
 struct HostileListenerTests {
     private let clock = FakeClock()
-    private let listener: FalseListener
+    private let listener: HostileListener
     private let client: RunningPeer
 
     init() throws {
-        listener = try FalseListener()
+        listener = try HostileListener()
         client = try RunningPeer(
             Peers.configuration(), peers: [listener.address], clock: clock.clock)
     }
@@ -23,9 +23,9 @@ struct HostileListenerTests {
     }
 
     /// Accepts a connection, completes TLS, and reads the client's greeting.
-    private func liar() throws -> (Liar, heard: [UInt8]) {
-        let liar = try Liar(listener.accept(), .listener, keyPair: .generate())
-        return (liar, liar.read(Greeting.Layout.size))
+    private func hostilePeer() throws -> (HostilePeer, heard: [UInt8]) {
+        let hostilePeer = try HostilePeer(listener.accept(), .listener, keyPair: .generate())
+        return (hostilePeer, hostilePeer.read(Greeting.Layout.size))
     }
 
     @Test func `a response that is not TLS is refused`() throws {
@@ -39,8 +39,8 @@ struct HostileListenerTests {
     }
 
     @Test func `an end of the stream before the handshake fails the attempt immediately`() throws {
-        let stranger = try listener.accept()
-        stranger.endSending()
+        let client = try listener.accept()
+        client.endSending()
         #expect(isGivenUp(.cut))
     }
 
@@ -58,37 +58,38 @@ struct HostileListenerTests {
     }
 
     @Test func `the client's own greeting, echoed back, is refused`() throws {
-        let (liar, heard) = try liar()
-        liar.send(heard)
+        let (hostilePeer, output) = try hostilePeer()
+        hostilePeer.send(output)
         #expect(isGivenUp(.database))
     }
 
     @Test func `a greeting for another database is refused`() throws {
-        let (liar, _) = try liar()
-        liar.send(try liar.words(Peers.configuration(databaseID: Peers.otherDatabaseID)))
+        let (hostilePeer, _) = try hostilePeer()
+        hostilePeer.send(
+            try hostilePeer.words(Peers.configuration(databaseID: Peers.otherDatabaseID)))
         #expect(isGivenUp(.database))
     }
 
     @Test func `a malformed greeting is refused`() throws {
-        let (liar, _) = try liar()
-        liar.send(Array(repeating: 0, count: Greeting.Layout.size))
+        let (hostilePeer, _) = try hostilePeer()
+        hostilePeer.send(Array(repeating: 0, count: Greeting.Layout.size))
         #expect(isGivenUp(.greeting))
     }
 
     @Test func `a truncated greeting is refused`() throws {
-        let (liar, _) = try liar()
-        liar.send(Array(try liar.words(Peers.configuration()).dropLast()))
-        _ = liar.session.sendCloseMessage()
+        let (hostilePeer, _) = try hostilePeer()
+        hostilePeer.send(Array(try hostilePeer.words(Peers.configuration()).dropLast()))
+        _ = hostilePeer.session.sendCloseMessage()
         #expect(isGivenUp(.cut))
     }
 
     @Test func `a valid greeting opens a connection, and the bytes after it are delivered`() throws
     {
-        let (liar, _) = try liar()
-        liar.send(try liar.words(Peers.configuration()) + [1, 2, 3])
-        let link = try #require(client.host.connection())
-        #expect(link.connection.remote.key == liar.keyPair.publicKey)
-        let came = link.wait { $0.received == [1, 2, 3] }
+        let (hostilePeer, _) = try hostilePeer()
+        hostilePeer.send(try hostilePeer.words(Peers.configuration()) + [1, 2, 3])
+        let handler = try #require(client.host.connection())
+        #expect(handler.connection.remote.key == hostilePeer.keyPair.publicKey)
+        let came = handler.wait { $0.received == [1, 2, 3] }
         #expect(came)
     }
 }

@@ -24,11 +24,13 @@ struct HostileTests {
     private func isUnharmed() throws -> Bool {
         let count = server.host.state.withLock { $0.connections.count }
         let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
-        guard let there = server.host.connection(count), let here = client.host.connection() else {
+        guard let serverConnection = server.host.connection(count),
+            let clientConnection = client.host.connection()
+        else {
             return false
         }
-        here.connection.send([1, 2, 3])
-        return there.wait { $0.received == [1, 2, 3] }
+        clientConnection.connection.send([1, 2, 3])
+        return serverConnection.wait { $0.received == [1, 2, 3] }
     }
 
     @Test(arguments: [
@@ -36,10 +38,10 @@ struct HostileTests {
         "\u{16}\u{3}\u{1}", "SHN1 and so on",
     ])
     func `input that is not TLS is refused`(_ text: String) throws {
-        let stranger = try Stranger(server.host.address)
-        stranger.send(Array(text.utf8))
-        stranger.endSending()
-        #expect(stranger.isThrownOut())
+        let client = try RawClient(server.host.address)
+        client.send(Array(text.utf8))
+        client.endSending()
+        #expect(client.isThrownOut())
         let isReported = server.host.wait { !$0.refusals.isEmpty }
         #expect(isReported)
         #expect(server.host.state.withLock { $0.connections.isEmpty })
@@ -51,12 +53,12 @@ struct HostileTests {
         print("random bytes, seed \(seed)")
         var random = SeededRandom(seed: seed, "random bytes")
         for round in 0..<20 {
-            let stranger = try Stranger(server.host.address)
+            let client = try RawClient(server.host.address)
             // Every other round starts like a TLS handshake.
             let start: [UInt8] = round % 2 == 0 ? [] : [22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]
-            stranger.send(start + random.bytes(1 + random.below(4_000)))
-            stranger.endSending()
-            #expect(stranger.isThrownOut())
+            client.send(start + random.bytes(1 + random.below(4_000)))
+            client.endSending()
+            #expect(client.isThrownOut())
         }
         #expect(server.host.state.withLock { $0.connections.isEmpty })
         #expect(try isUnharmed())
@@ -65,32 +67,32 @@ struct HostileTests {
     /// Runs a handshake with an OpenSSL client configured by `prepare`.
     private func shake(
         _ prepare: (OpaquePointer) -> Void
-    ) throws -> (isDone: Bool, stranger: Stranger) {
+    ) throws -> (isDone: Bool, stranger: RawClient) {
         let context = try #require(SSL_CTX_new(TLS_client_method()))
         defer { SSL_CTX_free(context) }
         prepare(context)
         let session = try #require(SSL_new(context))
         defer { SSL_free(session) }
-        let stranger = try Stranger(server.host.address)
-        SSL_set_fd(session, stranger.descriptor)
+        let client = try RawClient(server.host.address)
+        SSL_set_fd(session, client.descriptor)
         while true {
             let result = SSL_connect(session)
             if result == 1 { break }
             switch SSL_get_error(session, result) {
-            case SSL_ERROR_WANT_READ: _ = stranger.waitFor(1)
-            case SSL_ERROR_WANT_WRITE: _ = stranger.waitFor(4)
-            default: return (false, stranger)
+            case SSL_ERROR_WANT_READ: _ = client.waitFor(1)
+            case SSL_ERROR_WANT_WRITE: _ = client.waitFor(4)
+            default: return (false, client)
             }
         }
         // A TLS 1.3 client finishes its handshake before it learns that the server refused it.
         var byte: UInt8 = 0
         while true {
             let result = SSL_read(session, &byte, 1)
-            if result > 0 { return (true, stranger) }
+            if result > 0 { return (true, client) }
             guard SSL_get_error(session, result) == SSL_ERROR_WANT_READ else {
-                return (false, stranger)
+                return (false, client)
             }
-            _ = stranger.waitFor(1)
+            _ = client.waitFor(1)
         }
     }
 
@@ -164,51 +166,52 @@ struct HostileTests {
     }
 
     @Test func `a malformed greeting is refused`() throws {
-        let liar = try Liar(server.host.address)
-        liar.send(Array(repeating: 65, count: Greeting.Layout.size))
-        let answer = liar.read(Greeting.Layout.size)
+        let hostilePeer = try HostilePeer(server.host.address)
+        hostilePeer.send(Array(repeating: 65, count: Greeting.Layout.size))
+        let answer = hostilePeer.read(Greeting.Layout.size)
         #expect(try Greeting(decoding: answer).refusal == .greeting)
-        #expect(liar.ending() == .closeMessage)
+        #expect(hostilePeer.ending() == .closeMessage)
         #expect(isRefused(.greeting))
     }
 
     @Test(arguments: [32_769, 65_535])
     func `a grant above the maximum length is refused before it is received`(_ length: Int) throws {
-        let liar = try Liar(server.host.address)
+        let hostilePeer = try HostilePeer(server.host.address)
         var greeting = Greeting(
             mode: 2, grantLength: length, databaseProof: Greeting.noProof,
             secretProof: Greeting.noProof)
         greeting.grantLength = length
-        liar.send(greeting.bytes)
-        #expect(try Greeting(decoding: liar.read(Greeting.Layout.size)).refusal == .greeting)
+        hostilePeer.send(greeting.bytes)
+        #expect(try Greeting(decoding: hostilePeer.read(Greeting.Layout.size)).refusal == .greeting)
         #expect(isRefused(.greeting))
     }
 
     @Test func `a client without proof of the database receives only a refusal`() throws {
-        let liar = try Liar(server.host.address)
-        liar.send(try liar.words(Peers.configuration(databaseID: Peers.otherDatabaseID)))
-        let answer = try Greeting(decoding: liar.read(Greeting.Layout.size))
+        let hostilePeer = try HostilePeer(server.host.address)
+        hostilePeer.send(
+            try hostilePeer.words(Peers.configuration(databaseID: Peers.otherDatabaseID)))
+        let answer = try Greeting(decoding: hostilePeer.read(Greeting.Layout.size))
         #expect(answer.refusal == .database)
         #expect(answer.databaseProof == Greeting.noProof)
-        #expect(liar.ending() == .closeMessage)
+        #expect(hostilePeer.ending() == .closeMessage)
         #expect(isRefused(.database))
         #expect(server.host.state.withLock { $0.connections.isEmpty })
     }
 
     @Test func `a greeting replayed on another connection is refused`() throws {
-        let first = try Liar(server.host.address)
+        let first = try HostilePeer(server.host.address)
         let words = try first.words(Peers.configuration())
-        let second = try Liar(server.host.address, keyPair: first.keyPair)
+        let second = try HostilePeer(server.host.address, keyPair: first.keyPair)
         second.send(words)
         #expect(try Greeting(decoding: second.read(Greeting.Layout.size)).refusal == .database)
     }
 
     @Test func `a connection that ends during the greeting is refused`() throws {
         for length in [0, 1, 71] {
-            let liar = try Liar(server.host.address)
-            liar.send(Array(try liar.words(Peers.configuration()).prefix(length)))
-            liar.stranger.endSending()
-            #expect(liar.stranger.isThrownOut())
+            let hostilePeer = try HostilePeer(server.host.address)
+            hostilePeer.send(Array(try hostilePeer.words(Peers.configuration()).prefix(length)))
+            hostilePeer.client.endSending()
+            #expect(hostilePeer.client.isThrownOut())
         }
         #expect(isRefused(.cut))
         #expect(server.host.state.withLock { $0.connections.isEmpty })
@@ -216,8 +219,8 @@ struct HostileTests {
 
     @Test func `a client that sends its greeting too slowly times out`() throws {
         // The handshake of the slow client implies that the earlier connection was accepted too.
-        let silent = try Stranger(server.host.address)
-        let talkative = try Liar(server.host.address)
+        let silent = try RawClient(server.host.address)
+        let talkative = try HostilePeer(server.host.address)
         let words = try talkative.words(Peers.configuration())
         for byte in words.prefix(9) {
             talkative.send([byte])
@@ -230,76 +233,76 @@ struct HostileTests {
         clock.advance(milliseconds: 1_000)
         server.transport.wakeAfterClockChange()
         #expect(silent.isThrownOut())
-        #expect(talkative.stranger.isThrownOut())
+        #expect(talkative.client.isThrownOut())
         let both = server.host.wait { $0.refusals.count { $0.hasPrefix("handshake-time: ") } == 2 }
         #expect(both)
     }
 
     @Test func `a stream that ends without a close alert is reported as cut`() throws {
-        let liar = try Liar(server.host.address)
-        liar.send(try liar.words(Peers.configuration()))
-        #expect(liar.read(Greeting.Layout.size).count == Greeting.Layout.size)
-        let link = try #require(server.host.connection())
-        liar.stranger.endSending()
-        let isOver = link.wait { $0.closed == 1 }
+        let hostilePeer = try HostilePeer(server.host.address)
+        hostilePeer.send(try hostilePeer.words(Peers.configuration()))
+        #expect(hostilePeer.read(Greeting.Layout.size).count == Greeting.Layout.size)
+        let handler = try #require(server.host.connection())
+        hostilePeer.client.endSending()
+        let isOver = handler.wait { $0.closed == 1 }
         #expect(isOver)
-        #expect(link.state.withLock { $0.reason }?.hasPrefix("cut: ") == true)
+        #expect(handler.state.withLock { $0.reason }?.hasPrefix("cut: ") == true)
     }
 
     @Test func `unencrypted bytes end a connection`() throws {
-        let liar = try Liar(server.host.address)
-        liar.send(try liar.words(Peers.configuration()))
-        let link = try #require(server.host.connection())
-        liar.stranger.send([23, 3, 3, 0, 32] + Array(repeating: 1, count: 32))
-        let isOver = link.wait { $0.closed == 1 }
+        let hostilePeer = try HostilePeer(server.host.address)
+        hostilePeer.send(try hostilePeer.words(Peers.configuration()))
+        let handler = try #require(server.host.connection())
+        hostilePeer.client.send([23, 3, 3, 0, 32] + Array(repeating: 1, count: 32))
+        let isOver = handler.wait { $0.closed == 1 }
         #expect(isOver)
-        #expect(link.state.withLock { $0.reason }?.hasPrefix("tls: ") == true)
-        #expect(link.state.withLock { $0.received.isEmpty })
+        #expect(handler.state.withLock { $0.reason }?.hasPrefix("tls: ") == true)
+        #expect(handler.state.withLock { $0.received.isEmpty })
         #expect(try isUnharmed())
     }
 
     @Test func `a record above the maximum length ends a connection`() throws {
-        let liar = try Liar(server.host.address)
-        liar.send(try liar.words(Peers.configuration()))
-        let link = try #require(server.host.connection())
-        liar.stranger.send([23, 3, 3, 0xFF, 0xFF] + Array(repeating: 1, count: 20_000))
-        let isOver = link.wait { $0.closed == 1 }
+        let hostilePeer = try HostilePeer(server.host.address)
+        hostilePeer.send(try hostilePeer.words(Peers.configuration()))
+        let handler = try #require(server.host.connection())
+        hostilePeer.client.send([23, 3, 3, 0xFF, 0xFF] + Array(repeating: 1, count: 20_000))
+        let isOver = handler.wait { $0.closed == 1 }
         #expect(isOver)
-        #expect(link.state.withLock { $0.reason }?.hasPrefix("tls: ") == true)
+        #expect(handler.state.withLock { $0.reason }?.hasPrefix("tls: ") == true)
     }
 
     @Test func `a peer that reads nothing is dropped when its send queue is full`() throws {
-        let liar = try Liar(server.host.address, receiveBuffer: 4_096)
-        liar.send(try liar.words(Peers.configuration()))
-        let link = try #require(server.host.connection())
+        let hostilePeer = try HostilePeer(server.host.address, receiveBuffer: 4_096)
+        hostilePeer.send(try hostilePeer.words(Peers.configuration()))
+        let handler = try #require(server.host.connection())
         let piece = [UInt8](repeating: 7, count: 1 << 20)
-        for _ in 0..<64 where link.state.withLock({ $0.closed == 0 }) {
-            link.connection.send(piece)
-            #expect(link.connection.queuedLength <= 8 << 20)
+        for _ in 0..<64 where handler.state.withLock({ $0.closed == 0 }) {
+            handler.connection.send(piece)
+            #expect(handler.connection.queuedLength <= 8 << 20)
         }
-        let isOver = link.wait { $0.closed == 1 }
+        let isOver = handler.wait { $0.closed == 1 }
         #expect(isOver)
-        #expect(link.state.withLock { $0.reason }?.hasPrefix("queue: ") == true)
-        #expect(link.connection.queuedLength == 0)
+        #expect(handler.state.withLock { $0.reason }?.hasPrefix("queue: ") == true)
+        #expect(handler.connection.queuedLength == 0)
         #expect(try isUnharmed())
     }
 
     @Test func `a peer that reads nothing cannot keep a closed connection open`() throws {
-        let liar = try Liar(server.host.address, receiveBuffer: 4_096)
-        liar.send(try liar.words(Peers.configuration()))
-        let link = try #require(server.host.connection())
-        link.connection.send(Array(repeating: 7, count: 8 << 20))
-        link.connection.close(because: "test is done")
-        let isWaiting = link.connection.queuedLength > 0
+        let hostilePeer = try HostilePeer(server.host.address, receiveBuffer: 4_096)
+        hostilePeer.send(try hostilePeer.words(Peers.configuration()))
+        let handler = try #require(server.host.connection())
+        handler.connection.send(Array(repeating: 7, count: 8 << 20))
+        handler.connection.close(because: "test is done")
+        let isWaiting = handler.connection.queuedLength > 0
         #expect(isWaiting)
         // The loop records the start of the close with the fake clock, so time advances in steps.
-        while link.state.withLock({ $0.closed == 0 }) {
+        while handler.state.withLock({ $0.closed == 0 }) {
             clock.advance(milliseconds: 2_000)
             server.transport.wakeAfterClockChange()
-            _ = link.state.wait(
+            _ = handler.state.wait(
                 until: Clock.system.monotonicNanoseconds() + 1_000_000, while: { $0.closed == 0 })
         }
-        #expect(link.state.withLock { $0.reason }?.hasPrefix("queue: ") == true)
+        #expect(handler.state.withLock { $0.reason }?.hasPrefix("queue: ") == true)
     }
 }
 

@@ -22,7 +22,7 @@ enum Loopback {
     }
 
     /// Returns a loopback address, 127.0.0.1 to 127.0.0.255, with a port.
-    static func place(port: UInt16, host: UInt8 = 1) -> sockaddr_in {
+    static func address(port: UInt16, host: UInt8 = 1) -> sockaddr_in {
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = port.bigEndian

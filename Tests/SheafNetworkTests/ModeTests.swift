@@ -8,7 +8,7 @@ import Testing
 /// Identity modes and grants, tested over sockets.
 struct ModeTests {
     /// A server and a client that dials it.
-    private struct Meeting {
+    private struct ConnectedPair {
         let server: RunningPeer
         let client: RunningPeer
 
@@ -22,10 +22,10 @@ struct ModeTests {
         }
 
         /// Whether the server refuses and the client reports it, with no connection on either end.
-        func isRefused(_ rule: NetworkRule, here: NetworkRule = .refusedThere) -> Bool {
+        func isRefused(_ rule: NetworkRule, local: NetworkRule = .refusedByRemotePeer) -> Bool {
             server.host.wait { $0.refusals.contains { $0.hasPrefix(rule.rawValue + ": ") } }
                 && client.host.wait {
-                    $0.unreachable.contains { $0.reason.hasPrefix(here.rawValue + ": ") }
+                    $0.unreachable.contains { $0.reason.hasPrefix(local.rawValue + ": ") }
                 }
                 && server.host.state.withLock { $0.connections.isEmpty }
                 && client.host.state.withLock { $0.connections.isEmpty }
@@ -39,31 +39,31 @@ struct ModeTests {
     private let key = Result { try SharedKey(Array(repeating: 3, count: 32)) }
 
     @Test func `a peer of another database is refused`() throws {
-        let meeting = try Meeting(
+        let pair = try ConnectedPair(
             Peers.configuration(), Peers.configuration(databaseID: Peers.otherDatabaseID))
-        #expect(meeting.isRefused(.database))
+        #expect(pair.isRefused(.database))
     }
 
     @Test func `a peer with the same shared key is accepted, and another key is refused`() throws {
         let identity = NetworkIdentity.sharedKey(try key.get())
-        let right = try Meeting(Peers.configuration(identity), Peers.configuration(identity))
+        let right = try ConnectedPair(Peers.configuration(identity), Peers.configuration(identity))
         #expect(right.isConnected())
         let other = NetworkIdentity.sharedKey(try SharedKey(Array(repeating: 4, count: 32)))
-        let wrong = try Meeting(Peers.configuration(identity), Peers.configuration(other))
+        let wrong = try ConnectedPair(Peers.configuration(identity), Peers.configuration(other))
         #expect(wrong.isRefused(.sharedKey))
     }
 
     @Test func `a peer in another mode is refused`() throws {
-        let meeting = try Meeting(
+        let pair = try ConnectedPair(
             Peers.configuration(.sharedKey(key.get())), Peers.configuration())
-        #expect(meeting.isRefused(.mode))
+        #expect(pair.isRefused(.mode))
     }
 
     @Test func `a peer with the transport's own key is refused`() throws {
         let keyPair = try PeerKeyPair.generate()
-        let meeting = try Meeting(
+        let pair = try ConnectedPair(
             Peers.configuration(keyPair: keyPair), Peers.configuration(keyPair: keyPair))
-        #expect(meeting.isRefused(.itself, here: .itself))
+        #expect(pair.isRefused(.itself, local: .itself))
         // The transport dials itself.
         let peer = try RunningPeer(Peers.configuration(), listens: true)
         try peer.transport.add(peer.host.address)
@@ -90,36 +90,36 @@ struct ModeTests {
         let always = 0..<UInt64.max
         let rights = PeerRights(
             read: ["cars": "true", "owners": "name = 'Ann'"], write: ["cars": "color = 'blue'"])
-        let meeting = try Meeting(
+        let pair = try ConnectedPair(
             configuration(authority, always), configuration(authority, always, rights: rights))
-        #expect(meeting.isConnected())
-        #expect(meeting.server.host.connection()?.connection.remote.rights == rights)
-        #expect(meeting.client.host.connection()?.connection.remote.rights == nil)
+        #expect(pair.isConnected())
+        #expect(pair.server.host.connection()?.connection.remote.rights == rights)
+        #expect(pair.client.host.connection()?.connection.remote.rights == nil)
         // Each peer sees the rights of its own grant as well.
-        #expect(meeting.client.host.connection()?.connection.ownRights == rights)
-        #expect(meeting.server.host.connection()?.connection.ownRights == nil)
+        #expect(pair.client.host.connection()?.connection.ownRights == rights)
+        #expect(pair.server.host.connection()?.connection.ownRights == nil)
     }
 
     @Test func `a grant of another authority is refused`() throws {
         let (authority, other) = (try PeerKeyPair.generate(), try PeerKeyPair.generate())
         let always = 0..<UInt64.max
-        let meeting = try Meeting(
+        let pair = try ConnectedPair(
             configuration(authority, always), configuration(other, always))
-        #expect(meeting.isRefused(.grantAuthority))
+        #expect(pair.isRefused(.grantAuthority))
     }
 
     @Test func `a grant is refused before and after its validity period`() throws {
         let authority = try PeerKeyPair.generate()
         let clock = FakeClock(wallMilliseconds: Peers.now)
         let always = 0..<UInt64.max
-        let early = try Meeting(
+        let early = try ConnectedPair(
             configuration(authority, always),
             configuration(authority, Peers.now + 1_000..<UInt64.max), clock: clock.clock)
         let refused = early.client.host.wait {
             $0.unreachable.contains { $0.reason.hasPrefix("grant-early: of this peer") }
         }
         #expect(refused)
-        let late = try Meeting(
+        let late = try ConnectedPair(
             configuration(authority, 0..<Peers.now), configuration(authority, always),
             clock: clock.clock)
         let isRefused = late.server.host.wait {
@@ -134,31 +134,33 @@ struct ModeTests {
     @Test func `a connection ends when a grant expires`() throws {
         let authority = try PeerKeyPair.generate()
         let clock = FakeClock(wallMilliseconds: Peers.now)
-        let meeting = try Meeting(
+        let pair = try ConnectedPair(
             configuration(authority, 0..<UInt64.max),
             configuration(authority, 0..<Peers.now + 60_000), clock: clock.clock)
-        let there = try #require(meeting.server.host.connection())
-        let here = try #require(meeting.client.host.connection())
-        here.connection.send([1])
-        let came = there.wait { $0.received == [1] }
+        let remote = try #require(pair.server.host.connection())
+        let local = try #require(pair.client.host.connection())
+        local.connection.send([1])
+        let came = remote.wait { $0.received == [1] }
         #expect(came)
         clock.advance(milliseconds: 59_999)
-        meeting.server.transport.wakeAfterClockChange()
-        here.connection.send([2])
-        let bothCame = there.wait { $0.received == [1, 2] }
+        pair.server.transport.wakeAfterClockChange()
+        local.connection.send([2])
+        let bothCame = remote.wait { $0.received == [1, 2] }
         #expect(bothCame)
-        #expect(there.state.withLock { $0.closed } == 0)
+        #expect(remote.state.withLock { $0.closed } == 0)
         clock.advance(milliseconds: 1)
-        meeting.server.transport.wakeAfterClockChange()
-        let isOver = there.wait { $0.closed == 1 } && here.wait { $0.closed == 1 }
+        pair.server.transport.wakeAfterClockChange()
+        let isOver = remote.wait { $0.closed == 1 } && local.wait { $0.closed == 1 }
         #expect(isOver)
         // Both peers share the clock; the one that checks it first closes the connection.
-        let reasons = [here, there].compactMap { link in link.state.withLock { $0.reason } }
+        let reasons = [local, remote].compactMap { connection in
+            connection.state.withLock { $0.reason }
+        }
         #expect(reasons.count == 2)
         #expect(reasons.contains { $0.hasPrefix("grant-expired: ") })
         #expect(reasons.allSatisfy { $0.hasPrefix("grant-expired: ") || $0.hasPrefix("closed: ") })
         // Later attempts are refused.
-        let isRefused = meeting.client.pump(clock, milliseconds: 10) {
+        let isRefused = pair.client.pump(clock, milliseconds: 10) {
             $0.unreachable.contains { $0.reason.hasPrefix("grant-expired: ") }
         }
         #expect(isRefused)

@@ -23,11 +23,11 @@ struct ProcessTests {
 
     @Test func `all bytes arrive in the other process`() throws {
         let (server, address) = try server()
-        let (code, said) = try ChildProcess.run(Self.program, ["send", address, "32"])
+        let (code, output) = try ChildProcess.run(Self.program, ["send", address, "32"])
         #expect(code == 0)
-        print("transfer between processes: \(value("rate", in: said) ?? "none")")
-        let heard = server.remainingLines()
-        #expect(value("received", in: heard) == "\(32 << 20)")
+        print("transfer between processes: \(value("rate", in: output) ?? "none")")
+        let serverOutput = server.remainingLines()
+        #expect(value("received", in: serverOutput) == "\(32 << 20)")
         #expect(server.wait() == 0)
     }
 
@@ -43,28 +43,28 @@ struct ProcessTests {
 
     @Test func `a flood of connections does not make a process use much memory`() throws {
         let (server, address) = try server()
-        var strangers: [Stranger] = []
+        var clients: [RawClient] = []
         // A long handshake message starts so; it never ends.
         let start: [UInt8] = [22, 3, 1, 0x40, 0, 1, 0, 0x3F, 0xFC, 3, 3]
         for _ in 0..<200 {
-            let stranger = try Stranger(address)
-            stranger.send(start + Array(repeating: 1, count: 16_000))
-            strangers.append(stranger)
+            let client = try RawClient(address)
+            client.send(start + Array(repeating: 1, count: 16_000))
+            clients.append(client)
         }
         for _ in 0..<300 {
             // Some connections are refused; the loop continues with the next.
-            guard let liar = try? Liar(address) else { continue }
-            liar.send(Array(repeating: 65, count: 1 << 16))
+            guard let hostilePeer = try? HostilePeer(address) else { continue }
+            hostilePeer.send(Array(repeating: 65, count: 1 << 16))
         }
         let (code, _) = try ChildProcess.run(Self.program, ["send", address, "1"])
         #expect(code == 0)
-        let heard = server.remainingLines()
-        #expect(value("received", in: heard) == "\(1 << 20)")
-        let grown = try #require(value("grown", in: heard)?.split(separator: " ").first)
+        let output = server.remainingLines()
+        #expect(value("received", in: output) == "\(1 << 20)")
+        let grown = try #require(value("grown", in: output)?.split(separator: " ").first)
         print("memory during the flood: \(grown) KiB")
         #expect(try #require(Int(grown)) < 64 << 10)
         #expect(server.wait() == 0)
-        withExtendedLifetime(strangers) {}
+        withExtendedLifetime(clients) {}
     }
 
     @Test func `a stopped transport leaves no thread and no descriptor open`() throws {

@@ -37,9 +37,9 @@ struct ReconnectTests {
         let first = try RunningPeer(configuration, listens: true)
         let address = first.host.address
         let client = try RunningPeer(Peers.configuration(), peers: [address])
-        let link = try #require(client.host.connection())
+        let connection = try #require(client.host.connection())
         first.transport.stop()
-        let isOver = link.wait { $0.closed == 1 }
+        let isOver = connection.wait { $0.closed == 1 }
         #expect(isOver)
         let isTried = client.host.wait { !$0.unreachable.isEmpty }
         #expect(isTried)
@@ -48,8 +48,8 @@ struct ReconnectTests {
         let second = try RunningPeer(configuration)
         let again = try #require(client.host.connection(1))
         again.connection.send([5])
-        let there = try #require(second.host.connection())
-        let came = there.wait { $0.received == [5] }
+        let serverConnection = try #require(second.host.connection())
+        let came = serverConnection.wait { $0.received == [5] }
         #expect(came)
         #expect(client.host.state.withLock { $0.reached } == [address])
     }
@@ -63,15 +63,17 @@ struct ReconnectTests {
         server.host.state.withLock { $0.lagNanoseconds = 1_000_000 }
         let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
         for round in 0..<3 {
-            let here = try #require(client.host.connection(round))
-            let there = try #require(server.host.connection(round))
+            let clientConnection = try #require(client.host.connection(round))
+            let serverConnection = try #require(server.host.connection(round))
             let length = 3 << 20
-            here.connection.send([UInt8](repeating: UInt8(round), count: length))
-            here.connection.close(because: "test is done")
-            let isOver = there.wait { $0.closed == 1 }
+            clientConnection.connection.send([UInt8](repeating: UInt8(round), count: length))
+            clientConnection.connection.close(because: "test is done")
+            let isOver = serverConnection.wait { $0.closed == 1 }
             #expect(isOver)
-            #expect(there.state.withLock { $0.received.count } == length)
-            #expect(there.state.withLock { $0.reason }?.hasPrefix("closed: the peer") == true)
+            #expect(serverConnection.state.withLock { $0.received.count } == length)
+            #expect(
+                serverConnection.state.withLock { $0.reason }?.hasPrefix("closed: the peer") == true
+            )
         }
         #expect(client.host.connection(3) != nil)
     }
@@ -81,17 +83,17 @@ struct ReconnectTests {
         let client = try RunningPeer(Peers.configuration())
         try client.transport.add(server.host.address)
         try client.transport.add(server.host.address)
-        let link = try #require(client.host.connection())
-        link.connection.send([1, 2])
+        let connection = try #require(client.host.connection())
+        connection.connection.send([1, 2])
         try client.transport.remove(server.host.address)
-        let isOver = link.wait { $0.closed == 1 }
+        let isOver = connection.wait { $0.closed == 1 }
         #expect(isOver)
-        #expect(link.state.withLock { $0.reason }?.hasPrefix("closed: this") == true)
+        #expect(connection.state.withLock { $0.reason }?.hasPrefix("closed: this") == true)
         // Bytes sent before the removal have arrived.
-        let there = try #require(server.host.connection())
-        let isOverThere = there.wait { $0.closed == 1 }
-        #expect(isOverThere)
-        #expect(there.state.withLock { $0.received } == [1, 2])
+        let serverConnection = try #require(server.host.connection())
+        let isRemoteClosed = serverConnection.wait { $0.closed == 1 }
+        #expect(isRemoteClosed)
+        #expect(serverConnection.state.withLock { $0.received } == [1, 2])
         let end = deadline()
         while !client.transport.connections.isEmpty, Clock.system.monotonicNanoseconds() < end {}
         #expect(client.transport.connections.isEmpty)
@@ -111,10 +113,10 @@ struct ReconnectTests {
             let isSettled = settled(first, second)
             #expect(isSettled)
             // Bytes sent on one end's connection arrive on the other's, so it is the same one.
-            let here = first.host.state.withLock { $0.connections.last }
-            let there = second.host.state.withLock { $0.connections.last }
-            here?.connection.send([1])
-            let came = there?.wait { $0.received == [1] }
+            let clientConnection = first.host.state.withLock { $0.connections.last }
+            let serverConnection = second.host.state.withLock { $0.connections.last }
+            clientConnection?.connection.send([1])
+            let came = serverConnection?.wait { $0.received == [1] }
             #expect(came == true)
         }
     }
@@ -123,10 +125,10 @@ struct ReconnectTests {
     private func settled(_ first: RunningPeer, _ second: RunningPeer) -> Bool {
         let end = deadline()
         while Clock.system.monotonicNanoseconds() < end {
-            let links = [first, second].map(\.transport.connections)
-            let open = links.map { $0.filter(Self.isConnected) }
-            let quiet = links.joined().allSatisfy { link in
-                switch link.state {
+            let connections = [first, second].map(\.transport.connections)
+            let open = connections.map { $0.filter(Self.isConnected) }
+            let quiet = connections.joined().allSatisfy { connection in
+                switch connection.state {
                 case .connected, .elsewhere: true
                 case .waiting, .connecting: false
                 }
@@ -143,8 +145,8 @@ struct ReconnectTests {
         return false
     }
 
-    private static func isConnected(_ link: NetworkConnection) -> Bool {
-        if case .connected = link.state { return true }
+    private static func isConnected(_ connection: NetworkConnection) -> Bool {
+        if case .connected = connection.state { return true }
         return false
     }
 
@@ -184,10 +186,10 @@ struct ReconnectTests {
         let server = try RunningPeer(Peers.configuration(), listens: true)
         let first = try RunningPeer(
             Peers.configuration(keyPair: keyPair), peers: [server.host.address])
-        let link = try #require(first.host.connection())
-        let second = try Liar(server.host.address, keyPair: keyPair)
+        let connection = try #require(first.host.connection())
+        let second = try HostilePeer(server.host.address, keyPair: keyPair)
         second.send(try second.words(Peers.configuration()))
-        let isOver = link.wait { $0.closed == 1 }
+        let isOver = connection.wait { $0.closed == 1 }
         #expect(isOver)
         let replaced = try #require(server.host.connection(0))
         let isClosed = replaced.wait { $0.closed == 1 }
@@ -205,20 +207,20 @@ struct ReconnectTests {
         let isTried = client.host.wait { !$0.unreachable.isEmpty }
         #expect(isTried)
         let end = deadline()
-        var links: [NetworkConnection] = []
-        while links.count != 2 || links.contains(where: { $0.state == .connecting }),
+        var connections: [NetworkConnection] = []
+        while connections.count != 2 || connections.contains(where: { $0.state == .connecting }),
             Clock.system.monotonicNanoseconds() < end
         {
-            links = client.transport.connections
+            connections = client.transport.connections
         }
-        let connected = try #require(links.first { $0.address == server.host.address })
+        let connected = try #require(connections.first { $0.address == server.host.address })
         #expect(connected.isOutgoing)
         #expect(connected.state == .connected(key: server.key, queuedBytes: 0))
         // TLS keys and introductions were exchanged.
         #expect(connected.traffic.sentBytes > 500 && connected.traffic.receivedBytes > 500)
-        let waiting = links.first { $0.address == "127.0.0.1:1" }
+        let waiting = connections.first { $0.address == "127.0.0.1:1" }
         guard case .waiting(let milliseconds, let reason) = waiting?.state else {
-            Issue.record("\(links)")
+            Issue.record("\(connections)")
             return
         }
         #expect(milliseconds <= 5)

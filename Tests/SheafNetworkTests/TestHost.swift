@@ -10,7 +10,7 @@ final class TestHost: PeerTransportHost {
         /// Addresses whose connection attempts have ended.
         var reached: [String] = []
         var unreachable: [(address: String, reason: String, milliseconds: Int)] = []
-        var connections: [TestLink] = []
+        var connections: [TestConnectionHandler] = []
         var takes = true
         /// The time that each connection takes to process received bytes.
         var lagNanoseconds: UInt64 = 0
@@ -22,9 +22,9 @@ final class TestHost: PeerTransportHost {
         defer { state.broadcast() }
         return state.withLock { state in
             guard state.takes else { return nil }
-            let link = TestLink(connection, lagNanoseconds: state.lagNanoseconds)
-            state.connections.append(link)
-            return link
+            let handler = TestConnectionHandler(connection, lagNanoseconds: state.lagNanoseconds)
+            state.connections.append(handler)
+            return handler
         }
     }
 
@@ -54,7 +54,7 @@ final class TestHost: PeerTransportHost {
     }
 
     /// Waits for the connection with this number.
-    func connection(_ number: Int = 0) -> TestLink? {
+    func connection(_ number: Int = 0) -> TestConnectionHandler? {
         guard wait(until: { $0.connections.count > number }) else { return nil }
         return state.withLock { $0.connections[number] }
     }
@@ -66,7 +66,7 @@ final class TestHost: PeerTransportHost {
 }
 
 /// A connection handler that records everything.
-final class TestLink: PeerConnectionHandler {
+final class TestConnectionHandler: PeerConnectionHandler {
     package struct State: Sendable {
         var received: [UInt8] = []
         var drained = 0

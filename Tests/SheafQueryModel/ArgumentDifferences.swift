@@ -24,7 +24,7 @@ package struct ArgumentDifferences {
         case named, interpolated, mixed, written
     }
 
-    private enum Answer: Equatable {
+    private enum QueryOutput: Equatable {
         case rows([String], ids: [Value])
         case failure(QueryError.Reason)
     }
@@ -43,8 +43,8 @@ package struct ArgumentDifferences {
 
     /// Compares `count` statements; throws the first difference.
     package mutating func run(_ count: Int) throws {
-        var lives: [(way: Way, life: QueryLife)] = []
-        for way in Way.allCases { lives.append((way, try QueryLife(seed: seed))) }
+        var simulations: [(way: Way, life: QuerySimulation)] = []
+        for way in Way.allCases { simulations.append((way, try QuerySimulation(seed: seed))) }
         var random = SeededRandom(seed: seed, "arguments")
         var selects = RandomSelects(seed: seed)
         var writes = RandomWrites(seed: seed)
@@ -57,8 +57,8 @@ package struct ArgumentDifferences {
             tally.statements += 1
             tally.values += sample.values.count
             tally.written += sample.text == sample.writtenText ? 0 : 1
-            try compare(sample, lives)
-            if isFlushed { for (_, life) in lives { try life.flush() } }
+            try compare(sample, simulations)
+            if isFlushed { for (_, simulation) in simulations { try simulation.flush() } }
         }
     }
 
@@ -99,25 +99,25 @@ package struct ArgumentDifferences {
     }
 
     private mutating func compare(
-        _ sample: Sample, _ lives: [(way: Way, life: QueryLife)]
+        _ sample: Sample, _ simulations: [(way: Way, life: QuerySimulation)]
     ) throws {
         let (text, values) = (sample.text, sample.values)
-        var first: Answer?
-        for (way, life) in lives {
-            let answer: Answer
+        var first: QueryOutput?
+        for (way, simulation) in simulations {
+            let answer: QueryOutput
             switch way {
             case .named:
-                answer = Self.answer(Query(verbatim: text), QueryArguments(values), life)
+                answer = Self.answer(Query(verbatim: text), QueryArguments(values), simulation)
             case .interpolated:
-                answer = Self.answer(Self.query(text, values), [:], life)
+                answer = Self.answer(Self.query(text, values), [:], simulation)
             case .mixed:
                 let half = values.filter { $0.key.utf8.last.map { $0 % 2 == 0 } ?? false }
                 let rest = values.filter { half[$0.key] == nil }
-                answer = Self.answer(Self.query(text, half), QueryArguments(rest), life)
+                answer = Self.answer(Self.query(text, half), QueryArguments(rest), simulation)
             case .written:
                 answer = Self.answer(
                     Query(verbatim: sample.writtenText), QueryArguments(sample.writtenValues),
-                    life)
+                    simulation)
             }
             guard first ?? answer == answer else {
                 throw QueryDifference(
@@ -152,10 +152,10 @@ package struct ArgumentDifferences {
     }
 
     private static func answer(
-        _ query: Query, _ arguments: QueryArguments, _ life: QueryLife
-    ) -> Answer {
+        _ query: Query, _ arguments: QueryArguments, _ simulation: QuerySimulation
+    ) -> QueryOutput {
         do throws(QueryError) {
-            let outcome = try life.run(query, arguments)
+            let outcome = try simulation.run(query, arguments)
             var rows: [String] = []
             for item in outcome.items {
                 rows.append(RowComparison.json(try item.object(outcome.names)))

@@ -40,22 +40,22 @@ package struct DamagedStatements {
     /// Runs `count` statements, with a new store every 500.
     package mutating func run(_ count: Int) throws {
         while tally.statements < count {
-            let life = try QueryLife(seed: seed &+ UInt64(tally.statements))
-            for _ in 0..<4 { execute(.insert(writes.insert(isLong: true)), on: life) }
-            for _ in 0..<3 { execute(writes.index(), on: life) }
+            let simulation = try QuerySimulation(seed: seed &+ UInt64(tally.statements))
+            for _ in 0..<4 { execute(.insert(writes.insert(isLong: true)), on: simulation) }
+            for _ in 0..<3 { execute(writes.index(), on: simulation) }
             for number in 0..<min(500, count - tally.statements) {
-                if number % 50 == 0 { try life.flush() }
-                try runOne(on: life)
+                if number % 50 == 0 { try simulation.flush() }
+                try runOne(on: simulation)
             }
         }
     }
 
-    private mutating func execute(_ body: Statement.Body, on life: QueryLife) {
+    private mutating func execute(_ body: Statement.Body, on simulation: QuerySimulation) {
         let text = Statement(text: "", body: body, directives: [], parameters: []).description
-        _ = try? life.execute(text, writes.selects.expressions.arguments)
+        _ = try? simulation.execute(text, writes.selects.expressions.arguments)
     }
 
-    private mutating func runOne(on life: QueryLife) throws {
+    private mutating func runOne(on simulation: QuerySimulation) throws {
         var body: Statement.Body
         var arguments: [String: Value]
         switch random.below(10) {
@@ -81,14 +81,14 @@ package struct DamagedStatements {
         var isRun = true
         tally.statements += 1
         do throws(QueryError) {
-            let outcome = try life.execute(text, arguments)
+            let outcome = try simulation.execute(text, arguments)
             for item in outcome.items { _ = try item.object(outcome.names) }
             tally.run += 1
         } catch {
             tally.refused += 1
             isRun = false
         }
-        note(
+        record(
             StatementTiming(
                 name: String(text.prefix(Self.shownLength)), length: text.utf8.count,
                 microseconds: ThreadTime.microseconds() - workBefore, isRun: isRun))
@@ -100,7 +100,7 @@ package struct DamagedStatements {
         }
     }
 
-    private mutating func note(_ timing: StatementTiming) {
+    private mutating func record(_ timing: StatementTiming) {
         if tally.slowest.count == Self.slowestCount {
             guard let last = tally.slowest.last,
                 timing.microsecondsPerKiB > last.microsecondsPerKiB

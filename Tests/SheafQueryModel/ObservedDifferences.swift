@@ -7,7 +7,7 @@ import SheafTestSupport
 /// Random store histories with observers, compared with the naive evaluator at each quiet point.
 package struct ObservedDifferences {
     package struct Tally {
-        package internal(set) var lives = 0
+        package internal(set) var simulations = 0
         package internal(set) var observers = 0
         package internal(set) var commits = 0
         /// Results compared.
@@ -31,30 +31,30 @@ package struct ObservedDifferences {
     /// Compares at least `pairs` results; throws the first difference.
     package mutating func run(pairs: Int) throws {
         while tally.pairs < pairs {
-            try live(seed &+ UInt64(tally.lives))
-            tally.lives += 1
+            try live(seed &+ UInt64(tally.simulations))
+            tally.simulations += 1
         }
     }
 
     private mutating func live(_ seed: UInt64) throws {
-        let life = try QueryLife(seed: seed)
+        let simulation = try QuerySimulation(seed: seed)
         var random = SeededRandom(seed: seed, "observers")
         var statements = ObservedStatements(seed: seed)
-        let observed = ObservedQueries(life)
+        let observed = ObservedQueries(simulation)
         let isLong = random.chance(1, in: 4)
-        for _ in 0..<6 { try write(statements.insert(isLong: isLong), life, "seed \(seed)") }
+        for _ in 0..<6 { try write(statements.insert(isLong: isLong), simulation, "seed \(seed)") }
         for step in 0..<Self.stepCount {
             let context = "seed \(seed), step \(step)"
-            try come(&statements, observed, life, count: step == 0 ? 20 : random.below(4))
-            try change(&statements, &random, life, observed, isLong: isLong, context)
+            try come(&statements, observed, simulation, count: step == 0 ? 20 : random.below(4))
+            try change(&statements, &random, simulation, observed, isLong: isLong, context)
             if step > 0, random.chance(1, in: 3),
                 let number = observed.numbers.randomElement(
                     using: &random)
             {
                 observed.cancel(number)
             }
-            try life.flush()
-            try observed.look(context, isQuiet: true)
+            try simulation.flush()
+            try observed.check(context, isQuiet: true)
             try observed.compare(context)
             tally.pairs += observed.count
         }
@@ -65,11 +65,12 @@ package struct ObservedDifferences {
     }
 
     private mutating func come(
-        _ statements: inout ObservedStatements, _ observed: ObservedQueries, _ life: QueryLife,
+        _ statements: inout ObservedStatements, _ observed: ObservedQueries,
+        _ simulation: QuerySimulation,
         count: Int
     ) throws {
         for _ in 0..<count {
-            let (select, arguments) = statements.select(indexes: life.indexes)
+            let (select, arguments) = statements.select(indexes: simulation.indexes)
             tally.observers += 1
             try observed.observe(select, arguments)
         }
@@ -79,43 +80,47 @@ package struct ObservedDifferences {
 
     /// Writes a few commits, which become durable together or separately.
     private mutating func change(
-        _ statements: inout ObservedStatements, _ random: inout SeededRandom, _ life: QueryLife,
+        _ statements: inout ObservedStatements, _ random: inout SeededRandom,
+        _ simulation: QuerySimulation,
         _ observed: ObservedQueries, isLong: Bool, _ context: String
     ) throws {
         for number in 0...random.below(3) {
             switch random.below(20) {
-            case 0: try life.compact()
-            case 1: try life.store.writeCheckpoint()
-            case 2, 3, 4: try makeIndex(&statements, life)
+            case 0: try simulation.compact()
+            case 1: try simulation.store.writeCheckpoint()
+            case 2, 3, 4: try makeIndex(&statements, simulation)
             case 5, 6, 7:
-                try life.transaction(isKept: random.chance(4, in: 5)) {
+                try simulation.transaction(isKept: random.chance(4, in: 5)) {
                     for _ in 0...random.below(4) {
-                        try write(statements.write(isLong: isLong), life, context)
+                        try write(statements.write(isLong: isLong), simulation, context)
                     }
                 }
-            default: try write(statements.write(isLong: isLong), life, context)
+            default: try write(statements.write(isLong: isLong), simulation, context)
             }
             tally.commits += 1
             // Sometimes the schedule runs before the last commits are durable.
             if number > 0, random.chance(1, in: 4) {
-                try observed.look(context, isQuiet: false)
+                try observed.check(context, isQuiet: false)
             }
-            if random.chance(1, in: 4) { try life.flush() }
+            if random.chance(1, in: 4) { try simulation.flush() }
         }
     }
 
     private func write(
-        _ statement: (body: Statement.Body, arguments: [String: Value]), _ life: QueryLife,
+        _ statement: (body: Statement.Body, arguments: [String: Value]),
+        _ simulation: QuerySimulation,
         _ context: String
     ) throws {
-        _ = try life.compareWrite(statement.body, statement.arguments, context)
+        _ = try simulation.compareWrite(statement.body, statement.arguments, context)
     }
 
-    private func makeIndex(_ statements: inout ObservedStatements, _ life: QueryLife) throws {
+    private func makeIndex(_ statements: inout ObservedStatements, _ simulation: QuerySimulation)
+        throws
+    {
         let statement = Statement(
             text: "", body: statements.index(), directives: [], parameters: [])
         // An index with this name may exist with other fields.
-        do throws(QueryError) { try life.execute(statement.description) } catch {
+        do throws(QueryError) { try simulation.execute(statement.description) } catch {
             guard error.reason == .meaning else { throw error }
         }
     }

@@ -8,7 +8,7 @@ import SheafStorage
 /// The observers of a store with a manually driven schedule, and the last result of each.
 final class ObservedQueries {
     /// An observer with its statement and its last result.
-    private struct Watcher {
+    private struct ObserverState {
         let observer: Observer
         let text: String
         let statement: Statement
@@ -20,25 +20,25 @@ final class ObservedQueries {
         var commit: Int64 = 0
     }
 
-    private let life: QueryLife
+    private let simulation: QuerySimulation
     private var schedule: ObserverSchedule
-    private var watchers: [UInt64: Watcher] = [:]
-    private var newcomers: [NewObserver] = []
+    private var observers: [UInt64: ObserverState] = [:]
+    private var newObservers: [NewObserver] = []
     private var lastNumber: UInt64 = 0
     /// The documents at the last quiet point, and whether the schedule ran since.
     private var shown: [String: [Value: Object]] = [:]
-    private var hasLookedBetween = false
+    private var hasCheckedBetween = false
     private(set) var deliveryCount = 0
     /// The number of deliveries with changes.
     private(set) var changeCount = 0
 
-    init(_ life: QueryLife) {
-        self.life = life
-        schedule = ObserverSchedule(life.queries)
+    init(_ simulation: QuerySimulation) {
+        self.simulation = simulation
+        schedule = ObserverSchedule(simulation.queries)
     }
 
-    var count: Int { watchers.count }
-    var numbers: [UInt64] { watchers.keys.sorted() }
+    var count: Int { observers.count }
+    var numbers: [UInt64] { observers.keys.sorted() }
     /// The numbers of results computed from changes and by rerunning statements.
     var tally: ObserverSchedule.Tally { schedule.tally }
 
@@ -48,60 +48,60 @@ final class ObservedQueries {
             text: "", body: .select(select), directives: [], parameters: []
         ).description
         let query = Query(verbatim: text)
-        let statement = try life.queries.statement(query)
+        let statement = try simulation.queries.statement(query)
         lastNumber += 1
         let observer = Observer(unattended: query, number: lastNumber)
-        let missed = life.queries.documents.startFeed()
-        newcomers.append(
+        let missed = simulation.queries.documents.startFeed()
+        newObservers.append(
             NewObserver(observer, statement, ArgumentValues(arguments), missedThrough: missed))
-        watchers[lastNumber] = Watcher(
+        observers[lastNumber] = ObserverState(
             observer: observer, text: text, statement: statement, arguments: arguments,
             began: missed)
     }
 
     func cancel(_ number: UInt64) {
-        guard let watcher = watchers.removeValue(forKey: number) else { return }
-        watcher.observer.cancel()
+        guard let observer = observers.removeValue(forKey: number) else { return }
+        observer.observer.cancel()
         schedule.remove([number])
     }
 
     /// Runs the schedule on the durable commits and checks its deliveries.
     ///
     /// At a quiet point, all commits are durable.
-    func look(_ context: String, isQuiet: Bool) throws {
-        let known = newcomers.map(\.observer.number)
+    func check(_ context: String, isQuiet: Bool) throws {
+        let known = newObservers.map(\.observer.number)
         var recovered: Set<UInt64> = []
-        let deliveries = schedule.dispatch(adding: newcomers)
-        newcomers = []
+        let deliveries = schedule.dispatch(adding: newObservers)
+        newObservers = []
         deliveryCount += deliveries.count
         for delivery in deliveries {
             let number = delivery.observer.number
-            guard var watcher = watchers[number] else {
+            guard var observer = observers[number] else {
                 throw QueryDifference("a delivery after cancellation", "", [:], context)
             }
             if case .success(let result) = delivery.outcome {
-                try checkChanges(of: result, since: watcher, context)
+                try checkChanges(of: result, since: observer, context)
             }
-            if case .failure? = watcher.last { recovered.insert(number) }
-            watcher.last = delivery.outcome
+            if case .failure? = observer.last { recovered.insert(number) }
+            observer.last = delivery.outcome
             if case .success(let result) = delivery.outcome {
-                let now = Int64(life.store.snapshot().commit)
-                guard result.commitID == now, now >= watcher.commit else {
+                let now = Int64(simulation.store.snapshot().commit)
+                guard result.commitID == now, now >= observer.commit else {
                     throw difference(
                         "a result of commit \(result.commitID ?? -1) at \(now), after "
-                            + "\(watcher.commit)", watcher, context)
+                            + "\(observer.commit)", observer, context)
                 }
-                watcher.commit = now
-                try checkMissing(result, &watcher, context)
+                observer.commit = now
+                try checkMissing(result, &observer, context)
             }
-            watchers[number] = watcher
+            observers[number] = observer
         }
-        for number in known where watchers[number]?.last == nil {
-            guard let watcher = watchers[number] else { continue }
-            throw difference("no first result", watcher, context)
+        for number in known where observers[number]?.last == nil {
+            guard let observer = observers[number] else { continue }
+            throw difference("no first result", observer, context)
         }
         guard isQuiet else {
-            hasLookedBetween = true
+            hasCheckedBetween = true
             return
         }
         try checkSilence(
@@ -112,11 +112,11 @@ final class ObservedQueries {
 
     /// Checks that changes turn the previous result into this one and equal those of a differ.
     private func checkChanges(
-        of result: QueryResult, since watcher: Watcher, _ context: String
+        of result: QueryResult, since observer: ObserverState, _ context: String
     ) throws {
         guard let changes = result.changes else { return }
-        guard case .success(let before)? = watcher.last else {
-            throw difference("changes without a previous result", watcher, context)
+        guard case .success(let before)? = observer.last else {
+            throw difference("changes without a previous result", observer, context)
         }
         let (old, new) = (
             try before.items.map { try $0.value }, try result.items.map { try $0.value }
@@ -125,7 +125,7 @@ final class ObservedQueries {
         var rows = old.map(RowComparison.json)
         rows.apply(changes, from: new.map(RowComparison.json))
         guard rows == new.map(RowComparison.json) else {
-            throw difference("\(changes) yields other rows", watcher, context)
+            throw difference("\(changes) yields other rows", observer, context)
         }
         // Without unique ids, a differ cannot recognize a changed row.
         guard (old + new).allSatisfy({ $0["_id"] != nil }),
@@ -136,29 +136,29 @@ final class ObservedQueries {
         let expected = differ.diff(result.items)
         guard changes.insertions == expected.insertions, changes.deletions == expected.deletions,
             changes.updates == expected.updates, changes.moves.count == expected.moves.count
-        else { throw difference("\(changes) instead of \(expected)", watcher, context) }
+        else { throw difference("\(changes) instead of \(expected)", observer, context) }
     }
 
     /// Checks that the combined changes of missed results lead from the first result to this one.
     private func checkMissing(
-        _ result: QueryResult, _ watcher: inout Watcher, _ context: String
+        _ result: QueryResult, _ observer: inout ObserverState, _ context: String
     ) throws {
-        guard let missed = watcher.missed else {
-            watcher.missed = (result, result)
+        guard let missed = observer.missed else {
+            observer.missed = (result, result)
             return
         }
         let isFirst = missed.last.storage === missed.first.storage
         let last = isFirst ? result : result.following(missed.last)
-        watcher.missed = (missed.first, last)
+        observer.missed = (missed.first, last)
         guard let changes = last.changes else {
-            watcher.missed = (result, result)
+            observer.missed = (result, result)
             return
         }
         var rows = try missed.first.items.map { RowComparison.json(try $0.value) }
         let new = try last.items.map { RowComparison.json(try $0.value) }
         rows.apply(changes, from: new)
         guard rows == new else {
-            throw difference("the combined \(changes) yields other rows", watcher, context)
+            throw difference("the combined \(changes) yields other rows", observer, context)
         }
     }
 
@@ -166,8 +166,8 @@ final class ObservedQueries {
     private func checkSilence(
         _ deliveries: [ObserverSchedule.Delivery], _ context: String
     ) throws {
-        let (before, isSure) = (shown, !hasLookedBetween)
-        (shown, hasLookedBetween) = (life.documents, false)
+        let (before, isSure) = (shown, !hasCheckedBetween)
+        (shown, hasCheckedBetween) = (simulation.documents, false)
         guard isSure, !deliveries.isEmpty, before == shown else { return }
         let isSame = before.allSatisfy { name, documents in
             documents.allSatisfy { id, document in
@@ -177,35 +177,35 @@ final class ObservedQueries {
         }
         guard isSame else { return }
         for delivery in deliveries {
-            guard let watcher = watchers[delivery.observer.number],
-                watcher.began < life.store.snapshot().commit,
+            guard let observer = observers[delivery.observer.number],
+                observer.began < simulation.store.snapshot().commit,
                 case .success = delivery.outcome
             else { continue }
-            throw difference("a delivery without a change", watcher, context)
+            throw difference("a delivery without a change", observer, context)
         }
     }
 
     /// Checks that each observer's last result equals the current result of its statement.
     func compare(_ context: String) throws {
-        for number in watchers.keys.sorted() {
-            guard let watcher = watchers[number], let last = watcher.last else { continue }
-            try compare(watcher, last, context)
+        for number in observers.keys.sorted() {
+            guard let observer = observers[number], let last = observer.last else { continue }
+            try compare(observer, last, context)
         }
     }
 
     private func compare(
-        _ watcher: Watcher, _ last: Result<QueryResult, StoreError>, _ context: String
+        _ watcher: ObserverState, _ last: Result<QueryResult, StoreError>, _ context: String
     ) throws {
         switch last {
         case .failure(let error):
-            let reader = life.reader(isPending: false)
-            guard (try? life.rows(watcher.statement, watcher.arguments, reader)) == nil else {
+            let reader = simulation.reader(isPending: false)
+            guard (try? simulation.rows(watcher.statement, watcher.arguments, reader)) == nil else {
                 throw difference("it succeeds, but the last result is \(error)", watcher, context)
             }
         case .success(let result):
             guard case .select(let select) = watcher.statement.body else { return }
             let expected: NaiveRows
-            do { expected = try life.naive(select, watcher.arguments) } catch { return }
+            do { expected = try simulation.naive(select, watcher.arguments) } catch { return }
             let found = try result.items.map { try $0.value }
             if let problem = RowComparison.difference(found, expected) {
                 throw difference(problem, watcher, context)
@@ -214,10 +214,10 @@ final class ObservedQueries {
     }
 
     private func difference(
-        _ problem: String, _ watcher: Watcher, _ context: String
+        _ problem: String, _ watcher: ObserverState, _ context: String
     ) -> QueryDifference {
         QueryDifference(
             "observer \(watcher.observer.number): " + problem, watcher.text, watcher.arguments,
-            context + ", " + life.indexText())
+            context + ", " + simulation.indexText())
     }
 }

@@ -13,9 +13,10 @@ package enum RowComparison {
             let rows = found[
                 part.lowerBound - shown.lowerBound..<part.upperBound - shown.lowerBound]
             let wanted = expected.rows[run].map(\.object)
-            if let stranger = stranger(among: rows, wanted, isLoose: expected.isLoose) {
-                return "\(brief(stranger)) is not among the rows at \(part), which are "
-                    + wanted.sorted { nearness($0, stranger) > nearness($1, stranger) }.prefix(4)
+            if let unexpectedRow = unexpectedRow(among: rows, wanted, isLoose: expected.isLoose) {
+                return "\(brief(unexpectedRow)) is not among the rows at \(part), which are "
+                    + wanted.sorted { nearness($0, unexpectedRow) > nearness($1, unexpectedRow) }
+                    .prefix(4)
                     .map(brief).joined(separator: ", ")
             }
         }
@@ -23,7 +24,7 @@ package enum RowComparison {
     }
 
     /// Returns a row without a counterpart in `wanted`, whose rows match at most once each.
-    private static func stranger(
+    private static func unexpectedRow(
         among rows: ArraySlice<Object>, _ wanted: [Object], isLoose: Bool
     ) -> Object? {
         var counts: [Object: Int] = [:]

@@ -1,5 +1,5 @@
 /// The forms of statements that grow.
-extension StretchedStatements {
+extension LongStatementTiming {
     private static func chain(
         _ name: String, _ separator: String, _ start: String = "SELECT * FROM t WHERE ",
         _ end: String = "", _ term: @escaping @Sendable (Int) -> String

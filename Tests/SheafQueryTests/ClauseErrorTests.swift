@@ -5,7 +5,7 @@ import Testing
 @Suite struct ClauseErrorTests {
     @Test func `a second statement is refused`() {
         let hint = "a call runs one statement"
-        MarkedStatement.check([
+        ErrorPosition.check([
             ("SELECT * FROM a; «SELECT» * FROM b", "unexpected second statement", hint),
             (
                 "SELECT * FROM a;«;»", "expected the end of the statement, found ;", nil
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func `CREATE COLLECTION and DROP COLLECTION are refused with a hint`() {
-        MarkedStatement.check([
+        ErrorPosition.check([
             (
                 "CREATE «COLLECTION» cars", "there is no CREATE COLLECTION",
                 "inserting a document creates its collection"
@@ -34,7 +34,7 @@ import Testing
             "the order is FROM, USE, JOIN, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT, OFFSET, "
             + "RETURNING; not every statement has every clause"
         let end = "expected the end of the statement, found "
-        MarkedStatement.check([
+        ErrorPosition.check([
             (
                 "SELECT * FROM a «UNION» SELECT * FROM b", end + "UNION",
                 "set operations are not supported"
@@ -77,7 +77,7 @@ import Testing
     @Test func `the clauses of a writing statement have a fixed order`() {
         let order = "the order is APPLY, SET, UNSET, WHERE, RETURNING"
         let end = "expected the end of the statement, found "
-        MarkedStatement.check([
+        ErrorPosition.check([
             ("UPDATE a UNSET b «SET» c = 1", end + "SET", order),
             ("UPDATE a SET b = 1 «APPLY» c RESTART", end + "APPLY", order),
             ("UPDATE a «WHERE» b", "expected APPLY, SET or UNSET, found WHERE", nil),
@@ -122,7 +122,7 @@ import Testing
     @Test func `a directive is a JSON object at one of three positions`() {
         let allowed = "directives are allowed at the start, after SELECT and after a collection"
         let object = "a directive must be a JSON object"
-        MarkedStatement.check([
+        ErrorPosition.check([
             ("SELECT * «/*+ {} */» FROM a", "expected a comma or FROM, found a directive", allowed),
             (
                 "SELECT * FROM a WHERE b «--+ {}»",
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test func `a field has one of five types`() {
-        MarkedStatement.check([
+        ErrorPosition.check([
             (
                 "SELECT * FROM a (b «TEXT»)",
                 "expected MAP, REGISTER, COUNTER, PN_COUNTER or ATTACHMENT, found TEXT", nil

@@ -51,8 +51,8 @@ enum ExpressionShape {
         }
     }
 
-    private static func list(_ head: String, _ elements: [Expression]) -> String {
-        "(" + ([head] + elements.map { of($0) }).joined(separator: " ") + ")"
+    private static func list(_ name: String, _ elements: [Expression]) -> String {
+        "(" + ([name] + elements.map { of($0) }).joined(separator: " ") + ")"
     }
 
     private static func of(_ conditional: Conditional) -> String {

@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test func `a misspelled keyword gets a suggestion`() {
-        MarkedStatement.check([
+        ErrorPosition.check([
             ("«SELCT» * FROM a", "expected a statement, found SELCT", "did you mean SELECT?"),
             ("«updte» a SET b = 1", "expected a statement, found updte", "did you mean UPDATE?"),
             ("SELECT * «FORM» a", "expected a comma or FROM, found FORM", "did you mean FROM?"),
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test func `a word unlike any keyword gets no suggestion`() {
-        MarkedStatement.check([
+        ErrorPosition.check([
             ("«xyzzy» a", "expected a statement, found xyzzy", nil),
             ("SELECT * FROM a o «x»", "expected the end of the statement, found x", nil),
         ])
@@ -50,7 +50,7 @@ import Testing
 
     @Test func `a reserved keyword used as a name gets a hint`() {
         let backticks = "for a collection of this name, write `collection` in backticks"
-        MarkedStatement.check([
+        ErrorPosition.check([
             (
                 "SELECT * FROM collection«»",
                 "expected the name of a collection after COLLECTION, "
@@ -82,7 +82,7 @@ import Testing
 
     @Test func `a parameter is refused as a name or a path`() {
         let hint = "a parameter is a value, not a name or a path"
-        MarkedStatement.check([
+        ErrorPosition.check([
             ("SELECT * FROM «:»a", "expected the name of a collection, found :", hint),
             ("UPDATE a SET «:»b = 1", "expected a path, found :", hint),
             ("UPDATE a UNSET «:»b", "expected a path, found :", hint),
@@ -109,7 +109,7 @@ import Testing
 
     @Test func `a path with brackets is refused`() {
         let hint = "paths use dots, as in a.b.c, not brackets"
-        MarkedStatement.check([
+        ErrorPosition.check([
             ("UPDATE a SET items«[»0] = 1", "expected = or ->, found [", hint),
             ("SELECT items«[»0] FROM a", "expected a comma or FROM, found [", hint),
             (
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test func `unterminated strings, names and comments and doubled quotes are refused`() {
-        MarkedStatement.check([
+        ErrorPosition.check([
             ("SELECT 'it«''»s' FROM a", "a quote inside a string is not doubled", "write \\'"),
             ("SELECT \"a«\"\"»\" FROM a", "a quote inside a string is not doubled", "write \\\""),
             ("SELECT «'»a FROM b", "unterminated string", "the closing quote is missing"),
@@ -156,7 +156,7 @@ import Testing
         let float = "the number is too large for a float"
         let decimal = "append .0 to write a float"
         let largest = "the largest is about 1.8e308"
-        MarkedStatement.check([
+        ErrorPosition.check([
             ("SELECT «0x1p3» FROM a", "invalid number", shape),
             ("SELECT «0x» FROM a", "invalid number", shape),
             ("SELECT «1abc» FROM a", "invalid number", shape),
@@ -177,7 +177,7 @@ import Testing
     }
 
     @Test func `an operator of another language gets a hint`() {
-        MarkedStatement.check([
+        ErrorPosition.check([
             ("SELECT * FROM a WHERE «!»b", "there is no operator !", "did you mean NOT?"),
             ("SELECT * FROM a WHERE b «&&» c", "there is no operator &&", "did you mean AND?"),
             ("SELECT «#» FROM a", "unexpected character #", nil),
@@ -195,7 +195,7 @@ import Testing
 
     @Test func `comparisons do not chain`() {
         let hint = "put one of the two in parentheses"
-        MarkedStatement.check([
+        ErrorPosition.check([
             ("SELECT a = b «=» c FROM d", "= cannot follow another comparison", hint),
             ("SELECT a IN (b) «<» c FROM d", "< cannot follow another comparison", hint),
             ("SELECT a LIKE b «LIKE» c FROM d", "LIKE cannot follow another comparison", hint),

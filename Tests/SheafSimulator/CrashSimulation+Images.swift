@@ -57,7 +57,7 @@ extension CrashSimulation {
         try checkCheckpoints(engine.recovery)
         if isVerified { try verify(image) }
         if let copy { try compare(snapshot, withReplayOf: copy) }
-        note(snapshot.commit)
+        record(snapshot.commit)
         try liveOn(engine, image, model)
     }
 
@@ -85,7 +85,8 @@ extension CrashSimulation {
             if case .checkpoint = FileName(name) { try copy.remove(name) }
         }
         let replayed = try StoreEngine(opening: copy, options: options).snapshot()
-        guard replayed.commit == snapshot.commit, Self.places(replayed) == Self.places(snapshot)
+        guard replayed.commit == snapshot.commit,
+            Self.positions(replayed) == Self.positions(snapshot)
         else {
             throw Violation("opening with a checkpoint yields another tree than replaying the log")
         }
@@ -107,7 +108,7 @@ extension CrashSimulation {
     }
 
     /// Returns the log position of each key that has a payload.
-    private static func places(_ snapshot: LogSnapshot) -> [[UInt8]: LogPosition] {
+    private static func positions(_ snapshot: LogSnapshot) -> [[UInt8]: LogPosition] {
         var positions: [[UInt8]: LogPosition] = [:]
         snapshot.tree.forEach(in: snapshot.keys) { key, _ in
             positions[Array(key)] = snapshot.recordPointer(of: key)?.position
@@ -130,7 +131,7 @@ extension CrashSimulation {
                 let payload = imageRandom.bytes(imageRandom.below(200))
                 var batch = ModelBatch(after: model)
                 if imageRandom.chance(1, in: 2) {
-                    try batch.extend(key, payload)
+                    try batch.appendDelta(key, payload)
                 } else {
                     try batch.put(key, payload)
                 }

@@ -18,7 +18,7 @@ package final class CrashSimulation {
     var engine: StoreEngine?
     var model = StoreModel()
     /// Of ten operations, the number of delta records.
-    private var extensionShare = 0
+    private var deltaShare = 0
     /// The last commit acknowledged as durable.
     let acknowledged = LastCommit()
     var phase = Phase.create
@@ -58,20 +58,20 @@ package final class CrashSimulation {
                     + "sheaf-check simulate --seed \(seed) --lives 1\(calls)")
         }
         for (name, bytes) in volume.snapshotFiles().sorted(by: { $0.key < $1.key }) {
-            note(XXH3.hash64(Array(name.utf8)))
-            note(XXH3.hash64(bytes))
+            record(XXH3.hash64(Array(name.utf8)))
+            record(XXH3.hash64(bytes))
         }
     }
 
     /// Adds a value to the digest that compares two runs of the same seed.
-    func note(_ value: UInt64) {
+    func record(_ value: UInt64) {
         report.digest = (report.digest ^ value) &* 0x9E37_79B9_7F4A_7C15
         report.digest ^= report.digest >> 29
     }
 
     private func drawOptions() {
         options.clock = clock.clock
-        options.isHousekeepingAutomatic = false
+        options.runsMaintenance = false
         options.segmentLength = 600 + random.below(3_000)
         options.recordLength = 200 + random.below(1_000)
         options.checkpointLength = 300 + random.below(4_000)
@@ -84,7 +84,7 @@ package final class CrashSimulation {
         options.history = HistoryHorizon(
             commits: keptCommits, bytes: hasByteBound ? random.below(3_000) : .max)
         if hasByteBound { keptCommits = 0 }
-        extensionShare = random.below(7)
+        deltaShare = random.below(7)
         let identifiers = SeededSource(seed: seed)
         options.random = { identifiers.next() }
     }
@@ -152,7 +152,7 @@ package final class CrashSimulation {
             let length = random.below(random.chance(1, in: 8) ? 900 : 60)
             switch draw {
             case 0..<2: try batch.remove(key)
-            case 2..<2 + extensionShare: try batch.extend(key, random.bytes(length))
+            case 2..<2 + deltaShare: try batch.appendDelta(key, random.bytes(length))
             default: try batch.put(key, random.bytes(length))
             }
         }
@@ -170,11 +170,11 @@ package final class CrashSimulation {
     /// Verifies that a delta record without a base is refused without side effects.
     private func expectRefusal(_ batch: ModelBatch, by engine: StoreEngine) throws {
         var refused = batch
-        guard try refused.extendAbsentKey() else { return }
+        guard try refused.appendDeltaToAbsentKey() else { return }
         do throws(StorageError) {
             _ = try engine.append(refused.batch)
         } catch {
-            guard case .nothingToExtend = error else { throw error }
+            guard case .noRecordForDelta = error else { throw error }
             return
         }
         throw Violation("a delta record without a base was accepted")

@@ -9,7 +9,7 @@ extension DamageSweep {
     /// `other` is a store of the same shape from another seed, `twin` the same store with other
     /// payloads. Of each kind of damage, only every `stride`th case is tried.
     package func damageBlocks(
-        other: ReferenceStore, twin: ReferenceStore, stride: Int = 1
+        other: ReferenceStore, copy twin: ReferenceStore, stride: Int = 1
     ) throws -> [String: Tally] {
         var tallies: [String: Tally] = [:]
         var number = 0
@@ -33,20 +33,20 @@ extension DamageSweep {
                 // log.
                 let volume = store.volume()
                 replace(name, in: volume, with: twin.files[name] ?? [])
-                return try judge(
+                return try checkDamage(
                     volume, nil, notBefore: store.oldestCommit(file: name, damaged: [0..<size]))
             }
             try attempt("file deleted", "\(name) deleted") {
                 let volume = store.volume()
                 volume.corrupt(name, .delete)
-                return try judge(
+                return try checkDamage(
                     volume, nil, notBefore: store.oldestCommit(file: name, damaged: [0..<size]))
             }
             for copy in copies(of: name) {
                 try attempt("file copied", "\(name) copied to \(copy)") {
                     var files = store.files
                     files[copy] = files[name]
-                    return try judge(
+                    return try checkDamage(
                         SimulatedVolume(files: files), nil, notBefore: store.model.last)
                 }
             }

@@ -49,14 +49,14 @@ package struct DamageSweep: Sendable {
     }
 
     /// Returns the file and offset of the `index`th byte of the store.
-    package func place(of index: Int) -> (file: String, offset: Int) {
+    package func location(of index: Int) -> (file: String, offset: Int) {
         let file = starts.last { $0.start <= index } ?? (name: "", start: 0)
         return (file.name, index - file.start)
     }
 
     /// Flips one bit of the `index`th byte of the store.
     package func flip(_ index: Int) throws -> Outcome {
-        let (file, offset) = place(of: index)
+        let (file, offset) = location(of: index)
         var random = SeededRandom(seed: seed &+ UInt64(index), "bit")
         let bit = random.below(8)
         let volume = store.volume()
@@ -70,7 +70,7 @@ package struct DamageSweep: Sendable {
 
     /// Truncates the file of the `index`th byte of the store at that byte.
     package func truncate(_ index: Int) throws -> Outcome {
-        let (file, offset) = place(of: index)
+        let (file, offset) = location(of: index)
         let size = store.files[file]?.count ?? 0
         let volume = store.volume()
         volume.corrupt(file, .truncate(to: offset))
@@ -89,11 +89,11 @@ package struct DamageSweep: Sendable {
         // A prepared segment becomes part of the log once it contains bytes; the error then
         // concerns the missing footer of the segment before it.
         let isUnused = file.map { store.files[$0]?.allSatisfy { $0 == 0 } ?? true } ?? true
-        return try judge(volume, isUnused ? nil : file, notBefore: oldest)
+        return try checkDamage(volume, isUnused ? nil : file, notBefore: oldest)
     }
 
     /// Opens a damaged store, which may recover to `oldest` or later, and reads everything in it.
-    package func judge(
+    package func checkDamage(
         _ volume: SimulatedVolume, _ file: String?, notBefore oldest: CommitID
     ) throws -> Outcome {
         let engine: StoreEngine

@@ -124,7 +124,7 @@ struct FaultWorkload {
         options.recordLength = 300
         options.history = HistoryHorizon(commits: 6, bytes: .max)
         options.clock = FakeClock().clock
-        options.isHousekeepingAutomatic = false
+        options.runsMaintenance = false
         let identifiers = SeededSource(seed: seed)
         options.random = { identifiers.next() }
     }
@@ -168,7 +168,7 @@ struct FaultWorkload {
             model.rewind(to: last)
             try model.check(engine.snapshot())
             var batch = ModelBatch(after: model)
-            try batch.extend(1, [1, 2, 3])
+            try batch.appendDelta(1, [1, 2, 3])
             _ = try engine.append(batch.batch)
             model.commit(batch.changes)
             try engine.close()
@@ -212,7 +212,7 @@ struct FaultWorkload {
             let key = random.below(model.keyCount)
             switch random.below(10) {
             case 0..<2: try batch.remove(key)
-            case 2..<5: try batch.extend(key, random.bytes(random.below(150)))
+            case 2..<5: try batch.appendDelta(key, random.bytes(random.below(150)))
             default: try batch.put(key, random.bytes(random.below(150)))
             }
         }

@@ -16,29 +16,30 @@ struct ModelBatch {
 
     mutating func put(_ key: Int, _ payload: [UInt8]) throws(StorageError) {
         try batch.put(StoreModel.key(key), payload)
-        note(key, .put, XXH3.hash64(payload))
+        record(key, .put, XXH3.hash64(payload))
     }
 
     mutating func remove(_ key: Int) throws(StorageError) {
         try batch.remove(StoreModel.key(key))
-        note(key, .remove, 0)
+        record(key, .remove, 0)
     }
 
     /// Appends a delta record to a key, or puts the payload if the key is absent.
-    mutating func extend(_ key: Int, _ payload: [UInt8]) throws(StorageError) {
+    mutating func appendDelta(_ key: Int, _ payload: [UInt8]) throws(StorageError) {
         guard isPresent[key] else { return try put(key, payload) }
         try batch.extend(StoreModel.key(key), payload)
-        note(key, .extend, XXH3.hash64(payload))
+        record(key, .delta, XXH3.hash64(payload))
     }
 
     /// Adds a delta record for an absent key; returns false if all keys have payloads.
-    mutating func extendAbsentKey() throws(StorageError) -> Bool {
+    mutating func appendDeltaToAbsentKey() throws(StorageError) -> Bool {
         guard let key = isPresent.firstIndex(of: false) else { return false }
         try batch.extend(StoreModel.key(key), [1])
         return true
     }
 
-    private mutating func note(_ key: Int, _ kind: SheafStorage.Operation.Kind, _ payload: UInt64) {
+    private mutating func record(_ key: Int, _ kind: SheafStorage.Operation.Kind, _ payload: UInt64)
+    {
         changes.append(StoreModel.Change(key: key, kind: kind, payload: payload))
         isPresent[key] = kind != .remove
     }

@@ -39,10 +39,10 @@ package struct ReferenceStore: Sendable {
     ///
     /// Stores of the same seed and another `life` differ only in the bytes of payloads.
     package init(
-        seed: UInt64, ending: Ending, byteCount: Int = 256 << 10, life: UInt64 = 0
+        seed: UInt64, ending: Ending, byteCount: Int = 256 << 10, seedOffset: UInt64 = 0
     ) throws {
         self.ending = ending
-        var maker = try Maker(seed: seed, byteCount: byteCount, life: life)
+        var maker = try Maker(seed: seed, byteCount: byteCount, seedOffset: seedOffset)
         try maker.fill()
         options = maker.options
         let tail = maker.engine.tailSegment
@@ -107,9 +107,9 @@ extension ReferenceStore {
         private var retired = 0
         private var ends: [(position: LogPosition, commit: CommitID)] = []
 
-        init(seed: UInt64, byteCount: Int, life: UInt64) throws(StorageError) {
+        init(seed: UInt64, byteCount: Int, seedOffset: UInt64) throws(StorageError) {
             random = SeededRandom(seed: seed, "reference store")
-            payloads = SeededRandom(seed: seed &+ life, "payloads")
+            payloads = SeededRandom(seed: seed &+ seedOffset, "payloads")
             self.byteCount = byteCount
             volume = SimulatedVolume(seed: seed)
             var options = LogStoreOptions()
@@ -117,7 +117,7 @@ extension ReferenceStore {
             options.recordLength = 1_000
             options.history = HistoryHorizon(commits: Self.keptCommits, bytes: .max)
             options.clock = FakeClock().clock
-            options.isHousekeepingAutomatic = false
+            options.runsMaintenance = false
             let identifiers = SeededSource(seed: seed)
             options.random = { identifiers.next() }
             self.options = options
@@ -196,7 +196,7 @@ extension ReferenceStore {
                 let key = retired + random.below(model.keyCount - retired)
                 switch random.below(6) {
                 case 0: try batch.remove(key)
-                case 1, 2: try batch.extend(key, payloads.bytes(random.below(100)))
+                case 1, 2: try batch.appendDelta(key, payloads.bytes(random.below(100)))
                 default: try batch.put(key, payloads.bytes(random.below(300)))
                 }
             }

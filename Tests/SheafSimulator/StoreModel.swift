@@ -41,7 +41,7 @@ struct StoreModel {
         for change in changes {
             switch change.kind {
             case .put: state[change.key] = [change.payload]
-            case .extend: state[change.key].append(change.payload)
+            case .delta: state[change.key].append(change.payload)
             case .remove: state[change.key] = []
             }
             writes[change.key].append(Write(commit: commit, change: change))
@@ -115,7 +115,7 @@ extension StoreModel {
             let isReadable =
                 missing.change.kind == .remove
                 ? missing.commit <= horizon
-                : shown.contains { $0.commit <= horizon && $0.change.kind != .extend }
+                : shown.contains { $0.commit <= horizon && $0.change.kind != .delta }
             guard isReadable else {
                 throw Violation(
                     "the chain of key \(index) lacks commit \(missing.commit) of "

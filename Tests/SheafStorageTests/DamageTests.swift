@@ -46,9 +46,9 @@ import Testing
         for ending in ReferenceStore.Ending.allCases {
             let other = try ReferenceStore(
                 seed: Self.seed + 1, ending: ending, byteCount: Self.byteCount)
-            let twin = try ReferenceStore(
-                seed: Self.seed, ending: ending, byteCount: Self.byteCount, life: 1)
-            let tallies = try sweep(ending).damageBlocks(other: other, twin: twin, stride: 5)
+            let copy = try ReferenceStore(
+                seed: Self.seed, ending: ending, byteCount: Self.byteCount, seedOffset: 1)
+            let tallies = try sweep(ending).damageBlocks(other: other, copy: copy, stride: 5)
             #expect(tallies.count >= 7)
             #expect(tallies.values.contains { $0.counts[.reportedAtOpening, default: 0] > 0 })
         }

@@ -68,7 +68,7 @@ import Testing
         options.recordLength = 512
         options.history = HistoryHorizon(commits: 25, bytes: 1 << 30)
         options.checkpointLength = 1 << 30
-        options.isHousekeepingAutomatic = false
+        options.runsMaintenance = false
         let store = try LogStore.open(at: directory.path, options: options)
         var writer = Writer(store: store)
         for number in 1...60 { try await writer.commit(number) }

@@ -205,7 +205,8 @@ struct FormatVectorDamage {
         let hash = content.withUnsafeBytes { XXH3.hash64($0) }
         let footer = SegmentFooter(
             contentLength: content.count, recordCount: 2, lastCommit: 9,
-            lastCommitAt: FormatVectorBytes.number(content, 8, at: 272), hash: hash, link: hash,
+            lastCommitAt: FormatVectorBytes.number(content, 8, at: 272), hash: hash,
+            chainHash: hash,
             synced: LogPosition(segment: 6, offset: content.count))
         let seal = Change(
             file: last,

@@ -44,8 +44,8 @@ struct FormatVectorFiles {
     /// Returns the live keys of a snapshot, each with its payloads, oldest first.
     static func contents(_ snapshot: LogSnapshot) throws -> [String: [[UInt8]]] {
         var contents: [String: [[UInt8]]] = [:]
-        for (key, head) in pointers(snapshot, removed: false) {
-            let operations = try key.withUnsafeBytes { try snapshot.operations(of: $0, at: head) }
+        for (key, newest) in pointers(snapshot, removed: false) {
+            let operations = try key.withUnsafeBytes { try snapshot.operations(of: $0, at: newest) }
             contents[String(decoding: key, as: UTF8.self)] = operations.reversed().map {
                 Array($0.operation.payload)
             }
@@ -76,7 +76,7 @@ struct FormatVectorFiles {
     }
 
     /// One operation of a chain.
-    struct Link: Equatable {
+    struct ChainedOperation: Equatable {
         let position: LogPosition
         let commit: CommitID
         let kind: Operation.Kind
@@ -86,12 +86,12 @@ struct FormatVectorFiles {
     /// Returns the operations of a key, newest first, and the position of the first missing one.
     static func chain(
         _ snapshot: LogSnapshot, from newest: LogPosition
-    ) throws -> (entries: [Link], gone: LogPosition) {
-        var entries: [Link] = []
+    ) throws -> (entries: [ChainedOperation], gone: LogPosition) {
+        var entries: [ChainedOperation] = []
         var next = newest
         while next != .none, let found = try snapshot.segments.loggedOperation(at: next) {
             entries.append(
-                Link(
+                ChainedOperation(
                     position: next, commit: found.commit, kind: found.operation.kind,
                     payload: Array(found.operation.payload)))
             next = found.operation.previous
@@ -109,7 +109,7 @@ struct FormatVectorFiles {
             let (entries, _) = try chain(snapshot, from: pointer.position)
             let older = entries.drop { $0.commit > commit }
             guard let newest = older.first, newest.kind != .remove else { continue }
-            let deltas = older.prefix { $0.kind == .extend }
+            let deltas = older.prefix { $0.kind == .delta }
             let state = deltas + older.dropFirst(deltas.count).prefix(1)
             contents[String(decoding: key, as: UTF8.self)] = state.reversed().map(\.payload)
         }

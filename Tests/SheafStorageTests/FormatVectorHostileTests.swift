@@ -7,11 +7,11 @@ import Testing
 /// The store may open or be refused, but the process must not crash.
 @Suite struct FormatVectorHostileTests {
     private let files: [String: [UInt8]]
-    private let seal: FormatVectorSeal
+    private let seal: FormatVectorChecksums
 
     init() throws {
         files = try FormatVectorFiles().files
-        seal = FormatVectorSeal(files)
+        seal = FormatVectorChecksums(files)
     }
 
     @Test func `sealing unchanged files changes nothing`() {
@@ -90,9 +90,10 @@ import Testing
             let engine = try StoreEngine(opening: volume, options: options)
             var batch = WriteBatch()
             for removed in [false, true] {
-                for (key, head) in FormatVectorFiles.pointers(engine.snapshot(), removed: removed) {
+                for (key, newest) in FormatVectorFiles.pointers(engine.snapshot(), removed: removed)
+                {
                     _ = try? key.withUnsafeBytes {
-                        try engine.snapshot().operation(of: $0, at: head)
+                        try engine.snapshot().operation(of: $0, at: newest)
                     }
                     if key.count < 1_000, key.first ?? 0 != 0 {
                         try batch.put(key, [UInt8](repeating: 7, count: 90))

@@ -66,7 +66,7 @@ struct FormatVectorStore {
         try commit(
             third, .put("big:1", String(repeating: "a", count: 100)),
             .put("big:2", String(repeating: "b", count: 100)), .remove("car:4"))
-        try commit(third, .put("car:2", "blue again"), .extend("car:1", "and a roof"))
+        try commit(third, .put("car:2", "blue again"), .delta("car:1", "and a roof"))
         // Segment 7 is prepared but unused.
         try third.prepareNextSegment()
     }
@@ -75,7 +75,7 @@ struct FormatVectorStore {
     private enum Change {
         case put(String, String)
         case remove(String)
-        case extend(String, String)
+        case delta(String, String)
     }
 
     private func commit(_ engine: StoreEngine, _ changes: Change...) throws {
@@ -85,7 +85,7 @@ struct FormatVectorStore {
             switch change {
             case .put(let key, let payload): try batch.put(Array(key.utf8), Array(payload.utf8))
             case .remove(let key): try batch.remove(Array(key.utf8))
-            case .extend(let key, let payload):
+            case .delta(let key, let payload):
                 try batch.extend(Array(key.utf8), Array(payload.utf8))
             }
         }

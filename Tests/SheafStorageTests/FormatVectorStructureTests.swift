@@ -42,7 +42,7 @@ import Testing
             #expect(segments.1 == (try valid.number("\(name).last-segment")))
             #expect(header.firstCommit == (try valid.number("\(name).first-commit")))
             #expect(header.createdAt == (try valid.number("\(name).created-at")))
-            #expect(header.link == (try valid.number("\(name).link")))
+            #expect(header.chainHash == (try valid.number("\(name).link")))
             #expect(header.foldedThrough == (try valid.number("\(name).folded-through")))
             #expect(header.checksum == (try valid.number("\(name).checksum")))
         }
@@ -113,7 +113,7 @@ import Testing
             #expect(footer.lastCommit == (try valid.number("\(name).last-commit")))
             #expect(footer.lastCommitAt == (try valid.number("\(name).last-commit-at")))
             #expect(footer.hash == (try valid.number("\(name).hash")))
-            #expect(footer.link == (try valid.number("\(name).link")))
+            #expect(footer.chainHash == (try valid.number("\(name).link")))
             #expect(footer.directoryOffset == (try valid.integer("\(name).directory-offset")))
             #expect(footer.synced.rawValue == (try valid.number("\(name).synced")))
             #expect(

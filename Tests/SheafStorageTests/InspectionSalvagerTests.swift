@@ -174,7 +174,7 @@ private struct Origins {
         let reader = try LogReader(SimulatedVolume(files: files))
         var commits = reader.commits()
         while let commit = try commits.next() {
-            for logged in try commit.operations() { note(logged, isFolded: commit.isFolded) }
+            for logged in try commit.operations() { record(logged, isFolded: commit.isFolded) }
         }
         reader.close()
     }
@@ -193,7 +193,7 @@ private struct Origins {
         return (wrong.map(\.key) + invented.map(\.key)).sorted()
     }
 
-    private mutating func note(_ logged: LoggedOperation, isFolded: Bool) {
+    private mutating func record(_ logged: LoggedOperation, isFolded: Bool) {
         let key = String(decoding: logged.operation.key, as: UTF8.self)
         let payload = String(decoding: logged.operation.payload, as: UTF8.self)
         let number = String(logged.position.segment)
@@ -207,7 +207,7 @@ private struct Origins {
         var origin = Origin(
             records: [(file, start..<start + length)],
             payload: logged.operation.kind == .remove ? nil : payload)
-        if logged.operation.kind == .extend, let before = newest[key] {
+        if logged.operation.kind == .delta, let before = newest[key] {
             origin.records += before.records
             origin.payload = (before.payload ?? "") + payload
         }

@@ -56,10 +56,10 @@ import Testing
         _ = try engine.append(batch)
         try engine.close()
         let snapshot = try StoreEngine(opening: volume.powerCut(seed: 1)).snapshot()
-        let isWhole = try ([1] as [UInt8]).span.withUnsafeBytes { key in
+        let isComplete = try ([1] as [UInt8]).span.withUnsafeBytes { key in
             try snapshot.payload(of: key).map { payload.elementsEqual($0) }
         }
-        #expect(isWhole == true)
+        #expect(isComplete == true)
         #expect(
             try ([2] as [UInt8]).span.withUnsafeBytes { try snapshot.payload(of: $0)?.count } == 0)
         payload.append(1)

@@ -74,7 +74,7 @@ import Testing
                 let operation = try log.newestOperation(at: pointer)
                 #expect(stored.key.elementsEqual(operation.key))
                 #expect(stored.payload.elementsEqual(operation.payload))
-                #expect(stored.place == pointer.position.rawValue)
+                #expect(stored.pointer == pointer.position.rawValue)
             }
         }
     }

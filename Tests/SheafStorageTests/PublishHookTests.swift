@@ -7,9 +7,9 @@ struct PublishHookTests {
     private final class Depths: Sendable {
         let addresses = Mutex<[Int]>([])
 
-        func note() {
-            var here = 0
-            withUnsafePointer(to: &here) { pointer in
+        func record() {
+            var ownCount = 0
+            withUnsafePointer(to: &ownCount) { pointer in
                 let address = Int(bitPattern: pointer)
                 addresses.withLock { $0.append(address) }
             }
@@ -19,7 +19,7 @@ struct PublishHookTests {
     @Test func `the stack depth of publish callbacks does not grow with their number`() throws {
         let engine = try StoreEngine(opening: MemoryVolume())
         let depths = Depths()
-        engine.onPublishing { depths.note() }
+        engine.onPublishing { depths.record() }
         for number in 0..<2_000 {
             var batch = WriteBatch()
             try batch.put([0x10, UInt8(number % 256)], [1])

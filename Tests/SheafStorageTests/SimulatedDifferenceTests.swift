@@ -17,7 +17,7 @@ import Testing
     }
 
     /// The result of a call.
-    private enum Answer: Equatable {
+    private enum CallResult: Equatable {
         case bytes([UInt8])
         case refused(VolumeError)
     }
@@ -34,7 +34,7 @@ import Testing
         var files: [any VolumeFile] = []
 
         /// Performs a call; returns its result or its error.
-        mutating func answer(_ call: Call) -> Answer {
+        mutating func answer(_ call: Call) -> CallResult {
             do throws(VolumeError) {
                 return .bytes(try perform(call))
             } catch {
@@ -102,8 +102,8 @@ import Testing
             let realAnswer = real.answer(call)
             let isAlike = realAnswer == simulated.answer(call)
             #expect(isAlike, "seed \(seed), step \(step): \(call) gave \(realAnswer)")
-            let looksAlike = try real.view() == simulated.view()
-            try #require(looksAlike, "seed \(seed), step \(step): \(call)")
+            let areViewsEqual = try real.view() == simulated.view()
+            try #require(areViewsEqual, "seed \(seed), step \(step): \(call)")
         }
     }
 }

@@ -193,8 +193,8 @@ import Testing
 
     @Test func `a disk that ignores flushes may lose flushed data`() throws {
         let volume = SimulatedVolume(files: ["a": [0]])
-        volume.liesAboutData = true
-        volume.liesAboutNames = true
+        volume.ignoresDataFlushes = true
+        volume.ignoresDirectoryFlushes = true
         let file = try volume.open("a", .write)
         try file.writeFully([1], at: 0)
         try file.synchronize()
@@ -202,10 +202,10 @@ import Testing
         try volume.synchronizeNames()
         #expect(images(of: volume, "a") == [[0], [1]])
         #expect(images(of: volume, "b").contains(nil))
-        volume.liesAboutNames = false
+        volume.ignoresDirectoryFlushes = false
         try volume.synchronizeNames()
         #expect(!images(of: volume, "b").contains(nil))
-        volume.liesAboutData = false
+        volume.ignoresDataFlushes = false
         try file.synchronize()
         #expect(images(of: volume, "a") == [[1]])
     }

@@ -36,7 +36,7 @@ import Testing
             StorageError.locked(path: long, holder: 1), StorageError.notAStore(path: long),
             StorageError.notEmpty(path: long),
             StorageError.poisoned(cause: StorageError.io(refusal).description),
-            StorageError.nothingToExtend(key: Array(long.utf8)),
+            StorageError.noRecordForDelta(key: Array(long.utf8)),
         ]
         for error in errors {
             // Keys are quoted with escapes.

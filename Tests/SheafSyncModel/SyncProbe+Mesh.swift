@@ -14,32 +14,32 @@ extension SyncProbe {
     }
 
     private static func readMesh(_ bytes: UnsafeRawBufferPointer) throws -> String? {
-        var map = LinkStateDatabase(key(0), PeerRecord.Portrait(), opening: 1, salt: 1)
+        var database = LinkStateDatabase(key(0), PeerRecord.Description(), opening: 1, salt: 1)
         var reader = ByteReader(bytes)
         var now: UInt64 = 0
         for _ in 0..<mostEvents where reader.remaining >= 2 {
             let (what, number) = (try reader.readUInt8(), try reader.readUInt8())
-            let link = UInt64(number % 4)
+            let connection = UInt64(number % 4)
             switch what % 8 {
-            case 0: map.opened(link, to: key(1 + number % 4), kind: number, at: now)
-            case 1: map.closed(link, at: now)
-            case 2: map.acknowledged(on: link)
+            case 0: database.opened(connection, to: key(1 + number % 4), kind: number, at: now)
+            case 1: database.closed(connection, at: now)
+            case 2: database.acknowledged(on: connection)
             case 3:
                 now += UInt64(number) * 1_000_000_000
-                map.tick(at: now)
-            case 4: map.present(PeerRecord.Portrait(name: "\(number)"), at: now)
+                database.tick(at: now)
+            case 4: database.present(PeerRecord.Description(name: "\(number)"), at: now)
             default:
                 let body = try reader.readLengthPrefixed(limit: 1 << 16)
-                map.receive(try PresenceMessage(decoding: body), on: link, at: now)
+                database.receive(try PresenceMessage(decoding: body), on: connection, at: now)
             }
-            for action in map.drainActions(at: now) {
+            for action in database.drainActions(at: now) {
                 guard case .send(_, let message) = action else { continue }
                 let again = try message.bytes.withUnsafeBytes {
                     try PresenceMessage(decoding: $0)
                 }
                 if again != message { return "a presence message changes when re-encoded" }
             }
-            if let wrong = map.violation { return wrong }
+            if let wrong = database.violation { return wrong }
         }
         return nil
     }

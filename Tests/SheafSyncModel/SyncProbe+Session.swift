@@ -18,8 +18,8 @@ extension SyncProbe {
         }
         var session = SyncSession(hello(1), at: 0)
         var other = FrameWriter()
-        var host = SessionHost()
-        host.say(other.bytes(of: Frame(.hello, hello(2).bytes)), to: &session)
+        var host = SessionDriver()
+        host.send(other.bytes(of: Frame(.hello, hello(2).bytes)), to: &session)
         session.subscribe(
             Subscribe(
                 generation: 1, [SubscribedQuery(text: "SELECT * FROM c", arguments: [])], at: 0))
@@ -28,7 +28,7 @@ extension SyncProbe {
             let type = FrameType(rawValue: try reader.readUInt8()) ?? .segment
             let length = Int(try reader.readUInt16())
             let body = Array(try reader.readBytes(min(length, reader.remaining)))
-            host.say(other.bytes(of: Frame(type, body)), to: &session)
+            host.send(other.bytes(of: Frame(type, body)), to: &session)
             if let wrong = host.wrong { return wrong }
         }
         return nil
@@ -36,7 +36,7 @@ extension SyncProbe {
 }
 
 /// A host that handles the effects of a session as a replicator would.
-private struct SessionHost {
+private struct SessionDriver {
     private var time: UInt64 = 0
     private var steps = 0
     private(set) var wrong: String?
@@ -48,7 +48,7 @@ private struct SessionHost {
                 version: UInt64(number))
         })
 
-    mutating func say(_ bytes: [UInt8], to session: inout SyncSession) {
+    mutating func send(_ bytes: [UInt8], to session: inout SyncSession) {
         time += 1_000_000
         bytes.span.withUnsafeBytes { session.receive($0, at: time) }
         var rounds = 0
@@ -88,8 +88,8 @@ private struct SessionHost {
                 session.end(CloseMessage(.protocolBroken, "\(error)"))
             }
         case .wanted(let documents):
-            tell(documents, &session)
-        case .roomToSend: tell(.all, &session)
+            provideMatches(documents, &session)
+        case .roomToSend: provideMatches(.all, &session)
         case .sought(let message):
             if message.hops > 0 { session.offer(Offer(id: message.id, length: 600_000)) }
         case .offered(let message):
@@ -100,13 +100,13 @@ private struct SessionHost {
         case .presence(let message):
             session.takePresence()
             if message.records.count > 1 { session.sendPresence(message) }
-        case .send, .end, .greeted, .acknowledged, .presenceTaken, .setAside, .forgotten,
+        case .send, .end, .greeted, .acknowledged, .presenceAcknowledged, .quarantine, .forgotten,
             .changedSite, .pauses, .refused, .differing:
             break
         }
     }
 
-    private func tell(_ documents: Want.Documents, _ session: inout SyncSession) {
+    private func provideMatches(_ documents: Want.Documents, _ session: inout SyncSession) {
         var rest = 8
         switch documents {
         case .all: break

@@ -25,7 +25,7 @@ package enum SyncProbe {
             case .site: return rewritten(rest, NewSite.bytes(try NewSite.decode(rest)))
             case .pauses: return rewritten(rest, try SitePauses(decoding: rest).bytes)
             case .refused: return rewritten(rest, try RefusedNotice(decoding: rest).bytes)
-            case .setAside: return rewritten(rest, try QuarantineNotice(decoding: rest).bytes)
+            case .quarantine: return rewritten(rest, try QuarantineNotice(decoding: rest).bytes)
             case .announce: return rewritten(rest, try Announce(decoding: rest).bytes)
             case .seek: return rewritten(rest, try Seek(decoding: rest).bytes)
             case .offer: return rewritten(rest, try Offer(decoding: rest).bytes)
@@ -35,7 +35,7 @@ package enum SyncProbe {
             case .askProof, .proven: return rewritten(rest, try TokenAddress(decoding: rest).bytes)
             case .presence: return rewritten(rest, try PresenceMessage(decoding: rest).bytes)
             case .credit: return try readSession(rest)
-            case .restart, .announceOnly, .ping, .pong, .presenceTaken:
+            case .restart, .announceOnly, .ping, .pong, .presenceAcknowledged:
                 return try readCommits(rest)
             }
         }
@@ -73,13 +73,13 @@ package enum SyncProbe {
     }
 
     private static func readHello(_ bytes: UnsafeRawBufferPointer) throws -> String? {
-        let said = try Hello(decoding: bytes)
-        return bytes.elementsEqual(said.bytes) ? nil : "a hello changes when re-encoded"
+        let decoded = try Hello(decoding: bytes)
+        return bytes.elementsEqual(decoded.bytes) ? nil : "a hello changes when re-encoded"
     }
 
     private static func readCloseMessage(_ bytes: UnsafeRawBufferPointer) throws -> String? {
-        let said = try CloseMessage(decoding: bytes)
-        return bytes.elementsEqual(said.bytes) ? nil : "a close message changes when re-encoded"
+        let decoded = try CloseMessage(decoding: bytes)
+        return bytes.elementsEqual(decoded.bytes) ? nil : "a close message changes when re-encoded"
     }
 
     /// Decodes length-prefixed segments and the commits in them.
@@ -120,22 +120,22 @@ package enum SyncProbe {
     private static func readQuestion(_ bytes: UnsafeRawBufferPointer) throws -> String? {
         let question = try RangeQuestion(decoding: bytes)
         guard bytes.elementsEqual(question.bytes) else { return "a request re-encodes differently" }
-        var teller = RangeResponder(list)
-        _ = try teller.answer(RangeQuestion([]))
-        _ = try teller.answer(RangeQuestion([0]))
-        _ = try teller.answer(question)
+        var responder = RangeResponder(list)
+        _ = try responder.answer(RangeQuestion([]))
+        _ = try responder.answer(RangeQuestion([0]))
+        _ = try responder.answer(question)
         return nil
     }
 
     /// Passes length-prefixed range responses to a requester.
     private static func readAnswers(_ bytes: UnsafeRawBufferPointer) throws -> String? {
         var reader = ByteReader(bytes)
-        var asker = RangeRequester(list)
+        var requester = RangeRequester(list)
         while reader.remaining > 0 {
             let answer = try RangeAnswer(decoding: try reader.readLengthPrefixed(limit: 1 << 16))
             let again = try answer.bytes.withUnsafeBytes { try RangeAnswer(decoding: $0) }
             if again != answer { return "a range response changes when re-encoded" }
-            guard case .done(let difference) = try asker.process(answer) else { continue }
+            guard case .done(let difference) = try requester.process(answer) else { continue }
             let own = Set(list.documents.map(\.id))
             return difference.own.allSatisfy(own.contains) ? nil : "an unknown document differs"
         }

@@ -50,12 +50,12 @@ struct FrameTests {
             var writer = FrameWriter()
             var pieces = (frames(&random) + [Frame(.ping, [1, 2, 3])]).map { writer.bytes(of: $0) }
             let sound = pieces.flatMap { $0 }
-            let place = random.below(pieces.count)
+            let index = random.below(pieces.count)
             switch random.below(4) {
-            case 0: pieces[place][random.below(pieces[place].count)] ^= UInt8(1 << random.below(8))
-            case 1 where place < pieces.count - 1: pieces.remove(at: place)
-            case 2: pieces.insert(pieces[place], at: place)
-            case 3 where place > 0: pieces.swapAt(place, place - 1)
+            case 0: pieces[index][random.below(pieces[index].count)] ^= UInt8(1 << random.below(8))
+            case 1 where index < pieces.count - 1: pieces.remove(at: index)
+            case 2: pieces.insert(pieces[index], at: index)
+            case 3 where index > 0: pieces.swapAt(index, index - 1)
             default: continue
             }
             let bytes = pieces.flatMap { $0 }

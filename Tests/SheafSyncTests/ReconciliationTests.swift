@@ -53,25 +53,26 @@ struct ReconciliationTests {
     private func reconcile(
         _ pair: Pair
     ) throws -> (difference: RangeRequester.Difference, bytes: Int, questions: Int) {
-        var teller = RangeResponder(VersionList(sorted: pair.other))
-        var asker = RangeRequester(VersionList(sorted: pair.own))
-        var (question, bytes, questions) = (asker.firstQuestion, 0, 0)
+        var responder = RangeResponder(VersionList(sorted: pair.other))
+        var requester = RangeRequester(VersionList(sorted: pair.own))
+        var (question, bytes, questions) = (requester.firstQuestion, 0, 0)
         while true {
-            let asked = question.bytes
-            let answer = try teller.answer(
-                asked.span.withUnsafeBytes { bytes throws in try RangeQuestion(decoding: bytes) })
-            let told = answer.bytes
+            let requested = question.bytes
+            let answer = try responder.answer(
+                requested.span.withUnsafeBytes { bytes throws in try RangeQuestion(decoding: bytes)
+                })
+            let responseBytes = answer.bytes
             // Each message must fit in one frame.
-            guard max(asked.count, told.count) < SyncLimits.frameLength - 64 else {
-                throw TooLong(question: asked.count, answer: told.count)
+            guard max(requested.count, responseBytes.count) < SyncLimits.frameLength - 64 else {
+                throw TooLong(question: requested.count, answer: responseBytes.count)
             }
-            bytes += asked.count + told.count
+            bytes += requested.count + responseBytes.count
             questions += 1
-            let read = try told.span.withUnsafeBytes { bytes throws in
+            let read = try responseBytes.span.withUnsafeBytes { bytes throws in
                 try RangeAnswer(decoding: bytes)
             }
             #expect(read == answer)
-            switch try asker.process(read) {
+            switch try requester.process(read) {
             case .request(let next): question = next
             case .done(let difference): return (difference, bytes, questions)
             }

@@ -18,13 +18,13 @@ struct RefusedVectorTests {
         }
         for name in ["refused", "refused-more"] {
             let bytes = try vectors.bytes("\(name).refused")
-            let said = try notice(bytes)
-            #expect(said.bytes == bytes)
-            #expect(said.generation == (try vectors.number("\(name).generation")))
-            #expect(said.commit == (try vectors.number("\(name).commit")))
-            #expect(UInt64(said.reason.rawValue) == (try vectors.number("\(name).reason")))
-            #expect(said.omitted == (try vectors.number("\(name).omitted")))
-            #expect(UInt64(said.addresses.count) == (try vectors.number("\(name).count")))
+            let decoded = try notice(bytes)
+            #expect(decoded.bytes == bytes)
+            #expect(decoded.generation == (try vectors.number("\(name).generation")))
+            #expect(decoded.commit == (try vectors.number("\(name).commit")))
+            #expect(UInt64(decoded.reason.rawValue) == (try vectors.number("\(name).reason")))
+            #expect(decoded.omitted == (try vectors.number("\(name).omitted")))
+            #expect(UInt64(decoded.addresses.count) == (try vectors.number("\(name).count")))
         }
         try vectors.forEach("refusedRefused") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try notice(bytes) }

@@ -19,10 +19,10 @@ struct SiteVectorTests {
             try bytes.withUnsafeBytes { try ForgottenWrite(decoding: $0) }
         }
         let bytes = try vectors.bytes("forgotten.forgotten")
-        let said = try write(bytes)
-        #expect(said.bytes == bytes)
-        #expect(said.site.rawValue == (try vectors.number("forgotten.site")))
-        #expect(said.time?.rawValue == (try vectors.number("forgotten.time")))
+        let decoded = try write(bytes)
+        #expect(decoded.bytes == bytes)
+        #expect(decoded.site.rawValue == (try vectors.number("forgotten.site")))
+        #expect(decoded.time?.rawValue == (try vectors.number("forgotten.time")))
         let site = try vectors.bytes("site.newSite")
         #expect(NewSite.bytes(try site.withUnsafeBytes { try NewSite.decode($0) }) == site)
         try vectors.forEach("refusedSite") { name, bytes in

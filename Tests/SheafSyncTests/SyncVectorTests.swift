@@ -61,25 +61,25 @@ struct SyncVectorTests {
         func hello(_ bytes: [UInt8]) throws -> Hello {
             try bytes.withUnsafeBytes { try Hello(decoding: $0) }
         }
-        func farewell(_ bytes: [UInt8]) throws -> CloseMessage {
+        func closeMessage(_ bytes: [UInt8]) throws -> CloseMessage {
             try bytes.withUnsafeBytes { try CloseMessage(decoding: $0) }
         }
         let bytes = try vectors.bytes("hello.hello")
-        let said = try hello(bytes)
-        #expect(said.bytes == bytes)
-        #expect(said.versions.lowerBound == (try vectors.number("hello.lowest")))
-        #expect(said.versions.upperBound == (try vectors.number("hello.highest")))
-        #expect(said.isServer == (try vectors.number("hello.server") == 1))
-        #expect(said.site.rawValue == (try vectors.number("hello.site")))
-        #expect(said.wallMilliseconds == (try vectors.number("hello.clock")))
-        #expect(said.peerKey == (try vectors.bytes("hello.key")))
-        for (index, pause) in said.pauses.enumerated() {
+        let decoded = try hello(bytes)
+        #expect(decoded.bytes == bytes)
+        #expect(decoded.versions.lowerBound == (try vectors.number("hello.lowest")))
+        #expect(decoded.versions.upperBound == (try vectors.number("hello.highest")))
+        #expect(decoded.isServer == (try vectors.number("hello.server") == 1))
+        #expect(decoded.site.rawValue == (try vectors.number("hello.site")))
+        #expect(decoded.wallMilliseconds == (try vectors.number("hello.clock")))
+        #expect(decoded.peerKey == (try vectors.bytes("hello.key")))
+        for (index, pause) in decoded.pauses.enumerated() {
             #expect(pause.after.rawValue == (try vectors.number("hello.after\(index + 1)")))
             #expect(pause.before.rawValue == (try vectors.number("hello.before\(index + 1)")))
         }
-        #expect(said.pauses.count == 2)
-        #expect(said.name == (try vectors.text("hello.name")))
-        let end = try farewell(vectors.bytes("close.close"))
+        #expect(decoded.pauses.count == 2)
+        #expect(decoded.name == (try vectors.text("hello.name")))
+        let end = try closeMessage(vectors.bytes("close.close"))
         #expect(end.bytes == (try vectors.bytes("close.close")))
         #expect(UInt64(end.code.rawValue) == (try vectors.number("close.code")))
         #expect(end.text == (try vectors.text("close.text")))
@@ -87,7 +87,7 @@ struct SyncVectorTests {
             #expect(throws: Malformed.self, "\(name)") { try hello(bytes) }
         }
         try vectors.forEach("refusedClose") { name, bytes in
-            #expect(throws: Malformed.self, "\(name)") { try farewell(bytes) }
+            #expect(throws: Malformed.self, "\(name)") { try closeMessage(bytes) }
         }
     }
 
@@ -106,12 +106,12 @@ struct SyncVectorTests {
                 #expect(record.version.salt == 7)
                 #expect(record.version.count == (try number("count")))
                 #expect(UInt64(record.neighbors.count) == (try number("neighbors")))
-                #expect(record.portrait.isServer == (try number("server") == 1))
-                #expect(record.portrait.name == (try text("name")))
-                #expect(record.portrait.operatingSystem == (try text("system")))
-                #expect(record.portrait.softwareVersion == (try text("version")))
+                #expect(record.description.isServer == (try number("server") == 1))
+                #expect(record.description.name == (try text("name")))
+                #expect(record.description.operatingSystem == (try text("system")))
+                #expect(record.description.softwareVersion == (try text("version")))
                 let metadata = try text("metadata")
-                #expect(record.portrait.metadata == Array(metadata.utf8))
+                #expect(record.description.metadata == Array(metadata.utf8))
             }
             #expect(!vectors.has("\(name).count\(message.records.count + 1)"))
         }
@@ -141,9 +141,9 @@ struct SyncVectorTests {
             #expect(UInt64(part.number) == (try vectors.number("\(name).number")))
         }
         try vectors.forEach("partBytes") { name, bytes in
-            let said = try bytes.withUnsafeBytes { try AttachmentBytes(decoding: $0) }
-            #expect(said.bytes == bytes)
-            #expect(said.content == (try vectors.bytes("\(name).content")))
+            let decoded = try bytes.withUnsafeBytes { try AttachmentBytes(decoding: $0) }
+            #expect(decoded.bytes == bytes)
+            #expect(decoded.content == (try vectors.bytes("\(name).content")))
         }
         try vectors.forEach("refusedSeek") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") {
@@ -222,27 +222,27 @@ struct SyncVectorTests {
             try bytes.withUnsafeBytes { try Acknowledge(decoding: $0) }
         }
         try vectors.forEach("subscribe") { name, bytes in
-            let said = try subscribe(bytes)
-            #expect(said.bytes == bytes)
+            let decoded = try subscribe(bytes)
+            #expect(decoded.bytes == bytes)
             let generation = try vectors.number("\(name).generation")
-            #expect(said.generation == generation)
+            #expect(decoded.generation == generation)
             let commit =
                 vectors.has("\(name).commit") ? try vectors.number("\(name).commit") : nil
-            #expect(said.end?.commit == commit)
+            #expect(decoded.end?.commit == commit)
             let query = try vectors.text("\(name).query")
-            #expect(said.queries[0].text == query)
+            #expect(decoded.queries[0].text == query)
             let cursor =
                 vectors.has("\(name).cursor") ? try vectors.number("\(name).cursor") : nil
-            #expect(said.end?.cursor?.commit == cursor)
-            #expect(said.end?.complete.count ?? 0 == (cursor == nil ? 0 : 3))
+            #expect(decoded.end?.cursor?.commit == cursor)
+            #expect(decoded.end?.complete.count ?? 0 == (cursor == nil ? 0 : 3))
         }
         try vectors.forEach("want") { name, bytes in
-            let said = try want(bytes)
-            #expect(said.bytes == bytes)
+            let decoded = try want(bytes)
+            #expect(decoded.bytes == bytes)
             let generation = try vectors.number("\(name).generation")
-            #expect(said.generation == generation)
+            #expect(decoded.generation == generation)
             let count = vectors.has("\(name).count") ? try vectors.number("\(name).count") : nil
-            switch said.documents {
+            switch decoded.documents {
             case .all: #expect(count == nil)
             case .some(let addresses, let isContinued):
                 #expect(UInt64(addresses.count) == count)
@@ -253,10 +253,10 @@ struct SyncVectorTests {
             }
         }
         try vectors.forEach("acknowledge") { name, bytes in
-            let said = try acknowledge(bytes)
-            #expect(said.bytes == bytes)
+            let decoded = try acknowledge(bytes)
+            #expect(decoded.bytes == bytes)
             let commit = try vectors.number("\(name).commit")
-            #expect(said.commit == commit)
+            #expect(decoded.commit == commit)
         }
         try vectors.forEach("refusedSubscribe") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try subscribe(bytes) }
@@ -274,12 +274,12 @@ struct SyncVectorTests {
             try bytes.withUnsafeBytes { try Announce(decoding: $0) }
         }
         let bytes = try vectors.bytes("announce.announce")
-        let said = try announce(bytes)
-        #expect(said.bytes == bytes)
-        #expect(said.commit == (try vectors.number("announce.commit")))
-        let last = try #require(said.entries[0].vector.entries.last)
+        let decoded = try announce(bytes)
+        #expect(decoded.bytes == bytes)
+        #expect(decoded.commit == (try vectors.number("announce.commit")))
+        let last = try #require(decoded.entries[0].vector.entries.last)
         #expect(last.site.rawValue == (try vectors.number("announce.site")))
-        #expect(said.entries[1].vector.entries.isEmpty)
+        #expect(decoded.entries[1].vector.entries.isEmpty)
         try vectors.forEach("refusedAnnounce") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try announce(bytes) }
         }
@@ -290,11 +290,11 @@ struct SyncVectorTests {
             try bytes.withUnsafeBytes { try QuarantineNotice(decoding: $0) }
         }
         let bytes = try vectors.bytes("set-aside.setAside")
-        let said = try notice(bytes)
-        #expect(said.bytes == bytes)
-        #expect(said.count == (try vectors.number("set-aside.count")))
-        #expect(said.latestMilliseconds == (try vectors.number("set-aside.latest")))
-        #expect(said.wallMilliseconds == (try vectors.number("set-aside.clock")))
+        let decoded = try notice(bytes)
+        #expect(decoded.bytes == bytes)
+        #expect(decoded.count == (try vectors.number("set-aside.count")))
+        #expect(decoded.latestMilliseconds == (try vectors.number("set-aside.latest")))
+        #expect(decoded.wallMilliseconds == (try vectors.number("set-aside.clock")))
         try vectors.forEach("refusedSetAside") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try notice(bytes) }
         }
@@ -325,8 +325,8 @@ struct SyncVectorTests {
                     documents.append(DocumentVersion(id: id, version: try reader.readUInt64()))
                 }
             }
-            var teller = RangeResponder(VersionList(sorted: documents))
-            guard case .children(let children) = try teller.answer(RangeQuestion([])).parts.first
+            var responder = RangeResponder(VersionList(sorted: documents))
+            guard case .children(let children) = try responder.answer(RangeQuestion([])).parts.first
             else {
                 Issue.record("the first response has no child")
                 return
@@ -376,16 +376,16 @@ struct SyncVectorTests {
                         bytes[random.below(bytes.count)] = UInt8(random.below(256))
                     }
                     if random.chance(1, in: 4) { bytes.removeLast(random.below(bytes.count)) }
-                    let breach = bytes.withUnsafeBytes { SyncProbe.read($0) }
-                    #expect(breach == nil, "\(name), type \(type), seed \(seed)")
+                    let violation = bytes.withUnsafeBytes { SyncProbe.read($0) }
+                    #expect(violation == nil, "\(name), type \(type), seed \(seed)")
                 }
             }
             // Two connections are opened; a message is delivered on the first, followed by random
             // events.
             var events: [UInt8] = [0, 0, 0, 1, 5, 0, UInt8(min(base.count, 127))] + base
             events += random.bytes(20)
-            let breach = events.withUnsafeBytes { SyncProbe.readPresence($0) }
-            #expect(breach == nil, "\(name), seed \(seed)")
+            let violation = events.withUnsafeBytes { SyncProbe.readPresence($0) }
+            #expect(violation == nil, "\(name), seed \(seed)")
         }
     }
 }

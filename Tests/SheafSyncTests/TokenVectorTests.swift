@@ -35,9 +35,9 @@ import Testing
         #expect(commits.first?.documents.map(\.unproven) == [unproven, []])
         var writer = CommitWriter()
         for commit in commits { commit.write(into: &writer) }
-        var head = ByteWriter()
-        WireNameDictionary.write([], into: &head)
-        #expect(head.bytes + writer.bytes == bytes)
+        var dictionary = ByteWriter()
+        WireNameDictionary.write([], into: &dictionary)
+        #expect(dictionary.bytes + writer.bytes == bytes)
     }
 
     @Test func `a token is requested once and confirmed once`() throws {
@@ -49,8 +49,8 @@ import Testing
         // No confirmation of this token was requested.
         pair.right.confirm(
             TokenAddress(attachment: token.attachment, document: .init(collection: "d", id: [1])))
-        let asked = pair.exchange()
-        #expect(asked == [.proofAsked(token)])
+        let requested = pair.exchange()
+        #expect(requested == [.proofAsked(token)])
         pair.right.confirm(token)
         pair.right.confirm(token)
         let proven = pair.exchange()

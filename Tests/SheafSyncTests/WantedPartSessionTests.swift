@@ -24,7 +24,7 @@ struct WantedPartSessionTests {
         return writer.bytes
     }
 
-    private var peer = GreetedSession()
+    private var peer = OpenSession()
     private var segments = ShippedSegmentWriter()
 
     /// Delivers a batch without documents from the peer.
@@ -32,7 +32,8 @@ struct WantedPartSessionTests {
         var commits = CommitWriter()
         commits.begin(7, stamp: nil, isCut: isCut, endsPart: endsPart)
         commits.end(isContinued: false)
-        return peer.said(.segment, Self.varint(1) + [0] + segments.bytes(of: [0] + commits.bytes))
+        return peer.receive(
+            .segment, Self.varint(1) + [0] + segments.bytes(of: [0] + commits.bytes))
     }
 
     // MARK: The side that sends documents
@@ -40,8 +41,8 @@ struct WantedPartSessionTests {
     /// Makes the peer reconcile against a list.
     private mutating func beginComparing() throws {
         let subscription = Subscribe(generation: 1, [], at: 0)
-        _ = peer.said(.subscribe, subscription.parts[0].bytes)
-        _ = peer.said(.ask, Self.question)
+        _ = peer.receive(.subscribe, subscription.parts[0].bytes)
+        _ = peer.receive(.ask, Self.question)
         try peer.session.sendAnswer(Self.list(1...9))
         _ = peer.session.drainEffects()
     }
@@ -49,14 +50,14 @@ struct WantedPartSessionTests {
     @Test mutating func `reconciliation continues after a part`() throws {
         try beginComparing()
         for _ in 0..<2 {
-            let effects = peer.said(.want, Self.part)
+            let effects = peer.receive(.want, Self.part)
             #expect(effects.count == 1)
             peer.session.endPart(7)
             #expect(peer.session.drainEffects().count == 1)
         }
-        let answer = peer.said(.ask, Self.varint(1) + RangeQuestion([0]).bytes)
+        let answer = peer.receive(.ask, Self.varint(1) + RangeQuestion([0]).bytes)
         #expect(answer.count == 1)
-        let last = peer.said(.want, Want(generation: 1, .some([], isContinued: false)).bytes)
+        let last = peer.receive(.want, Want(generation: 1, .some([], isContinued: false)).bytes)
         #expect(last == [.wanted(.some([], isContinued: false))])
         #expect(peer.session.isOpen)
     }
@@ -66,14 +67,15 @@ struct WantedPartSessionTests {
         _ type: FrameType
     ) throws {
         try beginComparing()
-        _ = peer.said(.want, Self.part)
-        _ = peer.said(type, type == .want ? Self.part : Self.varint(1) + RangeQuestion([0]).bytes)
+        _ = peer.receive(.want, Self.part)
+        _ = peer.receive(
+            type, type == .want ? Self.part : Self.varint(1) + RangeQuestion([0]).bytes)
         #expect(!peer.session.isOpen)
     }
 
     @Test mutating func `a part outside reconciliation ends the connection`() throws {
-        _ = peer.said(.subscribe, Subscribe(generation: 1, [], at: 0).parts[0].bytes)
-        _ = peer.said(.want, Self.part)
+        _ = peer.receive(.subscribe, Subscribe(generation: 1, [], at: 0).parts[0].bytes)
+        _ = peer.receive(.want, Self.part)
         #expect(!peer.session.isOpen)
     }
 
@@ -85,11 +87,11 @@ struct WantedPartSessionTests {
         _ = peer.session.drainEffects()
         peer.session.compare(with: Self.list(1...10), most: 4)
         _ = peer.session.drainEffects()
-        var teller = RangeResponder(VersionList())
-        let answer = try teller.answer(RangeQuestion([]))
-        _ = peer.said(.answer, Self.varint(1) + answer.bytes)
-        let documents = try teller.answer(RangeQuestion([0]))
-        let effects = peer.said(.answer, Self.varint(1) + documents.bytes)
+        var responder = RangeResponder(VersionList())
+        let answer = try responder.answer(RangeQuestion([]))
+        _ = peer.receive(.answer, Self.varint(1) + answer.bytes)
+        let documents = try responder.answer(RangeQuestion([0]))
+        let effects = peer.receive(.answer, Self.varint(1) + documents.bytes)
         #expect(effects.count == 1)
     }
 

@@ -5,7 +5,7 @@ package import SheafStorage
 /// `format-spec/README.md` describes the lines of a vector file.
 package struct FormatVectors: Sendable {
     /// A line of a vector file that cannot be parsed.
-    package struct Mistake: Error {
+    package struct SyntaxError: Error {
         package let file: String
         package let line: Int
         package let reason: String
@@ -44,7 +44,7 @@ package struct FormatVectors: Sendable {
             do throws(VectorSyntax.Refusal) {
                 try read(line, &current)
             } catch {
-                throw Mistake(file: file, line: index + 1, reason: error.reason)
+                throw SyntaxError(file: file, line: index + 1, reason: error.reason)
             }
         }
     }
@@ -52,7 +52,7 @@ package struct FormatVectors: Sendable {
     /// Returns the bytes called `name`.
     package func bytes(_ name: String) throws -> [UInt8] {
         guard let found = bytes[name] else {
-            throw Mistake(file: file, line: 0, reason: "missing bytes: \(name)")
+            throw SyntaxError(file: file, line: 0, reason: "missing bytes: \(name)")
         }
         return found
     }
@@ -65,7 +65,7 @@ package struct FormatVectors: Sendable {
     /// Returns the number called `name`.
     package func number(_ name: String) throws -> UInt64 {
         guard let found = numbers[name] else {
-            throw Mistake(file: file, line: 0, reason: "missing number: \(name)")
+            throw SyntaxError(file: file, line: 0, reason: "missing number: \(name)")
         }
         return found
     }
@@ -82,7 +82,7 @@ package struct FormatVectors: Sendable {
     ) throws {
         let known = cases.filter { has("\($0).\(name)") }
         guard !known.isEmpty else {
-            throw Mistake(file: file, line: 0, reason: "no case has \(name)")
+            throw SyntaxError(file: file, line: 0, reason: "no case has \(name)")
         }
         for start in known { try body(start, bytes("\(start).\(name)")) }
     }
@@ -101,7 +101,7 @@ package struct FormatVectors: Sendable {
         }
         if first.hasSuffix(":") {
             let name = String(first.dropLast())
-            try note(name)
+            try record(name)
             current = name
             bytes[name] = []
             for token in tokens.dropFirst() {
@@ -113,12 +113,12 @@ package struct FormatVectors: Sendable {
         else {
             throw VectorSyntax.Refusal(reason: "expected NAME: BYTES or NAME = NUMBER")
         }
-        try note(first)
+        try record(first)
         current = nil
         numbers[first] = number
     }
 
-    private mutating func note(_ name: String) throws(VectorSyntax.Refusal) {
+    private mutating func record(_ name: String) throws(VectorSyntax.Refusal) {
         guard !has(name) else { throw VectorSyntax.Refusal(reason: "duplicate name: \(name)") }
         names.append(name)
         let start = String(name.prefix { $0 != "." })

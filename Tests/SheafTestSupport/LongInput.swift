@@ -16,10 +16,12 @@ package enum LongInput {
         let scalars = Array(error.unicodeScalars)
         let count = scalars.count { "ж\u{301}".unicodeScalars.contains($0) }
         let bases = scalars.indices.filter { scalars[$0] == "ж" }
-        let areWhole = bases.allSatisfy { $0 + 1 < scalars.count && scalars[$0 + 1] == "\u{301}" }
+        let areComplete = bases.allSatisfy {
+            $0 + 1 < scalars.count && scalars[$0 + 1] == "\u{301}"
+        }
         let shown = String(error.prefix(600))
         if count > limit { return "\(count) scalars quoted: \(shown)" }
-        if bases.count * 2 != count || !areWhole { return "a character was split: \(shown)" }
+        if bases.count * 2 != count || !areComplete { return "a character was split: \(shown)" }
         if !error.contains(text(scalars: 20)) { return "the start is missing: \(shown)" }
         return nil
     }

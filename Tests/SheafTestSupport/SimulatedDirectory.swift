@@ -8,13 +8,13 @@ struct SimulatedDirectory: Sendable {
 
     /// A name change that may or may not be durable.
     private enum Change: Sendable {
-        case link(String, Int)
-        case unlink(String, Int)
+        case addName(String, Int)
+        case removeName(String, Int)
         case rename(to: String, Int)
 
         var inode: Int {
             switch self {
-            case .link(_, let inode), .unlink(_, let inode), .rename(_, let inode): inode
+            case .addName(_, let inode), .removeName(_, let inode), .rename(_, let inode): inode
             }
         }
     }
@@ -39,13 +39,13 @@ struct SimulatedDirectory: Sendable {
     }
 
     /// Adds a name for an inode.
-    mutating func link(_ name: String, _ inode: Int) {
-        perform(.link(name, inode))
+    mutating func addName(_ name: String, _ inode: Int) {
+        perform(.addName(name, inode))
     }
 
     /// Removes a name of an inode.
-    mutating func unlink(_ name: String, _ inode: Int) {
-        perform(.unlink(name, inode))
+    mutating func removeName(_ name: String, _ inode: Int) {
+        perform(.removeName(name, inode))
     }
 
     /// Renames an inode, replacing the file that had the new name.
@@ -96,9 +96,9 @@ struct SimulatedDirectory: Sendable {
 
     private static func apply(_ change: Change, to entries: inout [Entry]) {
         switch change {
-        case .link(let name, let inode):
+        case .addName(let name, let inode):
             set(name, inode, in: &entries)
-        case .unlink(let name, let inode):
+        case .removeName(let name, let inode):
             entries.removeAll { $0.inode == inode && $0.name == name }
         case .rename(let newName, let inode):
             // The rename is atomic: afterwards the file has this name and no other.

@@ -18,7 +18,7 @@ extension SimulatedDisk {
             }
             disk.inodes.append(SimulatedInode(birth: disk.drawBirth()))
             disk.inodes[inode].openCount = 1
-            disk.directory.link(name, inode)
+            disk.directory.addName(name, inode)
         }
         return inode
     }
@@ -42,7 +42,7 @@ extension SimulatedDisk {
             guard let inode = disk.directory.inode(name) else {
                 throw VolumeError(.remove, name, .noSuchFile)
             }
-            disk.directory.unlink(name, inode)
+            disk.directory.removeName(name, inode)
             disk.inodes[inode].isNamed = false
         }
     }

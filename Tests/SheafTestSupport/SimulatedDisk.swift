@@ -4,7 +4,7 @@ import SheafStorage
 /// The state of a simulated volume, and the effect of each call on it.
 struct SimulatedDisk: Sendable {
     /// The outcome of a call.
-    enum Verdict: Sendable {
+    enum CallOutcome: Sendable {
         case proceed, short, flipped, crash
         case fail(VolumeError.Code)
     }
@@ -31,8 +31,8 @@ struct SimulatedDisk: Sendable {
     var crashCall = Int.max
     var faults: [SimulatedFault] = []
     var quota: Int?
-    var liesAboutData = false
-    var liesAboutNames = false
+    var ignoresDataFlushes = false
+    var ignoresDirectoryFlushes = false
     var trace: [SimulatedCall]?
 
     /// Creates a disk with these names and files durable.
@@ -99,8 +99,8 @@ struct SimulatedDisk: Sendable {
         var later = births
         disk.births = SeededRandom(seed: later.next() ^ disk.births.next(), "births")
         disk.quota = quota
-        disk.liesAboutData = liesAboutData
-        disk.liesAboutNames = liesAboutNames
+        disk.ignoresDataFlushes = ignoresDataFlushes
+        disk.ignoresDirectoryFlushes = ignoresDirectoryFlushes
         disk.trace = trace.map { _ in [] }
         return disk
     }
@@ -108,7 +108,7 @@ struct SimulatedDisk: Sendable {
     /// Counts a call and decides its outcome.
     private mutating func begin(
         _ operation: VolumeError.Operation, _ name: String, at offset: Int = 0, count: Int = 0
-    ) throws(VolumeError) -> Verdict {
+    ) throws(VolumeError) -> CallOutcome {
         guard !isPowerCut else { throw VolumeError(operation, name, .powerCut) }
         counters.count(operation)
         let verdict = verdict(operation, name)
@@ -125,7 +125,7 @@ struct SimulatedDisk: Sendable {
 
     private mutating func verdict(
         _ operation: VolumeError.Operation, _ name: String
-    ) -> Verdict {
+    ) -> CallOutcome {
         if operation.changesDisk, counters.mutating >= crashCall {
             isPowerCut = true
             return .crash
@@ -231,7 +231,7 @@ extension SimulatedDisk {
     mutating func synchronize(_ inode: Int, _ name: String) throws(VolumeError) {
         switch try begin(.synchronize, name) {
         case .proceed, .short, .flipped:
-            if !liesAboutData { inodes[inode].synchronize() }
+            if !ignoresDataFlushes { inodes[inode].synchronize() }
             counters.changes += 1
         case .fail(.interrupted):
             // An interrupted flush has marked no page clean.
@@ -261,7 +261,7 @@ extension SimulatedDisk {
     mutating func synchronizeNames(_ path: String) throws(VolumeError) {
         switch try begin(.synchronizeNames, path) {
         case .proceed, .short, .flipped:
-            if !liesAboutNames { directory.synchronize() }
+            if !ignoresDirectoryFlushes { directory.synchronize() }
             counters.changes += 1
         case .fail(let code): throw VolumeError(.synchronizeNames, path, code)
         case .crash: throw VolumeError(.synchronizeNames, path, .powerCut)

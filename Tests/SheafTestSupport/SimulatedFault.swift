@@ -112,7 +112,7 @@ struct SimulatedCall: Sendable, CustomStringConvertible {
     let name: String
     let offset: Int
     let count: Int
-    var verdict: SimulatedDisk.Verdict
+    var verdict: SimulatedDisk.CallOutcome
 
     var description: String {
         let range = operation == .read || operation == .write ? " \(count) bytes at \(offset)" : ""

@@ -28,15 +28,15 @@ extension SimulatedVolume {
     }
 
     /// Whether `synchronize` on files returns without making data durable.
-    package var liesAboutData: Bool {
-        get { inspect { $0.liesAboutData } }
-        set { inspect { $0.liesAboutData = newValue } }
+    package var ignoresDataFlushes: Bool {
+        get { inspect { $0.ignoresDataFlushes } }
+        set { inspect { $0.ignoresDataFlushes = newValue } }
     }
 
     /// Whether `synchronizeNames` returns without making names durable.
-    package var liesAboutNames: Bool {
-        get { inspect { $0.liesAboutNames } }
-        set { inspect { $0.liesAboutNames = newValue } }
+    package var ignoresDirectoryFlushes: Bool {
+        get { inspect { $0.ignoresDirectoryFlushes } }
+        set { inspect { $0.ignoresDirectoryFlushes = newValue } }
     }
 
     /// The process reported as the holder of the lock.

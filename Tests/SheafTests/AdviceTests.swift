@@ -6,10 +6,10 @@ import Testing
 
 /// The indexes that ADVISE suggests.
 @Suite struct AdviceTests {
-    private let store: CarStore
+    private let store: CarFixtureStore
 
     init() throws {
-        store = try CarStore()
+        store = try CarFixtureStore()
         try store.fill(40)
     }
 

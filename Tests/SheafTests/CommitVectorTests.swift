@@ -82,16 +82,16 @@ import Testing
         }
         var pauseCount = 0
         try vectors.forEach("siteRecord") { name, bytes in
-            let said = try record(bytes)
-            #expect(said.bytes == bytes, "\(name)")
+            let decoded = try record(bytes)
+            #expect(decoded.bytes == bytes, "\(name)")
             let clock = try vectors.number("\(name).clock")
-            #expect(said.clock?.rawValue ?? 0 == clock, "\(name)")
-            for (index, pause) in said.pauses.enumerated() {
+            #expect(decoded.clock?.rawValue ?? 0 == clock, "\(name)")
+            for (index, pause) in decoded.pauses.enumerated() {
                 #expect(pause.after.rawValue == (try vectors.number("\(name).after\(index + 1)")))
                 #expect(
                     pause.before.rawValue == (try vectors.number("\(name).before\(index + 1)")))
             }
-            pauseCount += said.pauses.count
+            pauseCount += decoded.pauses.count
         }
         #expect(pauseCount == 3)
         try vectors.forEach("refusedSiteRecord") { name, bytes in
@@ -105,13 +105,14 @@ import Testing
         }
         var count = 0
         try vectors.forEach("formerSites") { name, bytes in
-            var said = try sites(bytes)
-            #expect(said.bytes == bytes, "\(name)")
+            var decoded = try sites(bytes)
+            #expect(decoded.bytes == bytes, "\(name)")
             #expect(
-                said.sites.map(\.rawValue) == (1...said.sites.count).map(UInt64.init), "\(name)")
-            said.add(Site(rawValue: 99))
-            #expect(said.sites.last == Site(rawValue: 99), "\(name)")
-            #expect(try sites(said.bytes) == said, "\(name)")
+                decoded.sites.map(\.rawValue) == (1...decoded.sites.count).map(UInt64.init),
+                "\(name)")
+            decoded.add(Site(rawValue: 99))
+            #expect(decoded.sites.last == Site(rawValue: 99), "\(name)")
+            #expect(try sites(decoded.bytes) == decoded, "\(name)")
             count += 1
         }
         #expect(count == 2)

@@ -6,14 +6,14 @@ struct DiffingApplyTests {
     @Test func `new elements are created for insertions and updates only`() {
         let diff = Diff(
             insertions: [2], deletions: [1], updates: [0, 1], moves: [Diff.Move(from: 3, to: 0)])
-        var asked: [Int] = []
+        var requestedIndexes: [Int] = []
         var letters = ["a", "b", "c", "d"]
         letters.apply(diff) { index in
-            asked.append(index)
+            requestedIndexes.append(index)
             return "new \(index)"
         }
         #expect(letters == ["new 0", "new 1", "new 2", "c"])
-        #expect(asked == [0, 1, 2])
+        #expect(requestedIndexes == [0, 1, 2])
     }
 
     @Test func `elements without changes are kept`() {
@@ -45,7 +45,7 @@ struct DiffingApplyTests {
     @Test func `a collection view follows a list of cars`() {
         // The view follows this data source.
         var cars = ["Golf, blue", "Polo, red", "Fiesta, blue", "Clio, white"]
-        let collectionView = BatchView(cars)
+        let collectionView = BatchUpdateView(cars)
         var differ = DiffState()
         func difference(_ ids: [UInt64]) -> Diff {
             differ.diff(versions: ids.map { _ in 0 }) { index in

@@ -93,7 +93,7 @@ struct DiffingModel {
         labels.apply(diff, from: after)
         #expect(labels == after, comment)
 
-        let view = BatchView(old.map(\.label))
+        let view = BatchUpdateView(old.map(\.label))
         view.performBatchUpdates(showing: after) {
             view.deleteItems(at: diff.deletions)
             view.insertItems(at: diff.insertions)

@@ -10,15 +10,15 @@ struct DiffingTests {
     private struct Differ {
         var state = DiffState()
         var rows: [DiffingRow] = []
-        var asked: [Int] = []
+        var requestedIndexes: [Int] = []
 
         mutating func diff(_ new: [DiffingRow]) -> Diff {
-            var asked: [Int] = []
+            var requestedIndexes: [Int] = []
             let diff = state.diff(versions: new.map(\.version)) { index in
-                asked.append(index)
+                requestedIndexes.append(index)
                 return (new[index].id, new[index].content)
             }
-            (rows, self.asked) = (new, asked)
+            (rows, self.requestedIndexes) = (new, requestedIndexes)
             return diff
         }
 
@@ -26,7 +26,7 @@ struct DiffingTests {
             let model = DiffingModel(rows, new)
             let diff = diff(new)
             model.check(diff, comment)
-            #expect(asked == model.unknown, comment)
+            #expect(requestedIndexes == model.unknown, comment)
             if diff.isEmpty { #expect(model.old.map(\.label) == new.map(\.label), comment) }
             #expect(state.count == new.count, comment)
         }
@@ -41,7 +41,7 @@ struct DiffingTests {
         }
     }
 
-    private func life(
+    private func editedArrays(
         _ seed: UInt64, idCount: Int, unversioned: Int, count: Int, steps: Int
     ) {
         var list = RandomRows(
@@ -55,26 +55,26 @@ struct DiffingTests {
 
     @Test func `diffs of random lists match the model`() {
         for seed in firstSeed..<firstSeed + 8 {
-            life(seed, idCount: 100_000, unversioned: 1, count: 30, steps: 150)
+            editedArrays(seed, idCount: 100_000, unversioned: 1, count: 30, steps: 150)
         }
     }
 
     @Test func `items with equal ids are matched in their order`() {
         for (offset, idCount) in [1, 2, 3, 5, 8, 13].enumerated() {
             let seed = firstSeed + 100 + UInt64(offset)
-            life(seed, idCount: idCount, unversioned: 6, count: 12, steps: 200)
+            editedArrays(seed, idCount: idCount, unversioned: 6, count: 12, steps: 200)
         }
     }
 
     @Test func `items without versions are matched by id`() {
         for seed in firstSeed + 200..<firstSeed + 204 {
-            life(seed, idCount: 40, unversioned: 12, count: 25, steps: 150)
+            editedArrays(seed, idCount: 40, unversioned: 12, count: 25, steps: 150)
         }
     }
 
     @Test func `diffs of long lists match the model`() {
         for seed in firstSeed + 300..<firstSeed + 304 {
-            life(seed, idCount: 100_000, unversioned: 0, count: 400, steps: 10)
+            editedArrays(seed, idCount: 100_000, unversioned: 0, count: 400, steps: 10)
         }
     }
 
@@ -134,19 +134,19 @@ struct DiffingTests {
     @Test func `the contents of a row with a known version are not requested`() {
         var differ = Differ()
         #expect(differ.diff(rows("abcdef", version: 10)).insertions == Array(0..<6))
-        #expect(differ.asked == Array(0..<6))
+        #expect(differ.requestedIndexes == Array(0..<6))
         #expect(differ.diff(rows("abcdef", version: 10)).isEmpty)
-        #expect(differ.asked.isEmpty)
+        #expect(differ.requestedIndexes.isEmpty)
         let reversed = Array(rows("abcdef", version: 10).reversed())
         #expect(differ.diff(reversed).moves.count == 5)
-        #expect(differ.asked.isEmpty)
+        #expect(differ.requestedIndexes.isEmpty)
     }
 
     @Test func `a document that was written with equal contents has not changed`() {
         var differ = Differ()
         _ = differ.diff(rows("abc", version: 10))
         #expect(differ.diff(rows("abc", version: 20)).isEmpty)
-        #expect(differ.asked == [0, 1, 2])
+        #expect(differ.requestedIndexes == [0, 1, 2])
         #expect(differ.diff(rows("abc")).isEmpty)
         #expect(differ.diff(rows("abc", version: 30)).isEmpty)
     }

@@ -13,7 +13,7 @@ import Testing
     private let firstSeed: UInt64 = 11_000
 
     /// A workload determined by a seed, with an optional power cut.
-    private final class Life {
+    private final class Simulation {
         let volume: SimulatedVolume
         private let seed: UInt64
         private(set) var store: StoreEngine?
@@ -71,9 +71,9 @@ import Testing
         private func change(
             _ random: inout SeededRandom, _ writes: inout RandomWrite
         ) -> DocumentChange {
-            let name = DocumentLife.names[random.below(DocumentLife.names.count)]
+            let name = DocumentSimulation.names[random.below(DocumentSimulation.names.count)]
             let action: DocumentChange.Action =
-                switch writes.write(isThere: random.chance(9, in: 10)) {
+                switch writes.write(isPresent: random.chance(9, in: 10)) {
                 case .edit(let edits): .edit(edits)
                 case .delete: random.chance(1, in: 4) ? .evict : .delete
                 case .insert(let object): .insert(object, onConflict: .merge)
@@ -97,7 +97,7 @@ import Testing
     ) throws -> [[UInt8]: [UInt8]] {
         let snapshot = engine.snapshot()
         var documents: [[UInt8]: [UInt8]] = [:]
-        for name in DocumentLife.names {
+        for name in DocumentSimulation.names {
             guard let key = try snapshot.key(collection: name.collection, id: name.id),
                 let document = try #require(try snapshot.document(key, asOf: commit))
             else { continue }
@@ -111,7 +111,7 @@ import Testing
     @Test func `a power cut leaves the exact documents of a commit`() throws {
         var images = 0
         for seed in firstSeed..<firstSeed + 6 {
-            let whole = Life(seed: seed, crashAtCall: nil)
+            let whole = Simulation(seed: seed, crashAtCall: nil)
             try whole.run(steps: 40)
             let engine = try #require(whole.engine)
             var expected: [CommitID: [[UInt8]: [UInt8]]] = [:]
@@ -121,15 +121,15 @@ import Testing
             var random = SeededRandom(seed: seed, "cuts")
             var call = 1 + random.below(4)
             while true {
-                let life = Life(seed: seed, crashAtCall: call)
+                let simulation = Simulation(seed: seed, crashAtCall: call)
                 do {
-                    try life.run(steps: 40)
+                    try simulation.run(steps: 40)
                     break
                 } catch {}
                 for _ in 0..<3 {
                     images += 1
                     try check(
-                        life.volume.powerCut(seed: random.next()), life, expected,
+                        simulation.volume.powerCut(seed: random.next()), simulation, expected,
                         "seed \(seed), call \(call)")
                 }
                 call += 1 + random.below(4)
@@ -139,14 +139,15 @@ import Testing
     }
 
     private func check(
-        _ volume: SimulatedVolume, _ life: Life, _ expected: [CommitID: [[UInt8]: [UInt8]]],
+        _ volume: SimulatedVolume, _ simulation: Simulation,
+        _ expected: [CommitID: [[UInt8]: [UInt8]]],
         _ comment: Comment
     ) throws {
         let clock = FakeClock(wallMilliseconds: 1_770_000_000_000)
-        let store = try StoreEngine(opening: volume, options: Life.options(7, clock))
+        let store = try StoreEngine(opening: volume, options: Simulation.options(7, clock))
         let engine = try DocumentEngine(store)
         let commit = store.snapshot().commit
-        #expect(commit >= life.durable && commit <= life.begun + 1, comment)
+        #expect(commit >= simulation.durable && commit <= simulation.begun + 1, comment)
         #expect(try documents(engine, asOf: commit) == expected[commit], comment)
         try checkCount(engine, try #require(expected[commit], comment), comment)
         // Stamps increase even though the clock was set back.

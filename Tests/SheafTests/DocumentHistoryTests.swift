@@ -7,7 +7,7 @@ import Testing
         let firstSeed: UInt64 = 7_000
         var pasts = 0
         for seed in firstSeed..<firstSeed + 4 {
-            pasts += try DocumentLives.run(seed: seed, steps: 80).pasts
+            pasts += try DocumentSimulations.run(seed: seed, steps: 80).pasts
         }
         #expect(pasts > 200)
     }

@@ -11,12 +11,12 @@ import Testing
 /// The Python reader, which implements only `format-spec`, applied to stores of this engine.
 @Suite struct DocumentReaderTests {
     /// Compares the documents that the Python reader prints with those of the engine.
-    private func check(_ life: DocumentLife, _ comment: Comment) throws {
+    private func check(_ simulation: DocumentSimulation, _ comment: Comment) throws {
         let directory = TemporaryDirectory()
-        try life.volume.export(to: directory.path("store"))
+        try simulation.volume.export(to: directory.path("store"))
         let run = try FormatReaderRun(directory.path("store"), options: ["--documents"])
         #expect(run.status == 0, "\(run.errors)")
-        let snapshot = life.engine.snapshot()
+        let snapshot = simulation.engine.snapshot()
         var expected: [String] = []
         try snapshot.log.tree.forEach(in: StoreKey.documents) { key, _ in
             guard case .document(let collection, let id) = StoreKey(key) else { return true }
@@ -49,20 +49,20 @@ import Testing
 
     @Test func `the Python reader reads the same documents`() throws {
         for seed: UInt64 in 21_000..<21_006 {
-            let life = try DocumentLife(seed: seed, clock: FakeClock())
+            let simulation = try DocumentSimulation(seed: seed, clock: FakeClock())
             var random = SeededRandom(seed: seed, "reader")
             for step in 0..<60 {
-                life.clock.advance(milliseconds: 1)
-                let name = DocumentLife.names[random.below(DocumentLife.names.count)]
-                try life.apply(Self.write(&random, step), to: name)
-                if random.chance(1, in: 2) { try life.flush() }
+                simulation.clock.advance(milliseconds: 1)
+                let name = DocumentSimulation.names[random.below(DocumentSimulation.names.count)]
+                try simulation.apply(Self.write(&random, step), to: name)
+                if random.chance(1, in: 2) { try simulation.flush() }
                 if step == 40 {
-                    try life.flush()
-                    try life.compact()
+                    try simulation.flush()
+                    try simulation.compact()
                 }
             }
-            try life.flush()
-            try check(life, "seed \(seed)")
+            try simulation.flush()
+            try check(simulation, "seed \(seed)")
         }
     }
 

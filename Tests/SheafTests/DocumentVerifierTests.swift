@@ -9,7 +9,7 @@ import Testing
 /// Violations of `format-spec/commits.md` in records with valid checksums.
 @Suite struct DocumentVerifierTests {
     /// An operation that violates the format.
-    struct Breach: CustomTestStringConvertible, Sendable {
+    struct Violation: CustomTestStringConvertible, Sendable {
         let testDescription: String
         let reason: String
         let write: @Sendable (inout WriteBatch) throws -> Void
@@ -44,64 +44,64 @@ import Testing
     }
 
     static let breaches = [
-        Breach("a key of an unknown kind", "an unknown key at offset 0") {
+        Violation("a key of an unknown kind", "an unknown key at offset 0") {
             try $0.put([11], [])
         },
-        Breach("a key that is too short", "an unknown key at offset 0") {
+        Violation("a key that is too short", "an unknown key at offset 0") {
             try $0.put([0x10, 0], [])
         },
-        Breach("an unknown collection", "a collection without a name at offset 1") {
+        Violation("an unknown collection", "a collection without a name at offset 1") {
             let key = StoreKey.document(collection: 5, id: Array("@a\0".utf8)).bytes
             try $0.put(key, DocumentPayload.encode(state: try state()))
         },
-        Breach("an id that is null", "an _id must not be or contain null") {
+        Violation("an id that is null", "an _id must not be or contain null") {
             let key = StoreKey.document(collection: 0, id: [0x70]).bytes
             try $0.put(key, DocumentPayload.encode(state: try state()))
         },
-        Breach("a site whose clock is cut off", "the bytes end inside the value at offset 16") {
+        Violation("a site whose clock is cut off", "the bytes end inside the value at offset 16") {
             try $0.put(StoreKey.site.bytes, [UInt8](repeating: 1, count: 23))
         },
-        Breach("a site that is too long", "the bytes end inside the value at offset 24") {
+        Violation("a site that is too long", "the bytes end inside the value at offset 24") {
             try $0.put(StoreKey.site.bytes, [UInt8](repeating: 1, count: 25))
         },
-        Breach("a site that is zero", "a zero site at offset 0") {
+        Violation("a site that is zero", "a zero site at offset 0") {
             try $0.put(StoreKey.site.bytes, [UInt8](repeating: 0, count: 16))
         },
-        Breach("no former sites", "no former sites at offset 0") {
+        Violation("no former sites", "no former sites at offset 0") {
             try $0.put(StoreKey.formerSites.bytes, [])
         },
-        Breach("a duplicate former site", "a duplicate site at offset 8") {
+        Violation("a duplicate former site", "a duplicate site at offset 8") {
             try $0.put(StoreKey.formerSites.bytes, [UInt8](repeating: 1, count: 16))
         },
-        Breach(
+        Violation(
             "a time of the clock that is too long", "bytes after the time of a clock at offset 8"
         ) {
             try $0.put(StoreKey.clock.bytes, [UInt8](repeating: 1, count: 9))
         },
-        Breach(
+        Violation(
             "a time of the clock without a counter",
             "the time of a clock without a counter at offset 0"
         ) {
             try $0.put(StoreKey.clock.bytes, [0, 0] + [UInt8](repeating: 1, count: 6))
         },
-        Breach("a site without pauses", "a site without pauses at offset 0") {
+        Violation("a site without pauses", "a site without pauses at offset 0") {
             try $0.put(StoreKey.pauses(Site(rawValue: 1)).bytes, [])
         },
-        Breach("the pauses of a site that is zero", "a site that is zero at offset 1") {
+        Violation("the pauses of a site that is zero", "a site that is zero at offset 1") {
             let pause = [UInt8](repeating: 0, count: 15) + [1]
             try $0.put(StoreKey.pauses(.initial).bytes, pause)
         },
-        Breach(
+        Violation(
             "a pause that ends before it begins",
             "a pause of a site that ends before it begins at offset 0"
         ) {
             try $0.put(
                 StoreKey.pauses(Site(rawValue: 1)).bytes, [UInt8](repeating: 1, count: 16))
         },
-        Breach("an origin that is too short", "the bytes end inside the value at offset 8") {
+        Violation("an origin that is too short", "the bytes end inside the value at offset 8") {
             try $0.put(StoreKey.origin.bytes, [UInt8](repeating: 1, count: 8))
         },
-        Breach("an origin that is not first", "an origin that is not the first operation") {
+        Violation("an origin that is not first", "an origin that is not the first operation") {
             let other = StoreKey.document(collection: 0, id: Array("@b\0".utf8)).bytes
             try $0.put(other, DocumentPayload.encode(state: try state()))
             let site = Site(rawValue: 3)
@@ -109,25 +109,25 @@ import Testing
                 stamp: Stamp(HybridTime(milliseconds: 1), site), peer: site, commit: 1)
             try $0.put(StoreKey.origin.bytes, origin.bytes)
         },
-        Breach("a collection with another name", "a changed name at offset 0") {
+        Violation("a collection with another name", "a changed name at offset 0") {
             try $0.put(StoreKey.collection(0).bytes, Array("boats".utf8))
         },
-        Breach("a payload of an unknown kind", "the byte 9 at offset 0 is not allowed here") {
+        Violation("a payload of an unknown kind", "the byte 9 at offset 0 is not allowed here") {
             try $0.put(car, [9, 1, 2])
         },
-        Breach("a put of a delta", "the byte 2 at offset 0 is not allowed here") {
+        Violation("a put of a delta", "the byte 2 at offset 0 is not allowed here") {
             try $0.put(car, DocumentPayload.encode(delta: try delta()))
         },
-        Breach("a delta record with a state", "the byte 1 at offset 0 is not allowed here") {
+        Violation("a delta record with a state", "the byte 1 at offset 0 is not allowed here") {
             try $0.extend(car, DocumentPayload.encode(state: try state()))
         },
-        Breach("a malformed state", "offset") {
+        Violation("a malformed state", "offset") {
             try $0.put(car, DocumentPayload.encode(state: [0, 1, 2]))
         },
-        Breach("a delta on another state", "a base that is not the preceding version vector") {
+        Violation("a delta on another state", "a base that is not the preceding version vector") {
             try $0.extend(car, DocumentPayload.encode(delta: try delta()))
         },
-        Breach("a state with another base", "a base that is not the preceding version vector") {
+        Violation("a state with another base", "a base that is not the preceding version vector") {
             var base = VersionVector()
             base.record(Stamp(HybridTime(milliseconds: 4), Site(rawValue: 9)))
             try $0.put(car, DocumentPayload.encode(state: try state(base: base)))
@@ -156,11 +156,11 @@ import Testing
     }
 
     @Test(arguments: breaches)
-    func `each violation is reported with its reason`(_ breach: Breach) throws {
-        let verified = try verified(breach.write)
+    func `each violation is reported with its reason`(_ violation: Violation) throws {
+        let verified = try verified(violation.write)
         let finding = try #require(verified.findings.first)
         #expect(verified.findings.count == 1)
         #expect(finding.reason.contains(" violates the format: "), "\(finding.reason)")
-        #expect(finding.reason.contains(breach.reason), "\(finding.reason)")
+        #expect(finding.reason.contains(violation.reason), "\(finding.reason)")
     }
 }

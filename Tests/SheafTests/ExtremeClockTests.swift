@@ -50,10 +50,10 @@ struct ExtremeClockTests {
             scene.nodes.forEach { $0.clock.setWall(milliseconds: 1_780_000_000_000) }
             for number in 0..<2 {
                 #expect(try scene.rows(number, all).count >= 1)
-                _ = scene.nodes[number].host.deadline
+                _ = scene.nodes[number].replicator.deadline
             }
             // A document that is quarantined or refused because of its time closes no connection.
-            #expect(scene.nodes.allSatisfy { $0.farewells.isEmpty }, "\(time), \(other)")
+            #expect(scene.nodes.allSatisfy { $0.closeMessages.isEmpty }, "\(time), \(other)")
         }
     }
 

@@ -9,7 +9,7 @@ import Testing
 /// Statements on the fast path, compared with equivalent statements that need a plan.
 @Suite struct FastPathTests {
     /// The result of a statement.
-    private enum Answer: Equatable {
+    private enum StatementResult: Equatable {
         case outcome(rows: [String], ids: [Value], commit: Int64?)
         case failure(QueryError.Reason, String, hint: String?)
     }
@@ -51,8 +51,8 @@ import Testing
     ]
 
     private static func answer(
-        _ life: QueryLife, _ text: String, _ arguments: [String: Value]
-    ) throws -> Answer {
+        _ life: QuerySimulation, _ text: String, _ arguments: [String: Value]
+    ) throws -> StatementResult {
         do throws(QueryError) {
             let outcome = try life.execute(text, arguments)
             var rows: [String] = []
@@ -68,7 +68,7 @@ import Testing
     @Test(arguments: [1, 22, 333] as [UInt64])
     func `fast-path statements have the same results as planned ones`(_ seed: UInt64) throws {
         var random = SeededRandom(seed: seed, "shortcuts")
-        let (short, planned) = (try QueryLife(seed: seed), try QueryLife(seed: seed))
+        let (short, planned) = (try QuerySimulation(seed: seed), try QuerySimulation(seed: seed))
         var effects = 0
         func pick<Element>(_ elements: [Element]) -> Element {
             elements[random.below(elements.count)]
@@ -87,10 +87,10 @@ import Testing
             ]
             switch random.below(12) {
             case 0:
-                for life in [short, planned] { try life.flush() }
+                for simulation in [short, planned] { try simulation.flush() }
             case 1:
                 guard random.chance(1, in: 3) else { continue }
-                for life in [short, planned] { try life.compact() }
+                for simulation in [short, planned] { try simulation.compact() }
             case 2:
                 let text = pick(Self.settings)
                 try run(text, text, [:])
@@ -128,33 +128,33 @@ import Testing
     }
 
     @Test func `a change of strict mode applies to a cached statement`() throws {
-        let life = try QueryLife(seed: 4)
-        try life.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1, 'o': {'x': 1}})")
+        let simulation = try QuerySimulation(seed: 4)
+        try simulation.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1, 'o': {'x': 1}})")
         let text = "SELECT * FROM t WHERE _id = 1"
         func rows() throws -> [Value] {
-            try life.flush()
-            let outcome = try life.execute(text)
+            try simulation.flush()
+            let outcome = try simulation.execute(text)
             return try outcome.items.map { .object(try $0.object(outcome.names)) }
         }
         let whole: [Value] = [["_id": 1, "n": 1, "o": ["x": 1]]]
         #expect(try rows() == whole)
-        try life.execute("ALTER SYSTEM SET dql_strict_mode = true")
+        try simulation.execute("ALTER SYSTEM SET dql_strict_mode = true")
         #expect(try rows() == [["_id": 1, "n": 1]])
-        try life.execute("ALTER SYSTEM RESET dql_strict_mode")
+        try simulation.execute("ALTER SYSTEM RESET dql_strict_mode")
         #expect(try rows() == whole)
     }
 
     @Test func `a deleted document is neither changed nor evicted`() throws {
-        let life = try QueryLife(seed: 5)
-        try life.execute("INSERT INTO t DOCUMENTS ({'_id': 'a', 'n': 1})")
-        #expect(try life.execute("DELETE FROM t WHERE _id = 'a'").mutatedIDs == ["a"])
+        let simulation = try QuerySimulation(seed: 5)
+        try simulation.execute("INSERT INTO t DOCUMENTS ({'_id': 'a', 'n': 1})")
+        #expect(try simulation.execute("DELETE FROM t WHERE _id = 'a'").mutatedIDs == ["a"])
         for text in [
             "DELETE FROM t WHERE _id = 'a'", "EVICT FROM t WHERE _id = 'a'",
             "UPDATE t SET n = 2 WHERE _id = 'a'",
         ] {
-            #expect(try life.execute(text).mutatedIDs.isEmpty, "\(text)")
-            try life.flush()
+            #expect(try simulation.execute(text).mutatedIDs.isEmpty, "\(text)")
+            try simulation.flush()
         }
-        #expect(try life.rows("SELECT * FROM t WHERE _id = 'a'").isEmpty)
+        #expect(try simulation.rows("SELECT * FROM t WHERE _id = 'a'").isEmpty)
     }
 }

@@ -9,19 +9,19 @@ import Testing
 
 /// Secondary indexes of one store.
 @Suite struct IndexTests {
-    private let life: IndexLife
+    private let simulation: IndexSimulation
 
     init() throws {
-        life = try IndexLife(seed: 1, FakeClock())
+        simulation = try IndexSimulation(seed: 1, FakeClock())
     }
 
     private func insert(_ id: Value, _ object: Object) throws {
-        try life.commit([DocumentChange("cars", id, .insert(object, onConflict: .merge))])
+        try simulation.commit([DocumentChange("cars", id, .insert(object, onConflict: .merge))])
     }
 
     private func ids(_ name: String, reversed: Bool = false) throws -> [Value]? {
-        try life.store.flush()
-        let snapshot = life.engine.snapshot()
+        try simulation.store.flush()
+        let snapshot = simulation.engine.snapshot()
         guard let index = snapshot.indexes(of: "cars").first(where: { $0.name == name }) else {
             return nil
         }
@@ -34,21 +34,21 @@ import Testing
     }
 
     @Test func `an index may be created before its collection or after its documents`() throws {
-        #expect(try life.createIndex("by a", on: "cars", [.init(["a"])]).commit == 1)
+        #expect(try simulation.createIndex("by a", on: "cars", [.init(["a"])]).commit == 1)
         for number: Int64 in 0..<5 {
             try insert(.integer(number), ["a": .integer(-number), "b": 7])
         }
         // No document is durable when the second index is created.
-        try life.createIndex(
+        try simulation.createIndex(
             "by b", on: "cars", [.init(["b"]), .init(["a"], isDescending: true)])
         #expect(try ids("by a") == [4, 3, 2, 1, 0])
         #expect(try ids("by b") == [0, 1, 2, 3, 4])
         #expect(try ids("by b", reversed: true) == [4, 3, 2, 1, 0])
-        try life.commit([DocumentChange("cars", 2, .edit([.unset(path: ["a"])]))])
-        try life.commit([DocumentChange("cars", 3, .delete)])
+        try simulation.commit([DocumentChange("cars", 2, .edit([.unset(path: ["a"])]))])
+        try simulation.commit([DocumentChange("cars", 3, .delete)])
         #expect(try ids("by a") == [4, 1, 0, 2])
         #expect(try ids("by b") == [2, 0, 1, 4])
-        try life.check("at the end")
+        try simulation.check("at the end")
     }
 
     @Test func `numbers keep their type and are sorted by value`() throws {
@@ -56,8 +56,8 @@ import Testing
             .float(-0.0), 0, .float(0), .integer(1 << 53), .float(0x1p53),
             .integer(1 << 53 + 1), .integer(.max), .float(.infinity), .float(.nan), "text", .null,
         ]
-        try life.createIndex("up", on: "cars", [.init(["a"])])
-        try life.createIndex("down", on: "cars", [.init(["a"], isDescending: true)])
+        try simulation.createIndex("up", on: "cars", [.init(["a"])])
+        try simulation.createIndex("down", on: "cars", [.init(["a"], isDescending: true)])
         for (number, value) in values.enumerated() {
             try insert(.integer(Int64(number)), ["a": value])
         }
@@ -65,23 +65,24 @@ import Testing
         #expect(try ids("up") == (0..<12).map { .integer(Int64($0)) })
         // Equal numbers are sorted by ascending id.
         #expect(try ids("down") == [11, 10, 9, 8, 7, 6, 5, 3, 4, 0, 1, 2])
-        try life.check("with numbers")
+        try simulation.check("with numbers")
     }
 
     @Test func `an invalid index is refused with its reason`() throws {
-        try life.createIndex("i", on: "cars", [.init(["a"])])
+        try simulation.createIndex("i", on: "cars", [.init(["a"])])
         #expect(throws: EngineError.indexExists(collection: "cars", name: "i")) {
-            try life.createIndex("i", on: "cars", [.init(["b"])])
+            try simulation.createIndex("i", on: "cars", [.init(["b"])])
         }
         #expect(
-            try !life.createIndex("i", on: "cars", [.init(["b"])], ifNotExists: true).isChanged)
+            try !simulation.createIndex("i", on: "cars", [.init(["b"])], ifNotExists: true)
+                .isChanged)
         #expect(throws: EngineError.noIndex(collection: "cars", name: "j")) {
-            try life.dropIndex("j", on: "cars")
+            try simulation.dropIndex("j", on: "cars")
         }
         #expect(throws: EngineError.noIndex(collection: "boats", name: "i")) {
-            try life.dropIndex("i", on: "boats")
+            try simulation.dropIndex("i", on: "boats")
         }
-        #expect(try !life.dropIndex("j", on: "cars", ifExists: true).isChanged)
+        #expect(try !simulation.dropIndex("j", on: "cars", ifExists: true).isChanged)
         let field = IndexDefinition.Field(["a"])
         let refused: [(String, [IndexDefinition.Field])] = [
             ("", [field]), (String(repeating: "n", count: 1_025), [field]), ("x", []),
@@ -90,53 +91,55 @@ import Testing
             ("x", [.init([String(repeating: "s", count: 65_536)])]),
         ]
         for (name, fields) in refused {
-            #expect(throws: EngineError.self) { try life.createIndex(name, on: "cars", fields) }
+            #expect(throws: EngineError.self) {
+                try simulation.createIndex(name, on: "cars", fields)
+            }
         }
         #expect(throws: EngineError.invalidCollection("")) {
-            try life.createIndex("x", on: "", [field])
+            try simulation.createIndex("x", on: "", [field])
         }
-        for number in 1..<64 { try life.createIndex("i\(number)", on: "cars", [field]) }
+        for number in 1..<64 { try simulation.createIndex("i\(number)", on: "cars", [field]) }
         let limit = EngineError.limit(name: "maximumIndexes", value: 65, limit: 64)
-        #expect(throws: limit) { try life.createIndex("x", on: "cars", [field]) }
-        try life.createIndex("x", on: "people", [field])
+        #expect(throws: limit) { try simulation.createIndex("x", on: "cars", [field]) }
+        try simulation.createIndex("x", on: "people", [field])
         // Two names that are canonically equivalent but differ in their bytes.
-        try life.dropIndex("i7", on: "cars")
-        try life.createIndex("caf\u{E9}", on: "people", [field])
-        try life.createIndex("cafe\u{301}", on: "people", [field])
-        try life.check("at the end")
+        try simulation.dropIndex("i7", on: "cars")
+        try simulation.createIndex("caf\u{E9}", on: "people", [field])
+        try simulation.createIndex("cafe\u{301}", on: "people", [field])
+        try simulation.check("at the end")
     }
 
     @Test func `an older snapshot has the indexes of its commit`() throws {
         try insert(1, ["a": 1, "b": 2])
-        try life.createIndex("first", on: "cars", [.init(["a"])])
-        try life.store.flush()
-        let old = life.engine.snapshot()
-        try life.dropIndex("first", on: "cars")
+        try simulation.createIndex("first", on: "cars", [.init(["a"])])
+        try simulation.store.flush()
+        let old = simulation.engine.snapshot()
+        try simulation.dropIndex("first", on: "cars")
         // The new index reuses the number of the dropped one.
-        try life.createIndex("second", on: "cars", [.init(["b"])])
-        let between = life.engine.snapshot()
+        try simulation.createIndex("second", on: "cars", [.init(["b"])])
+        let between = simulation.engine.snapshot()
         #expect(between.indexes(of: "cars").isEmpty)
-        try life.store.flush()
+        try simulation.store.flush()
         #expect(old.indexes(of: "cars").map(\.name) == ["first"])
         #expect(old.count(in: old.indexes(of: "cars")[0].entries) == 1)
-        #expect(life.engine.snapshot().indexes(of: "cars").map(\.name) == ["second"])
-        #expect(life.engine.snapshot().indexes(of: "cars")[0].number == 0)
+        #expect(simulation.engine.snapshot().indexes(of: "cars").map(\.name) == ["second"])
+        #expect(simulation.engine.snapshot().indexes(of: "cars")[0].number == 0)
         #expect(
-            DocumentSnapshot(old.log, life.engine.snapshot().catalog).indexes(of: "cars")
+            DocumentSnapshot(old.log, simulation.engine.snapshot().catalog).indexes(of: "cars")
                 .isEmpty)
     }
 
     @Test func `a range contains the entries of all its values, truncated or not`() throws {
-        try life.createIndex("by a", on: "cars", [.init(["a"])])
+        try simulation.createIndex("by a", on: "cars", [.init(["a"])])
         var random = SeededRandom(seed: 5, "ranges")
         var values: [Value: String] = [:]
-        for (number, id) in IndexLife.ids.enumerated() {
+        for (number, id) in IndexSimulation.ids.enumerated() {
             let text = String(repeating: "x", count: 250 + random.below(8) + number % 3 * 500)
             values[id] = text + ["", "y", "\0"][random.below(3)]
             try insert(id, ["a": .string(values[id] ?? "")])
         }
-        try life.store.flush()
-        let snapshot = life.engine.snapshot()
+        try simulation.store.flush()
+        let snapshot = simulation.engine.snapshot()
         let index = snapshot.indexes(of: "cars")[0]
         for region in IndexEntry.Region.allCases {
             #expect(snapshot.count(in: index.entries(in: region)) > 0, "\(region)")
@@ -164,46 +167,46 @@ import Testing
         throws
     {
         try insert(1, ["a": 1])
-        try life.createIndex("by a", on: "cars", [.init(["a"])])
+        try simulation.createIndex("by a", on: "cars", [.init(["a"])])
         var batch = WriteBatch()
         let stamp = Stamp(HybridTime(milliseconds: 5), Site(rawValue: 9))
         let state = try Insertion.document(["a": 2], at: stamp, NameTable())
         let key = StoreKey.document(collection: 0, id: try DocumentID.key(of: 2)).bytes
         try batch.put(key, DocumentPayload.encode(state: state))
-        _ = try life.store.append(batch)
+        _ = try simulation.store.append(batch)
         #expect(try ids("by a") == nil)
         try insert(3, ["a": 0])
         #expect(try ids("by a") == nil)
         // The creation of an index repairs the others.
-        try life.createIndex("by b", on: "cars", [.init(["b"])])
+        try simulation.createIndex("by b", on: "cars", [.init(["b"])])
         #expect(try ids("by a") == [3, 1, 2])
-        try life.check("at the end")
+        try simulation.check("at the end")
     }
 
     @Test func `wrong index entries are reported`() throws {
         try insert(1, ["a": 1])
         try insert(2, ["a": 2])
-        try life.createIndex("by a", on: "cars", [.init(["a"])])
-        try life.store.flush()
-        let index = life.engine.snapshot().indexes(of: "cars")[0]
+        try simulation.createIndex("by a", on: "cars", [.init(["a"])])
+        try simulation.store.flush()
+        let index = simulation.engine.snapshot().indexes(of: "cars")[0]
         var keys: [[UInt8]] = []
-        life.engine.snapshot().forEachEntry(in: index.entries) { key, _ in
+        simulation.engine.snapshot().forEachEntry(in: index.entries) { key, _ in
             keys.append(Array(key))
             return true
         }
         let other = try #require(
             StoreKey.document(collection: 0, id: SortKey.identity(of: 2)).bytes.withUnsafeBytes {
-                life.store.snapshot().recordPointer(of: $0)
+                simulation.store.snapshot().recordPointer(of: $0)
             })
         func damage(_ change: (inout IndexChanges) throws -> Void) throws -> [String] {
             var batch = WriteBatch()
             try change(&batch.indexChanges)
             batch.keepsIndexProgress = true
             try batch.put(
-                StoreKey.site.bytes, SiteRecord(site: life.engine.site, directory: 0).bytes)
-            _ = try life.store.append(batch)
-            try life.store.flush()
-            let verified = try DocumentVerifier.verify(life.store.snapshot())
+                StoreKey.site.bytes, SiteRecord(site: simulation.engine.site, directory: 0).bytes)
+            _ = try simulation.store.append(batch)
+            try simulation.store.flush()
+            let verified = try DocumentVerifier.verify(simulation.store.snapshot())
             return try #require(verified).findings.map(\.reason)
         }
         #expect(try damage { _ in } == [])
@@ -212,7 +215,7 @@ import Testing
                 "an index entry points")
                 == true)
         #expect(
-            try damage { try $0.unlink(keys[0]) } == ["the document is missing in an index"])
+            try damage { try $0.removeEntries(keys[0]) } == ["the document is missing in an index"])
         #expect(
             try damage { try $0.addEntry(keys[0] + [7], to: other) } == [
                 "the document is missing in an index", "an index entry matches no document",

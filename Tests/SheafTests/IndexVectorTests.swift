@@ -35,11 +35,11 @@ import Testing
             #expect(made == bytes, "\(name)")
             let entry = try bytes.withUnsafeBytes { try IndexEntry($0, of: definition) }
             #expect(entry.id == id, "\(name)")
-            let isWhole = entry.region == .complete
-            #expect(entry.values.map { $0?.json } == (isWhole ? values.map { $0?.json } : []))
+            let isComplete = entry.region == .complete
+            #expect(entry.values.map { $0?.json } == (isComplete ? values.map { $0?.json } : []))
             regions.insert(entry.region)
             #expect(definition.entries.contains(bytes) && IndexChanges.all.contains(bytes))
-            #expect(definition.incompleteEntries.contains(bytes) == !isWhole, "\(name)")
+            #expect(definition.incompleteEntries.contains(bytes) == !isComplete, "\(name)")
             for length in 0..<9 {
                 #expect(throws: Malformed.self, "\(name)") {
                     try bytes.prefix(length).withUnsafeBytes {
@@ -53,17 +53,17 @@ import Testing
 
     @Test func `index entries of tombstones match the vectors`() throws {
         let vectors = try FormatVectors("indexes.txt")
-        let life = try IndexLife(seed: 9, FakeClock())
+        let simulation = try IndexSimulation(seed: 9, FakeClock())
         // 258 collections, so that the next one has the number 258.
-        try life.commit(
+        try simulation.commit(
             (0..<258).map { DocumentChange("c\($0)", 0, .insert([:], onConflict: .fail)) })
         var count = 0
         for name in vectors.cases where vectors.has("\(name).tombstone") {
             let id = try Value(jsonBytes: vectors.bytes("\(name).id"))
-            try life.commit([DocumentChange("named", id, .insert([:], onConflict: .fail))])
-            try life.commit([DocumentChange("named", id, .delete)])
-            try life.store.flush()
-            let snapshot = life.engine.snapshot()
+            try simulation.commit([DocumentChange("named", id, .insert([:], onConflict: .fail))])
+            try simulation.commit([DocumentChange("named", id, .delete)])
+            try simulation.store.flush()
+            let snapshot = simulation.engine.snapshot()
             var found: [[UInt8]] = []
             try snapshot.forEachEntry(in: IndexChanges.all) { entry, pointer in
                 found.append(Array(entry))
@@ -76,7 +76,7 @@ import Testing
             #expect(found == [try vectors.bytes("\(name).tombstone")], "\(name)")
             #expect(snapshot.tombstones(of: "named").map(snapshot.count(in:)) == 1)
             #expect(snapshot.tombstones(of: "c257").map(snapshot.count(in:)) == 0)
-            try life.commit([DocumentChange("named", id, .purge)])
+            try simulation.commit([DocumentChange("named", id, .purge)])
             count += 1
         }
         #expect(count == 3)

@@ -80,7 +80,7 @@ import Testing
     }
 
     /// The number of documents that consist of several operations.
-    private var extendedCount: Int {
+    private var countWithDeltas: Int {
         let log = store.snapshot()
         var count = 0
         log.tree.forEach(in: log.keys) { _, value in
@@ -91,7 +91,7 @@ import Testing
     }
 
     @Test func `a filter returns each matching document once`() throws {
-        #expect(extendedCount > 0)
+        #expect(countWithDeltas > 0)
         #expect(try ids("SELECT * FROM many WHERE n = 2000").sorted() == wanted { $0 == 2_000 })
         #expect(try ids("SELECT * FROM many WHERE n < 10").sorted() == wanted { $0 < 10 })
         #expect(try ids("SELECT _id FROM many WHERE n >= 0").sorted() == wanted { $0 >= 0 })
@@ -149,7 +149,7 @@ import Testing
     @Test func `documents copied by compaction are found`() throws {
         store.compactEverything()
         while try store.compactionStep() {}
-        #expect(extendedCount > 0)
+        #expect(countWithDeltas > 0)
         #expect(try ids("SELECT * FROM many WHERE n = 2000").sorted() == wanted { $0 == 2_000 })
         #expect(try ids("SELECT * FROM many WHERE n >= 0").sorted() == wanted { $0 >= 0 })
     }

@@ -58,7 +58,7 @@ struct PlanCase {
 }
 
 /// A store of cars and their owners, and statements on them.
-final class CarStore {
+final class CarFixtureStore {
     private let store: StoreEngine
     let queries: QueryEngine
     private static let colors: [Value] = ["blue", "green", "red", "white"]

@@ -8,7 +8,7 @@ import Testing
     @Test(arguments: PlanCase.names)
     func `the planner chooses the plan of the file`(_ name: String) throws {
         let expected = try PlanCase(name)
-        let store = try CarStore()
+        let store = try CarFixtureStore()
         try store.fill(expected.documents)
         for change in expected.changes { try store.execute(change) }
         try store.flush()

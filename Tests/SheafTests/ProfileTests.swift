@@ -5,10 +5,10 @@ import Testing
 
 /// The operator statistics that PROFILE returns.
 @Suite struct ProfileTests {
-    private let store: CarStore
+    private let store: CarFixtureStore
 
     init() throws {
-        store = try CarStore()
+        store = try CarFixtureStore()
         try store.fill(40)
         try store.execute("CREATE INDEX by_mileage ON cars (mileage)")
         try store.execute("CREATE INDEX by_color ON cars (color)")
@@ -153,7 +153,7 @@ import Testing
 /// Statements whose rows depend on a correct plan.
 @Suite struct PlanResultTests {
     @Test func `an update by a covering index sees all fields`() throws {
-        let store = try CarStore()
+        let store = try CarFixtureStore()
         try store.fill(8)
         try store.execute("CREATE INDEX by_color ON cars (color)")
         try store.flush()
@@ -166,7 +166,7 @@ import Testing
     }
 
     @Test func `conditions are evaluated on the entries of a covering index`() throws {
-        let store = try CarStore()
+        let store = try CarFixtureStore()
         try store.fill(8)
         try store.execute("CREATE INDEX by_color_mileage ON cars (color, mileage)")
         try store.flush()
@@ -176,7 +176,7 @@ import Testing
     }
 
     @Test func `an array comprehension is evaluated in an update`() throws {
-        let store = try CarStore()
+        let store = try CarFixtureStore()
         try store.fill(1)
         try store.execute("UPDATE cars SET list = ARRAY v + 1 FOR v IN [1, 2] END WHERE true")
         try store.flush()
@@ -184,7 +184,7 @@ import Testing
     }
 
     @Test func `LIMIT plus OFFSET may exceed the integer range`() throws {
-        let store = try CarStore()
+        let store = try CarFixtureStore()
         try store.fill(3)
         #expect(
             try store.rows(

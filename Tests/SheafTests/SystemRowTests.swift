@@ -77,7 +77,7 @@ import Testing
     {
         let warnings = Warnings()
         let log = StoreLog(from: .warning) { level, message, metadata in
-            warnings.note("\(level) \(message): \(metadata["statement"] ?? "")")
+            warnings.record("\(level) \(message): \(metadata["statement"] ?? "")")
         }
         let store = try await Store.inMemory(options: StoreOptions(log: log))
         try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'color': 'red'})")
@@ -111,7 +111,7 @@ private final class Warnings: Sendable {
 
     var all: [String] { messages.withLock { $0 } }
 
-    func note(_ message: String) {
+    func record(_ message: String) {
         messages.withLock { $0.append(message) }
     }
 }

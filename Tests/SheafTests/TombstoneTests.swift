@@ -10,48 +10,52 @@ import Testing
 /// Document counts computed from keys and tombstones alone.
 @Suite struct TombstoneTests {
     private let clock = FakeClock()
-    private let life: IndexLife
+    private let simulation: IndexSimulation
 
     init() throws {
-        life = try IndexLife(seed: 1, clock)
+        simulation = try IndexSimulation(seed: 1, clock)
     }
 
-    private func insert(_ ids: Range<Int64>, into life: IndexLife) throws {
-        try life.commit(
+    private func insert(_ ids: Range<Int64>, into simulation: IndexSimulation) throws {
+        try simulation.commit(
             ids.map { DocumentChange("cars", .integer($0), .insert(["a": 1], onConflict: .merge)) })
     }
 
-    private func counts(_ life: IndexLife) throws -> [Int] {
-        try life.check("\(life.store.snapshot().commit)")
-        let snapshot = life.engine.snapshot()
+    private func counts(_ simulation: IndexSimulation) throws -> [Int] {
+        try simulation.check("\(simulation.store.snapshot().commit)")
+        let snapshot = simulation.engine.snapshot()
         let keys = snapshot.count(in: StoreKey.documents(of: 0))
         let tombstones = try #require(snapshot.tombstones(of: "cars"))
         return [keys, snapshot.count(in: tombstones)]
     }
 
     @Test func `deleted, reinserted and evicted documents are counted correctly`() throws {
-        try insert(0..<9, into: life)
-        #expect(try counts(life) == [9, 0])
-        try life.commit([4, 5, 6].map { DocumentChange("cars", $0, .delete) })
-        #expect(try counts(life) == [9, 3])
-        try insert(5..<6, into: life)
-        #expect(try counts(life) == [9, 2])
-        try life.commit([DocumentChange("cars", 4, .evict), DocumentChange("cars", 7, .evict)])
+        try insert(0..<9, into: simulation)
+        #expect(try counts(simulation) == [9, 0])
+        try simulation.commit([4, 5, 6].map { DocumentChange("cars", $0, .delete) })
+        #expect(try counts(simulation) == [9, 3])
+        try insert(5..<6, into: simulation)
+        #expect(try counts(simulation) == [9, 2])
+        try simulation.commit([
+            DocumentChange("cars", 4, .evict), DocumentChange("cars", 7, .evict),
+        ])
         // An evicted document leaves a tombstone, too.
-        #expect(try counts(life) == [9, 3])
-        try life.commit([DocumentChange("cars", 4, .purge), DocumentChange("cars", 7, .purge)])
-        #expect(try counts(life) == [7, 1])
+        #expect(try counts(simulation) == [9, 3])
+        try simulation.commit([
+            DocumentChange("cars", 4, .purge), DocumentChange("cars", 7, .purge),
+        ])
+        #expect(try counts(simulation) == [7, 1])
         // One commit contains two opposite changes of a document.
-        try life.commit([
+        try simulation.commit([
             DocumentChange("cars", 1, .delete),
             DocumentChange("cars", 1, .insert(["a": 2], onConflict: .merge)),
             DocumentChange("cars", 2, .delete), DocumentChange("cars", 2, .purge),
         ])
-        #expect(try counts(life) == [6, 1])
+        #expect(try counts(simulation) == [6, 1])
     }
 
     @Test func `a received deletion of an unknown document becomes a tombstone`() throws {
-        let other = try IndexLife(seed: 2, clock)
+        let other = try IndexSimulation(seed: 2, clock)
         try insert(0..<3, into: other)
         try other.commit([DocumentChange("cars", 1, .delete)])
         try other.store.flush()
@@ -64,46 +68,46 @@ import Testing
             }
             return DocumentChange("cars", .integer(id), .join(bytes))
         }
-        try life.commit(changes)
-        #expect(try counts(life) == [3, 1])
+        try simulation.commit(changes)
+        #expect(try counts(simulation) == [3, 1])
         // A new insertion restores the document.
-        try insert(1..<2, into: life)
-        #expect(try counts(life) == [3, 0])
+        try insert(1..<2, into: simulation)
+        #expect(try counts(simulation) == [3, 0])
         #expect(try counts(other) == [3, 1])
     }
 
     @Test func `only deletion, eviction and reinsertion change index entries`() throws {
-        func touchesLinks(_ action: DocumentChange.Action) throws -> Bool {
+        func touchesIndexEntries(_ action: DocumentChange.Action) throws -> Bool {
             var touches = false
-            _ = try life.engine.commit([DocumentChange("cars", 1, action)]) {
+            _ = try simulation.engine.commit([DocumentChange("cars", 1, action)]) {
                 batch throws(StorageError) in
                 touches = !batch.indexChanges.isEmpty
-                return try life.store.append(batch)
+                return try simulation.store.append(batch)
             }
             return touches
         }
-        #expect(try !touchesLinks(.insert(["a": 1], onConflict: .fail)))
-        #expect(try !touchesLinks(.edit([.set(path: ["a"], to: 2)])))
-        #expect(try touchesLinks(.delete))
-        #expect(try touchesLinks(.insert(["a": 1], onConflict: .fail)))
-        #expect(try !touchesLinks(.insert(["a": 3], onConflict: .merge)))
-        #expect(try touchesLinks(.evict))
-        #expect(try counts(life) == [1, 1])
-        #expect(try touchesLinks(.purge))
-        #expect(try counts(life) == [0, 0])
+        #expect(try !touchesIndexEntries(.insert(["a": 1], onConflict: .fail)))
+        #expect(try !touchesIndexEntries(.edit([.set(path: ["a"], to: 2)])))
+        #expect(try touchesIndexEntries(.delete))
+        #expect(try touchesIndexEntries(.insert(["a": 1], onConflict: .fail)))
+        #expect(try !touchesIndexEntries(.insert(["a": 3], onConflict: .merge)))
+        #expect(try touchesIndexEntries(.evict))
+        #expect(try counts(simulation) == [1, 1])
+        #expect(try touchesIndexEntries(.purge))
+        #expect(try counts(simulation) == [0, 0])
     }
 
     @Test func `wrong index entries of tombstones are reported`() throws {
-        try insert(1..<3, into: life)
-        try life.commit([DocumentChange("cars", 2, .delete)])
-        try life.store.flush()
-        let snapshot = life.engine.snapshot()
+        try insert(1..<3, into: simulation)
+        try simulation.commit([DocumentChange("cars", 2, .delete)])
+        try simulation.store.flush()
+        let snapshot = simulation.engine.snapshot()
         var entries: [[UInt8]] = []
-        snapshot.forEachEntry(in: TombstoneTests.links) { entry, _ in
+        snapshot.forEachEntry(in: TombstoneTests.indexEntries) { entry, _ in
             entries.append(Array(entry))
             return true
         }
-        let living = TombstoneTests.links.lower + SortKey.identity(of: 1)
+        let living = TombstoneTests.indexEntries.lower + SortKey.identity(of: 1)
         let key = StoreKey.document(collection: 0, id: SortKey.identity(of: 1)).bytes
         let pointer = try #require(key.withUnsafeBytes { snapshot.log.recordPointer(of: $0) })
         func damage(_ change: (inout IndexChanges) throws -> Void) throws -> [String] {
@@ -111,16 +115,16 @@ import Testing
             try change(&batch.indexChanges)
             batch.keepsIndexProgress = true
             try batch.put(
-                StoreKey.site.bytes, SiteRecord(site: life.engine.site, directory: 0).bytes)
-            _ = try life.store.append(batch)
-            try life.store.flush()
-            return try IndexVerifier.verify(life.engine.snapshot()).findings.map(\.reason)
+                StoreKey.site.bytes, SiteRecord(site: simulation.engine.site, directory: 0).bytes)
+            _ = try simulation.store.append(batch)
+            try simulation.store.flush()
+            return try IndexVerifier.verify(simulation.engine.snapshot()).findings.map(\.reason)
         }
         #expect(entries.count == 1)
         #expect(try damage { _ in } == [])
         let elsewhere = try damage { try $0.addEntry(entries[0], to: pointer) }
         #expect(elsewhere.map { $0.hasPrefix("a tombstone index entry points to ") } == [true])
-        #expect(try damage { try $0.unlink(entries[0]) } == ["the tombstone has no entry"])
+        #expect(try damage { try $0.removeEntries(entries[0]) } == ["the tombstone has no entry"])
         #expect(
             try damage { try $0.addEntry(living, to: pointer) }.sorted() == [
                 "a tombstone index entry points to no tombstone", "the tombstone has no entry",
@@ -131,26 +135,27 @@ import Testing
     func `a checkpoint without index entries of tombstones is not misread`(
         _ isFollowed: Bool
     ) throws {
-        try insert(0..<9, into: life)
-        try life.createIndex("by a", on: "cars", [.init(["a"])])
-        try life.commit([4, 5, 6].map { DocumentChange("cars", $0, .delete) })
+        try insert(0..<9, into: simulation)
+        try simulation.createIndex("by a", on: "cars", [.init(["a"])])
+        try simulation.commit([4, 5, 6].map { DocumentChange("cars", $0, .delete) })
         // Such a store has no index entries of tombstones.
         var batch = WriteBatch()
         batch.keepsIndexProgress = true
-        batch.indexChanges.unlink(TombstoneTests.links)
+        batch.indexChanges.unlink(TombstoneTests.indexEntries)
         try batch.put(
-            StoreKey.site.bytes, SiteRecord(site: life.engine.site, directory: 0).bytes)
-        _ = try life.store.append(batch)
-        try life.store.flush()
-        try life.store.writeCheckpoint()
-        let name = try #require(try life.volume.names().first { $0.hasSuffix(".checkpoint") })
-        if isFollowed { try insert(6..<7, into: life) }
-        try life.store.close()
+            StoreKey.site.bytes, SiteRecord(site: simulation.engine.site, directory: 0).bytes)
+        _ = try simulation.store.append(batch)
+        try simulation.store.flush()
+        try simulation.store.writeCheckpoint()
+        let name = try #require(try simulation.volume.names().first { $0.hasSuffix(".checkpoint") })
+        if isFollowed { try insert(6..<7, into: simulation) }
+        try simulation.store.close()
         try makeEarlier(name)
-        let store = try StoreEngine(opening: life.volume, options: IndexLife.options(3, clock))
-        let linked = store.snapshot().indexMark
+        let store = try StoreEngine(
+            opening: simulation.volume, options: IndexSimulation.options(3, clock))
+        let indexMark = store.snapshot().indexMark
         let engine = try DocumentEngine(store)
-        #expect(linked == .none && engine.indexFailure == nil)
+        #expect(indexMark == .none && engine.indexFailure == nil)
         let verified = try IndexVerifier.verify(engine.snapshot())
         #expect(verified.findings == [] && verified.correctCount == 9)
         let tombstones = try #require(engine.snapshot().tombstones(of: "cars"))
@@ -158,13 +163,13 @@ import Testing
     }
 
     /// The range of all tombstone index entries of the first collection.
-    private static let links = KeyRange.prefix([0xFF, 0, 0, 0xFF, 0xFF])
+    private static let indexEntries = KeyRange.prefix([0xFF, 0, 0, 0xFF, 0xFF])
 
     /// Moves the index progress in a checkpoint header to its offset in older versions.
     private func makeEarlier(_ name: String) throws {
-        let file = try life.volume.open(name, .write)
+        let file = try simulation.volume.open(name, .write)
         defer { file.close() }
-        var header = Array(try #require(life.volume.snapshotFiles()[name]).prefix(4_160))
+        var header = Array(try #require(simulation.volume.snapshotFiles()[name]).prefix(4_160))
         #expect(header[88..<96].contains { $0 != 0 })
         header.replaceSubrange(80..<96, with: header[88..<96] + [UInt8](repeating: 0, count: 8))
         let checksum = header.prefix(4_152).withUnsafeBytes { XXH3.hash64($0) }

@@ -20,7 +20,7 @@ import Testing
         let clock = FakeClock(wallMilliseconds: now - 1_000)
         var options = LogStoreOptions()
         options.clock = clock.clock
-        options.isHousekeepingAutomatic = false
+        options.runsMaintenance = false
         let engine = try StoreEngine(
             opening: try PosixVolume(path: path, creatingDirectory: true), options: options)
         let documents = try DocumentEngine(engine)

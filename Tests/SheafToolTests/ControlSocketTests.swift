@@ -11,17 +11,17 @@ import Testing
         for nonsense in [
             "nonsense", "[1]", "{}", #"{"do":"dance"}"#, #"{"do":"execute"}"#, "\u{1}",
         ] {
-            let stranger = try Stranger(scene.path("ann.peer"))
-            stranger.send(nonsense + "\n")
-            #expect(stranger.read().hasPrefix("!{\"code\":1,"), "\(nonsense)")
+            let client = try RawClient(scene.path("ann.peer"))
+            client.send(nonsense + "\n")
+            #expect(client.read().hasPrefix("!{\"code\":1,"), "\(nonsense)")
         }
         // There are more silent clients than served connections; one has sent half a request.
-        let silent = try (0..<8).map { _ in try Stranger(scene.path("ann.peer")) }
+        let silent = try (0..<8).map { _ in try RawClient(scene.path("ann.peer")) }
         silent[0].send(#"{"do":"#)
         #expect(try peer.execute("SELECT * FROM system:dual").isEmpty == false)
-        let more = try (0..<20).map { _ in try Stranger(scene.path("ann.peer")) }
+        let more = try (0..<20).map { _ in try RawClient(scene.path("ann.peer")) }
         #expect(try peer.stop() == 0)
-        for stranger in silent { #expect(stranger.read() == "") }
+        for client in silent { #expect(client.read() == "") }
         withExtendedLifetime(more) {}
     }
 
@@ -58,7 +58,7 @@ import Testing
 }
 
 /// A control client that can send any text.
-final class Stranger {
+final class RawClient {
     private let descriptor: Int32
 
     init(_ path: String) throws {
@@ -71,11 +71,11 @@ final class Stranger {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        guard result == 0 else { throw NoAnswer() }
+        guard result == 0 else { throw MissingResponse() }
         // This is longer than the timeout of the peer.
-        var patience = timeval(tv_sec: 60, tv_usec: 0)
+        var timeout = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(
-            descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+            descriptor, SOL_SOCKET, SO_RCVTIMEO, &timeout, socklen_t(MemoryLayout<timeval>.size))
     }
 
     deinit {
@@ -98,5 +98,5 @@ final class Stranger {
         }
     }
 
-    struct NoAnswer: Error {}
+    struct MissingResponse: Error {}
 }

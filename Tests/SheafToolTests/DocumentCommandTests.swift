@@ -135,7 +135,7 @@ import Testing
         let row = #"index         "cars" "by color\n" (/color, /seats/front DESC)"#
         #expect(statistics.lines.contains(row), "\(statistics.text)")
         // The index has one entry for the document, and one for the tombstone.
-        #expect(try ToolRun(["stats", path, "--json"]).objects()[0]["links"] as? Int == 2)
+        #expect(try ToolRun(["stats", path, "--json"]).objects()[0]["indexEntries"] as? Int == 2)
         let verified = try ToolRun(["verify", path])
         #expect(verified.status == 0, "\(verified.text)")
     }
@@ -162,13 +162,13 @@ import Testing
         #expect(objects.isEmpty)
         let deleted = try ToolRun(["blame", path, "cars", #"{"vin":7}"#])
         #expect(deleted.text.hasPrefix("the document was deleted at 2026-"))
-        for (words, complaint) in [
+        for (words, message) in [
             (["cats", "a"], "no such collection: 'cats'; did you mean 'cars'?"),
             (["cars", "b"], "no document b in collection cars"),
             (["cars", "1.5"], "an _id must not be or contain a float"),
         ] {
             let run = try ToolRun(["blame", path] + words)
-            #expect(run.status == 1 && run.errors.contains(complaint), "\(run.errors)")
+            #expect(run.status == 1 && run.errors.contains(message), "\(run.errors)")
         }
     }
 

@@ -84,10 +84,10 @@ import Testing
             (["18", "--payload", "key5"], 1, "commit 18 has no operation on the key 'key5'"),
             (["18", "--payload", "\\q"], 64, "a backslash must be followed by"),
         ]
-        for (words, status, complaint) in cases {
+        for (words, status, message) in cases {
             let run = try ToolRun(["show", store.path] + words)
             #expect(run.status == status && run.output.isEmpty)
-            #expect(run.errors.contains(complaint), "\(words): \(run.errors)")
+            #expect(run.errors.contains(message), "\(words): \(run.errors)")
         }
     }
 

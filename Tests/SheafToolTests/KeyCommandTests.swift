@@ -54,10 +54,10 @@ import Testing
             ),
             ([peer, "--database", "d", "--all", "--days", "0"], 64, "--days must be 1 to 36500"),
         ]
-        for (words, status, complaint) in cases {
+        for (words, status, message) in cases {
             let run = try ToolRun(["grant", scene.path("authority.key")] + words)
             #expect(run.status == status && run.output.isEmpty, "\(words)")
-            #expect(run.errors.contains(complaint), "\(words): \(run.errors)")
+            #expect(run.errors.contains(message), "\(words): \(run.errors)")
         }
         let missing = try ToolRun(["grant", scene.path("no.key"), peer, "--database=d", "--all"])
         #expect(missing.status == 1 && missing.errors.contains("no.key: No such file"))

@@ -39,10 +39,10 @@ import Testing
             ),
             (common + listen + ["--subscribe", "SELEC"], 64, "did you mean SELECT?"),
         ]
-        for (words, status, complaint) in cases {
+        for (words, status, message) in cases {
             let run = try ToolRun(["peer", "serve", scene.path("store")] + words)
             #expect(run.status == status && run.output.isEmpty, "\(words): \(run.errors)")
-            #expect(run.errors.contains(complaint), "\(words): \(run.errors)")
+            #expect(run.errors.contains(message), "\(words): \(run.errors)")
         }
         try FileManager.default.setAttributes(
             [.posixPermissions: 0o644], ofItemAtPath: scene.path("shared"))
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test func `control commands fail without a running peer`() throws {
-        let store = try QueryStore()
+        let store = try QueryCommandStore()
         for words in [
             ["peer", "list", store.path], ["peer", "execute", store.path, "SELECT 1"],
             ["sync", "status", store.path],
@@ -127,8 +127,8 @@ import Testing
             ])
         #expect(try explain("b").contains("matched: by none of its 1 query"))
         #expect(try explain("c").first == "document: missing")
-        let stranger = "pk:" + String(repeating: "0", count: 64)
-        let unknown = try ToolRun(["explain-sync", ann.store, "cars", "a", stranger])
+        let unknownPeer = "pk:" + String(repeating: "0", count: 64)
+        let unknown = try ToolRun(["explain-sync", ann.store, "cars", "a", unknownPeer])
         #expect(unknown.status == 1 && unknown.errors.contains("no connection to "))
 
         try close(ann, ben, in: scene)

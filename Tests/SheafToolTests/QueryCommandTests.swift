@@ -6,8 +6,8 @@ import Testing
 
 /// The `query` command.
 @Suite struct QueryCommandTests {
-    private func cars() throws -> QueryStore {
-        try QueryStore(
+    private func cars() throws -> QueryCommandStore {
+        try QueryCommandStore(
             "cars",
             [
                 ("a", ["color": "blue", "miles": 3_000]), ("b", ["color": "red", "miles": 10]),
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `a writing statement reports its commit and persists its changes`() throws {
-        let store = try QueryStore()
+        let store = try QueryCommandStore()
         let insert = try store.query(
             "INSERT INTO cars DOCUMENTS (:one), ({'_id': 'b', 'color': 'red'})",
             #"--arg=one={"_id":"a","color":"blue"}"#)
@@ -100,10 +100,10 @@ import Testing
             (#"color={"a":}"#, "the value of --arg color is not valid JSON: line 1, column 6: "),
             ("color=", "the value of --arg color is not valid JSON: line 1, column 1: expected"),
         ]
-        for (argument, complaint) in cases {
+        for (argument, message) in cases {
             let run = try store.query("SELECT * FROM cars", "--arg", argument)
             #expect(run.status == 64 && run.output.isEmpty)
-            #expect(run.errors.contains(complaint), "\(run.errors)")
+            #expect(run.errors.contains(message), "\(run.errors)")
         }
         let twice = try store.query("SELECT 1", "--arg", "x=1", "--arg", "x=1")
         #expect(twice.status == 64)
@@ -139,10 +139,10 @@ import Testing
             ([], "missing STATEMENT"), ([""], "STATEMENT is empty"),
             (["SELECT 1", "--arg"], "--arg requires a value: --arg NAME=JSON"),
         ]
-        for (words, complaint) in cases {
+        for (words, message) in cases {
             let run = try ToolRun(["query", "/nowhere"] + words)
             #expect(run.status == 64 && run.output.isEmpty)
-            #expect(run.errors.contains(complaint), "\(run.errors)")
+            #expect(run.errors.contains(message), "\(run.errors)")
         }
     }
 
@@ -189,9 +189,9 @@ import Testing
         for mode in ["table", "json"] {
             let run = try store.query("SELECT * FROM cars WHERE miles > 0", "--mode", mode)
             #expect(run.status == 3, "\(run.text)")
-            let place = try Regex(#"damaged: \d+\.log:\d+: a document is damaged: "#)
+            let pattern = try Regex(#"damaged: \d+\.log:\d+: a document is damaged: "#)
             #expect(run.errors.hasPrefix("sheaf: \(store.path): "), "\(run.errors)")
-            #expect(run.errors.contains(place), "\(run.errors)")
+            #expect(run.errors.contains(pattern), "\(run.errors)")
         }
     }
 
@@ -213,7 +213,7 @@ import Testing
     }
 
     @Test func `a closed output pipe ends the command quietly`() throws {
-        let store = try QueryStore(
+        let store = try QueryCommandStore(
             "t",
             (0..<5_000).map { number in
                 (id: .integer(number), fields: ["text": .string(String(repeating: "x", count: 50))])

@@ -17,8 +17,8 @@ import Testing
         }
     }
 
-    private func store(_ texts: [String]) throws -> QueryStore {
-        try QueryStore(
+    private func store(_ texts: [String]) throws -> QueryCommandStore {
+        try QueryCommandStore(
             "t",
             texts.enumerated().map {
                 (.integer(Int64($0)), ["x": .string($1), "y": [.string($1)]])

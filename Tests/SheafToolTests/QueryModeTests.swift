@@ -5,8 +5,8 @@ import Testing
 
 /// Rows in each output mode.
 @Suite struct QueryModeTests {
-    private func cars() throws -> QueryStore {
-        try QueryStore(
+    private func cars() throws -> QueryCommandStore {
+        try QueryCommandStore(
             "cars",
             [
                 ("a", ["color": "blue", "miles": 3_000, "note": "says \"hi\",\nleaves"]),
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func `Markdown shows texts literally`() throws {
-        let store = try QueryStore(
+        let store = try QueryCommandStore(
             "t", [(1, ["a_b": "x\ny", "c": "__init__ `x` <b> a&b [c](d) ~e~ f\\g"])])
         #expect(
             try store.query("SELECT * FROM t", "--mode", "markdown").text == #"""
@@ -112,7 +112,7 @@ import Testing
     }
 
     @Test func `wide characters, emoji and combining marks are padded by terminal width`() throws {
-        let store = try QueryStore(
+        let store = try QueryCommandStore(
             "t",
             [
                 (1, ["x": "家族"]), (2, ["x": "e\u{301}e\u{301}"]), (3, ["x": "👨‍👩‍👧 ❤️ 🇩🇪"]),
@@ -136,7 +136,7 @@ import Testing
     }
 
     @Test func `long values are truncated in tables, by cells`() throws {
-        let store = try QueryStore(
+        let store = try QueryCommandStore(
             "t",
             [
                 (1, ["x": .string(String(repeating: "a", count: 60))]),
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test func `CSV escapes control characters only for a terminal`() throws {
-        let store = try QueryStore("t", [(1, ["x": "\u{1B}[31m\u{9B}"])])
+        let store = try QueryCommandStore("t", [(1, ["x": "\u{1B}[31m\u{9B}"])])
         #expect(
             try store.query("SELECT x FROM t", "--mode=csv").text == "x\r\n\u{1B}[31m\u{9B}\r\n")
         let script = "/usr/bin/script"
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test func `rows with too many different fields are refused in modes with columns`() throws {
-        let store = try QueryStore(
+        let store = try QueryCommandStore(
             "t",
             (0..<1_001).map { number in
                 (id: .integer(number), fields: Object([("f\(number)", .null)]))

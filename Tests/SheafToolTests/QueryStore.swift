@@ -6,7 +6,7 @@ import SheafStorage
 import SheafTestSupport
 
 /// A store on disk that tests query through the tool.
-package struct QueryStore {
+package struct QueryCommandStore {
     private let directory = TemporaryDirectory()
     var path: String { directory.path("store") }
 

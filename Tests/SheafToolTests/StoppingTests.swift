@@ -37,7 +37,7 @@ struct StoppingTests {
     /// Creates a store of `documents` documents and deletes `deleted` of every ten.
     private func makeStore(_ name: String, documents: Int, deleted: Int) async throws {
         var options = StoreOptions()
-        options.storage.isHousekeepingAutomatic = false
+        options.storage.runsMaintenance = false
         let store = try await Store.open(at: scene.path(name), options: options)
         let text = String(repeating: "ab", count: 200)
         for first in stride(from: 0, to: documents, by: 1_000) {
@@ -66,7 +66,7 @@ struct StoppingTests {
         try expectStop(of: server, idle: usual)
         // The compaction was interrupted, so garbage remains.
         var options = LogStoreOptions()
-        options.isHousekeepingAutomatic = false
+        options.runsMaintenance = false
         let engine = try StoreEngine(
             opening:
                 try PosixVolume(path: server.store, creatingDirectory: false), options: options)

@@ -16,8 +16,8 @@ struct UnreachablePeerTests {
         #expect(entry["address"] as? String == "127.0.0.1:1")
         let (last, next) = (entry["lastAttemptMilliseconds"], entry["nextAttemptMilliseconds"])
         #expect(try #require(last as? Int) <= #require(next as? Int))
-        let stranger = "pk:" + String(repeating: "0", count: 64)
-        let unknown = try ToolRun(["explain-sync", ann.store, "cars", "a", stranger])
+        let unknownPeer = "pk:" + String(repeating: "0", count: 64)
+        let unknown = try ToolRun(["explain-sync", ann.store, "cars", "a", unknownPeer])
         #expect(unknown.status == 1 && unknown.errors.contains("127.0.0.1:1 is unreachable: "))
         #expect(try ann.stop() == 0)
     }

@@ -65,12 +65,12 @@ import Testing
                 "--store must be 32 hexadecimal digits"
             ),
         ]
-        for (words, complaint) in cases {
+        for (words, message) in cases {
             let run = try ToolRun(words)
             #expect(run.status == 64, "\(words)")
             #expect(run.output.isEmpty)
             #expect(run.errors.hasPrefix("sheaf: "))
-            #expect(run.errors.contains(complaint), "\(words): \(run.errors)")
+            #expect(run.errors.contains(message), "\(words): \(run.errors)")
             #expect(run.errors.split(separator: "\n").count == 1)
         }
     }

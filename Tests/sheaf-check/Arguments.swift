@@ -1,7 +1,7 @@
 import SheafSystem
 
 /// Invalid usage, described in a sentence without its full stop.
-struct Misuse: Error, CustomStringConvertible {
+struct UsageError: Error, CustomStringConvertible {
     let description: String
 
     init(_ description: String) {
@@ -10,7 +10,7 @@ struct Misuse: Error, CustomStringConvertible {
 }
 
 /// An option of a verb.
-struct Option: Sendable {
+struct CheckOption: Sendable {
     /// The value that must follow the option, with its placeholder in the help.
     package enum Value {
         case none
@@ -22,12 +22,12 @@ struct Option: Sendable {
     var value = Value.none
     let summary: String
 
-    static let help = Option(name: "--help", summary: "print this help and exit")
-    static let seed = Option.number("--seed", "S", "the seed of the run; random by default")
+    static let help = CheckOption(name: "--help", summary: "print this help and exit")
+    static let seed = CheckOption.number("--seed", "S", "the seed of the run; random by default")
 
     /// Creates an option with a number.
-    static func number(_ name: String, _ placeholder: String, _ summary: String) -> Option {
-        Option(name: name, value: .number(placeholder), summary: summary)
+    static func number(_ name: String, _ placeholder: String, _ summary: String) -> CheckOption {
+        CheckOption(name: name, value: .number(placeholder), summary: summary)
     }
 
     /// The option and its placeholder.
@@ -40,12 +40,12 @@ struct Option: Sendable {
 
     /// Whether `word` is the option.
     func isNamed(_ word: String) -> Bool {
-        word == name || word == "-h" && name == Option.help.name
+        word == name || word == "-h" && name == CheckOption.help.name
     }
 }
 
 /// The parsed operands and options of a verb.
-struct Arguments {
+struct CheckArguments {
     private(set) var operands: [String] = []
     /// The value of `--seed`, or a random number.
     private(set) var seed = OperatingSystem.randomInteger() % 1_000_000_000
@@ -54,7 +54,7 @@ struct Arguments {
     private var texts: [String: String] = [:]
 
     /// Parses the words after the name of the verb.
-    init(_ words: ArraySlice<String>, of verb: Verb) throws(Misuse) {
+    init(_ words: ArraySlice<String>, of verb: Verb) throws(UsageError) {
         let options = verb.options + [.help]
         var rest = words
         while let word = rest.popFirst() {
@@ -65,23 +65,23 @@ struct Arguments {
             }
             guard let option = options.first(where: { $0.isNamed(word) }) else {
                 let names = options.map(\.name).joined(separator: ", ")
-                throw Misuse("unknown option '\(word)'; the options are \(names)")
+                throw UsageError("unknown option '\(word)'; the options are \(names)")
             }
             switch option.value {
             case .none: flags.insert(option.name)
             case .number:
                 guard let value = rest.popFirst().flatMap({ UInt64($0) }) else {
-                    throw Misuse("\(option.name) requires a number")
+                    throw UsageError("\(option.name) requires a number")
                 }
                 numbers[option.name] = value
             case .text(let placeholder):
                 guard let value = rest.popFirst() else {
-                    throw Misuse("\(option.name) requires \(placeholder)")
+                    throw UsageError("\(option.name) requires \(placeholder)")
                 }
                 texts[option.name] = value
             }
         }
-        seed = numbers[Option.seed.name] ?? seed
+        seed = numbers[CheckOption.seed.name] ?? seed
     }
 
     /// Whether a flag was given.

@@ -5,25 +5,25 @@ enum CheckCommand {
     /// Runs the verb that the first word names; returns the exit code.
     static func run(_ words: [String]) async -> Int32 {
         guard let name = words.first else {
-            return complain("sheaf-check: missing verb" + expected)
+            return printError("sheaf-check: missing verb" + expected)
         }
-        if Option.help.isNamed(name) {
-            say(help)
-            return ExitCode.passed
+        if CheckOption.help.isNamed(name) {
+            printLine(help)
+            return CheckExitCode.passed
         }
         guard let verb = verbs.first(where: { $0.name == name }) else {
             let kind = name.hasPrefix("-") ? "option" : "verb"
-            return complain("sheaf-check: unknown \(kind) '\(name)'" + expected)
+            return printError("sheaf-check: unknown \(kind) '\(name)'" + expected)
         }
-        do throws(Misuse) {
-            let arguments = try Arguments(words.dropFirst(), of: verb)
-            if arguments.has(Option.help.name) {
-                say(verb.help)
-                return ExitCode.passed
+        do throws(UsageError) {
+            let arguments = try CheckArguments(words.dropFirst(), of: verb)
+            if arguments.has(CheckOption.help.name) {
+                printLine(verb.help)
+                return CheckExitCode.passed
             }
             return try await verb.run(arguments)
         } catch {
-            return complain(
+            return printError(
                 "sheaf-check \(name): \(error)\n\(verb.usage)\nsee sheaf-check \(name) --help")
         }
     }
@@ -51,14 +51,14 @@ enum CheckCommand {
         """
     }
 
-    private static func complain(_ message: String) -> Int32 {
+    private static func printError(_ message: String) -> Int32 {
         write(message + "\n", to: 2)
-        return ExitCode.usage
+        return CheckExitCode.usage
     }
 }
 
 /// The exit codes of the program.
-enum ExitCode {
+enum CheckExitCode {
     static let passed: Int32 = 0
     static let failed: Int32 = 1
     static let unreadable: Int32 = 2

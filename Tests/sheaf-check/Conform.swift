@@ -5,14 +5,15 @@ extension Verb {
         name: "conform", summary: "cases of the query language in Tests/Conformance",
         operands: .many("FILE"),
         options: [
-            Option(name: "--update", summary: "replace the expected results by the actual ones")
+            CheckOption(
+                name: "--update", summary: "replace the expected results by the actual ones")
         ],
         details: "Without files, runs all of them.", run: { Conform.run($0) })
 }
 
 /// The run of conformance files, which prints the differences.
 private enum Conform {
-    static func run(_ arguments: Arguments) -> Int32 {
+    static func run(_ arguments: CheckArguments) -> Int32 {
         do {
             var names = arguments.operands
             if names.isEmpty { names = try ConformanceFolder.names() }
@@ -20,18 +21,18 @@ private enum Conform {
             for name in names {
                 var file = try ConformanceFolder.file(name.hasSuffix(".txt") ? name : name + ".txt")
                 let failures = try ConformanceRun.failures(of: file)
-                for failure in failures { say("\(failure)") }
+                for failure in failures { printLine("\(failure)") }
                 let steps = file.cases.reduce(0) { $0 + $1.steps.count }
-                say(
+                printLine(
                     "\(file.name): \(file.cases.count) cases, \(steps) statements, "
                         + "\(failures.count) differ")
                 failed += failures.count
                 if arguments.has("--update") { try update(&file, failures) }
             }
-            return failed == 0 ? ExitCode.passed : ExitCode.failed
+            return failed == 0 ? CheckExitCode.passed : CheckExitCode.failed
         } catch {
-            say("\(error)")
-            return ExitCode.unreadable
+            printLine("\(error)")
+            return CheckExitCode.unreadable
         }
     }
 
@@ -51,7 +52,7 @@ private enum Conform {
         }
         let path = ConformanceFolder.path() + "/" + file.name
         if !replaceFile(at: path, with: file.lines.joined(separator: "\n")) {
-            say("cannot write \(path)")
+            printLine("cannot write \(path)")
         }
     }
 

@@ -9,21 +9,21 @@ enum FloodMeasure {
     private static let frames = 120
 
     static func run(
-        _ flood: StrangerMemory.Flood, in directory: String
+        _ flood: UnknownPeerMemory.Flood, in directory: String
     ) -> Int32 {
         do {
             // The first run allocates the memory that every peer uses.
-            _ = try StrangerMemory.run(flood, in: MemoryVolume(), frames: 1)
+            _ = try UnknownPeerMemory.run(flood, in: MemoryVolume(), frames: 1)
             let before = ProcessMemory.kibibytes("VmRSS")
             ProcessMemory.forgetPeak()
             let volume = try PosixVolume(path: directory, creatingDirectory: true)
-            let end = try StrangerMemory.run(flood, in: volume, frames: frames)
+            let end = try UnknownPeerMemory.run(flood, in: volume, frames: frames)
             let grown = ProcessMemory.kibibytes("VmHWM") - before
-            say("\(flood.rawValue): \(grown >> 10) MiB, \(end ?? "not ended")")
-            return grown <= most ? ExitCode.passed : ExitCode.failed
+            printLine("\(flood.rawValue): \(grown >> 10) MiB, \(end ?? "not ended")")
+            return grown <= most ? CheckExitCode.passed : CheckExitCode.failed
         } catch {
-            say("\(flood.rawValue): \(error)")
-            return ExitCode.failed
+            printLine("\(flood.rawValue): \(error)")
+            return CheckExitCode.failed
         }
     }
 }

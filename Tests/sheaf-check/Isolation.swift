@@ -14,11 +14,11 @@ extension Verb {
 
 /// The run of concurrent transactions, whose histories are checked.
 private enum Isolation {
-    static func run(_ arguments: Arguments) async -> Int32 {
+    static func run(_ arguments: CheckArguments) async -> Int32 {
         let transactions = arguments.number("--transactions") ?? 200_000
         let tasks = max(1, arguments.number("--tasks") ?? 8)
         // The seed is printed first, because a crash prints nothing afterwards.
-        say("sheaf-check isolation, seed \(arguments.seed)")
+        printLine("sheaf-check isolation, seed \(arguments.seed)")
         let stopwatch = Stopwatch()
         do {
             let store = try await Store.inMemory()
@@ -26,10 +26,10 @@ private enum Isolation {
                 .run(transactions: transactions)
             try await store.close()
         } catch {
-            say("violation: \(error)")
-            return ExitCode.failed
+            printLine("violation: \(error)")
+            return CheckExitCode.failed
         }
-        say("\(transactions) transactions, 0 anomalies in \(stopwatch)")
-        return ExitCode.passed
+        printLine("\(transactions) transactions, 0 anomalies in \(stopwatch)")
+        return CheckExitCode.passed
     }
 }

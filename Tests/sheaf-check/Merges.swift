@@ -25,49 +25,50 @@ private enum Merges {
         var deltas = 0
         var histories = 0
         /// The number of random histories of stores on simulated disks.
-        var lives = 0
+        var simulations = 0
         /// The maximum number of writes in an exhaustive enumeration; zero disables it.
         var exhaustive = 0
         let joins: Int
         /// The distance between corrupted positions; zero disables corruption.
         var damage = 0
 
-        init(_ arguments: Arguments) {
+        init(_ arguments: CheckArguments) {
             seed = arguments.seed
             joins = arguments.number("--joins") ?? 2
             triples = arguments.count("--triples")
             deltas = arguments.count("--deltas")
             histories = arguments.count("--histories")
-            lives = arguments.count("--lives")
+            simulations = arguments.count("--lives")
             exhaustive = arguments.count("--exhaustive")
             damage = arguments.count("--damage")
-            if [triples, deltas, histories, lives, exhaustive, damage].allSatisfy({ $0 == 0 }) {
+            if [triples, deltas, histories, simulations, exhaustive, damage].allSatisfy({ $0 == 0 })
+            {
                 (triples, deltas, histories) = (100_000, 20_000, 500)
-                (lives, exhaustive, damage) = (50, 3, 5)
+                (simulations, exhaustive, damage) = (50, 3, 5)
             }
         }
     }
 
-    private struct Breach: Error {
+    private struct Violation: Error {
         let text: String
     }
 
-    static func run(_ arguments: Arguments) -> Int32 {
+    static func run(_ arguments: CheckArguments) -> Int32 {
         let options = Options(arguments)
         // The seed is printed first, because a crash prints nothing afterwards.
-        say("sheaf-check merges, seed \(options.seed)")
+        printLine("sheaf-check merges, seed \(options.seed)")
         do {
             try histories(options)
-            try lives(options)
+            try simulations(options)
             try damage(options)
             try deltas(options)
             try triples(options)
             if options.exhaustive > 0 { try exhaustive(options) }
-            say("0 breaches")
-            return ExitCode.passed
+            printLine("0 breaches")
+            return CheckExitCode.passed
         } catch {
-            say("violation: \((error as? Breach)?.text ?? "\(error)")")
-            return ExitCode.failed
+            printLine("violation: \((error as? Violation)?.text ?? "\(error)")")
+            return CheckExitCode.failed
         }
     }
 
@@ -79,15 +80,16 @@ private enum Merges {
         }
     }
 
-    private static func lives(_ options: Options) throws {
-        guard options.lives > 0 else { return }
+    private static func simulations(_ options: Options) throws {
+        guard options.simulations > 0 else { return }
         let stopwatch = Stopwatch()
         var pasts = 0
-        for number in 0..<options.lives {
-            pasts += try DocumentLives.run(seed: options.seed &+ UInt64(number), steps: 80).pasts
+        for number in 0..<options.simulations {
+            pasts += try DocumentSimulations.run(seed: options.seed &+ UInt64(number), steps: 80)
+                .pasts
         }
-        say(
-            "\(options.lives) histories of stores, \(pasts) older commits and the changes since "
+        printLine(
+            "\(options.simulations) histories of stores, \(pasts) older commits and the changes since "
                 + "equal the model in \(stopwatch)")
     }
 
@@ -97,8 +99,8 @@ private enum Merges {
         var laws = try DamageLaws()
         laws.checkIntact()
         laws.check(stride: options.damage)
-        say("\(laws.count) corrupted documents in \(stopwatch)")
-        if let breach = laws.breach { throw Breach(text: breach) }
+        printLine("\(laws.count) corrupted documents in \(stopwatch)")
+        if let violation = laws.violation { throw Violation(text: violation) }
     }
 
     private static func triples(_ options: Options) throws {
@@ -126,11 +128,11 @@ private enum Merges {
     ) throws {
         var tally = LawTally()
         let stopwatch = Stopwatch()
-        while !isEnough(tally), tally.breach == nil {
+        while !isEnough(tally), tally.violation == nil {
             tally.add(check(seed &+ UInt64(tally.histories)))
         }
-        if tally.histories > 0 { say(text(tally) + " in \(stopwatch)") }
-        if let breach = tally.breach { throw Breach(text: breach) }
+        if tally.histories > 0 { printLine(text(tally) + " in \(stopwatch)") }
+        if let violation = tally.violation { throw Violation(text: violation) }
     }
 
     private static func exhaustive(_ options: Options) throws {
@@ -141,11 +143,11 @@ private enum Merges {
                     writes, writeLimit: options.exhaustive, joinLimit: options.joins, lags: lags,
                     inspect: { $0.difference })
                 let report = enumeration.run()
-                say(
+                printLine(
                     "\(name), clocks \(lags), \(options.exhaustive) writes, \(options.joins) joins: "
                         + "\(report.states) states of three peers, \(report.documents) documents"
                         + " in \(stopwatch)")
-                if let breach = report.breach { throw Breach(text: breach) }
+                if let violation = report.violation { throw Violation(text: violation) }
             }
         }
     }

@@ -9,7 +9,7 @@ import SheafSystem
 #endif
 
 /// Prints a line without buffering, so that no output is lost in a crash.
-func say(_ line: String) {
+func printLine(_ line: String) {
     write(line + "\n", to: 1)
 }
 

@@ -33,7 +33,7 @@ private enum Queries {
         /// The number of slowest statements listed.
         let slowest: Int
 
-        init(_ arguments: Arguments) {
+        init(_ arguments: CheckArguments) {
             seed = arguments.seed
             slowest = arguments.count("--slowest")
             queries = arguments.count("--queries")
@@ -43,7 +43,7 @@ private enum Queries {
         }
     }
 
-    static func run(_ arguments: Arguments) -> Int32 {
+    static func run(_ arguments: CheckArguments) -> Int32 {
         var options = Options(arguments)
         if options.slowest > 0, options.damaged == 0 { return listSlowest(options.slowest) }
         if options.queries == 0, options.partitions == 0, options.damaged == 0,
@@ -53,16 +53,16 @@ private enum Queries {
             options.observed = 100_000
         }
         // The seed is printed first, because a crash prints nothing afterwards.
-        say("sheaf-check queries, seed \(options.seed)")
+        printLine("sheaf-check queries, seed \(options.seed)")
         do {
             try compare(options)
             try observe(options)
             try damage(options)
-            say("0 differences")
-            return ExitCode.passed
+            printLine("0 differences")
+            return CheckExitCode.passed
         } catch {
-            say("difference: \(error)")
-            return ExitCode.failed
+            printLine("difference: \(error)")
+            return CheckExitCode.failed
         }
     }
 
@@ -72,9 +72,9 @@ private enum Queries {
         var differences = QueryDifferences(seed: options.seed)
         try differences.run(queries: options.queries, partitions: options.partitions)
         let tally = differences.tally
-        say(
+        printLine(
             "\(tally.queries) queries, \(tally.partitions) partitions and \(tally.writes) writes "
-                + "in \(tally.lives) stores; \(tally.refused) were refused, \(tally.failed) failed"
+                + "in \(tally.simulations) stores; \(tally.refused) were refused, \(tally.failed) failed"
                 + " in \(stopwatch)")
     }
 
@@ -84,9 +84,9 @@ private enum Queries {
         var differences = ObservedDifferences(seed: options.seed)
         try differences.run(pairs: options.observed)
         let tally = differences.tally
-        say(
+        printLine(
             "\(tally.pairs) results of \(tally.observers) observers after \(tally.commits) commits "
-                + "in \(tally.lives) stores; \(tally.deliveries) were delivered, \(tally.changes) with "
+                + "in \(tally.simulations) stores; \(tally.deliveries) were delivered, \(tally.changes) with "
                 + "changes: "
                 + "\(tally.maintained) computed from changes, \(tally.rerun) from rerun statements"
                 + " in \(stopwatch)")
@@ -98,22 +98,22 @@ private enum Queries {
         var statements = DamagedStatements(seed: options.seed)
         try statements.run(options.damaged)
         let tally = statements.tally
-        say(
+        printLine(
             "\(tally.statements) corrupted statements: \(tally.run) run, \(tally.refused) refused, "
                 + "the longest took \(tally.longestMilliseconds) ms in \(stopwatch)")
-        for timing in tally.slowest.prefix(options.slowest) { say("\(timing)") }
+        for timing in tally.slowest.prefix(options.slowest) { printLine("\(timing)") }
     }
 
     /// Measures short and long statements and prints the slowest.
     private static func listSlowest(_ count: Int) -> Int32 {
         do {
-            var statements = try StretchedStatements()
+            var statements = try LongStatementTiming()
             for terms in [200, 4_000] { statements.run(terms: terms) }
-            for timing in statements.timings.slowest(count) { say("\(timing)") }
-            return ExitCode.passed
+            for timing in statements.timings.slowest(count) { printLine("\(timing)") }
+            return CheckExitCode.passed
         } catch {
-            say("\(error)")
-            return ExitCode.failed
+            printLine("\(error)")
+            return CheckExitCode.failed
         }
     }
 }

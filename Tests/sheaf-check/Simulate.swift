@@ -28,22 +28,22 @@ private enum Simulate {
     private struct Options {
         let seed: UInt64
         let images: Int
-        let lives: Int?
+        let simulations: Int?
         let threads: Int
         let stride: Int
         let byteCount: Int
 
-        init(_ arguments: Arguments) {
+        init(_ arguments: CheckArguments) {
             seed = arguments.seed
             images = arguments.number("--images") ?? 1_000_000
-            lives = arguments.number("--lives")
+            simulations = arguments.number("--lives")
             threads = max(1, arguments.number("--threads") ?? 2)
             stride = max(1, arguments.number("--stride") ?? 1)
             byteCount = arguments.number("--bytes") ?? 256 << 10
         }
     }
 
-    static func run(_ arguments: Arguments) -> Int32 {
+    static func run(_ arguments: CheckArguments) -> Int32 {
         let options = Options(arguments)
         let simulation = arguments.operands.first.flatMap(Simulation.init) ?? .crashes
         // The seed is printed first, in case the run crashes.
@@ -57,10 +57,10 @@ private enum Simulate {
             case .faults: try faults(options)
             case .quotas: try quotas(options)
             }
-            return ExitCode.passed
+            return CheckExitCode.passed
         } catch {
-            say("violation: \(error)")
-            return ExitCode.failed
+            printLine("violation: \(error)")
+            return CheckExitCode.failed
         }
     }
 
@@ -69,12 +69,13 @@ private enum Simulate {
     private static func crashes(_ options: Options) throws {
         let report = Mutex(CrashSimulation.Report())
         let stopwatch = Stopwatch()
-        let violation = each(of: options.lives ?? .max, on: options.threads) { index in
-            guard options.lives != nil || report.withLock({ $0.total < options.images }) else {
+        let violation = each(of: options.simulations ?? .max, on: options.threads) { index in
+            guard options.simulations != nil || report.withLock({ $0.total < options.images })
+            else {
                 return false
             }
             let simulation = CrashSimulation(
-                seed: options.seed &+ UInt64(index), isTraced: options.lives == 1)
+                seed: options.seed &+ UInt64(index), isTraced: options.simulations == 1)
             defer {
                 let partial = simulation.report
                 report.withLock { $0.add(partial) }
@@ -85,16 +86,16 @@ private enum Simulate {
         let seconds = Double(stopwatch.nanoseconds) / 1e9
         let sum = report.withLock { $0 }
         for phase in CrashSimulation.Phase.allCases {
-            say("\(sum.images[phase] ?? 0)\t\(phase.rawValue)")
+            printLine("\(sum.images[phase] ?? 0)\t\(phase.rawValue)")
         }
         let rate = Int(Double(sum.total) / max(seconds, 1e-9))
-        say(
+        printLine(
             "\(sum.total) images of \(sum.runs) runs with \(sum.commits) commits, "
                 + "\(sum.verified) verified, \(sum.replayed) replayed\n"
                 + "digest \(String(sum.digest, radix: 16))")
         write("\(rate) images per second\n", to: 2)
         if let violation { throw violation }
-        say("0 violations, seeds \(options.seed)...\(options.seed + UInt64(sum.runs) - 1)")
+        printLine("0 violations, seeds \(options.seed)...\(options.seed + UInt64(sum.runs) - 1)")
     }
 
     private static func sweep(
@@ -120,12 +121,12 @@ private enum Simulate {
                 return true
             }
             let sum = tally.withLock { $0 }
-            say(
+            printLine(
                 "\(ending.rawValue) store, \(store.names.count) files, "
                     + "\(store.byteCount) bytes: \(describe(sum))")
             if let violation { throw violation }
         }
-        say("0 undetected errors")
+        printLine("0 undetected errors")
     }
 
     private static func blocks(_ options: Options) throws {
@@ -134,15 +135,15 @@ private enum Simulate {
                 seed: options.seed, ending: ending, byteCount: options.byteCount)
             let other = try ReferenceStore(
                 seed: options.seed &+ 1, ending: ending, byteCount: options.byteCount)
-            let twin = try ReferenceStore(
-                seed: options.seed, ending: ending, byteCount: options.byteCount, life: 1)
+            let copy = try ReferenceStore(
+                seed: options.seed, ending: ending, byteCount: options.byteCount, seedOffset: 1)
             let tallies = try DamageSweep(store, seed: options.seed).damageBlocks(
-                other: other, twin: twin, stride: options.stride)
+                other: other, copy: copy, stride: options.stride)
             for (kind, tally) in tallies.sorted(by: { $0.key < $1.key }) {
-                say("\(ending.rawValue) store, \(kind): \(describe(tally))")
+                printLine("\(ending.rawValue) store, \(kind): \(describe(tally))")
             }
         }
-        say("0 undetected errors")
+        printLine("0 undetected errors")
     }
 
     private static func faults(_ options: Options) throws {
@@ -156,7 +157,7 @@ private enum Simulate {
             return true
         }
         if let violation { throw violation }
-        say(
+        printLine(
             "\(calls) calls, \(cases.count / options.stride) failures, "
                 + "\(errors.withLock { $0 }) typed errors, 0 acknowledged commits lost")
     }
@@ -172,7 +173,7 @@ private enum Simulate {
             return true
         }
         if let violation { throw violation }
-        say(
+        printLine(
             "\(bytes / step) full disks, \(errors.withLock { $0 }) typed errors, "
                 + "0 acknowledged commits lost")
     }

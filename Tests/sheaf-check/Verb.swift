@@ -15,11 +15,11 @@ struct Verb: Sendable {
     /// The description in the list of verbs, on one line.
     let summary: String
     var operands = Operands.none
-    let options: [Option]
+    let options: [CheckOption]
     /// The text of the help after the options.
     var details: String?
     /// The function that runs the verb and returns its exit code.
-    let run: @Sendable (Arguments) async throws(Misuse) -> Int32
+    let run: @Sendable (CheckArguments) async throws(UsageError) -> Int32
 
     /// The synopsis on one line.
     var usage: String {
@@ -50,15 +50,16 @@ extension Verb.Operands {
     }
 
     /// Throws if `word` cannot follow `previous` operands.
-    func check(_ word: String, after previous: [String]) throws(Misuse) {
+    func check(_ word: String, after previous: [String]) throws(UsageError) {
         switch self {
         case .many: return
         case .single where previous.isEmpty: return
         case .choice(let words) where previous.isEmpty:
             guard words.contains(word) else {
-                throw Misuse("unknown operand '\(word)'; expected \(words.joined(separator: ", "))")
+                throw UsageError(
+                    "unknown operand '\(word)'; expected \(words.joined(separator: ", "))")
             }
-        default: throw Misuse("unexpected operand '\(word)'")
+        default: throw UsageError("unexpected operand '\(word)'")
         }
     }
 }

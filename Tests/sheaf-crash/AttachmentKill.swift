@@ -21,7 +21,7 @@ enum AttachmentKill {
     /// Prints each complete attachment and each durable chunk of a fetch.
     static func load(_ path: String, from first: Int) async throws {
         let store = try await Store.open(at: path)
-        Child.print("open", to: 1)
+        ChildCommand.print("open", to: 1)
         var number = first
         while true {
             let bytes = bytes(number)
@@ -30,7 +30,7 @@ enum AttachmentKill {
             } else {
                 _ = try await store.newAttachment(data: bytes)
             }
-            Child.print("here \(number)", to: 1)
+            ChildCommand.print("here \(number)", to: 1)
             number += 1
         }
     }
@@ -44,24 +44,24 @@ enum AttachmentKill {
         let state = try store.beginFetch(id, length: list.length, hashes: list.hashes)
         guard case .incoming(let incoming) = state else { return }
         let missing = incoming.missingChunks().flatMap { Array($0) }
-        Child.print("missing \(number) \(missing.count)", to: 1)
+        ChildCommand.print("missing \(number) \(missing.count)", to: 1)
         for chunk in missing {
             try Array(bytes[list.range(of: chunk)]).withUnsafeBytes { bytes in
                 _ = try incoming.put(bytes, at: chunk)
             }
             try incoming.flush()
-            Child.print("durable \(number) \(chunk)", to: 1)
+            ChildCommand.print("durable \(number) \(chunk)", to: 1)
         }
     }
 
     /// The progress that child processes have reported.
-    private struct Told {
-        var here = 0
+    private struct ReportedFiles {
+        var storedCount = 0
         /// The durable chunks of the current fetch.
         var durable = Set<Int>()
         var resumed = 0
 
-        mutating func note(_ lines: [String]) throws {
+        mutating func record(_ lines: [String]) throws {
             for line in lines where line != "open" {
                 let words = line.split(separator: " ")
                 guard words.count >= 2, let number = Int(words[1]) else {
@@ -69,10 +69,10 @@ enum AttachmentKill {
                 }
                 switch words[0] {
                 case "here":
-                    guard number == here else {
-                        throw CrashFailure("attachment \(number) was reported after \(here)")
+                    guard number == storedCount else {
+                        throw CrashFailure("attachment \(number) was reported after \(storedCount)")
                     }
-                    here += 1
+                    storedCount += 1
                     durable = []
                 case "durable":
                     durable.insert(words.last.flatMap { Int($0) } ?? 0)
@@ -93,10 +93,10 @@ enum AttachmentKill {
         let directory = TemporaryDirectory()
         let path = directory.path("store")
         var random = SeededRandom(seed: seed, "attachments")
-        var progress = Told()
+        var progress = ReportedFiles()
         for round in 0..<rounds {
             do {
-                let child = try Rounds.start("attach", path, "\(progress.here)")
+                let child = try KillRounds.start("attach", path, "\(progress.storedCount)")
                 // One in four is killed before it adds anything.
                 if !random.chance(1, in: 4) {
                     var lines: [String] = []
@@ -106,7 +106,7 @@ enum AttachmentKill {
                         }
                         lines += more
                     }
-                    try progress.note(lines)
+                    try progress.record(lines)
                 }
                 let deadline =
                     Clock.system.monotonicNanoseconds() + UInt64(random.below(150_000_000))
@@ -114,19 +114,21 @@ enum AttachmentKill {
                     guard let lines = child.lines(until: deadline) else {
                         throw CrashFailure("a child exited early")
                     }
-                    try progress.note(lines)
+                    try progress.record(lines)
                 }
                 child.kill()
-                try progress.note(child.remainingLines())
+                try progress.record(child.remainingLines())
                 guard child.wait() == 128 + 9 else {
                     throw CrashFailure("the child ended with \(child.wait())")
                 }
-                if round % 8 == 7 || round == rounds - 1 { try await check(path, progress.here) }
+                if round % 8 == 7 || round == rounds - 1 {
+                    try await check(path, progress.storedCount)
+                }
             } catch {
                 throw CrashFailure("seed \(seed), round \(round): \(error)")
             }
         }
-        return "\(rounds) kills; \(progress.here) acknowledged attachments, 0 lost, "
+        return "\(rounds) kills; \(progress.storedCount) acknowledged attachments, 0 lost, "
             + "\(progress.resumed) fetches resumed"
     }
 

@@ -60,14 +60,14 @@ enum CrashLoad {
     ///
     /// A writer may have committed `unheard` more times without a report.
     static func check(
-        _ snapshot: LogSnapshot, acknowledged: [Int], unheard: [Int]
+        _ snapshot: LogSnapshot, acknowledged: [Int], unreported: [Int]
     ) throws -> [Int] {
         var counts: [Int] = []
         var keys = 0
         for writer in 0..<writerCount {
             let count = try count(of: writer, in: snapshot)
             let reported = acknowledged[writer]
-            guard (reported...reported + unheard[writer]).contains(count) else {
+            guard (reported...reported + unreported[writer]).contains(count) else {
                 throw CrashFailure(
                     "writer \(writer) had \(reported) commits acknowledged, "
                         + "but the store holds \(count)")

@@ -9,15 +9,15 @@ enum Kill {
         let directory = TemporaryDirectory()
         let path = directory.path("store")
         var random = SeededRandom(seed: seed, "kill")
-        var rounds = Rounds()
+        var rounds = KillRounds()
         var openings = 0
         for round in 0..<roundCount {
-            let child = try Rounds.start("load", path)
+            let child = try KillRounds.start("load", path)
             do {
-                if try rounds.watch(child, &random) { openings += 1 }
+                if try rounds.readOutput(child, &random) { openings += 1 }
                 child.kill()
                 // All commits it printed before it died were acknowledged.
-                _ = try rounds.note(child.remainingLines())
+                _ = try rounds.record(child.remainingLines())
                 guard child.wait() == 128 + 9 else {
                     throw CrashFailure("the child ended with \(child.wait())")
                 }
@@ -41,7 +41,7 @@ enum Kill {
     static func lock() throws -> String {
         let directory = TemporaryDirectory()
         let path = directory.path("store")
-        let child = try Rounds.start("hold", path)
+        let child = try KillRounds.start("hold", path)
         guard child.lines() == ["open"] else { throw CrashFailure("the child opened no store") }
         let started = Clock.system.monotonicNanoseconds()
         var refusal: StorageError?

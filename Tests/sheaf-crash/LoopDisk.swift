@@ -16,7 +16,7 @@ final class LoopDisk {
     private let directory: TemporaryDirectory
 
     /// Reason why this machine cannot mount such a file system; nil if it can.
-    static var obstacle: String? {
+    static var unavailableReason: String? {
         #if os(Linux)
             guard geteuid() == 0 else { return "only root may mount a file system" }
             guard access("/dev/loop-control", R_OK | W_OK) == 0 else {

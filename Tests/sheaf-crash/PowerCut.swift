@@ -16,12 +16,12 @@ enum PowerCut {
         let directory = TemporaryDirectory()
         let disk = try LoopDisk(in: directory)
         var random = SeededRandom(seed: seed, "power")
-        var rounds = Rounds()
+        var rounds = KillRounds()
         let path = disk.mountPoint + "/store"
         for round in 0..<roundCount {
             do {
-                let child = try Rounds.start("load", path)
-                _ = try rounds.watch(child, &random)
+                let child = try KillRounds.start("load", path)
+                _ = try rounds.readOutput(child, &random)
                 // Commits printed after this point may never have become durable.
                 try shutDown(disk.mountPoint)
                 child.kill()

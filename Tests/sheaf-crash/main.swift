@@ -31,53 +31,54 @@ let seed =
 do {
     switch arguments.first {
     case "kill":
-        Child.print("\(try Kill.run(rounds: rounds ?? 200, seed: seed))", to: 1)
+        ChildCommand.print("\(try Kill.run(rounds: rounds ?? 200, seed: seed))", to: 1)
     case "attachments":
-        Child.print(try await AttachmentKill.run(rounds: rounds ?? 100, seed: seed), to: 1)
+        ChildCommand.print(try await AttachmentKill.run(rounds: rounds ?? 100, seed: seed), to: 1)
     case "power":
-        if let obstacle = LoopDisk.obstacle {
-            Child.print("skipped: \(obstacle)", to: 1)
+        if let unavailableReason = LoopDisk.unavailableReason {
+            ChildCommand.print("skipped: \(unavailableReason)", to: 1)
         } else {
-            Child.print("\(try PowerCut.run(rounds: rounds ?? 20, seed: seed))", to: 1)
+            ChildCommand.print("\(try PowerCut.run(rounds: rounds ?? 20, seed: seed))", to: 1)
         }
     case "backups":
-        if let obstacle = LoopDisk.obstacle {
-            Child.print("skipped: \(obstacle)", to: 1)
+        if let unavailableReason = LoopDisk.unavailableReason {
+            ChildCommand.print("skipped: \(unavailableReason)", to: 1)
         } else {
-            Child.print(try await RestoredBackups.run(rounds: rounds ?? 1), to: 1)
+            ChildCommand.print(try await RestoredBackups.run(rounds: rounds ?? 1), to: 1)
         }
     case "memory":
-        if let obstacle = Starvation.obstacle {
-            Child.print("skipped: \(obstacle)", to: 1)
+        if let unavailableReason = MemoryExhaustion.unavailableReason {
+            ChildCommand.print("skipped: \(unavailableReason)", to: 1)
         } else {
-            Child.print("\(try Starvation.run(rounds: rounds ?? 200, seed: seed))", to: 1)
+            ChildCommand.print(
+                "\(try MemoryExhaustion.run(rounds: rounds ?? 200, seed: seed))", to: 1)
         }
     case "lock":
-        Child.print(try Kill.lock(), to: 1)
+        ChildCommand.print(try Kill.lock(), to: 1)
     case "leaks":
-        Child.print(try await Leaks.run(rounds: rounds ?? 200), to: 1)
+        ChildCommand.print(try await Leaks.run(rounds: rounds ?? 200), to: 1)
     case "stores":
-        Child.print(try await StoreLeaks.run(rounds: rounds ?? 10_000), to: 1)
+        ChildCommand.print(try await StoreLeaks.run(rounds: rounds ?? 10_000), to: 1)
     case "modes":
-        Child.print(try await FileModes.run(), to: 1)
+        ChildCommand.print(try await FileModes.run(), to: 1)
     case "peers":
-        Child.print(try await PeerLeaks.run(rounds: rounds ?? 1_000), to: 1)
+        ChildCommand.print(try await PeerLeaks.run(rounds: rounds ?? 1_000), to: 1)
     case "child" where arguments.count == 3 && arguments[1] == "load":
-        try await Child.load(arguments[2])
+        try await ChildCommand.load(arguments[2])
     case "child" where arguments.count == 3 && arguments[1] == "hold":
-        try Child.hold(arguments[2])
+        try ChildCommand.hold(arguments[2])
     case "child" where arguments.count == 4 && arguments[1] == "attach":
         try await AttachmentKill.load(arguments[2], from: Int(arguments[3]) ?? 0)
     case "child" where arguments.count == 4 && arguments[1] == "open":
-        try Child.open(arguments[2], withOnly: Int(arguments[3]) ?? 0)
+        try ChildCommand.open(arguments[2], withOnly: Int(arguments[3]) ?? 0)
     case "child" where arguments.count == 5 && arguments[1] == "starve":
-        try await Child.starve(
-            arguments[2], room: Int(arguments[3]) ?? 0, Hoard(rawValue: arguments[4]) ?? .bytes)
+        try await ChildCommand.starve(
+            arguments[2], room: Int(arguments[3]) ?? 0, MemoryUse(rawValue: arguments[4]) ?? .bytes)
     default:
-        Child.print(usage, to: 2)
+        ChildCommand.print(usage, to: 2)
         exit(64)
     }
 } catch {
-    Child.print("failure: \(error)", to: 1)
+    ChildCommand.print("failure: \(error)", to: 1)
     exit(1)
 }

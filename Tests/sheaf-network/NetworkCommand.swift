@@ -45,7 +45,7 @@ enum NetworkCommand {
 
     /// Listens until the first connection ends; prints the address and the bytes received.
     private static func serve() throws {
-        let host = CountingHost()
+        let host = CountingTransportHost()
         let transport = try transport()
         try transport.start(host)
         let address = host.address()
@@ -60,7 +60,7 @@ enum NetworkCommand {
 
     /// Sends the given number of megabytes in 64 KiB pieces and prints the rate.
     private static func send(_ address: String, megabytes: Int) throws {
-        let host = CountingHost()
+        let host = CountingTransportHost()
         let transport = try transport(peers: [address])
         try transport.start(host)
         guard host.wait(while: { $0.connections.isEmpty }),
@@ -71,8 +71,8 @@ enum NetworkCommand {
         let piece = [UInt8](repeating: 0xA5, count: 64 << 10)
         let start = Clock.system.monotonicNanoseconds()
         for _ in 0..<megabytes * 16 {
-            let isThere = host.wait { $0.closed == 0 && connection.queuedLength > 4 << 20 }
-            guard isThere, host.state.withLock({ $0.closed }) == 0 else { exit(1) }
+            let isPresent = host.wait { $0.closed == 0 && connection.queuedLength > 4 << 20 }
+            guard isPresent, host.state.withLock({ $0.closed }) == 0 else { exit(1) }
             connection.send(piece)
         }
         connection.close(because: "test is done")
@@ -86,10 +86,10 @@ enum NetworkCommand {
     private static func stops(rounds: Int) throws {
         // Sanitizers start a thread of their own along with the first one of a program.
         try Thread(name: "first") {}.join()
-        let threads = OpenThings.now().threads
-        var before = OpenThings.now()
+        let threads = OpenResources.now().threads
+        var before = OpenResources.now()
         for round in 0..<rounds + 1 {
-            let (server, client) = (CountingHost(), CountingHost())
+            let (server, client) = (CountingTransportHost(), CountingTransportHost())
             let listener = try transport()
             try listener.start(server)
             let dialer = try transport(peers: [server.address(), "127.0.0.1:1"])
@@ -103,27 +103,28 @@ enum NetworkCommand {
             dialer.stop()
             // Lazily created process-wide resources exist after the first round.
             if round == 0 {
-                before = OpenThings(descriptors: OpenThings.now().descriptors, threads: threads)
+                before = OpenResources(
+                    descriptors: OpenResources.now().descriptors, threads: threads)
             }
         }
         print("before \(before)")
         // The system lists a thread for a moment after it has ended.
         let deadline = Clock.system.monotonicNanoseconds() + 10_000_000_000
-        while OpenThings.now() != before, Clock.system.monotonicNanoseconds() < deadline {}
-        print("after \(OpenThings.now())")
+        while OpenResources.now() != before, Clock.system.monotonicNanoseconds() < deadline {}
+        print("after \(OpenResources.now())")
     }
 }
 
 /// The open descriptors and running threads of this process.
-struct OpenThings: Equatable, CustomStringConvertible {
+struct OpenResources: Equatable, CustomStringConvertible {
     let descriptors: Int
     let threads: Int
 
-    static func now() -> OpenThings {
+    static func now() -> OpenResources {
         #if os(Linux)
-            OpenThings(descriptors: count("/proc/self/fd"), threads: ownThreads())
+            OpenResources(descriptors: count("/proc/self/fd"), threads: ownThreads())
         #else
-            OpenThings(descriptors: count("/dev/fd"), threads: 0)
+            OpenResources(descriptors: count("/dev/fd"), threads: 0)
         #endif
     }
 

@@ -1,5 +1,5 @@
 /// The parsed command line.
-package struct Arguments: Equatable {
+package struct BenchmarkArguments: Equatable {
     /// The action of a run.
     package enum Action: Equatable {
         case measure, list, help, version

@@ -29,7 +29,7 @@ package struct Baseline {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {
             guard line.contains(where: { !$0.isWhitespace }) else { continue }
-            guard let object = try? JSONLine(parsing: String(line)),
+            guard let object = try? BenchmarkJSONLine(parsing: String(line)),
                 let workload = object.string("workload"), let name = object.string("case"),
                 let system = object.string("system")
             else { throw Malformed(line: index + 1) }

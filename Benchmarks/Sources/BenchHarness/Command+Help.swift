@@ -1,4 +1,4 @@
-extension Command {
+extension BenchmarkCommand {
     /// The text printed by `--help`.
     static let help = """
         Benchmarks Sheaf against other databases: all systems do the same work, in turns.

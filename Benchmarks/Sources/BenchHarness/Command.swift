@@ -2,7 +2,7 @@ import Dispatch
 import Glibc
 
 /// The benchmark program: parses its arguments, measures, and prints the results.
-package struct Command {
+package struct BenchmarkCommand {
     /// Exit codes, following `sysexits.h` where possible.
     package enum ExitCode: Int32 {
         case success = 0
@@ -25,7 +25,7 @@ package struct Command {
     /// Runs the program with the arguments after its name.
     package func run(_ words: [String]) async -> ExitCode {
         do {
-            let arguments = try Arguments(parsing: words)
+            let arguments = try BenchmarkArguments(parsing: words)
             let selection = try Selection(arguments.names, from: workloads)
             switch arguments.action {
             case .help: print(Self.help)
@@ -34,7 +34,7 @@ package struct Command {
             case .measure: return try await measure(arguments, selection)
             }
             return .success
-        } catch let misuse as Arguments.Misuse {
+        } catch let misuse as BenchmarkArguments.Misuse {
             let stop = misuse.description.hasSuffix("?") ? "" : "."
             Self.log("\(misuse.description)\(stop) See sheaf-bench --help.")
             return .usage
@@ -47,25 +47,27 @@ package struct Command {
         }
     }
 
-    private func measure(_ arguments: Arguments, _ selection: Selection) async throws -> ExitCode {
+    private func measure(_ arguments: BenchmarkArguments, _ selection: Selection) async throws
+        -> ExitCode
+    {
         guard Machine.isRelease else {
             Self.log("Debug builds are not measured. Build with: swift build -c release")
             return .debugBuild
         }
         let baseline = try arguments.baseline.map { try Baseline(parsing: try Self.text(of: $0)) }
-        let place = try Place(directory: arguments.directory)
-        defer { place.remove() }
-        let interruptions = place.removeOnInterruption()
+        let directories = try RunDirectories(directory: arguments.directory)
+        defer { directories.remove() }
+        let interruptions = directories.removeOnInterruption()
         defer { interruptions.forEach { $0.cancel() } }
 
-        let machine = Machine.current().description(fileSystem: place.fileSystem)
+        let machine = Machine.current().description(fileSystem: directories.fileSystem)
         Self.log(machine)
-        Self.log("data: \(place.description)")
-        for warning in place.warnings { Self.log("WARNING: \(warning)") }
+        Self.log("data: \(directories.description)")
+        for warning in directories.warnings { Self.log("WARNING: \(warning)") }
 
         let scale = Scale(isQuick: arguments.isQuick, rounds: arguments.rounds)
         let runner = Runner(
-            scale: scale, disk: place.disk, memory: place.memory, log: { Self.log($0) })
+            scale: scale, disk: directories.disk, memory: directories.memory, log: { Self.log($0) })
         var figures: [Figure] = []
         var hasFailures = false
         for workload in selection.workloads {
@@ -119,7 +121,7 @@ package struct Command {
 
     private static func text(of path: String) throws -> String {
         guard let file = fopen(path, "r") else {
-            throw Arguments.Misuse(
+            throw BenchmarkArguments.Misuse(
                 "cannot read \(path): \(String(cString: strerror(errno)))")
         }
         defer { fclose(file) }

@@ -55,8 +55,8 @@ package struct Figure {
     }
 
     /// Returns the figure as a line of JSON; `machine` describes where it was measured.
-    package func line(machine: String) -> JSONLine {
-        var line = JSONLine()
+    package func line(machine: String) -> BenchmarkJSONLine {
+        var line = BenchmarkJSONLine()
         line["workload"] = .string(workload)
         line["case"] = .string(name)
         line["system"] = .string(system)

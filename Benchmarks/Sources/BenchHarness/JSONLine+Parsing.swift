@@ -1,4 +1,4 @@
-extension JSONLine {
+extension BenchmarkJSONLine {
     /// An error for a line that is not a flat JSON object.
     package struct Malformed: Error, Equatable {
         /// The byte offset of the error.

@@ -1,5 +1,5 @@
 /// A flat JSON object with ordered keys.
-package struct JSONLine: Equatable {
+package struct BenchmarkJSONLine: Equatable {
     /// The value of a key.
     package enum Value: Equatable {
         case string(String), number(Double), boolean(Bool), null

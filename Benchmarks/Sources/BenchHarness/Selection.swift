@@ -7,7 +7,7 @@ package struct Selection {
     ///
     /// The name of a figure selects its case: `storage/durable-1-p99` belongs to
     /// `storage/durable-1`.
-    package init(_ names: [String], from all: [Workload]) throws(Arguments.Misuse) {
+    package init(_ names: [String], from all: [Workload]) throws(BenchmarkArguments.Misuse) {
         guard !names.isEmpty else {
             workloads = all
             return
@@ -25,7 +25,7 @@ package struct Selection {
                     [workload.name] + workload.cases.map { "\(workload.name)/\($0.name)" }
                 }
                 let hint = Nearest.hint(for: name, among: known)
-                throw Arguments.Misuse("unknown workload or case \(name)\(hint)")
+                throw BenchmarkArguments.Misuse("unknown workload or case \(name)\(hint)")
             }
             chosen.formUnion(matches)
         }

@@ -6,7 +6,7 @@ struct Answer {
     var rows: [[Value?]]
 
     /// Describes the first difference between two results, or returns nil.
-    static func difference(_ sheaf: Answer, _ sqlite: Answer, _ select: SelectTwin) -> String? {
+    static func difference(_ sheaf: Answer, _ sqlite: Answer, _ select: DualSelect) -> String? {
         let left = sheaf.rows.map { text(of: $0, isLoose: select.isLoose) }
         let right = sqlite.rows.map { text(of: $0, isLoose: select.isLoose) }
         if case .some(let limit, let offset) = select.order {

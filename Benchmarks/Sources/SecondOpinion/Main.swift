@@ -22,40 +22,40 @@ enum Main {
         var rest = arguments[...]
         while let option = rest.popFirst() {
             guard option == "--seed" || option == "--queries" else {
-                return complain("unknown option \(option)")
+                return report("unknown option \(option)")
             }
             guard let value = rest.popFirst().flatMap({ UInt64($0) }) else {
-                return complain("\(option) requires a number")
+                return report("\(option) requires a number")
             }
             if option == "--seed" { seed = value } else { queries = Int(clamping: value) }
         }
         // The seed is printed first, so that it is known after a crash.
-        say("sheaf-second-opinion, seed \(seed)")
+        printLine("sheaf-second-opinion, seed \(seed)")
         do {
             let started = now()
-            var opinions = try Opinions(seed: seed)
-            try opinions.run(queries: queries)
-            let tally = opinions.tally
+            var comparisonRuns = try ComparisonRuns(seed: seed)
+            try comparisonRuns.run(queries: queries)
+            let tally = comparisonRuns.tally
             let tenths = Int(seconds(since: started) * 10)
-            say(
-                "\(tally.queries) queries and \(tally.writes) writes in \(tally.lives) stores; "
+            printLine(
+                "\(tally.queries) queries and \(tally.writes) writes in \(tally.simulations) stores; "
                     + "\(tally.answersWithRows) results have rows, \(tally.refused) joins refused; "
                     + "in \(tenths / 10).\(tenths % 10) s")
-            say("0 differences")
+            printLine("0 differences")
             return 0
         } catch {
-            say("difference: \(error)")
+            printLine("difference: \(error)")
             return 1
         }
     }
 
-    private static func say(_ line: String) {
+    private static func printLine(_ line: String) {
         print(line)
         fflush(nil)
     }
 
-    private static func complain(_ message: String) -> Int32 {
-        say("sheaf-second-opinion: \(message)\n" + usage)
+    private static func report(_ message: String) -> Int32 {
+        printLine("sheaf-second-opinion: \(message)\n" + usage)
         return 64
     }
 }

@@ -88,13 +88,13 @@ final class SQLiteTables {
     }
 
     /// Returns the result of a query; each column of Sheaf is two columns here.
-    func answer(_ select: SelectTwin) throws -> Answer {
+    func answer(_ select: DualSelect) throws -> Answer {
         Answer(
             rows: try run(select.sqlite).map { row in
                 select.columns.enumerated().map { index, column -> Value? in
                     let value = row[2 * index]
                     guard row[2 * index + 1] == 0 else { return nil }
-                    guard column.twin.kind == .boolean, case .integer(let flag) = value else {
+                    guard column.dual.kind == .boolean, case .integer(let flag) = value else {
                         return value
                     }
                     return .bool(flag != 0)

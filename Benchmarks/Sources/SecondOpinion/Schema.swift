@@ -4,16 +4,16 @@ import SheafTestSupport
 /// A document field, stored in SQLite as a value column and a presence column.
 struct Field {
     let path: [String]
-    let kind: Twin.Kind
-    var limits = Twin.Limits()
+    let kind: DualExpression.Kind
+    var limits = DualExpression.Limits()
 
     var column: String { path.joined(separator: "_") }
     /// NULL if the field is missing, and therefore also in rows that an outer join pads.
     var presenceColumn: String { self.path == ["_id"] ? "_id" : column + "_there" }
 
     /// Returns the field as an expression.
-    func twin(of source: String, isQualified: Bool) -> Twin {
-        Twin(
+    func dual(of source: String, isQualified: Bool) -> DualExpression {
+        DualExpression(
             sheaf: (isQualified ? [source] + path : path).joined(separator: "."),
             value: "\(source).\(column)", missing: "(\(source).\(presenceColumn) IS NULL)",
             kind: kind, limits: limits)
@@ -24,19 +24,20 @@ struct Field {
 enum Schema {
     static let collections = ["t", "u"]
 
-    private static let small = Twin.Limits(bound: 100, fractionBits: 2)
-    private static let smallInteger = Twin.Limits(isInteger: true, bound: 100, fractionBits: 0)
-    private static let ascii = Twin.Limits(bound: 12, isASCII: true)
+    private static let small = DualExpression.Limits(bound: 100, fractionBits: 2)
+    private static let smallInteger = DualExpression.Limits(
+        isInteger: true, bound: 100, fractionBits: 0)
+    private static let ascii = DualExpression.Limits(bound: 12, isASCII: true)
 
     static let id = Field(path: ["_id"], kind: .mixed, limits: small)
     static let fields: [Field] = [
         Field(path: ["a"], kind: .number, limits: smallInteger),
         Field(path: ["b"], kind: .number, limits: small),
         // The integers are at the limits of 64 bits or near the precision limit of floats.
-        Field(path: ["k"], kind: .number, limits: Twin.Limits(isInteger: true)),
+        Field(path: ["k"], kind: .number, limits: DualExpression.Limits(isInteger: true)),
         Field(path: ["n"], kind: .number),
         Field(path: ["s"], kind: .text, limits: ascii),
-        Field(path: ["w"], kind: .text, limits: Twin.Limits(bound: 12)),
+        Field(path: ["w"], kind: .text, limits: DualExpression.Limits(bound: 12)),
         Field(path: ["f"], kind: .boolean),
         Field(path: ["m"], kind: .mixed, limits: small),
         Field(path: ["o", "x"], kind: .number, limits: small),

@@ -2,15 +2,15 @@ import SheafDocument
 
 /// A generator of random SELECT statements.
 struct SelectMaker {
-    var maker: TwinMaker
+    var maker: DualExpressionMaker
 
     init(seed: UInt64) {
-        maker = TwinMaker(seed: seed, "reads")
+        maker = DualExpressionMaker(seed: seed, "reads")
     }
 
-    mutating func select() -> SelectTwin {
+    mutating func select() -> DualSelect {
         maker.arguments = [:]
-        var select = SelectTwin()
+        var select = DualSelect()
         let collection = maker.pick(["t", "t", "t", "u"])
         addSources(collection, to: &select)
         if maker.chance(4, in: 5) { select.condition = maker.condition(maker.below(4)) }
@@ -30,7 +30,7 @@ struct SelectMaker {
 
     // MARK: Sources
 
-    private mutating func addSources(_ collection: String, to select: inout SelectTwin) {
+    private mutating func addSources(_ collection: String, to select: inout DualSelect) {
         let alias = maker.chance(1, in: 5) ? maker.pick(["q", "r"]) : nil
         maker.sources = [alias ?? collection]
         let text = collection + (alias.map { " AS \($0)" } ?? "")
@@ -42,7 +42,7 @@ struct SelectMaker {
         for number in 0...maker.below(4) / 3 { addJoin("j\(number)", to: &select) }
     }
 
-    private mutating func addIDs(to select: inout SelectTwin) {
+    private mutating func addIDs(to select: inout DualSelect) {
         let ids = maker.list(1...6) { $0.literal(for: Schema.id) }
         select.from.sheaf += " USE IDS \(ids.map(\.sheaf).joined(separator: ", "))"
         select.ids = "(_id IN (\(ids.map(\.value).joined(separator: ", "))))"
@@ -57,14 +57,14 @@ struct SelectMaker {
         (Schema.field("w"), Schema.field("o", "y")),
     ]
 
-    private mutating func addJoin(_ alias: String, to select: inout SelectTwin) {
+    private mutating func addJoin(_ alias: String, to select: inout DualSelect) {
         let collection = maker.pick(Schema.collections)
         let before = maker.sources
         let (inner, outer) = maker.pick(Self.pairs)
-        let own = inner.twin(of: alias, isQualified: true)
-        let other = outer.twin(of: maker.pick(before), isQualified: true)
+        let own = inner.dual(of: alias, isQualified: true)
+        let other = outer.dual(of: maker.pick(before), isQualified: true)
         var condition =
-            maker.coin() ? Twin.comparison("=", own, other) : .comparison("=", other, own)
+            maker.coin() ? DualExpression.comparison("=", own, other) : .comparison("=", other, own)
         maker.sources = before + [alias]
         if maker.chance(1, in: 3) { condition = .all([condition, maker.condition(1)]) }
         let word = maker.pick(["JOIN", "INNER JOIN", "LEFT JOIN", "LEFT OUTER JOIN", "RIGHT JOIN"])
@@ -82,16 +82,16 @@ struct SelectMaker {
 
     // MARK: Columns
 
-    private mutating func addColumns(to select: inout SelectTwin) {
+    private mutating func addColumns(to select: inout DualSelect) {
         if maker.chance(1, in: 4) {
             select.columnTexts = ["*"]
             let hasSeveral = maker.sources.count > 1
             for source in maker.sources {
                 for field in Schema.all {
                     select.columns.append(
-                        SelectTwin.Column(
+                        DualSelect.Column(
                             path: (hasSeveral ? [source] : []) + field.path,
-                            twin: field.twin(of: source, isQualified: true)))
+                            dual: field.dual(of: source, isQualified: true)))
                 }
             }
             return
@@ -115,28 +115,29 @@ struct SelectMaker {
     }
 
     /// Returns column aliases: `c0` and so on, or names of fields.
-    private mutating func aliases(_ select: inout SelectTwin) -> [String] {
+    private mutating func aliases(_ select: inout DualSelect) -> [String] {
         select.hidesFields = maker.chance(1, in: 6)
         guard select.hidesFields else { return (0..<4).map { "c\($0)" } }
         return ["a", "b", "s", "m"].shuffled(using: &maker.random)
     }
 
     private func add(
-        _ twin: Twin, named name: String, isPath: Bool = false, to select: inout SelectTwin
+        _ twin: DualExpression, named name: String, isPath: Bool = false,
+        to select: inout DualSelect
     ) {
-        select.columns.append(SelectTwin.Column(path: [name], twin: twin))
+        select.columns.append(DualSelect.Column(path: [name], dual: twin))
         select.columnTexts.append(isPath ? twin.sheaf : "\(twin.sheaf) AS \(name)")
     }
 
     // MARK: Order
 
     /// Orders rows by random keys, optionally followed by their unique IDs.
-    private mutating func order(_ select: inout SelectTwin) {
+    private mutating func order(_ select: inout DualSelect) {
         if select.isDistinct {
             orderByColumns(&select)
             return
         }
-        var keys: [(term: Twin, shown: Twin)] = []
+        var keys: [(term: DualExpression, shown: DualExpression)] = []
         for _ in 0...maker.below(3) { keys.append(key(of: select)) }
         select.terms = keys.map { ($0.term, maker.coin()) }
         if select.columnTexts == ["*"] || maker.coin() {
@@ -144,7 +145,7 @@ struct SelectMaker {
             for source in maker.sources {
                 let isQualified = maker.sources.count > 1
                 select.terms.append(
-                    (Schema.id.twin(of: source, isQualified: isQualified), isDescending))
+                    (Schema.id.dual(of: source, isQualified: isQualified), isDescending))
             }
             select.order = .total
             addBounds(to: &select)
@@ -161,7 +162,9 @@ struct SelectMaker {
     }
 
     /// Returns a sort key, and the same expression as a column.
-    private mutating func key(of select: SelectTwin) -> (term: Twin, shown: Twin) {
+    private mutating func key(of select: DualSelect) -> (
+        term: DualExpression, shown: DualExpression
+    ) {
         guard select.hidesFields else {
             let key =
                 maker.chance(3, in: 4) ? maker.field(maker.pick(Schema.all)) : maker.value(1)
@@ -169,30 +172,30 @@ struct SelectMaker {
         }
         if maker.coin() {
             let column = maker.pick(select.columns)
-            var term = column.twin
+            var term = column.dual
             (term.sheaf, term.strength) = (column.path[0], .atom)
-            return (term, column.twin)
+            return (term, column.dual)
         }
         // A field qualified by its source is not hidden by an alias.
-        let field = maker.pick(Schema.all).twin(of: maker.pick(maker.sources), isQualified: true)
+        let field = maker.pick(Schema.all).dual(of: maker.pick(maker.sources), isQualified: true)
         return (field, field)
     }
 
     /// Orders distinct or grouped rows by all their columns.
-    private mutating func orderByColumns(_ select: inout SelectTwin) {
+    private mutating func orderByColumns(_ select: inout DualSelect) {
         let columns = select.columns.shuffled(using: &maker.random)
         for column in columns {
-            var twin = column.twin
+            var dual = column.dual
             let name = column.path[0]
-            if select.hidesFields || name.hasPrefix("c") && maker.coin() { twin.sheaf = name }
-            select.terms.append((twin, maker.coin()))
+            if select.hidesFields || name.hasPrefix("c") && maker.coin() { dual.sheaf = name }
+            select.terms.append((dual, maker.coin()))
         }
         select.order = .total
         addBounds(to: &select)
     }
 
     /// Adds LIMIT and OFFSET; without a total order, SQLite returns all rows instead.
-    private mutating func addBounds(to select: inout SelectTwin) {
+    private mutating func addBounds(to select: inout DualSelect) {
         guard maker.chance(2, in: 3) else { return }
         let limit = maker.pick([0, 1, 2, 3, 5, 10, 1_000])
         let offset = maker.chance(1, in: 3) ? maker.pick([0, 1, 2, 5, 100]) : nil
@@ -211,7 +214,7 @@ struct SelectMaker {
 
     // MARK: Groups
 
-    private mutating func addGroups(to select: inout SelectTwin) {
+    private mutating func addGroups(to select: inout DualSelect) {
         select.isLoose = true
         for _ in 0..<maker.below(3) {
             let key =
@@ -231,12 +234,12 @@ struct SelectMaker {
         if maker.coin() { orderByColumns(&select) }
     }
 
-    private mutating func having(_ keys: [Twin]) -> Twin {
+    private mutating func having(_ keys: [DualExpression]) -> DualExpression {
         let aggregate = maker.aggregate()
         let literal = maker.literal(for: maker.pick(Schema.fields))
-        let one = Twin.comparison(maker.pick(["<", ">", "=", "!="]), aggregate, literal)
+        let one = DualExpression.comparison(maker.pick(["<", ">", "=", "!="]), aggregate, literal)
         guard let key = keys.first, maker.coin() else { return one }
-        let test = Twin.test(maker.pick([.null, .missing]), key, isNegated: maker.coin())
+        let test = DualExpression.test(maker.pick([.null, .missing]), key, isNegated: maker.coin())
         return maker.coin() ? .all([one, test]) : .any([one, test])
     }
 }

@@ -9,17 +9,17 @@ struct WriteTwin {
     /// An SQLite query for the IDs to be written, run before; nil if SQLite cannot determine them.
     var ids: String?
     /// The columns of RETURNING and their collection.
-    var returning = SelectTwin()
+    var returning = DualSelect()
     /// Whether RETURNING shows documents before the write.
     var isReturnedBefore = false
 }
 
 /// A generator of random writing statements.
 struct WriteMaker {
-    var maker: TwinMaker
+    var maker: DualExpressionMaker
 
     init(seed: UInt64) {
-        maker = TwinMaker(seed: seed, "writes")
+        maker = DualExpressionMaker(seed: seed, "writes")
     }
 
     mutating func write() -> WriteTwin {
@@ -37,9 +37,9 @@ struct WriteMaker {
         guard write.ids != nil, maker.chance(1, in: 3) else { return }
         write.returning.from = (collection, collection)
         for index in 0...maker.below(2) {
-            let twin = maker.value(maker.below(3))
-            write.returning.columns.append(SelectTwin.Column(path: ["c\(index)"], twin: twin))
-            write.sheaf += (index == 0 ? " RETURNING " : ", ") + "\(twin.sheaf) AS c\(index)"
+            let dual = maker.value(maker.below(3))
+            write.returning.columns.append(DualSelect.Column(path: ["c\(index)"], dual: dual))
+            write.sheaf += (index == 0 ? " RETURNING " : ", ") + "\(dual.sheaf) AS c\(index)"
         }
         write.arguments = maker.arguments
     }
@@ -132,14 +132,14 @@ struct WriteMaker {
         var missing: [String] = []
         for _ in 0...maker.below(3) {
             let field = fields.removeLast()
-            let twin = value(for: field)
-            texts.append("\(field.path.joined(separator: ".")) = \(twin.sheaf)")
-            missing.append(twin.missing)
+            let dual = value(for: field)
+            texts.append("\(field.path.joined(separator: ".")) = \(dual.sheaf)")
+            missing.append(dual.missing)
             // A missing value is not assigned.
             let (column, presence) = (field.column, field.presenceColumn)
             changes += [
-                "\(column) = (CASE WHEN \(twin.missing) THEN \(column) ELSE \(twin.value) END)",
-                "\(presence) = (CASE WHEN \(twin.missing) THEN \(presence) ELSE 1 END)",
+                "\(column) = (CASE WHEN \(dual.missing) THEN \(column) ELSE \(dual.value) END)",
+                "\(presence) = (CASE WHEN \(dual.missing) THEN \(presence) ELSE 1 END)",
             ]
         }
         var sheaf = "UPDATE \(collection) SET " + texts.joined(separator: ", ")
@@ -167,17 +167,17 @@ struct WriteMaker {
     }
 
     /// Returns a value that stays within the limits of the field.
-    private mutating func value(for field: Field) -> Twin {
+    private mutating func value(for field: Field) -> DualExpression {
         for _ in 0..<6 {
-            let twin: Twin
+            let dual: DualExpression
             switch field.kind {
-            case .number: twin = maker.number(maker.below(3))
-            case .text: twin = maker.text(maker.below(3))
-            case .boolean: twin = maker.condition(maker.below(3))
-            case .mixed: twin = maker.coin() ? maker.number(1) : maker.text(1)
+            case .number: dual = maker.number(maker.below(3))
+            case .text: dual = maker.text(maker.below(3))
+            case .boolean: dual = maker.condition(maker.below(3))
+            case .mixed: dual = maker.coin() ? maker.number(1) : maker.text(1)
             }
-            let fits = twin.kind == field.kind || field.kind == .mixed && twin.kind != .boolean
-            if fits, twin.limits.isWithin(field.limits) { return twin }
+            let fits = dual.kind == field.kind || field.kind == .mixed && dual.kind != .boolean
+            if fits, dual.limits.isWithin(field.limits) { return dual }
         }
         return maker.chance(1, in: 6) ? maker.literal(.null) : maker.literal(for: field)
     }

@@ -14,7 +14,7 @@ struct Main {
                 exit(1)
             }
         }
-        let code = await Command(Workloads.all).run(arguments)
+        let code = await BenchmarkCommand(Workloads.all).run(arguments)
         exit(code.rawValue)
     }
 }

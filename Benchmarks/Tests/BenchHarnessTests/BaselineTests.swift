@@ -85,6 +85,6 @@ import Testing
             "better":"higher",
             """
         #expect(line.text.hasPrefix(begin))
-        #expect(try JSONLine(parsing: line.text) == line)
+        #expect(try BenchmarkJSONLine(parsing: line.text) == line)
     }
 }

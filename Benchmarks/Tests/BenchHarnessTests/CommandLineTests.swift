@@ -20,7 +20,7 @@ import Testing
 
     @Test func `options are accepted in both spellings, and other arguments are names`() throws {
         let words = ["tree", "--json", "--rounds=7", "--baseline", "old", "--fail-over", "10%"]
-        let arguments = try Arguments(parsing: words)
+        let arguments = try BenchmarkArguments(parsing: words)
         #expect(arguments.names == ["tree"])
         #expect(arguments.isJSON)
         #expect(arguments.rounds == 7)
@@ -34,12 +34,14 @@ import Testing
         ["--baseline", "b", "--fail-over", "100"],
     ])
     func `invalid arguments are refused`(words: [String]) {
-        #expect(throws: Arguments.Misuse.self) { _ = try Arguments(parsing: words) }
+        #expect(throws: BenchmarkArguments.Misuse.self) {
+            _ = try BenchmarkArguments(parsing: words)
+        }
     }
 
     @Test func `an unknown option is reported with the nearest option`() {
-        #expect(throws: Arguments.Misuse("unknown option --jsn: did you mean --json?")) {
-            _ = try Arguments(parsing: ["--jsn"])
+        #expect(throws: BenchmarkArguments.Misuse("unknown option --jsn: did you mean --json?")) {
+            _ = try BenchmarkArguments(parsing: ["--jsn"])
         }
     }
 
@@ -51,8 +53,8 @@ import Testing
 
     @Test func `an unknown name is reported with the nearest name`() {
         let sentence = "unknown workload or case storge: did you mean storage?"
-        #expect(throws: Arguments.Misuse(sentence)) { try cases("storge") }
-        #expect(throws: Arguments.Misuse("unknown workload or case quxquxqux")) {
+        #expect(throws: BenchmarkArguments.Misuse(sentence)) { try cases("storge") }
+        #expect(throws: BenchmarkArguments.Misuse("unknown workload or case quxquxqux")) {
             try cases("quxquxqux")
         }
     }

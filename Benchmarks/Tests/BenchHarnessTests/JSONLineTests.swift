@@ -4,14 +4,14 @@ import Testing
 @Suite struct JSONLineTests {
     @Test func `every text survives a round trip`() throws {
         for text in ["", "µs", "a \"quoted\" \\ path", "tab\t, line\n, bell\u{7}", "𝄞"] {
-            var line = JSONLine()
+            var line = BenchmarkJSONLine()
             line["key"] = .string(text)
-            #expect(try JSONLine(parsing: line.text).string("key") == text)
+            #expect(try BenchmarkJSONLine(parsing: line.text).string("key") == text)
         }
     }
 
     @Test func `numbers, booleans, nulls and white space are parsed`() throws {
-        let line = try JSONLine(
+        let line = try BenchmarkJSONLine(
             parsing: " { \"a\" : -1.5e3 , \"b\":true,\"c\":null , \"d\":\"\\u00b5\\/\" } ")
         #expect(line.number("a") == -1_500)
         #expect(line["b"] == .boolean(true))
@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test func `an infinite number becomes null`() {
-        var line = JSONLine()
+        var line = BenchmarkJSONLine()
         line["value"] = .number(.infinity)
         #expect(line.text == "{\"value\":null}")
     }
@@ -28,11 +28,15 @@ import Testing
     @Test func `a truncated line is refused`() throws {
         let text = "{\"workload\":\"storage\",\"value\":12.5,\"flag\":true}"
         for end in text.indices {
-            #expect(throws: JSONLine.Malformed.self) {
-                _ = try JSONLine(parsing: String(text[..<end]))
+            #expect(throws: BenchmarkJSONLine.Malformed.self) {
+                _ = try BenchmarkJSONLine(parsing: String(text[..<end]))
             }
         }
-        #expect(throws: JSONLine.Malformed.self) { _ = try JSONLine(parsing: text + "x") }
-        #expect(throws: JSONLine.Malformed.self) { _ = try JSONLine(parsing: "{\"a\":[1]}") }
+        #expect(throws: BenchmarkJSONLine.Malformed.self) {
+            _ = try BenchmarkJSONLine(parsing: text + "x")
+        }
+        #expect(throws: BenchmarkJSONLine.Malformed.self) {
+            _ = try BenchmarkJSONLine(parsing: "{\"a\":[1]}")
+        }
     }
 }

@@ -113,7 +113,7 @@ extension DittoStore {
         let deliver: @Sendable (AttachmentFetch.Event) -> Void = {
             [weak self, weak fetcher] event in
             guard let fetcher else { return }
-            let fetchEvent = self?.told(event)
+            let fetchEvent = self?.event(event)
             let isLast = if case .progress = event { false } else { true }
             queue.async {
                 guard !fetcher.isStopped else { return }
@@ -133,14 +133,14 @@ extension DittoStore {
     /// All fetches in progress.
     public var attachmentFetchers: Set<DittoAttachmentFetcher> { fetching.withLock { $0 } }
 
-    private func told(_ event: AttachmentFetch.Event) -> DittoAttachmentFetchEvent? {
+    private func event(_ event: AttachmentFetch.Event) -> DittoAttachmentFetchEvent? {
         switch event {
         case .progress(let downloaded, let total):
             return .progress(downloadedBytes: UInt64(downloaded), totalBytes: UInt64(total))
         case .completed(let attachment): return .completed(DittoAttachment(attachment))
         case .failed(let error) where error.reason == .closed: return nil
         case .failed(let error):
-            complaints.complain(error)
+            errorHandler.report(error)
             return .deleted
         }
     }

@@ -37,7 +37,7 @@ public final class DittoCollection: Sendable {
                 "INSERT INTO \(part: collection) DOCUMENTS (:d) ON ID CONFLICT DO UPDATE_LOCAL_DIFF"
             }
         do {
-            let result = try store.write(Statement(older: insertion, ["d": .object(document)]))
+            let result = try store.write(DittoStatement(older: insertion, ["d": .object(document)]))
             // With some strategies an existing document is not written and not among the mutated
             // ones.
             let id = result.mutatedDocumentIDs.first ?? document["_id"]
@@ -101,7 +101,7 @@ extension DittoStore {
     public subscript(name: String) -> DittoCollection { collection(name) }
 
     /// Runs a statement that writes, on this thread.
-    func write(_ statement: Statement) throws -> QueryResult {
+    func write(_ statement: DittoStatement) throws -> QueryResult {
         var result: QueryResult?
         try sheaf.transactionBlocking { transaction in
             result = try transaction.executeBlocking(statement.query, statement.arguments)
@@ -112,7 +112,7 @@ extension DittoStore {
     }
 
     /// Runs a statement that reads, on this thread.
-    func read(_ statement: Statement) throws -> QueryResult {
+    func read(_ statement: DittoStatement) throws -> QueryResult {
         var result: QueryResult?
         try sheaf.transactionBlocking(isReadOnly: true) { transaction in
             result = try transaction.executeBlocking(statement.query, statement.arguments)

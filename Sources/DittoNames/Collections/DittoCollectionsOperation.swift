@@ -3,7 +3,7 @@ import Sheaf
 
 /// The operations on the list of all collections.
 public final class DittoCollectionsOperation: Sendable {
-    static let statement = Statement("SELECT name FROM system:collections")
+    static let statement = DittoStatement("SELECT name FROM system:collections")
 
     private let store: DittoStore
 
@@ -25,9 +25,9 @@ public final class DittoCollectionsOperation: Sendable {
     ) -> DittoLiveQuery {
         let store = store
         var known: [String]?
-        let delivery = store.complaints.returning(nil) {
+        let delivery = store.errorHandler.returning(nil) {
             try Delivery(of: Self.statement, from: store, on: queue) { result, next in
-                if let names = store.complaints.returning(nil, { try result.collectionNames }),
+                if let names = store.errorHandler.returning(nil, { try result.collectionNames }),
                     names != known
                 {
                     let before = known

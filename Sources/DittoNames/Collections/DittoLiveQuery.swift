@@ -20,14 +20,14 @@ public final class DittoLiveQuery: Sendable {
             ) -> Void
     ) {
         let history = LiveQueryHistory()
-        let complaints = store.complaints
-        delivery = complaints.returning(nil) {
+        let errorHandler = store.errorHandler
+        delivery = errorHandler.returning(nil) {
             try Delivery(of: query.statement("SELECT *"), from: store, on: queue) { result, next in
                 do {
                     let (documents, event) = try history.event(of: result)
                     body(documents, event, next)
                 } catch {
-                    complaints.complain(error)
+                    errorHandler.report(error)
                     next()
                 }
             }

@@ -124,13 +124,13 @@ extension DittoStore {
 
 extension DittoMutableDocument.Change {
     /// Returns the statements that write this change.
-    fileprivate func updates(of collection: String, _ id: DittoDocumentID) -> [Statement] {
+    fileprivate func updates(of collection: String, _ id: DittoDocumentID) -> [DittoStatement] {
         let path = Query(verbatim: field.map(\.inBackticks).joined(separator: "."))
         let start: Query = "UPDATE \(identifier: collection)"
-        let remove = Statement(
+        let remove = DittoStatement(
             older: "\(part: start) UNSET \(part: path) WHERE _id = :id", ["id": id.sheafValue])
         guard let value else { return [remove] }
-        let set = Statement(
+        let set = DittoStatement(
             older: "\(part: start) SET \(part: path) = :value WHERE _id = :id",
             ["id": id.sheafValue, "value": value])
         return replacesObject ? [remove, set] : [set]

@@ -6,14 +6,14 @@ public final class DittoMutableDocumentPath: DittoReadablePath {
     package typealias Outcome = Result<DocumentValue?, Unbridgeable>
 
     private enum Content {
-        case place(DittoMutableDocument, [PathStep])
+        case path(DittoMutableDocument, [PathStep])
         case literal(Any?)
     }
 
     private let content: Content
 
     init(_ document: DittoMutableDocument, _ steps: [PathStep]) {
-        content = .place(document, steps)
+        content = .path(document, steps)
     }
 
     private init(literal value: Any?) {
@@ -23,7 +23,7 @@ public final class DittoMutableDocumentPath: DittoReadablePath {
     /// The value at the path, or the value of the literal.
     var current: Outcome {
         switch content {
-        case .place(let document, let steps): return .success(document.content.element(at: steps))
+        case .path(let document, let steps): return .success(document.content.element(at: steps))
         case .literal(let value): return Self.bridged(value)
         }
     }
@@ -38,7 +38,7 @@ public final class DittoMutableDocumentPath: DittoReadablePath {
 
     public var value: Any? {
         switch content {
-        case .place(let document, let steps):
+        case .path(let document, let steps):
             document.content.element(at: steps)?.foundationValue
         case .literal(let value): value
         }
@@ -58,7 +58,7 @@ public final class DittoMutableDocumentPath: DittoReadablePath {
 
     private func path(_ step: PathStep) -> DittoMutableDocumentPath {
         switch content {
-        case .place(let document, let steps): DittoMutableDocumentPath(document, steps + [step])
+        case .path(let document, let steps): DittoMutableDocumentPath(document, steps + [step])
         // A literal belongs to no document, so changes of its parts have no effect.
         case .literal(let value): DittoMutableDocumentPath(literal: value)
         }
@@ -70,7 +70,7 @@ public final class DittoMutableDocumentPath: DittoReadablePath {
     }
 
     private func set(_ value: Outcome) {
-        guard case .place(let document, let steps) = content else { return }
+        guard case .path(let document, let steps) = content else { return }
         document.change(steps, to: value)
     }
 

@@ -15,7 +15,7 @@ public final class DittoPendingCursorOperation: Sendable {
             values = try [String: Value](bridging: arguments)
         } catch {
             // Without its arguments the condition is invalid, and the operation has no effect.
-            store.complaints.complain(DittoError(argument: error))
+            store.errorHandler.report(DittoError(argument: error))
         }
         query = PendingQuery(
             collection: collection.name, condition: condition, arguments: values)
@@ -53,7 +53,7 @@ public final class DittoPendingCursorOperation: Sendable {
 
     /// Returns the documents.
     public func exec() -> [DittoDocument] {
-        store.complaints.returning([]) {
+        store.errorHandler.returning([]) {
             try store.read(query.statement("SELECT *")).items.map { DittoDocument(try $0.value) }
         }
     }
@@ -71,7 +71,7 @@ public final class DittoPendingCursorOperation: Sendable {
     }
 
     private func write(_ verb: Query) -> [DittoDocumentID] {
-        store.complaints.returning([]) {
+        store.errorHandler.returning([]) {
             try store.write(query.statement(verb)).mutatedDocumentIDs.map { DittoDocumentID($0) }
         }
     }
@@ -81,7 +81,7 @@ public final class DittoPendingCursorOperation: Sendable {
     public func update(
         _ closure: (_ documents: [DittoMutableDocument]) -> Void
     ) -> [DittoDocumentID: [DittoUpdateResult]] {
-        store.complaints.returning([:]) {
+        store.errorHandler.returning([:]) {
             let results = try store.update(query) { closure($0) }
             return Dictionary(results.map { ($0.documentID, [$0]) }, uniquingKeysWith: +)
         }

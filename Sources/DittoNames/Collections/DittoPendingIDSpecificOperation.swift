@@ -14,7 +14,7 @@ public final class DittoPendingIDSpecificOperation: Sendable {
 
     /// Returns the document, or nil if it does not exist.
     public func exec() -> DittoDocument? {
-        store.complaints.returning(nil) {
+        store.errorHandler.returning(nil) {
             try store.read(query.statement("SELECT *")).items.first.map {
                 DittoDocument(try $0.value)
             }
@@ -34,7 +34,7 @@ public final class DittoPendingIDSpecificOperation: Sendable {
     }
 
     private func write(_ verb: Query) -> Bool {
-        store.complaints.returning(false) {
+        store.errorHandler.returning(false) {
             try !store.write(query.statement(verb)).mutatedDocumentIDs.isEmpty
         }
     }
@@ -44,7 +44,7 @@ public final class DittoPendingIDSpecificOperation: Sendable {
     public func update(
         _ closure: (_ document: DittoMutableDocument?) -> Void
     ) -> [DittoUpdateResult] {
-        store.complaints.returning([]) {
+        store.errorHandler.returning([]) {
             try store.update(query) { closure($0.first) }
         }
     }

@@ -28,9 +28,9 @@ extension DittoStore {
         // Completion handlers of the reference system are not `Sendable`. This one is called once,
         // on the queue chosen by the caller.
         nonisolated(unsafe) let completion = completion
-        let statement: Statement
+        let statement: DittoStatement
         do {
-            statement = try Statement(query, arguments)
+            statement = try DittoStatement(query, arguments)
         } catch {
             return queue.async { completion(.failure(error)) }
         }
@@ -47,7 +47,7 @@ extension DittoStore {
 
     /// Returns the sorted names of all collections that have documents; blocks the thread.
     public func collectionNames() -> [String] {
-        complaints.returning([]) {
+        errorHandler.returning([]) {
             try read(DittoCollectionsOperation.statement).collectionNames
         }
     }

@@ -12,7 +12,7 @@ public final class DittoSubscription: Sendable {
     init(_ pending: PendingQuery, _ store: DittoStore) {
         query = pending.condition
         collectionName = pending.collection
-        subscription = store.complaints.returning(nil) {
+        subscription = store.errorHandler.returning(nil) {
             let statement = try pending.statement("SELECT *")
             guard let peer = store.peer else { throw DittoError.withoutPeers("a subscription") }
             return try peer.sync.registerSubscription(statement.query, statement.arguments)

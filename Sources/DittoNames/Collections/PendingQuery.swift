@@ -12,7 +12,7 @@ struct PendingQuery: Sendable {
     var offset: Int?
 
     /// Returns the statement that applies `verb` to the matching documents.
-    func statement(_ verb: Query) throws -> Statement {
+    func statement(_ verb: Query) throws -> DittoStatement {
         do throws(ConditionError) {
             return try translated(verb)
         } catch {
@@ -20,7 +20,7 @@ struct PendingQuery: Sendable {
         }
     }
 
-    private func translated(_ verb: Query) throws(ConditionError) -> Statement {
+    private func translated(_ verb: Query) throws(ConditionError) -> DittoStatement {
         var parser = try ConditionParser(
             condition, collection: collection, arguments: arguments)
         var text = try parser.condition()
@@ -35,6 +35,6 @@ struct PendingQuery: Sendable {
         if let offset { text += " OFFSET \(offset)" }
         let query: Query =
             "\(part: verb) FROM \(identifier: collection) WHERE \(part: Query(verbatim: text))"
-        return Statement(older: query, parser.parameters)
+        return DittoStatement(older: query, parser.parameters)
     }
 }

@@ -3,17 +3,17 @@
 /// It reads Unicode scalars: a quote followed by a combining mark would be a single character.
 struct ConditionLexer {
     let text: String
-    private var place: String.Index
+    private var index: String.Index
 
     init(_ text: String) {
         self.text = text
-        place = text.startIndex
+        index = text.startIndex
     }
 
     /// Returns the next token; at the end of the text, the token `end`, repeatedly.
     mutating func next() throws(ConditionError) -> ConditionToken {
         while let scalar = current, scalar.properties.isWhitespace { advance() }
-        let start = place
+        let start = index
         guard let scalar = current else { return ConditionToken(kind: .end, start: start) }
         switch scalar {
         case "'", "\"": return ConditionToken(kind: .text(try quoted(scalar)), start: start)
@@ -28,10 +28,10 @@ struct ConditionLexer {
 
     private var scalars: String.UnicodeScalarView { text.unicodeScalars }
 
-    private var current: Unicode.Scalar? { place < text.endIndex ? scalars[place] : nil }
+    private var current: Unicode.Scalar? { index < text.endIndex ? scalars[index] : nil }
 
     private mutating func advance() {
-        place = scalars.index(after: place)
+        index = scalars.index(after: index)
     }
 
     private mutating func word() -> String {
@@ -39,9 +39,9 @@ struct ConditionLexer {
     }
 
     private mutating func take(while isPart: (Unicode.Scalar) -> Bool) -> String {
-        let start = place
+        let start = index
         while let scalar = current, isPart(scalar) { advance() }
-        return String(scalars[start..<place])
+        return String(scalars[start..<index])
     }
 
     /// Reads digits, a fraction and an exponent.
@@ -66,7 +66,7 @@ struct ConditionLexer {
     }
 
     private func scalar(behind count: Int) -> Unicode.Scalar? {
-        scalars.index(place, offsetBy: count, limitedBy: text.endIndex)
+        scalars.index(index, offsetBy: count, limitedBy: text.endIndex)
             .flatMap { $0 < text.endIndex ? scalars[$0] : nil }
     }
 
@@ -80,24 +80,24 @@ struct ConditionLexer {
 
     private mutating func sign() throws(ConditionError) -> ConditionToken.Sign {
         for sign in ConditionToken.Sign.allCases
-        where scalars[place...].starts(with: sign.rawValue.unicodeScalars) {
-            place = scalars.index(place, offsetBy: sign.rawValue.count)
+        where scalars[index...].starts(with: sign.rawValue.unicodeScalars) {
+            index = scalars.index(index, offsetBy: sign.rawValue.count)
             return sign
         }
         let hint: String? =
-            switch scalars[place] {
+            switch scalars[index] {
             case "=": "write == to compare"
             case "&": "write && between two conditions"
             case "|": "write || between two conditions"
             default: nil
             }
-        throw ConditionError("unexpected \(scalars[place])", hint: hint, at: place, in: text)
+        throw ConditionError("unexpected \(scalars[index])", hint: hint, at: index, in: text)
     }
 
     // MARK: Texts
 
     private mutating func quoted(_ quote: Unicode.Scalar) throws(ConditionError) -> String {
-        let start = place
+        let start = index
         advance()
         var content = ""
         while let scalar = current {
@@ -113,7 +113,7 @@ struct ConditionLexer {
 
     /// Reads the rest of an escape sequence; a letter without a meaning stands for itself.
     private mutating func escaped() throws(ConditionError) -> Unicode.Scalar {
-        let start = scalars.index(before: place)
+        let start = scalars.index(before: index)
         guard let letter = current else {
             throw ConditionError("unterminated escape sequence", at: start, in: text)
         }
@@ -123,14 +123,14 @@ struct ConditionLexer {
         case "r": return "\r"
         case "t": return "\t"
         case "u":
-            let digits = String(scalars[place...].prefix(4))
+            let digits = String(scalars[index...].prefix(4))
             guard digits.unicodeScalars.count == 4, let number = UInt32(digits, radix: 16),
                 let scalar = Unicode.Scalar(number)
             else {
                 throw ConditionError(
                     "\\u must be followed by four hexadecimal digits", at: start, in: text)
             }
-            place = scalars.index(place, offsetBy: 4)
+            index = scalars.index(index, offsetBy: 4)
             return scalar
         default: return letter
         }

@@ -25,7 +25,7 @@ extension Ditto {
         get { peer?.presence.deviceName ?? "" }
         set {
             guard let peer else {
-                return store.complaints.complain(DittoError.withoutPeers("a device name"))
+                return store.errorHandler.report(DittoError.withoutPeers("a device name"))
             }
             peer.presence.setDeviceName(newValue)
         }
@@ -61,9 +61,9 @@ extension Ditto {
                     : DittoError.unsupported(
                         "the peer was created elsewhere; configure the transports that were passed "
                             + "to it")
-                return store.complaints.complain(error)
+                return store.errorHandler.report(error)
             }
-            store.complaints.returning(()) { try inDittoWords { try network.update(newValue) } }
+            store.errorHandler.returning(()) { try inDittoWords { try network.update(newValue) } }
         }
     }
 

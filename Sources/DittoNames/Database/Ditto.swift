@@ -54,7 +54,7 @@ public final class Ditto: Sendable {
         self.network = network
         self.config = config
         sync = DittoSync(peer)
-        presence = DittoPresence(peer, network, self.store.complaints)
+        presence = DittoPresence(peer, network, self.store.errorHandler)
     }
 
     /// Opens or creates the database in the directory at `path`, without peers.

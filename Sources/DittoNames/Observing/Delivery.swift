@@ -16,7 +16,7 @@ package final class Delivery: Sendable {
 
     /// Starts the delivery; throws if the statement is invalid.
     init(
-        of statement: Statement, from store: DittoStore, on queue: DispatchQueue,
+        of statement: DittoStatement, from store: DittoStore, on queue: DispatchQueue,
         to handler: @escaping Handler
     ) throws {
         // Handlers of the reference system are not `Sendable`. This one is called by one thread at

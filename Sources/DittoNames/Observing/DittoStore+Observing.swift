@@ -66,21 +66,21 @@ extension DittoStore {
         _ query: String, _ arguments: [String: Any?]?, _ queue: DispatchQueue,
         _ handler: @escaping DittoStoreObservationHandlerWithSignalNext
     ) -> DittoStoreObserver {
-        let complaints = complaints
+        let errorHandler = errorHandler
         let unregister: @Sendable (DittoStoreObserver) -> Void = { [weak self] observer in
             self?.registered.withLock { _ = $0.remove(observer) }
         }
         do {
-            let statement = try Statement(query, arguments)
+            let statement = try DittoStatement(query, arguments)
             let delivery = try Delivery(of: statement, from: self, on: queue) { result, next in
-                handler(DittoQueryResult(result, isReading: true, complaints), next)
+                handler(DittoQueryResult(result, isReading: true, errorHandler), next)
             }
             let observer = DittoStoreObserver(
                 query, statement.values, delivery, onCancel: unregister)
             registered.withLock { _ = $0.insert(observer) }
             return observer
         } catch {
-            complaints.complain(error)
+            errorHandler.report(error)
             return DittoStoreObserver(
                 query, [:], nil, error: DittoError.translated(error), onCancel: unregister)
         }

@@ -33,7 +33,7 @@ final class ConnectionGate: PeerTransportHost {
 
     func connected(_ connection: any PeerConnection) -> (any PeerConnectionHandler)? {
         guard let handler = requests.handler else { return host?.connected(connection) }
-        let link = GatedLink(connection, host)
+        let link = GatedConnectionHandler(connection, host)
         Task { link.decide(refusal: await Self.refusal(by: handler, of: connection)) }
         return link
     }
@@ -49,7 +49,7 @@ final class ConnectionGate: PeerTransportHost {
     }
 
     /// Maximum time for the handler to decide; after it, the connection is refused.
-    private static let patience = Duration.seconds(10)
+    private static let timeout = Duration.seconds(10)
 
     /// Returns the reason why the handler refuses a connection, or nil if it accepts.
     private static func refusal(
@@ -58,7 +58,7 @@ final class ConnectionGate: PeerTransportHost {
         await withTaskGroup(of: Bool?.self) { group in
             group.addTask { await handler(connection.remote, connection.kind) }
             group.addTask {
-                try? await Task.sleep(for: patience)
+                try? await Task.sleep(for: timeout)
                 return nil
             }
             let first = await group.next() ?? nil
@@ -74,13 +74,13 @@ final class ConnectionGate: PeerTransportHost {
 }
 
 /// A connection that awaits the decision of the handler.
-private final class GatedLink: PeerConnectionHandler {
+private final class GatedConnectionHandler: PeerConnectionHandler {
     private struct State: Sendable {
         var pieces: [[UInt8]] = []
         var length = 0
-        var link: (any PeerConnectionHandler)?
+        var handler: (any PeerConnectionHandler)?
         /// Whether a thread is passing bytes on; other threads queue theirs, which keeps the order.
-        var isTelling = false
+        var isPassing = false
         var isOver = false
         var end: String?
     }
@@ -101,16 +101,16 @@ private final class GatedLink: PeerConnectionHandler {
         guard !state.withLock({ $0.isOver || $0.end != nil }) else { return }
         if let refusal { return refuse(refusal) }
         guard let host else { return closeWithoutHost() }
-        guard let link = host.connected(connection) else {
+        guard let handler = host.connected(connection) else {
             // A host that returns nil has closed the connection and reported the reason.
             state.withLock { ($0.isOver, $0.pieces) = (true, []) }
             return connection.close(because: "this peer refused the connection")
         }
         state.withLock { state in
-            state.link = link
-            state.isTelling = true
+            state.handler = handler
+            state.isPassing = true
         }
-        tell(link)
+        passOn(handler)
     }
 
     /// Closes the connection; the host reports the reason.
@@ -126,52 +126,52 @@ private final class GatedLink: PeerConnectionHandler {
     }
 
     func received(_ bytes: UnsafeRawBufferPointer) {
-        let (link, isTooMuch): ((any PeerConnectionHandler)?, Bool) = state.withLock { state in
+        let (handler, isTooMuch): ((any PeerConnectionHandler)?, Bool) = state.withLock { state in
             guard !state.isOver else { return (nil, false) }
             state.pieces.append(Array(bytes))
             state.length += bytes.count
-            guard let link = state.link else {
+            guard let handler = state.handler else {
                 let isTooMuch = state.length > Self.mostLength
                 if isTooMuch { (state.isOver, state.pieces) = (true, []) }
                 return (nil, isTooMuch)
             }
-            guard !state.isTelling else { return (nil, false) }
-            state.isTelling = true
-            return (link, false)
+            guard !state.isPassing else { return (nil, false) }
+            state.isPassing = true
+            return (handler, false)
         }
         if isTooMuch {
             refuse(
                 "the peer sent more than \(Self.mostLength) bytes before connectionRequestHandler decided"
             )
         }
-        if let link { tell(link) }
+        if let handler { passOn(handler) }
     }
 
     func drained() {
-        state.withLock(\.link)?.drained()
+        state.withLock(\.handler)?.drained()
     }
 
     func closed(_ reason: String) {
-        let link: (any PeerConnectionHandler)? = state.withLock { state in
+        let handler: (any PeerConnectionHandler)? = state.withLock { state in
             state.end = reason
-            guard let link = state.link, !state.isTelling else { return nil }
-            state.isTelling = true
-            return link
+            guard let handler = state.handler, !state.isPassing else { return nil }
+            state.isPassing = true
+            return handler
         }
-        if let link { tell(link) }
+        if let handler { passOn(handler) }
     }
 
-    private func tell(_ link: any PeerConnectionHandler) {
+    private func passOn(_ handler: any PeerConnectionHandler) {
         while true {
             let (pieces, end): ([[UInt8]], String?) = state.withLock { state in
                 defer { state.pieces = [] }
                 guard state.pieces.isEmpty else { return (state.pieces, nil) }
-                state.isTelling = state.end != nil
+                state.isPassing = state.end != nil
                 return ([], state.end)
             }
-            for piece in pieces { piece.span.withUnsafeBytes { link.received($0) } }
+            for piece in pieces { piece.span.withUnsafeBytes { handler.received($0) } }
             guard pieces.isEmpty else { continue }
-            if let end { link.closed(end) }
+            if let end { handler.closed(end) }
             return
         }
     }

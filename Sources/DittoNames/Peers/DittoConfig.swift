@@ -79,19 +79,19 @@ public enum DittoIdentity: Hashable, Sendable {
     func config(_ directory: URL?) -> DittoConfig {
         switch self {
         case .offlinePlayground(let appID, let site):
-            Self.note(site)
+            Self.record(site)
             return DittoConfig(
                 databaseID: appID ?? DittoConfig.defaultDatabaseID,
                 connect: .smallPeersOnly(privateKey: nil), persistenceDirectory: directory)
         case .sharedKey(let appID, let key, let site):
-            Self.note(site)
+            Self.record(site)
             return DittoConfig(
                 databaseID: appID, connect: .smallPeersOnly(privateKey: key),
                 persistenceDirectory: directory)
         }
     }
 
-    private static func note(_ site: UInt64?) {
+    private static func record(_ site: UInt64?) {
         guard let site else { return }
         DittoLogger.write(
             .warning,

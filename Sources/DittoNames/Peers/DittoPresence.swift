@@ -8,7 +8,7 @@ public final class DittoPresence: Sendable {
     private let peer: Peer?
     /// The transport; nil if the peer was created elsewhere.
     private let network: DittoNetwork?
-    private let complaints: Complaints
+    private let errorHandler: ErrorHandler
     /// A random key shown for a database without peers.
     private let lonelyKey = PeerKey.random()
     private let current = Mutex(Current())
@@ -18,10 +18,10 @@ public final class DittoPresence: Sendable {
         var handler: DittoConnectionRequestHandler?
     }
 
-    init(_ peer: Peer?, _ network: DittoNetwork?, _ complaints: Complaints) {
+    init(_ peer: Peer?, _ network: DittoNetwork?, _ errorHandler: ErrorHandler) {
         self.peer = peer
         self.network = network
-        self.complaints = complaints
+        self.errorHandler = errorHandler
     }
 
     /// All peers that can be reached, and their connections.
@@ -106,7 +106,7 @@ public final class DittoPresence: Sendable {
         set {
             guard let network else {
                 let what = peer == nil ? "a connection request" : "a peer created elsewhere"
-                return complaints.complain(
+                return errorHandler.report(
                     peer == nil
                         ? DittoError.withoutPeers(what)
                         : DittoError.unsupported(

@@ -32,7 +32,7 @@ public final class DittoSync: Sendable {
     public func registerSubscription(
         query: String, arguments: [String: Any?]? = nil
     ) throws -> DittoSyncSubscription {
-        let statement = try Statement(query, arguments)
+        let statement = try DittoStatement(query, arguments)
         let subscription = try inDittoWords {
             try withPeer("a subscription") {
                 try $0.sync.registerSubscription(statement.query, statement.arguments)

@@ -8,10 +8,10 @@ public final class DittoQueryResult: Sendable {
     private let isReading: Bool
 
     /// Wraps a result; the result of a statement that only reads has no commit.
-    init(_ result: QueryResult, isReading: Bool, _ complaints: Complaints) {
+    init(_ result: QueryResult, isReading: Bool, _ errorHandler: ErrorHandler) {
         self.result = result
         self.isReading = isReading
-        items = result.items.map { DittoQueryResultItem($0, complaints) }
+        items = result.items.map { DittoQueryResultItem($0, errorHandler) }
     }
 
     /// The commit of the statement; nil for a statement that only reads.

@@ -5,12 +5,12 @@ import Synchronization
 /// A row of a result, decoded from the memory of the store on access.
 public final class DittoQueryResultItem: Sendable {
     let row: QueryResultItem
-    private let complaints: Complaints
+    private let errorHandler: ErrorHandler
     private let kept = Mutex<Materialized?>(nil)
 
-    init(_ row: QueryResultItem, _ complaints: Complaints) {
+    init(_ row: QueryResultItem, _ errorHandler: ErrorHandler) {
         self.row = row
-        self.complaints = complaints
+        self.errorHandler = errorHandler
     }
 
     /// The row as a dictionary, cached until `dematerialize()`.
@@ -21,7 +21,7 @@ public final class DittoQueryResultItem: Sendable {
     public var value: [String: Any?] {
         if let known = kept.withLock({ $0 }) { return known.value }
         // A failed read is not cached, so the next access reports the error again.
-        let read: Materialized? = complaints.returning(nil) {
+        let read: Materialized? = errorHandler.returning(nil) {
             Materialized(value: try row.value.dittoValue)
         }
         guard let read else { return [:] }
@@ -45,13 +45,13 @@ public final class DittoQueryResultItem: Sendable {
     /// Returns the row as CBOR in deterministic encoding (RFC 8949).
     public func cborData() -> Data {
         var writer = CBORWriter()
-        writer.write(.object(complaints.returning(Object()) { try row.value }))
+        writer.write(.object(errorHandler.returning(Object()) { try row.value }))
         return Data(writer.bytes)
     }
 
     /// Returns the row as JSON; bytes are strings in Base64.
     public func jsonString() -> String {
-        complaints.returning("{}") { try row.jsonString }
+        errorHandler.returning("{}") { try row.jsonString }
     }
 }
 

@@ -4,7 +4,7 @@ import Synchronization
 /// The documents of a database.
 public final class DittoStore: Sendable {
     let sheaf: Store
-    let complaints = Complaints()
+    let errorHandler = ErrorHandler()
     let registered = Mutex<Set<DittoStoreObserver>>([])
     /// The replicating peer; nil if the database was opened without peers.
     let peer: Peer?
@@ -19,8 +19,8 @@ public final class DittoStore: Sendable {
     ///
     /// By default, errors are written to standard error.
     public var onUnthrownError: @Sendable (_ error: any Error) -> Void {
-        get { complaints.handler }
-        set { complaints.handler = newValue }
+        get { errorHandler.handler }
+        set { errorHandler.handler = newValue }
     }
 
     /// Runs a statement in its own transaction.
@@ -31,25 +31,25 @@ public final class DittoStore: Sendable {
     public nonisolated(nonsending) func execute(
         query: String, arguments: [String: Any?]? = nil
     ) async throws -> DittoQueryResult {
-        try await run(try Statement(query, arguments))
+        try await run(try DittoStatement(query, arguments))
     }
 
     /// Runs a statement whose arguments have been converted.
-    nonisolated(nonsending) func run(_ statement: Statement) async throws -> DittoQueryResult {
+    nonisolated(nonsending) func run(_ statement: DittoStatement) async throws -> DittoQueryResult {
         let result = try await inDittoWords {
             try await sheaf.execute(statement.query, statement.arguments)
         }
-        return DittoQueryResult(result, isReading: isReading(statement), complaints)
+        return DittoQueryResult(result, isReading: isReading(statement), errorHandler)
     }
 
     /// Whether an executed statement only reads.
-    func isReading(_ statement: Statement) -> Bool {
+    func isReading(_ statement: DittoStatement) -> Bool {
         sheaf.isReading(statement.query)
     }
 }
 
 /// A statement and its arguments, converted for Sheaf.
-package struct Statement: Sendable {
+package struct DittoStatement: Sendable {
     let query: Query
     let values: [String: Value]
 

@@ -21,12 +21,12 @@ public final class DittoTransaction: Sendable {
     public nonisolated(nonsending) func execute(
         query: String, arguments: [String: Any?]? = nil
     ) async throws -> DittoQueryResult {
-        let statement = try Statement(query, arguments)
+        let statement = try DittoStatement(query, arguments)
         let result = try await inDittoWords {
             try await transaction.execute(statement.query, statement.arguments)
         }
         return DittoQueryResult(
-            result, isReading: store.isReading(statement), store.complaints)
+            result, isReading: store.isReading(statement), store.errorHandler)
     }
 
     /// Runs a statement, which sees the writes of the earlier ones.

@@ -32,15 +32,15 @@ private final class QueueExecutor: TaskExecutor {
 /// The result of a task, awaited by a thread.
 private final class Outcome<Value: Sendable>: Sendable {
     private let result = Mutex<Result<Value, any Error>?>(nil)
-    private let isThere = DispatchSemaphore(value: 0)
+    private let hasValue = DispatchSemaphore(value: 0)
 
     func put(_ outcome: Result<Value, any Error>) {
         result.withLock { $0 = outcome }
-        isThere.signal()
+        hasValue.signal()
     }
 
     func wait() throws -> Value {
-        isThere.wait()
+        hasValue.wait()
         guard let outcome = result.withLock({ $0 }) else {
             preconditionFailure("The result is stored before the semaphore is signaled.")
         }

@@ -59,12 +59,12 @@ extension ResultStorage {
         var content = Hasher()
         content.combine(seed.0)
         Value.object(object).hashExactly(into: &content)
-        let says = UInt64(bitPattern: Int64(content.finalize()))
-        guard let id = object["_id"] else { return (says, says) }
+        let contentHash = UInt64(bitPattern: Int64(content.finalize()))
+        guard let id = object["_id"] else { return (contentHash, contentHash) }
         var hasher = Hasher()
         hasher.combine(seed.1)
         id.hashExactly(into: &hasher)
-        return (UInt64(bitPattern: Int64(hasher.finalize())), says)
+        return (UInt64(bitPattern: Int64(hasher.finalize())), contentHash)
     }
 }
 

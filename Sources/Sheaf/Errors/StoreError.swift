@@ -95,11 +95,11 @@ public struct StoreError: Error, Equatable, Sendable {
     }
 
     init(_ error: QueryError) {
-        let place = error.excerpt.map { TextLocation(line: $0.line, column: $0.column) }
+        let location = error.excerpt.map { TextLocation(line: $0.line, column: $0.column) }
         box = .details(
             Details(
                 reason: Reason(error.reason), message: error.message, hint: error.hint,
-                location: place, text: error.description))
+                location: location, text: error.description))
     }
 
     init(_ error: EngineError) {
@@ -169,7 +169,8 @@ extension StoreError.Reason {
         case .readOnly: self = .readOnly
         case .limit: self = .limit
         case .closed: self = .closed
-        case .poisoned, .invalidKey, .nothingToExtend, .extended, .closedByItself: self = .failed
+        case .poisoned, .invalidKey, .noRecordForDelta, .deltaFollows, .closedByItself:
+            self = .failed
         }
     }
 }

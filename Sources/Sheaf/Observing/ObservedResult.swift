@@ -11,7 +11,7 @@ final class ObservedResult {
     let observer: Observer
     let statement: Statement
     let arguments: ArgumentValues
-    private(set) var watch: Watch
+    private(set) var observedChanges: ObservedChanges
     /// The incremental view, if the result can be updated from document changes.
     private var view: IncrementalView?
     /// The fingerprint of the rows last delivered, if there is no view to compare with.
@@ -40,23 +40,23 @@ final class ObservedResult {
     private static let maximumOlderTables = 4
 
     /// Creates the result of a new observer; `run` must be untimed, since its watch is retained.
-    init(_ newcomer: NewObserver, _ run: QueryRun) {
-        observer = newcomer.observer
-        statement = newcomer.statement
-        arguments = newcomer.arguments
-        missedThrough = newcomer.missedThrough
-        watch = run.watchOrAll
+    init(_ newObserver: NewObserver, _ run: QueryRun) {
+        observer = newObserver.observer
+        statement = newObserver.statement
+        arguments = newObserver.arguments
+        missedThrough = newObserver.missedThrough
+        observedChanges = run.observedOrAll
     }
 
     /// Replaces the watch and marks the result stale, after the statement changed its meaning.
-    func replaceWatch(_ run: QueryRun) {
-        watch = run.watchOrAll
+    func replaceObservedChanges(_ run: QueryRun) {
+        observedChanges = run.observedOrAll
         isStale = true
     }
 
     /// The view definition, if the statement reads documents of one collection independently.
     var viewDefinition: IncrementalViewDefinition? {
-        if case .select(let watched, _) = watch { watched } else { nil }
+        if case .select(let definition, _) = observedChanges { definition } else { nil }
     }
 
     /// Whether rows have bytes in files that `table` does not contain.
@@ -75,7 +75,9 @@ final class ObservedResult {
         do throws(QueryError) {
             try refresh(run)
             guard let viewDefinition else {
-                if case .collections(_, isPlain: true) = watch, images.areEqual { return false }
+                if case .collections(_, isPlain: true) = observedChanges, images.areEqual {
+                    return false
+                }
                 isStale = true
                 return true
             }
@@ -110,7 +112,7 @@ final class ObservedResult {
     /// Compiles the statement again if field names were added, since documents use their numbers.
     private func refresh(_ run: (ObservedResult) -> QueryRun) throws(QueryError) {
         guard let viewDefinition, viewDefinition.nameCount != knownNameCount else { return }
-        watch = try run(self).watch()
+        observedChanges = try run(self).observedChanges()
     }
 
     // MARK: Results
@@ -152,7 +154,7 @@ final class ObservedResult {
         let old = isChanged ? nil : view
         knownNameCount = reader.names.count
         if let viewDefinition, viewDefinition.nameCount != knownNameCount {
-            watch = try run(false).watch()
+            observedChanges = try run(false).observedChanges()
         }
         let run = run(true)
         guard let live = try newView(run) else {
@@ -233,5 +235,5 @@ extension QueryRun {
     /// The watch of the statement, or a watch of everything if it cannot be planned.
     ///
     /// Planning fails if an index that the statement requires was dropped; it may succeed later.
-    fileprivate var watchOrAll: Watch { (try? watch()) ?? watchOfAll }
+    fileprivate var observedOrAll: ObservedChanges { (try? observedChanges()) ?? allChanges }
 }

@@ -59,22 +59,23 @@ final class ObserverDispatcher: Sendable {
         let (statement, values) = try onStore { () throws(QueryError) in
             let (statement, values) = try queries.prepare(query, arguments)
             // Errors of the statement are thrown here, not delivered.
-            _ = try queries.makeRun(statement, values).watch()
+            _ = try queries.makeRun(statement, values).observedChanges()
             return (statement, values)
         }
         _ = try documents
         let number = lastNumber.add(1, ordering: .relaxed).newValue
         let observer = Observer(query, number: number, callback, dispatcher: self)
         observers.withLock { $0[number] = observer }
-        let arrival = NewObserver(
+        let newObserver = NewObserver(
             observer, statement, values, missedThrough: try documents.startFeed())
         // The hook is set before the first dispatch, so that no commit in between is missed.
         try documents.store.onPublishing { [weak self] in self?.wakeDispatcher() }
         let isIn: Bool
         // It is weak: a thread stuck in a callback must not keep a released store and its lock.
-        let look: ObserverWorkerPool.DispatchBody = { [weak self] in self?.dispatch($0) ?? ([], nil)
+        let dispatch: ObserverWorkerPool.DispatchBody = { [weak self] in
+            self?.dispatch($0) ?? ([], nil)
         }
-        do throws(ThreadRefused) { isIn = try workers.add(arrival, look) } catch {
+        do throws(ThreadRefused) { isIn = try workers.add(newObserver, dispatch) } catch {
             observer.cancel()
             throw StoreError(
                 .failed, "cannot start a thread: system error \(error.code)",
@@ -116,11 +117,11 @@ final class ObserverDispatcher: Sendable {
     }
 
     /// Computes new results and stores them in their observers; returns the observers to call.
-    private func dispatch(_ wishes: WorkerScheduler.PendingWork) -> (
+    private func dispatch(_ work: WorkerScheduler.PendingWork) -> (
         called: [Observer], next: UInt64?
     ) {
         let (deliveries, next) = schedule.withLock { schedule in
-            (computeDeliveries(&schedule, wishes), schedule.deadline)
+            (computeDeliveries(&schedule, work), schedule.deadline)
         }
         var called: [Observer] = []
         for delivery in deliveries where delivery.observer.put(delivery.outcome) {
@@ -130,11 +131,11 @@ final class ObserverDispatcher: Sendable {
     }
 
     private func computeDeliveries(
-        _ schedule: inout ObserverSchedule, _ wishes: WorkerScheduler.PendingWork
+        _ schedule: inout ObserverSchedule, _ work: WorkerScheduler.PendingWork
     ) -> [ObserverSchedule.Delivery] {
-        schedule.remove(wishes.removedNumbers)
-        let hasNews = wishes.hasPublished || !wishes.addedObservers.isEmpty
-        var deliveries = hasNews ? schedule.dispatch(adding: wishes.addedObservers) : []
+        schedule.remove(work.removedNumbers)
+        let hasChanges = work.hasPublished || !work.addedObservers.isEmpty
+        var deliveries = hasChanges ? schedule.dispatch(adding: work.addedObservers) : []
         let ticks = schedule.tick(Clock.system.monotonicNanoseconds()) {
             queries.reader()
         }

@@ -5,7 +5,7 @@ import SheafQuery
 /// The observed results of a store, indexed by the documents that may affect them.
 struct ObserverIndex {
     /// The results that read one collection.
-    struct Watchers {
+    struct ResultIndex {
         /// Results that require one id, by that id.
         fileprivate var byID: [[UInt8]: [ObservedResult]] = [:]
         /// Results that require a value of a field, by the path of the field.
@@ -25,10 +25,10 @@ struct ObserverIndex {
     }
 
     /// Results by the bytes of names, because `String` equality ignores Unicode normalization.
-    private var collections: [[UInt8]: Watchers] = [:]
+    private var collections: [[UInt8]: ResultIndex] = [:]
 
     /// Returns the results that read a collection; nil if there are none.
-    func watchers(of collection: String) -> Watchers? { collections[Array(collection.utf8)] }
+    func results(of collection: String) -> ResultIndex? { collections[Array(collection.utf8)] }
 
     /// Adds a result under each key that its watch requires.
     mutating func add(_ live: ObservedResult) {
@@ -43,14 +43,14 @@ struct ObserverIndex {
     private mutating func forEachList(
         of live: ObservedResult, _ body: (inout [ObservedResult]) -> Void
     ) {
-        switch live.watch {
-        case .select(let watched, let collection):
+        switch live.observedChanges {
+        case .select(let definition, let collection):
             let name = Array(collection.utf8)
             Self.forEachList(
-                of: watched, in: &collections[name, default: Watchers()], body)
+                of: definition, in: &collections[name, default: ResultIndex()], body)
         case .collections(let names, _):
             for name in Set(names.map { Array($0.utf8) }) {
-                body(&collections[name, default: Watchers()].others)
+                body(&collections[name, default: ResultIndex()].others)
             }
         case .system: return
         }
@@ -58,27 +58,27 @@ struct ObserverIndex {
 
     /// Calls `body` with the results that a SELECT may affect; removes lists that become empty.
     private static func forEachList(
-        of watched: IncrementalViewDefinition, in watchers: inout Watchers,
+        of watched: IncrementalViewDefinition, in results: inout ResultIndex,
         _ body: (inout [ObservedResult]) -> Void
     ) {
         switch watched.handle {
         case .document(let id):
-            body(&watchers.byID[id, default: []])
-            if watchers.byID[id]?.isEmpty == true { watchers.byID[id] = nil }
+            body(&results.byID[id, default: []])
+            if results.byID[id]?.isEmpty == true { results.byID[id] = nil }
         case .field(let path, let value):
             let names = path.map { Array($0.utf8) }
-            body(&watchers.byField[names, default: ByValue(path: path)].results[value, default: []])
-            if watchers.byField[names]?.results[value]?.isEmpty == true {
-                watchers.byField[names]?.results[value] = nil
+            body(&results.byField[names, default: ByValue(path: path)].results[value, default: []])
+            if results.byField[names]?.results[value]?.isEmpty == true {
+                results.byField[names]?.results[value] = nil
             }
-            if watchers.byField[names]?.results.isEmpty == true { watchers.byField[names] = nil }
+            if results.byField[names]?.results.isEmpty == true { results.byField[names] = nil }
         case .none:
-            body(&watchers.others)
+            body(&results.others)
         }
     }
 }
 
-extension ObserverIndex.Watchers {
+extension ObserverIndex.ResultIndex {
     /// Passes the results that a document may affect to `body`, some of them possibly twice.
     ///
     /// Throws if a field that is used for lookup is damaged: the affected results are then unknown.

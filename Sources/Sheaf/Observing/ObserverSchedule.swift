@@ -71,7 +71,7 @@ package struct ObserverSchedule {
     // MARK: Events
 
     /// Applies all durable changes, then adds new observers; returns the new results.
-    package mutating func dispatch(adding newcomers: [NewObserver] = []) -> [Delivery] {
+    package mutating func dispatch(adding newObservers: [NewObserver] = []) -> [Delivery] {
         let old = parameters
         parameters = queries.parameters
         let reader = queries.reader(parameters)
@@ -79,22 +79,24 @@ package struct ObserverSchedule {
         let changes = queries.documents.drainFeed(through: reader.snapshot.log.commit)
         // Only new observers justify the copy, which retains all deliveries again.
         var deliveries = apply(changes, reader)
-        if !newcomers.isEmpty { deliveries += add(newcomers, reader) }
+        if !newObservers.isEmpty { deliveries += add(newObservers, reader) }
         return deliveries
     }
 
     /// Adds observers, and returns their first results.
-    private mutating func add(_ newcomers: [NewObserver], _ reader: SnapshotReader) -> [Delivery] {
+    private mutating func add(_ newObservers: [NewObserver], _ reader: SnapshotReader) -> [Delivery]
+    {
         var new: [ObservedResult] = []
-        for newcomer in newcomers where !newcomer.observer.isCancelled {
+        for newObserver in newObservers where !newObserver.observer.isCancelled {
             let run = queries.makeRun(
-                newcomer.statement, newcomer.arguments, parameters, on: reader, isTimed: false)
-            new.append(ObservedResult(newcomer, run))
+                newObserver.statement, newObserver.arguments, parameters, on: reader, isTimed: false
+            )
+            new.append(ObservedResult(newObserver, run))
         }
         for live in new {
             observedResults[live.observer.number] = live
             index.add(live)
-            if case .system = live.watch { systemResults.append(live) }
+            if case .system = live.observedChanges { systemResults.append(live) }
             if live.missedThrough > reader.snapshot.log.commit { late.append(live) }
         }
         return results(new, reader, always: true)
@@ -107,7 +109,7 @@ package struct ObserverSchedule {
         guard new.meaning != old.meaning else { return }
         for live in observedResults.values {
             index.remove(live)
-            live.replaceWatch(
+            live.replaceObservedChanges(
                 queries.makeRun(
                     live.statement, live.arguments, parameters, on: reader, isTimed: false))
             index.add(live)
@@ -138,18 +140,18 @@ package struct ObserverSchedule {
             concerned.append(live)
         }
         // The last lookup is reused, because most changes of a commit are in one collection.
-        var (collection, watchers): (UInt16?, ObserverIndex.Watchers?)
+        var (collection, resultIndex): (UInt16?, ObserverIndex.ResultIndex?)
         for change in changes {
             let number = change.key.bytes.span.withUnsafeBytes {
                 StoreKey.collection(ofDocument: $0)
             }
             if number != collection {
                 collection = number
-                watchers = number.flatMap(reader.snapshot.catalog.collectionName)
-                    .flatMap(index.watchers)
+                resultIndex = number.flatMap(reader.snapshot.catalog.collectionName)
+                    .flatMap(index.results)
             }
-            guard let watchers else { continue }
-            apply(change, watchers, reader, list)
+            guard let resultIndex else { continue }
+            apply(change, resultIndex, reader, list)
         }
         let commit = reader.snapshot.log.commit
         for live in late where live.missedThrough <= commit {
@@ -165,15 +167,16 @@ package struct ObserverSchedule {
     }
 
     private func apply(
-        _ change: CommitFeed.Change, _ watchers: ObserverIndex.Watchers, _ reader: SnapshotReader,
+        _ change: CommitFeed.Change, _ resultIndex: ObserverIndex.ResultIndex,
+        _ reader: SnapshotReader,
         _ list: (ObservedResult) -> Void
     ) {
         let id = change.key.bytes[StoreKey.documentPrefixLength...]
-        guard watchers.mayMatch(id: id) else { return }
+        guard resultIndex.mayMatch(id: id) else { return }
         // Capturing `self` would copy the schedule for each affected result.
         let (queries, parameters) = (queries, parameters)
         let isReadable = reader.withImages(of: change) { (images) throws(Malformed) in
-            try watchers.forEachCandidate(images, id: id, reader.names) { live in
+            try resultIndex.forEachCandidate(images, id: id, reader.names) { live in
                 live.knownNameCount = reader.names.count
                 let isConcerned = live.apply(images) { live in
                     queries.makeRun(

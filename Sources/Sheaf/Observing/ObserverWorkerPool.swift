@@ -23,15 +23,16 @@ final class ObserverWorkerPool: Sendable {
     /// Adds an observer; returns false if the pool was stopped.
     ///
     /// The first observer starts the first thread.
-    func add(_ newcomer: NewObserver, _ look: @escaping DispatchBody) throws(ThreadRefused) -> Bool
+    func add(_ newObserver: NewObserver, _ dispatch: @escaping DispatchBody) throws(ThreadRefused)
+        -> Bool
     {
-        let (isStopping, needsThread) = scheduler.withLock { roster in
-            guard !roster.isStopping else { return (true, false) }
-            roster.add(newcomer)
-            return (false, roster.claimFirstThread())
+        let (isStopping, needsThread) = scheduler.withLock { scheduler in
+            guard !scheduler.isStopping else { return (true, false) }
+            scheduler.add(newObserver)
+            return (false, scheduler.claimFirstThread())
         }
         if isStopping { return false }
-        if needsThread { try startThread(look) } else { scheduler.signal() }
+        if needsThread { try startThread(dispatch) } else { scheduler.signal() }
         return true
     }
 
@@ -68,13 +69,13 @@ final class ObserverWorkerPool: Sendable {
 
     // MARK: Threads
 
-    private func startThread(_ look: @escaping DispatchBody) throws(ThreadRefused) {
+    private func startThread(_ dispatch: @escaping DispatchBody) throws(ThreadRefused) {
         let number = handles.withLock { handles in
             handles.next += 1
             return handles.next
         }
         do throws(ThreadRefused) {
-            let thread = try Thread(name: "sheaf-observers") { self.run(number, look) }
+            let thread = try Thread(name: "sheaf-observers") { self.run(number, dispatch) }
             handles.withLock { $0.threads[number] = thread }
         } catch {
             scheduler.withLock { $0.recordRefusedThread() }
@@ -82,8 +83,8 @@ final class ObserverWorkerPool: Sendable {
         }
     }
 
-    private func run(_ number: UInt64, _ look: @escaping DispatchBody) {
-        var done = WorkerScheduler.CompletedDuty.nothing
+    private func run(_ number: UInt64, _ dispatch: @escaping DispatchBody) {
+        var done = WorkerScheduler.CompletedAssignment.nothing
         var idleSince = Clock.system.monotonicNanoseconds()
         while true {
             let now = Clock.system.monotonicNanoseconds()
@@ -91,19 +92,19 @@ final class ObserverWorkerPool: Sendable {
             let next = scheduler.withLock { $0.next(done, at: now, idleSince: idleSince) }
             if next.wakesAnother { scheduler.signal() }
             // If no thread starts, new work is dispatched after the callback.
-            if next.needsThread { try? startThread(look) }
+            if next.needsThread { try? startThread(dispatch) }
             switch next.duty {
-            case .dispatch(let wishes):
+            case .dispatch(let work):
                 dispatchingThread.store(Thread.currentIdentifier, ordering: .relaxed)
-                let (called, time) = look(wishes)
+                let (called, time) = dispatch(work)
                 dispatchingThread.store(0, ordering: .relaxed)
                 done = .dispatch(called, next: time)
             case .call(let observer, let help):
                 call(observer, help)
                 done = .calls(stallCount: help)
-            case .wait(let version, let deadline, let isWatching):
+            case .wait(let version, let deadline, let detectsStalls):
                 scheduler.wait(until: deadline, while: { $0.version == version })
-                done = .wait(isWatching: isWatching)
+                done = .wait(detectsStalls: detectsStalls)
             case .end(let isStopping):
                 handles.withLock { handles in
                     if isStopping {

@@ -6,25 +6,25 @@
 /// continues with the list. A state machine: it owns no threads.
 package struct WorkerScheduler: Sendable {
     /// The next work of a thread.
-    package enum Duty: Sendable {
+    package enum Assignment: Sendable {
         case dispatch(PendingWork)
         /// Call an observer; passing the number of stalls back shows whether the thread was stuck.
         case call(Observer, stallCount: UInt64)
         /// Wait until `version` changes, or until a time if there is one.
         ///
-        /// If `isWatching`, the thread wakes in time to detect a stall.
-        case wait(version: UInt64, until: UInt64?, isWatching: Bool)
+        /// If `detectsStalls`, the thread wakes in time to detect a stall.
+        case wait(version: UInt64, until: UInt64?, detectsStalls: Bool)
         /// End the thread; if `isStopping`, the thread must report its end.
         case end(isStopping: Bool)
     }
 
     /// The completed duty of a thread that requests its next one.
-    package enum CompletedDuty: Sendable {
+    package enum CompletedAssignment: Sendable {
         case nothing
         /// The observers to call, and the time of the next dispatch if nothing is published before.
         case dispatch([Observer], next: UInt64?)
         case calls(stallCount: UInt64)
-        case wait(isWatching: Bool)
+        case wait(detectsStalls: Bool)
     }
 
     /// The pending work of the dispatcher.
@@ -62,7 +62,7 @@ package struct WorkerScheduler: Sendable {
     /// The number of stalls detected; callers that began before the last one count as stuck.
     package private(set) var stallCount: UInt64 = 0
     /// The number of waiting threads that wake in time to detect a stall.
-    private var stallWatchers = 0
+    private var stallDetectors = 0
     package private(set) var isStopping = false
     /// A counter that changes with everything that waiting threads must react to.
     package private(set) var version: UInt64 = 0
@@ -83,8 +83,8 @@ package struct WorkerScheduler: Sendable {
     }
 
     /// Adds an observer at the next dispatch.
-    package mutating func add(_ newcomer: NewObserver) {
-        pendingWork.addedObservers.append(newcomer)
+    package mutating func add(_ newObserver: NewObserver) {
+        pendingWork.addedObservers.append(newObserver)
         version &+= 1
     }
 
@@ -130,14 +130,16 @@ package struct WorkerScheduler: Sendable {
 
     /// Returns the next duty of a thread, and whether another thread must be started or woken.
     package mutating func next(
-        _ done: CompletedDuty, at now: UInt64, idleSince: UInt64
-    ) -> (duty: Duty, needsThread: Bool, wakesAnother: Bool) {
+        _ done: CompletedAssignment, at now: UInt64, idleSince: UInt64
+    ) -> (duty: Assignment, needsThread: Bool, wakesAnother: Bool) {
         finish(done)
-        let duty = duty(at: now, idleSince: idleSince)
-        guard case .call = duty, idleCount == 0 else { return (duty, false, wakesAnother(duty)) }
+        let assignment = assignment(at: now, idleSince: idleSince)
+        guard case .call = assignment, idleCount == 0 else {
+            return (assignment, false, wakesAnother(assignment))
+        }
         // A callback may take arbitrarily long, so another thread must be available.
         threads += 1
-        return (duty, true, false)
+        return (assignment, true, false)
     }
 
     /// Returns the next observer for a calling thread; nil if it must request a new duty.
@@ -156,7 +158,7 @@ package struct WorkerScheduler: Sendable {
         return callQueue[first]
     }
 
-    private mutating func finish(_ done: CompletedDuty) {
+    private mutating func finish(_ done: CompletedAssignment) {
         switch done {
         case .nothing: break
         case .dispatch(let observers, let next):
@@ -166,11 +168,11 @@ package struct WorkerScheduler: Sendable {
         case .calls(let help):
             callers -= 1
             if help != self.stallCount { stuckCallers -= 1 }
-        case .wait(let isWatching): if isWatching { stallWatchers -= 1 }
+        case .wait(let detectsStalls): if detectsStalls { stallDetectors -= 1 }
         }
     }
 
-    private mutating func duty(at now: UInt64, idleSince: UInt64) -> Duty {
+    private mutating func assignment(at now: UInt64, idleSince: UInt64) -> Assignment {
         if isStopping { return .end(isStopping: true) }
         let standstillDeadline = stallDetector.deadline(hasCalls ? startedCalls : nil, at: now)
         if hasCalls {
@@ -198,18 +200,18 @@ package struct WorkerScheduler: Sendable {
             }
             deadlines.append(end)
         }
-        if hasCalls { stallWatchers += 1 }
-        return .wait(version: version, until: deadlines.min(), isWatching: hasCalls)
+        if hasCalls { stallDetectors += 1 }
+        return .wait(version: version, until: deadlines.min(), detectsStalls: hasCalls)
     }
 
     private var canDispatch: Bool { !isDispatching && !pendingWork.isEmpty }
 
     /// Whether a waiting thread must be woken for work that remains after `duty` was assigned.
-    private func wakesAnother(_ duty: Duty) -> Bool {
-        switch duty {
+    private func wakesAnother(_ assignment: Assignment) -> Bool {
+        switch assignment {
         case .wait: false
         case .end: true
-        case .dispatch, .call: idleCount > 0 && (canDispatch || hasCalls && stallWatchers == 0)
+        case .dispatch, .call: idleCount > 0 && (canDispatch || hasCalls && stallDetectors == 0)
         }
     }
 }

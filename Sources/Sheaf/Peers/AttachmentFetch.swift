@@ -37,11 +37,11 @@ public final class AttachmentFetch: AsyncSequence, Sendable {
     private static let maximumWaiting = 64
 
     init(
-        _ token: AttachmentToken, _ board: FetchRegistry,
+        _ token: AttachmentToken, _ registry: FetchRegistry,
         _ onEvent: (@Sendable (Event) -> Void)?
     ) {
         self.token = token
-        self.registry = board
+        self.registry = registry
         self.onEvent = onEvent
         (events, continuation) = AsyncStream.makeStream(
             of: Event.self, bufferingPolicy: .bufferingNewest(Self.maximumWaiting))

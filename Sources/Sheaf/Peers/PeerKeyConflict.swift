@@ -20,8 +20,8 @@ public struct PeerKeyConflict: Sendable, Hashable {
 
     package init(_ record: PeerRecord) {
         key = PeerKey(unchecked: record.key)
-        deviceName = record.portrait.name
-        let system = record.portrait.operatingSystem
+        deviceName = record.description.name
+        let system = record.description.operatingSystem
         operatingSystem = system.isEmpty ? nil : system
         neighbors = record.neighbors.map { PeerKey(unchecked: $0.key) }
     }

@@ -69,7 +69,7 @@ final class PeerLoop: Sendable {
     private static let maximumServed = 64
 
     init(
-        _ store: Store, _ board: ReplicationRegistry, _ fetches: FetchRegistry,
+        _ store: Store, _ registry: ReplicationRegistry, _ fetches: FetchRegistry,
         _ presence: PresenceRegistry,
         _ unreachable: UnreachableAddresses, _ lengths: Replicator.Lengths
     ) {
@@ -78,7 +78,7 @@ final class PeerLoop: Sendable {
         self.presence = presence
         self.store = store
         self.fetches = fetches
-        self.registry = board
+        self.registry = registry
     }
 
     func start(_ identity: Replicator.Identity) throws(StoreError) {
@@ -139,12 +139,12 @@ final class PeerLoop: Sendable {
     // MARK: The thread
 
     private func run(_ identity: Replicator.Identity) {
-        let host = Replicator(
+        let replicator = Replicator(
             store.queries, identity, attachments: store.attachments, lengths: lengths,
             evaluationStop: evaluationStop, random: { OperatingSystem.randomInteger() })
         var connections: [UInt64: any PeerConnection] = [:]
         while true {
-            let work = inbox.wait(until: host.deadline, while: \.isEmpty) { inbox in
+            let work = inbox.wait(until: replicator.deadline, while: \.isEmpty) { inbox in
                 defer {
                     inbox.events = []
                     inbox.hasPublished = false
@@ -152,11 +152,11 @@ final class PeerLoop: Sendable {
                 return inbox
             }
             let now = Clock.system.monotonicNanoseconds()
-            for event in work.events { handle(event, host, &connections, at: now) }
-            if work.hasPublished { host.processPublished() }
-            host.tick(at: now)
-            if work.isStopping { host.stop() }
-            perform(host, &connections)
+            for event in work.events { handle(event, replicator, &connections, at: now) }
+            if work.hasPublished { replicator.processPublished() }
+            replicator.tick(at: now)
+            if work.isStopping { replicator.stop() }
+            perform(replicator, &connections)
             guard !work.isStopping else { break }
         }
         for connection in connections.values { connection.close(because: "the peer stops") }
@@ -170,46 +170,46 @@ final class PeerLoop: Sendable {
     }
 
     private func handle(
-        _ event: Event, _ host: Replicator, _ connections: inout [UInt64: any PeerConnection],
+        _ event: Event, _ replicator: Replicator, _ connections: inout [UInt64: any PeerConnection],
         at now: UInt64
     ) {
         switch event {
         case .connected(let number, let connection):
             connections[number] = connection
             let remote = connection.remote
-            host.connect(
+            replicator.connect(
                 number, expecting: remote.key, rights: remote.rights, own: connection.ownRights,
                 connection.kind, from: remote.address, at: now)
             presence.announce(.connected(remote))
         case .received(let number, let bytes):
-            bytes.span.withUnsafeBytes { host.receive($0, on: number, at: now) }
+            bytes.span.withUnsafeBytes { replicator.receive($0, on: number, at: now) }
         case .closed(let number, let reason):
-            host.disconnect(number, .lost(reason))
+            replicator.disconnect(number, .lost(reason))
         case .denied(let remote, let reason):
-            host.deny(remote.key, at: remote.address, because: reason)
-        case .unreachableChanged: update(presence, of: host)
-        case .written(let outcome): host.handleOutcome(outcome)
+            replicator.deny(remote.key, at: remote.address, because: reason)
+        case .unreachableChanged: update(presence, of: replicator)
+        case .written(let outcome): replicator.handleOutcome(outcome)
         case .entered(let job): write(job)
         case .subscribed(let queries):
-            do throws(QueryError) { try host.subscribe(queries) } catch {
+            do throws(QueryError) { try replicator.subscribe(queries) } catch {
                 store.queries.log?.write(.error, "a subscription cannot be sent: \(error.message)")
             }
-        case .fetch(let id): host.fetch(id, at: now)
-        case .cancelFetch(let id): host.cancelFetch(id)
-        case .stopConnections: host.stop()
-        case .presented(let name, let metadata): host.present(name: name, metadata: metadata)
+        case .fetch(let id): replicator.fetch(id, at: now)
+        case .cancelFetch(let id): replicator.cancelFetch(id)
+        case .stopConnections: replicator.stop()
+        case .presented(let name, let metadata): replicator.present(name: name, metadata: metadata)
         case .request(let answer):
             // The caller may have committed before; the answer must include that commit.
-            host.processPublished()
-            answer(host)
+            replicator.processPublished()
+            answer(replicator)
         }
-        perform(host, &connections)
+        perform(replicator, &connections)
     }
 
     private func perform(
         _ host: Replicator, _ connections: inout [UInt64: any PeerConnection]
     ) {
-        var (hasNews, hasNewPresence) = (false, false)
+        var (hasChanges, hasNewPresence) = (false, false)
         var refusals: [[UInt8]: PeerRefusals] = [:]
         var refused: [RefusedWrite] = []
         for effect in host.drainEffects() {
@@ -222,35 +222,35 @@ final class PeerLoop: Sendable {
                 connection.close(because: "\(reason)")
                 presence.announce(.disconnected(connection.remote, reason: "\(reason)"))
             case .write(let job): enter(job)
-            case .fetched(let id, let news): fetches.record(id, news)
-            case .statusChanged: hasNews = true
+            case .fetched(let id, let update): fetches.record(id, update)
+            case .statusChanged: hasChanges = true
             case .presenceChanged: hasNewPresence = true
             case .clockWarning(let key, let sentences):
                 store.queries.log?.write(
                     .warning, "the clock of a peer: \(sentences.joined(separator: "; "))",
                     ["peer": PeerKey(unchecked: key).description])
-            case .keyContested(let rival): recordEvent(PeerKeyConflict(rival))
+            case .keyContested(let conflict): recordEvent(PeerKeyConflict(conflict))
             case .refusalsChanged(let key, let all, let new):
                 refusals[key] = all
                 refused += new
             }
         }
-        if hasNews || !refusals.isEmpty {
+        if hasChanges || !refusals.isEmpty {
             registry.update(
                 host.allStatuses, refusals,
                 at: store.queries.documents.store.options.clock.wallMilliseconds())
         }
         if hasNewPresence { update(presence, of: host) }
-        if !refused.isEmpty { note(refused) }
+        if !refused.isEmpty { record(refused) }
     }
 
-    private func update(_ presence: PresenceRegistry, of host: Replicator) {
+    private func update(_ presence: PresenceRegistry, of replicator: Replicator) {
         presence.update(
-            host.reachablePeers,
-            disconnected: host.disconnectedPeers(unreachable: unreachable.all))
+            replicator.reachablePeers,
+            disconnected: replicator.disconnectedPeers(unreachable: unreachable.all))
     }
 
-    private func note(_ refused: [RefusedWrite]) {
+    private func record(_ refused: [RefusedWrite]) {
         for (peer, writes) in Dictionary(grouping: refused, by: \.peer) {
             guard let first = writes.first else { continue }
             store.queries.log?.write(

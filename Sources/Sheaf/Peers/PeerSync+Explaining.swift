@@ -37,8 +37,8 @@ extension PeerSync {
     ) throws -> Answer {
         let answer = Monitor<Answer??>(nil)
         loop.post(
-            .request { host in
-                let found = host.map(question)
+            .request { replicator in
+                let found = replicator.map(question)
                 answer.withLock { $0 = .some(found) }
                 answer.broadcast()
             })

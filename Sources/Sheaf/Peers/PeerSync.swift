@@ -25,17 +25,17 @@ public final class PeerSync: Sendable {
     private let state = Mutex(State())
 
     init(
-        _ store: Store, _ loop: PeerLoop, _ board: ReplicationRegistry,
+        _ store: Store, _ loop: PeerLoop, _ registry: ReplicationRegistry,
         _ transports: [any PeerTransport],
         _ links: PeerConnections, _ unreachable: UnreachableAddresses
     ) {
         self.unreachable = unreachable
         self.store = store
         self.loop = loop
-        self.registry = board
+        self.registry = registry
         self.transports = transports
         self.connections = links
-        board.recordTransports(transports.map { String(describing: type(of: $0)) })
+        registry.recordTransports(transports.map { String(describing: type(of: $0)) })
     }
 
     /// Starts the transports, which connect to other peers.

@@ -43,7 +43,7 @@ public final class Presence: Sendable {
     public static let metadataLimit = PresenceLimits.metadataLength
 
     init(
-        _ configuration: PeerConfiguration, _ board: ReplicationRegistry,
+        _ configuration: PeerConfiguration, _ registry: ReplicationRegistry,
         _ presences: PresenceRegistry,
         _ loop: PeerLoop, _ unreachable: UnreachableAddresses
     ) {
@@ -52,7 +52,7 @@ public final class Presence: Sendable {
         self.loop = loop
         key = configuration.key
         state = Mutex(State(name: configuration.deviceName))
-        self.registry = board
+        self.registry = registry
     }
 
     /// The directly connected peers.

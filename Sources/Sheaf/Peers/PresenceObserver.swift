@@ -24,8 +24,8 @@ public final class PresenceObserver: Sendable {
     private let onChange: (@Sendable (PresenceGraph) -> Void)?
     private weak let registry: PresenceRegistry?
 
-    init(_ board: PresenceRegistry, _ onChange: (@Sendable (PresenceGraph) -> Void)?) {
-        self.registry = board
+    init(_ registry: PresenceRegistry, _ onChange: (@Sendable (PresenceGraph) -> Void)?) {
+        self.registry = registry
         self.onChange = onChange
     }
 

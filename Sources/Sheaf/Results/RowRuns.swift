@@ -125,11 +125,11 @@ struct RowRuns {
                 node &= node - 1
             }
             previous[number] = found.piece
-            let here = (rows: found.rows + runs[number].count, piece: number)
-            if here.rows > longest.rows { longest = here }
+            let start = (rows: found.rows + runs[number].count, piece: number)
+            if start.rows > longest.rows { longest = start }
             node = rank[number]
             while node < best.count {
-                if here.rows > best[node].rows { best[node] = here }
+                if start.rows > best[node].rows { best[node] = start }
                 node += node & -node
             }
         }

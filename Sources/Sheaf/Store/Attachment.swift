@@ -117,8 +117,8 @@ extension AttachmentFile {
     func copy(
         to name: String, in volume: any Volume, via temporary: String
     ) throws(AttachmentError) {
-        let isThere = try onVolume { () throws(VolumeError) in try volume.names().contains(name) }
-        guard !isThere else { throw .destinationExists("\(volume.path)/\(name)") }
+        let exists = try onVolume { () throws(VolumeError) in try volume.names().contains(name) }
+        guard !exists else { throw .destinationExists("\(volume.path)/\(name)") }
         do throws(AttachmentError) {
             try write(to: temporary, in: volume)
             try onVolume { () throws(VolumeError) in

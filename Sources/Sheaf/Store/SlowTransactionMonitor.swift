@@ -16,7 +16,7 @@ final class SlowTransactionMonitor: Sendable {
     }
 
     private struct State: Sendable {
-        var watch = TransactionWatch()
+        var times = TransactionTimes()
         var hasThread = false
         var isStopping = false
         /// Incremented by each change, so that the thread updates its deadline before it sleeps.
@@ -45,7 +45,7 @@ final class SlowTransactionMonitor: Sendable {
         let keepsWaiting = gate.withLock { $0.hold(info, at: now) }
         guard log != nil || keepsWaiting else { return }
         updateDeadline(at: now) { [log] state in
-            if log != nil { state.watch.begin(info, at: now) }
+            if log != nil { state.times.begin(info, at: now) }
         }
     }
 
@@ -58,7 +58,7 @@ final class SlowTransactionMonitor: Sendable {
     /// Stops monitoring a transaction that has left the gate.
     func end(_ info: TransactionInfo) {
         guard log != nil else { return }
-        state.withLock { $0.watch.end(info) }
+        state.withLock { $0.times.end(info) }
     }
 
     /// Ends the thread, and waits for it.
@@ -102,16 +102,16 @@ final class SlowTransactionMonitor: Sendable {
             let changes = state.withLock { $0.changeCount }
             let limit = gate.withLock { $0.deadline(limit: settings.waitLimit) }
             let deadline = state.withLock { state in
-                let report = state.watch.deadline(settings.schedule)
+                let report = state.times.deadline(settings.schedule)
                 state.wakesAt = [limit, report].compactMap(\.self).min()
                 return state.wakesAt
             }
-            let warnings: [TransactionWatch.Warning]? = state.wait(
+            let warnings: [TransactionTimes.Warning]? = state.wait(
                 until: deadline, while: { !$0.isStopping && $0.changeCount == changes },
                 then: { state in
                     state.wakesAt = nil
                     guard !state.isStopping else { return nil }
-                    return state.watch.warnings(
+                    return state.times.warnings(
                         settings.schedule, at: Clock.system.monotonicNanoseconds())
                 })
             guard let warnings else { return }

@@ -32,10 +32,10 @@ final class AttachmentCollectionClock: Sendable {
         among wanted: Set<AttachmentID>, in snapshot: DocumentSnapshot
     ) throws(EngineError) -> Set<AttachmentID> {
         let commit = snapshot.log.commit
-        if let look = last.withLock({ $0 }), look.commit == commit,
-            wanted.isSubset(of: look.wanted)
+        if let scan = last.withLock({ $0 }), scan.commit == commit,
+            wanted.isSubset(of: scan.wanted)
         {
-            return look.named.intersection(wanted)
+            return scan.named.intersection(wanted)
         }
         let named = try snapshot.referencedAttachments(among: wanted)
         last.withLock { $0 = Scan(commit: commit, wanted: wanted, named: named) }
@@ -100,7 +100,7 @@ extension Store {
         _ token: AttachmentToken
     ) async throws -> Attachment? {
         let attachments = attachments
-        let isHere = try await Self.runOnThread("sheaf-attach") { () throws(StoreError) in
+        let isStored = try await Self.runOnThread("sheaf-attach") { () throws(StoreError) in
             try onAttachments { () throws(AttachmentError) in
                 guard let file = try attachments.file(token.id) else { return false }
                 defer { file.close() }
@@ -108,7 +108,7 @@ extension Store {
                 return file.length == token.length
             }
         }
-        return isHere ? Attachment(token, in: attachments) : nil
+        return isStored ? Attachment(token, in: attachments) : nil
     }
 
     // MARK: Unreferenced attachments
@@ -185,8 +185,8 @@ extension Store {
     func installReferenceHandler() {
         guard !isReadOnly else { return }
         let attachments = attachments
-        queries.documents.referenceHandler.withLock { watch in
-            watch = { named in
+        queries.documents.referenceHandler.withLock { handler in
+            handler = { named in
                 for id in named { attachments.touch(id) }
             }
         }

@@ -179,14 +179,14 @@ public final class Store: Sendable {
         guard await beginClosing() else { return }
         isClosed.store(true, ordering: .releasing)
         await waitUntilIdle()
-        let (backing, hub, watchman, queries) = (
+        let (backing, hub, monitor, queries) = (
             backing, dispatcher, slowTransactionMonitor, queries
         )
         let attachments = attachments
         defer { endClosing() }
         try await Self.runOnThread("sheaf-close") { () throws(StoreError) in
             hub.stop()
-            watchman.stop()
+            monitor.stop()
             queries.log?.write(.info, "closing the store")
             attachments.close()
             do throws(StorageError) { try backing.close() } catch { throw StoreError(error) }

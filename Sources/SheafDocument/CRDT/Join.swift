@@ -179,11 +179,11 @@ final class Joiner {
             } else {
                 rightEntry = try rightFields.beginField(in: &writer)
             }
-            let isThere = try joinEntries(
+            let isPresent = try joinEntries(
                 leftEntry, rightEntry, leftIsComplete: left.isComplete,
                 rightIsComplete: right.isComplete,
                 dropsSeeds: dropsSeeds, depth: depth, into: &writer)
-            if isThere { writer.endField() } else { writer.dropField() }
+            if isPresent { writer.endField() } else { writer.dropField() }
             if order <= 0 { leftFields.advance() }
             if order >= 0 { rightFields.advance() }
         }
@@ -201,9 +201,9 @@ final class Joiner {
         rightIsComplete: Bool, dropsSeeds: Bool, depth: Int, into writer: inout EntryWriter
     ) throws(Malformed) -> Bool {
         if !dropsSeeds, let leftEntry, let rightEntry,
-            let isThere = try joinRegisters(leftEntry, rightEntry, depth, &writer)
+            let isPresent = try joinRegisters(leftEntry, rightEntry, depth, &writer)
         {
-            return isThere
+            return isPresent
         }
         return try joinParts(
             leftEntry, rightEntry, leftIsComplete: leftIsComplete, rightIsComplete: rightIsComplete,

@@ -57,14 +57,14 @@ struct FieldSide {
     }
 
     /// Returns the dot with the same stamp and kind.
-    func twin(of dot: Dot) -> Dot? {
+    func matchingDot(of dot: Dot) -> Dot? {
         if dots.count > Self.searched { return positions[dot.identity].map { dots[$0] } }
         return dots.first { $0.kind == dot.kind && $0.stamp == dot.stamp }
     }
 
     /// Whether this operand covers the dot and has removed it.
     func hasSeenGo(_ dot: Dot) -> Bool {
-        names(dot.kind) && header.covers(dot.stamp) && twin(of: dot) == nil
+        names(dot.kind) && header.covers(dot.stamp) && matchingDot(of: dot) == nil
             && !(dot.kind.isCounted && hasReplaced(by: dot))
     }
 
@@ -146,14 +146,16 @@ extension Joiner {
             dot.stamp == .initial && (dropsSeeds || field.overrides.contains(dot.kind.part))
         }
         for dot in left.dots where !isOverridden(dot) && !right.hasSeenGo(dot) {
-            if let twin = right.twin(of: dot), try twin.isGreater(than: dot, names) {
-                field.dots.append(twin)
+            if let matchingDot = right.matchingDot(of: dot),
+                try matchingDot.isGreater(than: dot, names)
+            {
+                field.dots.append(matchingDot)
             } else {
                 field.dots.append(dot)
             }
         }
         for dot in right.dots
-        where !isOverridden(dot) && !left.hasSeenGo(dot) && left.twin(of: dot) == nil {
+        where !isOverridden(dot) && !left.hasSeenGo(dot) && left.matchingDot(of: dot) == nil {
             field.dots.append(dot)
         }
         return JoinedContents(field: field, left: left.map, right: right.map)

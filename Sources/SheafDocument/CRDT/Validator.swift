@@ -6,11 +6,11 @@ extension EncodedDocument {
     /// Encodings are canonical, so the document is rewritten and compared. The first violation
     /// found is reported.
     package func validate(_ names: NameTable) throws(Malformed) {
-        _ = try validateAndLookForTokens(names)
+        _ = try validateAndFindTokens(names)
     }
 
     /// Validates the document, and returns whether it has tokens.
-    package func validateAndLookForTokens(_ names: NameTable) throws(Malformed) -> Bool {
+    package func validateAndFindTokens(_ names: NameTable) throws(Malformed) -> Bool {
         guard bytes.count <= EncodedDocument.maximumLength else {
             throw .tooLong(
                 at: 0, length: UInt64(bytes.count), limit: UInt64(EncodedDocument.maximumLength))
@@ -150,13 +150,13 @@ private struct Validator {
         guard field.map.object.map({ isPartial || !$0.isPartial }) ?? true else {
             throw .invalid("a partial map in a complete one", at: entry.start)
         }
-        let isThere = try contents.write(into: &writer, names, depth: depth) {
+        let isPresent = try contents.write(into: &writer, names, depth: depth) {
             (writer) throws(Malformed) in
             guard let object = field.map.object else { return 0 }
             return try rewriteFields(
                 object, dropsSeeds: dropsSeeds, depth: depth + 1, into: &writer)
         }
-        guard isThere else { throw .invalid("an empty field", at: entry.start) }
+        guard isPresent else { throw .invalid("an empty field", at: entry.start) }
     }
 
     /// Checks the dots of a field against each other, and against overrides.

@@ -133,14 +133,14 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
     }
 
     private func current(_ type: Any.Type) throws -> Decoding {
-        let here = CodingPath(path, index: currentIndex)
+        let elementPath = CodingPath(path, index: currentIndex)
         guard currentIndex < values.count else {
             throw DecodingError.valueNotFound(
                 type,
                 DecodingError.Context(
-                    codingPath: CodingPath.keys(here),
+                    codingPath: CodingPath.keys(elementPath),
                     debugDescription: "the array has only \(values.count) elements"))
         }
-        return Decoding(values[currentIndex], here)
+        return Decoding(values[currentIndex], elementPath)
     }
 }

@@ -21,7 +21,7 @@ package enum Insertion {
             writer.writeFields(object, without: omitted, at: stamp, names)
             spellsNames = writer.hasSpelledFields
         }
-        return ChangedBytes(bytes: bytes, isTold: false, spellsNames: spellsNames)
+        return ChangedBytes(bytes: bytes, isDerivable: false, spellsNames: spellsNames)
     }
 
     /// Returns the state of a document that any peer may insert; it loses to all other writes.
@@ -105,7 +105,7 @@ package enum Insertion {
         try checkDepth(of: object)
         var edits: [Edit] = []
         do throws(Malformed) {
-            try note(
+            try record(
                 object, in: document.fields(), path: [], names, depth: 1, into: &edits)
         } catch {
             throw .malformed(error)
@@ -119,7 +119,7 @@ package enum Insertion {
         }
     }
 
-    private static func note(
+    private static func record(
         _ object: Object, in fields: EncodedObject?, path: [String], _ names: NameTable,
         depth: Int, into edits: inout [Edit]
     ) throws(Malformed) {
@@ -131,7 +131,7 @@ package enum Insertion {
             if case .object(let inner) = field.value, let shown {
                 let tag = try shown.tag()
                 guard ![.map, .bareMap].contains(tag) || inner.isAttachmentToken else {
-                    try note(
+                    try record(
                         inner, in: try shown.object(), path: path, names, depth: depth + 1,
                         into: &edits)
                     continue

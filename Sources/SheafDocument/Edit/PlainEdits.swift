@@ -9,9 +9,9 @@ package struct ChangedBytes: Sendable {
     package let spellsNames: Bool
 
     /// Creates encoded bytes; the defaults apply if nothing is known.
-    package init(bytes: [UInt8], isTold: Bool = false, spellsNames: Bool = true) {
+    package init(bytes: [UInt8], isDerivable: Bool = false, spellsNames: Bool = true) {
         self.bytes = bytes
-        self.isDerivable = isTold
+        self.isDerivable = isDerivable
         self.spellsNames = spellsNames
     }
 }
@@ -77,7 +77,7 @@ private enum PlainEdits {
                     return edits.count
                 }
             }
-            return ChangedBytes(bytes: bytes, isTold: true, spellsNames: spellsNames)
+            return ChangedBytes(bytes: bytes, isDerivable: true, spellsNames: spellsNames)
         } catch {
             throw .malformed(error)
         }

@@ -13,34 +13,34 @@ package struct FieldFilter: Sendable {
         case unknown = 2
     }
 
-    typealias Question = @Sendable (borrowing EncodedObject) throws(Malformed) -> Answer
+    typealias Evaluation = @Sendable (borrowing EncodedObject) throws(Malformed) -> Answer
     /// A batch condition: keeps the indexes of matching documents, and returns their number.
-    typealias Sieve =
+    typealias Prefilter =
         @Sendable (
             _ indexes: UnsafeMutablePointer<UInt16>, _ count: Int,
             _ documents: UnsafePointer<EncodedObject>
         ) throws(Malformed) -> Int
 
-    let question: Question
+    let evaluate: Evaluation
     /// Batch conditions, all of which must hold.
-    let sieves: [Sieve]
+    let prefilters: [Prefilter]
 
-    init(_ question: @escaping Question) {
-        self.init(question) { (indexes, count, documents) throws(Malformed) in
+    init(_ evaluate: @escaping Evaluation) {
+        self.init(evaluate) { (indexes, count, documents) throws(Malformed) in
             try Self.select(indexes, count, documents) { (fields) throws(Malformed) in
-                try question(fields) == .yes
+                try evaluate(fields) == .yes
             }
         }
     }
 
-    init(_ question: @escaping Question, _ sieve: @escaping Sieve) {
-        self.question = question
-        sieves = [sieve]
+    init(_ evaluate: @escaping Evaluation, _ prefilter: @escaping Prefilter) {
+        self.evaluate = evaluate
+        prefilters = [prefilter]
     }
 
-    init(_ question: @escaping Question, _ sieves: [Sieve]) {
-        self.question = question
-        self.sieves = sieves
+    init(_ evaluate: @escaping Evaluation, _ prefilters: [Prefilter]) {
+        self.evaluate = evaluate
+        self.prefilters = prefilters
     }
 
     /// Runs the loop of a batch condition around an inlined predicate.
@@ -75,14 +75,16 @@ package struct FieldFilter: Sendable {
         of documents: UnsafePointer<EncodedObject>
     ) throws(Malformed) -> Int {
         var count = count
-        for sieve in sieves where count > 0 { count = try sieve(indexes, count, documents) }
+        for prefilter in prefilters where count > 0 {
+            count = try prefilter(indexes, count, documents)
+        }
         return count
     }
 
     /// Whether the condition holds for the fields.
     @inline(__always)
     package func holds(_ fields: borrowing EncodedObject) throws(Malformed) -> Bool {
-        try question(fields) == .yes
+        try evaluate(fields) == .yes
     }
 
     /// Whether the bytes are an existing document for which the condition holds.
@@ -123,17 +125,17 @@ extension FieldFilter {
 
     /// The filter that also accepts unknown results.
     package var allowingUnknown: FieldFilter {
-        let question = question
+        let evaluate = evaluate
         return FieldFilter { (fields) throws(Malformed) in
-            try question(fields) == .no ? .no : .yes
+            try evaluate(fields) == .no ? .no : .yes
         }
     }
 
     /// The negation; unknown remains unknown.
     package var negated: FieldFilter {
-        let question = question
+        let evaluate = evaluate
         return FieldFilter { (fields) throws(Malformed) in
-            switch try question(fields) {
+            switch try evaluate(fields) {
             case .yes: .no
             case .no: .yes
             case .unknown: .unknown
@@ -143,22 +145,22 @@ extension FieldFilter {
 
     /// Returns the conjunction of filters.
     package static func all(_ filters: [FieldFilter]) -> FieldFilter {
-        let sieves = filters.flatMap(\.sieves)
+        let prefilters = filters.flatMap(\.prefilters)
         if filters.count == 2 {
-            let (first, second) = (filters[0].question, filters[1].question)
-            let both: Question = { (fields) throws(Malformed) in
+            let (first, second) = (filters[0].evaluate, filters[1].evaluate)
+            let both: Evaluation = { (fields) throws(Malformed) in
                 let answer = try first(fields)
                 if answer == .no { return .no }
                 let other = try second(fields)
                 return other == .yes ? answer : other == .no ? .no : .unknown
             }
-            return FieldFilter(both, sieves)
+            return FieldFilter(both, prefilters)
         }
-        let questions = filters.map(\.question)
-        let all: Question = { (fields) throws(Malformed) in
+        let evaluations = filters.map(\.evaluate)
+        let all: Evaluation = { (fields) throws(Malformed) in
             var answer = Answer.yes
-            for question in questions {
-                switch try question(fields) {
+            for evaluate in evaluations {
+                switch try evaluate(fields) {
                 case .no: return .no
                 case .unknown: answer = .unknown
                 case .yes: break
@@ -166,16 +168,16 @@ extension FieldFilter {
             }
             return answer
         }
-        return FieldFilter(all, sieves)
+        return FieldFilter(all, prefilters)
     }
 
     /// Returns the disjunction of filters.
     package static func any(_ filters: [FieldFilter]) -> FieldFilter {
-        let questions = filters.map(\.question)
+        let evaluations = filters.map(\.evaluate)
         return FieldFilter { (fields) throws(Malformed) in
             var answer = Answer.no
-            for question in questions {
-                switch try question(fields) {
+            for evaluate in evaluations {
+                switch try evaluate(fields) {
                 case .yes: return .yes
                 case .unknown: answer = .unknown
                 case .no: break

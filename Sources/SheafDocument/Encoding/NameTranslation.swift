@@ -12,7 +12,7 @@ package struct NameTranslation: Sendable {
 
     package init(from source: NameTable = NameTable(), to target: NameTable = NameTable()) {
         (self.source, self.target) = (source, target)
-        noteSource()
+        recordSource()
     }
 
     /// Adopts newer tables; tables only grow.
@@ -21,13 +21,13 @@ package struct NameTranslation: Sendable {
         (self.source, self.target) = (source, target)
         if hasGrown {
             numbers.removeAll(keepingCapacity: true)
-            noteSource()
+            recordSource()
         } else if source.count > numbers.count {
-            noteSource()
+            recordSource()
         }
     }
 
-    private mutating func noteSource() {
+    private mutating func recordSource() {
         for number in numbers.count..<source.count {
             let name = source.name(number) ?? ""
             numbers.append(target.number(of: Array(name.utf8)).map(UInt32.init) ?? Self.unknown)

@@ -155,7 +155,7 @@ package struct SortKeyWriter {
     }
 
     /// Records the type of a number; trailing integers are omitted.
-    private mutating func note(_ form: SortKey.NumberForm) {
+    private mutating func record(_ form: SortKey.NumberForm) {
         if form != .integer {
             while forms.count < numberCount { forms.append(.integer) }
             forms.append(form)
@@ -211,12 +211,12 @@ package struct SortKeyWriter {
     }
 
     private mutating func write(_ float: Double) {
-        note(float == 0 && float.sign == .minus ? .negativeZero : .float)
+        record(float == 0 && float.sign == .minus ? .negativeZero : .float)
         write(number: Double(bitPattern: SortKey.canonical(float)), remainder: 0)
     }
 
     private mutating func write(_ integer: Int64) {
-        note(.integer)
+        record(.integer)
         let (number, remainder) = SortKey.split(integer)
         write(number: number, remainder: remainder)
     }

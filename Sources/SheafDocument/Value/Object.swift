@@ -60,8 +60,8 @@ public struct Object: Sendable {
         }
         set {
             let index = position(of: name)
-            let isThere = index < fields.count && UTF8Order.compare(fields[index].name, name) == 0
-            switch (newValue, isThere) {
+            let isPresent = index < fields.count && UTF8Order.compare(fields[index].name, name) == 0
+            switch (newValue, isPresent) {
             case (let value?, true): fields[index].value = value
             case (let value?, false): fields.insert(Field(name, value), at: index)
             case (nil, true): fields.remove(at: index)

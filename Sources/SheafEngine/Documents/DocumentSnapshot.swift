@@ -10,9 +10,9 @@ package struct DocumentSnapshot: Sendable {
     /// Documents that replace those of the log, by key, in the view of one peer (`ShadowTable`).
     package var shadows: [[UInt8]: StoredDocument] = [:]
 
-    package init(_ log: LogSnapshot, _ directory: Catalog) {
+    package init(_ log: LogSnapshot, _ catalog: Catalog) {
         self.log = log
-        self.catalog = directory
+        self.catalog = catalog
     }
 
     package var names: NameTable { catalog.names }

@@ -48,14 +48,14 @@ package struct IndexEntry: Sendable {
     ) -> [UInt8] {
         // The id adds nothing to the trailer, because all its numbers are integers.
         let trailer = writer.trailer
-        if writer.components.count + id.count + trailer.count <= Limits.maximumLinkLength {
+        if writer.components.count + id.count + trailer.count <= Limits.maximumIndexEntryLength {
             writer.append(raw: id)
             trailer.span.withUnsafeBytes { writer.append(raw: $0) }
             return writer.components
         }
         let components = writer.components.dropFirst(headerLength)
         if components.count >= truncatedLength,
-            headerLength + truncatedLength + id.count <= Limits.maximumLinkLength
+            headerLength + truncatedLength + id.count <= Limits.maximumIndexEntryLength
         {
             return prefix(of: definition, .truncated) + components.prefix(truncatedLength) + id
         }

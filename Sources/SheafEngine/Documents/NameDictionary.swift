@@ -15,39 +15,39 @@ struct NameDictionary: Sendable {
     private static let maximumOccurrences = 1 << 14
 
     /// Creates a dictionary with the names and collections in the log.
-    package init(_ directory: Catalog) {
-        writtenNameCount = directory.names.count
-        writtenCollectionCount = directory.collections.count
+    package init(_ catalog: Catalog) {
+        writtenNameCount = catalog.names.count
+        writtenCollectionCount = catalog.collections.count
     }
 
     /// Counts an occurrence of a spelled-out name; assigns a number on the second one.
-    mutating func recordOccurrence(of name: [UInt8], in directory: inout Catalog) {
-        guard directory.names.number(of: name) == nil else { return }
+    mutating func recordOccurrence(of name: [UInt8], in catalog: inout Catalog) {
+        guard catalog.names.number(of: name) == nil else { return }
         let hash = name.withUnsafeBytes { XXH3.hash64($0) }
         guard !occurrences.insert(hash).inserted else {
             if occurrences.count > Self.maximumOccurrences { occurrences = [hash] }
             return
         }
         occurrences.remove(hash)
-        directory.add(name: name)
+        catalog.add(name: name)
     }
 
     /// Writes the names and collections that the log lacks to a batch.
-    package func write(_ directory: Catalog, into batch: inout WriteBatch) throws(StorageError) {
-        for number in writtenNameCount..<directory.names.count {
-            guard let name = directory.names.name(number) else { continue }
+    package func write(_ catalog: Catalog, into batch: inout WriteBatch) throws(StorageError) {
+        for number in writtenNameCount..<catalog.names.count {
+            guard let name = catalog.names.name(number) else { continue }
             try batch.put(StoreKey.name(UInt16(number)).bytes, Array(name.utf8))
         }
-        for number in writtenCollectionCount..<directory.collections.count {
+        for number in writtenCollectionCount..<catalog.collections.count {
             try batch.put(
                 StoreKey.collection(UInt16(number)).bytes,
-                Array(directory.collections[number].utf8))
+                Array(catalog.collections[number].utf8))
         }
     }
 
     /// Records that the log has all names and collections.
-    mutating func markWritten(_ directory: Catalog) {
-        writtenNameCount = directory.names.count
-        writtenCollectionCount = directory.collections.count
+    mutating func markWritten(_ catalog: Catalog) {
+        writtenNameCount = catalog.names.count
+        writtenCollectionCount = catalog.collections.count
     }
 }

@@ -68,9 +68,9 @@ package final class CommitFeed: Sendable {
 
     /// Removes the omitted commits up to `commit` and returns the newest of them.
     func drainOmitted(through commit: CommitID) -> CommitID? {
-        omitted.withLock { untold in
-            let last = untold.last { $0 <= commit }
-            untold.removeAll { $0 <= commit }
+        omitted.withLock { omitted in
+            let last = omitted.last { $0 <= commit }
+            omitted.removeAll { $0 <= commit }
             return last
         }
     }

@@ -26,24 +26,24 @@ extension DocumentEngine {
                 guard ifNotExists else { throw .indexExists(collection: collection, name: name) }
                 return IndexReceipt(commit: newestCommit(state), isChanged: false)
             }
-            var directory = state.catalog
-            let definition = try directory.newIndex(name, on: collection, fields)
+            var catalog = state.catalog
+            let definition = try catalog.newIndex(name, on: collection, fields)
             // The record pointers of documents are known once all commits are durable.
             try onStorage { () throws(StorageError) in try flush() }
             guard newestCommit(state) == store.snapshot().commit,
                 try IndexRepair.repair(store, state.catalog)
             else { throw .storage(store.failure ?? .closed) }
-            let snapshot = DocumentSnapshot(store.snapshot(), directory)
+            let snapshot = DocumentSnapshot(store.snapshot(), catalog)
             var entries = DocumentIndexEntries(
-                [definition.collection: [definition]], directory.names, includesTombstones: false,
+                [definition.collection: [definition]], catalog.names, includesTombstones: false,
                 until: stop)
             var changes = IndexChanges()
             try entries.indexAll(in: snapshot, &changes)
             changes.sort()
             try state.mark.create(in: store)
-            let batch = try state.batch(definition, definition.payload, directory, changes)
+            let batch = try state.batch(definition, definition.payload, catalog, changes)
             let commit = try onStorage { () throws(StorageError) in try append(batch) }
-            state.markWritten(directory, by: commit, in: store)
+            state.markWritten(catalog, by: commit, in: store)
             state.catalog.add(definition.created(by: commit))
             publish(state.catalog)
             return IndexReceipt(commit: commit, isChanged: true)
@@ -88,7 +88,7 @@ extension DocumentEngine {
 extension DocumentEngine.WriterState {
     /// Returns a batch with a definition or its removal, and all that the log lacks of the catalog.
     fileprivate func batch(
-        _ definition: IndexDefinition, _ payload: [UInt8]?, _ directory: Catalog,
+        _ definition: IndexDefinition, _ payload: [UInt8]?, _ catalog: Catalog,
         _ entries: IndexChanges
     ) throws(EngineError) -> WriteBatch {
         var batch = WriteBatch()
@@ -96,7 +96,7 @@ extension DocumentEngine.WriterState {
         batch.keepsIndexProgress = true
         batch.earliestTime = clock.latest.milliseconds
         try onStorage { () throws(StorageError) in
-            try nameDictionary.write(directory, into: &batch)
+            try nameDictionary.write(catalog, into: &batch)
             try siteRecordUpdate?.write(into: &batch)
             if let payload {
                 try batch.put(definition.key, payload)
@@ -115,6 +115,6 @@ extension DocumentEngine.WriterState {
         markSiteWritten()
         mark.markWritten(by: commit, in: store)
         nameDictionary.markWritten(directory)
-        pending.note([], of: commit)
+        pending.record([], of: commit)
     }
 }

@@ -37,7 +37,7 @@ package final class DocumentEngine: Sendable {
         /// The periods in which the site has written.
         var ownWrites: OwnWrites
         /// The previous site of the store, if its writes were moved to the current one.
-        var handover: SiteHandover?
+        var siteMove: SiteMoveRecord?
         /// The pauses of the sites of other stores.
         package var knownPauses: KnownPauses
         /// Documents of commits that are not durable yet.
@@ -67,10 +67,10 @@ package final class DocumentEngine: Sendable {
         defer { if !isComplete { store.endInterpretation() } }
         self.store = store
         let snapshot = store.snapshot()
-        let directory = try Catalog(snapshot)
-        self.catalog = Mutex(directory)
+        let catalog = try Catalog(snapshot)
+        self.catalog = Mutex(catalog)
         // A failed index repair is not fatal: queries then run without indexes.
-        indexFailure = Self.repairIndexEntries(of: store, directory)
+        indexFailure = Self.repairIndexEntries(of: store, catalog)
         let known = try Self.siteRecord(of: snapshot)
         // A copy of a store must not reuse the site, which belongs to the original files.
         let mark = try StoreMark(of: store, known)
@@ -85,7 +85,7 @@ package final class DocumentEngine: Sendable {
             latest: Self.initialTime(after: seen, store.options))
         state = Mutex(
             WriterState(
-                catalog: directory, nameDictionary: NameDictionary(directory), clock: clock,
+                catalog: catalog, nameDictionary: NameDictionary(catalog), clock: clock,
                 isSiteWritten: site != nil && !mark.needsFile, loggedSite: known?.site,
                 formerSites: try Self.formerSites(of: snapshot), mark: mark,
                 ownWrites: site == nil
@@ -102,11 +102,11 @@ package final class DocumentEngine: Sendable {
         store.endInterpretation()
     }
 
-    private static func repairIndexEntries(of store: StoreEngine, _ directory: Catalog)
+    private static func repairIndexEntries(of store: StoreEngine, _ catalog: Catalog)
         -> EngineError?
     {
         do throws(EngineError) {
-            try IndexRepair.repair(store, directory)
+            try IndexRepair.repair(store, catalog)
             return nil
         } catch {
             return error
@@ -114,8 +114,8 @@ package final class DocumentEngine: Sendable {
     }
 
     /// Publishes a catalog to readers.
-    func publish(_ directory: Catalog) {
-        self.catalog.withLock { $0 = directory }
+    func publish(_ catalog: Catalog) {
+        self.catalog.withLock { $0 = catalog }
     }
 
     static func siteRecord(of snapshot: LogSnapshot) throws(EngineError) -> SiteRecord? {
@@ -335,8 +335,8 @@ package final class DocumentEngine: Sendable {
         guard transaction.hasChanges else {
             let newest = max(transaction.snapshot.commit, transaction.pending.lastCommit)
             if let site = transaction.nextSite {
-                beginHandover(to: site, &state)
-                state.handover?.commit = newest
+                beginSiteMove(to: site, &state)
+                state.siteMove?.commit = newest
             }
             return newest
         }
@@ -349,7 +349,7 @@ package final class DocumentEngine: Sendable {
         if transaction.hasChangedSite {
             (state.isSiteWritten, state.ownWrites) = (false, .ofNewSite)
         }
-        if let site = transaction.nextSite { beginHandover(to: site, &state) }
+        if let site = transaction.nextSite { beginSiteMove(to: site, &state) }
         if state.isClockEarlierThanLog {
             state.isClockEarlierThanLog =
                 state.clock.latest.milliseconds < transaction.snapshot.commitAt
@@ -365,7 +365,7 @@ package final class DocumentEngine: Sendable {
         let batch = try transaction.batch(
             from: origin, writing: state.siteRecordUpdate, state.nameDictionary)
         let commit = try onStorage { () throws(StorageError) in try append(batch) }
-        if transaction.nextSite != nil { state.handover?.commit = commit }
+        if transaction.nextSite != nil { state.siteMove?.commit = commit }
         state.markSiteWritten()
         state.mark.markWritten(by: commit, in: store)
         state.knownPauses.markWritten()

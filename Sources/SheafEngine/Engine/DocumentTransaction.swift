@@ -73,12 +73,12 @@ package struct DocumentTransaction: Sendable {
     private(set) var spellings: [[UInt8]] = []
 
     package init(
-        _ snapshot: LogSnapshot, _ directory: Catalog, _ clock: HybridClock, now: UInt64,
+        _ snapshot: LogSnapshot, _ catalog: Catalog, _ clock: HybridClock, now: UInt64,
         _ pending: PendingDocuments, maximumChangedLength: Int = .max
     ) {
         self.maximumChangedLength = maximumChangedLength
         self.snapshot = snapshot
-        self.catalog = directory
+        self.catalog = catalog
         self.clock = clock
         self.now = now
         self.pending = pending
@@ -90,7 +90,7 @@ package struct DocumentTransaction: Sendable {
 
     /// Records that the batch has become a commit.
     mutating func markWritten(by commit: CommitID) {
-        pending.note(stored, of: commit)
+        pending.record(stored, of: commit)
         if !fresh.isEmpty { pending.record(fresh, of: commit) }
         replaced = []
     }
@@ -303,7 +303,7 @@ package struct DocumentTransaction: Sendable {
 
     /// Builds the batch of the commit.
     mutating func batch(
-        from origin: CommitOrigin?, writing site: SiteRecordUpdate?, _ registry: NameDictionary
+        from origin: CommitOrigin?, writing site: SiteRecordUpdate?, _ dictionary: NameDictionary
     ) throws(EngineError) -> WriteBatch {
         var batch = WriteBatch()
         // After an opening, the clock continues from the time of the last record.
@@ -311,7 +311,7 @@ package struct DocumentTransaction: Sendable {
         try onStorage { () throws(StorageError) in
             if let origin { try batch.put(StoreKey.origin.bytes, origin.bytes) }
             try knownPauses.write(into: &batch)
-            try registry.write(catalog, into: &batch)
+            try dictionary.write(catalog, into: &batch)
             try site?.write(into: &batch)
             // The record time has milliseconds only, without the counter.
             if clock.latest.counter != 0 {
@@ -344,7 +344,7 @@ package struct DocumentTransaction: Sendable {
         try onStorage { () throws(StorageError) in
             for (index, entry) in before.enumerated()
             where !after.indices.contains(index) || after[index] != entry {
-                try batch.indexChanges.unlink(entry)
+                try batch.indexChanges.removeEntries(entry)
             }
             for entry in after { try batch.addIndexEntries(entry) }
         }

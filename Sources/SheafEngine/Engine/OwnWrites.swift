@@ -63,7 +63,7 @@ struct OwnWrites: Sendable {
 }
 
 /// The site that a store had before it drew another one and moved its writes.
-struct SiteHandover: Sendable {
+struct SiteMoveRecord: Sendable {
     package let site: Site
     package let pauses: [WritePause]
     /// The commit that moves the writes; nil until it is made.
@@ -98,12 +98,12 @@ extension DocumentEngine {
     /// the pauses of the old site apply to them.
     package func siteReport(through commit: CommitID) -> SiteReport {
         state.withLock { state in
-            if let handover = state.handover, handover.precedes(commit) {
-                return SiteReport(site: handover.site, pauses: handover.pauses, movedBy: nil)
+            if let siteMove = state.siteMove, siteMove.precedes(commit) {
+                return SiteReport(site: siteMove.site, pauses: siteMove.pauses, movedBy: nil)
             }
             return SiteReport(
                 site: state.clock.site, pauses: state.ownWrites.endedPauses,
-                movedBy: state.handover?.commit)
+                movedBy: state.siteMove?.commit)
         }
     }
 

@@ -78,7 +78,7 @@ package struct PendingDocuments: Sendable {
     }
 
     /// Records the documents of a commit.
-    mutating func note(
+    mutating func record(
         _ documents: [(key: DocumentKey, document: StoredDocument?)], of commit: CommitID
     ) {
         lastCommit = commit

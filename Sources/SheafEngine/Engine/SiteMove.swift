@@ -45,7 +45,7 @@ extension DocumentEngine {
         from expected: Site? = nil, after time: HybridTime? = nil,
         append: (WriteBatch) throws(StorageError) -> CommitID
     ) throws(EngineError) -> Separation? {
-        let before = state.withLock { ($0.clock.site, $0.isSiteWritten, $0.ownWrites, $0.handover) }
+        let before = state.withLock { ($0.clock.site, $0.isSiteWritten, $0.ownWrites, $0.siteMove) }
         let site = before.0
         guard expected ?? site == site else { return nil }
         var move = SiteMove(
@@ -62,7 +62,7 @@ extension DocumentEngine {
                 state.withLock { state in
                     guard state.clock.site == move.target else { return }
                     switchSite(to: site, &state)
-                    (_, state.isSiteWritten, state.ownWrites, state.handover) = before
+                    (_, state.isSiteWritten, state.ownWrites, state.siteMove) = before
                 }
                 throw error
             }
@@ -72,13 +72,13 @@ extension DocumentEngine {
     }
 
     /// Switches to another site, to which the next commit moves all writes of the old one.
-    func beginHandover(to site: Site, _ state: inout WriterState) {
+    func beginSiteMove(to site: Site, _ state: inout WriterState) {
         // If two moves to another site are not durable, peers know the site before the first one.
-        if state.handover?.precedes(store.snapshot().commit) != true {
-            state.handover = SiteHandover(
+        if state.siteMove?.precedes(store.snapshot().commit) != true {
+            state.siteMove = SiteMoveRecord(
                 site: state.clock.site, pauses: state.ownWrites.endedPauses)
         }
-        state.handover?.commit = nil
+        state.siteMove?.commit = nil
         switchSite(to: site, &state)
     }
 }

@@ -136,8 +136,8 @@ extension DocumentTransaction {
     package mutating func recordTokenSource(
         of document: BufferedDocument, at position: Int
     ) throws(EngineError) {
-        if let bringer = unproven.senderKey {
-            return working[position].updateTokens { $0.senderKey = bringer }
+        if let sender = unproven.senderKey {
+            return working[position].updateTokens { $0.senderKey = sender }
         }
         guard document.marks.contains(.hasTokens),
             unproven.mayHaveEntries || !document.unproven.isEmpty

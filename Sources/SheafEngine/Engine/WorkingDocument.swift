@@ -263,11 +263,12 @@ package struct WorkingDocument: Sendable {
         guard let original, let base, !isEvicted else {
             return try put(DocumentPayload.encode(state: state), state, into: &batch)
         }
-        let (isPartial, isTold) = try onDocument(key.bytes) { () throws(Malformed) in
+        let (isPartial, isDerivable) = try onDocument(key.bytes) { () throws(Malformed) in
             try accumulatedChange.span.withUnsafeBytes { bytes throws(Malformed) in
                 let touched = try EncodedDocument(bytes)
-                let isTold = self.isDerivable ? true : try Changes.isDerivable(touched, since: base)
-                return (touched.isPartial, isTold)
+                let isDerivable =
+                    self.isDerivable ? true : try Changes.isDerivable(touched, since: base)
+                return (touched.isPartial, isDerivable)
             }
         }
         if isPartial, state.count > Self.smallLength, original.deltaCount < Self.maximumDeltas,
@@ -289,7 +290,7 @@ package struct WorkingDocument: Sendable {
         let payload =
             !isPartial
             ? DocumentPayload.encode(complete: based)
-            : isTold
+            : isDerivable
                 ? DocumentPayload.encode(state: based)
                 : DocumentPayload.encode(state: based, delta: accumulatedChange)
         return try put(payload, based, into: &batch)

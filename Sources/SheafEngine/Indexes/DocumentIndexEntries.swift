@@ -42,11 +42,11 @@ struct DocumentIndexEntries {
     ) throws(EngineError) -> [[UInt8]] {
         let makers = builders(ofDocument: key)
         guard includesTombstones || !makers.isEmpty else { return [] }
-        let (names, linksTombstones) = (names, includesTombstones)
+        let (names, indexesTombstones) = (names, includesTombstones)
         return try onDocument(key) { () throws(Malformed) in
             let document = try EncodedDocument(bytes)
             guard try document.exists() else {
-                return linksTombstones ? [TombstoneEntry.key(ofDocument: key)] : []
+                return indexesTombstones ? [TombstoneEntry.key(ofDocument: key)] : []
             }
             guard !makers.isEmpty else { return [] }
             return try key.span.withUnsafeBytes { key throws(Malformed) in

@@ -14,23 +14,23 @@ package struct IndexRepair {
     /// Repairs the index entries if necessary; returns false if commits are not durable yet.
     @discardableResult
     static func repair(
-        _ store: StoreEngine, _ directory: Catalog
+        _ store: StoreEngine, _ catalog: Catalog
     ) throws(EngineError) -> Bool {
         let snapshot = store.snapshot()
         guard snapshot.indexMark.commit != snapshot.commit else { return true }
         let mender = IndexRepair(
-            snapshot: DocumentSnapshot(snapshot, directory), indexMark: snapshot.indexMark)
-        return store.repairLinks(of: snapshot, try mender.changes())
+            snapshot: DocumentSnapshot(snapshot, catalog), indexMark: snapshot.indexMark)
+        return store.repairIndexEntries(of: snapshot, try mender.changes())
     }
 
     /// Returns the snapshot with its index entries repaired in memory.
     package static func repairInMemory(
-        _ state: RepairableSnapshot, _ directory: Catalog
+        _ state: RepairableSnapshot, _ catalog: Catalog
     ) throws(EngineError) -> LogSnapshot {
         let snapshot = state.snapshot
         guard snapshot.indexMark.commit != snapshot.commit else { return snapshot }
         let mender = IndexRepair(
-            snapshot: DocumentSnapshot(snapshot, directory), indexMark: snapshot.indexMark)
+            snapshot: DocumentSnapshot(snapshot, catalog), indexMark: snapshot.indexMark)
         return state.repaired(try mender.changes())
     }
 
@@ -65,7 +65,7 @@ package struct IndexRepair {
         for (key, pointer) in changed {
             guard let earlier = try earlierEntries(of: key, &entries) else { return false }
             try onStorage { () throws(StorageError) in
-                for entry in earlier { try changes.unlink(entry) }
+                for entry in earlier { try changes.removeEntries(entry) }
             }
             guard let pointer else { continue }
             try entries.indexDocument(key, at: pointer, in: snapshot, &changes)
@@ -83,8 +83,8 @@ package struct IndexRepair {
         let tombstone = TombstoneEntry.key(ofDocument: key)
         // The tree shows whether it was a tombstone, and there are no other entries.
         guard entries.hasIndexes(ofDocument: key) else {
-            let isLinked = tombstone.withUnsafeBytes { snapshot.log.tree.find($0) != nil }
-            return isLinked ? [tombstone] : []
+            let hasIndexEntries = tombstone.withUnsafeBytes { snapshot.log.tree.find($0) != nil }
+            return hasIndexEntries ? [tombstone] : []
         }
         guard let past = try snapshot.document(key, asOf: indexMark.commit) else { return nil }
         return try entries.keys(of: past, key)

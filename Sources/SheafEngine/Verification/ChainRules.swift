@@ -19,21 +19,21 @@ struct ChainRules {
     }
 
     package init(
-        of key: UnsafeRawBufferPointer, _ directory: Catalog, foldedThrough: CommitID
+        of key: UnsafeRawBufferPointer, _ catalog: Catalog, foldedThrough: CommitID
     ) throws(Malformed) {
         guard let stored = StoreKey(key) else {
             throw .invalid("an unknown key", at: 0)
         }
         self.key = stored
         self.foldedThrough = foldedThrough
-        names = directory.names
+        names = catalog.names
         if case .index(let collection, _) = stored {
-            guard directory.collections.indices.contains(Int(collection)) else {
+            guard catalog.collections.indices.contains(Int(collection)) else {
                 throw .invalid("a collection without a name", at: 1)
             }
         }
         guard case .document(let collection, let id) = stored else { return }
-        guard directory.collections.indices.contains(Int(collection)) else {
+        guard catalog.collections.indices.contains(Int(collection)) else {
             throw .invalid("a collection without a name", at: 1)
         }
         let value = try DocumentID.id(of: id)
@@ -88,7 +88,7 @@ struct ChainRules {
         case .put:
             _ = try IndexDefinition(
                 collection: collection, number: number, decoding: operation.payload)
-        case .extend: throw .invalid("a delta record of an index", at: 0)
+        case .delta: throw .invalid("a delta record of an index", at: 0)
         case .remove: break
         }
     }
@@ -103,7 +103,7 @@ struct ChainRules {
             guard try !reader.readPauses().isEmpty else {
                 throw .invalid("a site without pauses", at: 0)
             }
-        case .extend: throw .invalid("a delta record of pauses", at: 0)
+        case .delta: throw .invalid("a delta record of pauses", at: 0)
         case .remove: break
         }
     }
@@ -111,7 +111,7 @@ struct ChainRules {
     private static func checkUnproven(_ operation: SheafStorage.Operation) throws(Malformed) {
         switch operation.kind {
         case .put: try UnprovenTokens.check(operation.payload)
-        case .extend: throw .invalid("a delta record of an unproven token", at: 0)
+        case .delta: throw .invalid("a delta record of an unproven token", at: 0)
         case .remove: break
         }
     }

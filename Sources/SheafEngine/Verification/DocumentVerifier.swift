@@ -25,8 +25,8 @@ package struct DocumentVerifier {
         let site = StoreKey.site.bytes.span.withUnsafeBytes { snapshot.recordPointer(of: $0) }
         guard site != nil else { return nil }
         var verifier = DocumentVerifier(snapshot: snapshot)
-        let directory: Catalog
-        do throws(EngineError) { directory = try Catalog(snapshot) } catch {
+        let catalog: Catalog
+        do throws(EngineError) { catalog = try Catalog(snapshot) } catch {
             guard case .damaged(let key, let reason) = error else { throw error }
             let pointer = key.span.withUnsafeBytes { snapshot.recordPointer(of: $0) }
             verifier.findings.append(
@@ -34,12 +34,12 @@ package struct DocumentVerifier {
             return verifier
         }
         try snapshot.tree.forEach(in: snapshot.keys) { (key, _) throws(EngineError) in
-            try verifier.check(key, directory)
+            try verifier.check(key, catalog)
             return true
         }
         // Index findings mean nothing if documents are damaged.
         guard verifier.findings.isEmpty else { return verifier }
-        let indexes = try IndexVerifier.verify(DocumentSnapshot(snapshot, directory))
+        let indexes = try IndexVerifier.verify(DocumentSnapshot(snapshot, catalog))
         verifier.findings = indexes.findings
         return verifier
     }
@@ -49,13 +49,13 @@ package struct DocumentVerifier {
     }
 
     private mutating func check(
-        _ key: UnsafeRawBufferPointer, _ directory: Catalog
+        _ key: UnsafeRawBufferPointer, _ catalog: Catalog
     ) throws(EngineError) {
         let snapshot = snapshot
         let newest = snapshot.recordPointer(of: key)?.position ?? .none
         var rules: ChainRules?
         let isKnown = runCheck(at: newest) { () throws(Malformed) in
-            rules = try ChainRules(of: key, directory, foldedThrough: snapshot.foldedThrough)
+            rules = try ChainRules(of: key, catalog, foldedThrough: snapshot.foldedThrough)
         }
         guard isKnown, var rules else { return }
         var history = snapshot.history(of: key)
@@ -67,7 +67,7 @@ package struct DocumentVerifier {
         }
         guard runCheck(at: oldest, { () throws(Malformed) in try rules.finish() }) else { return }
         guard case .document = StoreKey(key) else { return }
-        try count(key, at: newest, directory.names)
+        try count(key, at: newest, catalog.names)
     }
 
     /// Joins the operations of a document and counts it.

@@ -133,26 +133,26 @@ package struct IndexVerifier {
         while findings.count < Self.maximumFindings {
             switch (left.first, right.first) {
             case (nil, nil): return
-            case (let wanted?, let there?) where wanted.key == there.key:
-                if wanted.pointer == there.pointer {
+            case (let wanted?, let found?) where wanted.key == found.key:
+                if wanted.pointer == found.pointer {
                     correctCount += 1
                 } else {
                     let what = wanted.isTombstone ? "a tombstone index entry" : "an index entry"
                     addFinding(
-                        wanted.pointer, "\(what) points to \(there.pointer.position) instead")
+                        wanted.pointer, "\(what) points to \(found.pointer.position) instead")
                 }
                 (left, right) = (left.dropFirst(), right.dropFirst())
-            case (let wanted?, let there)
-            where there.map { wanted.key.lexicographicallyPrecedes($0.key) } ?? true:
+            case (let wanted?, let found)
+            where found.map { wanted.key.lexicographicallyPrecedes($0.key) } ?? true:
                 addFinding(
                     wanted.pointer,
                     wanted.isTombstone
                         ? "the tombstone has no entry" : "the document is missing in an index")
                 left = left.dropFirst()
-            case (_, let there?):
+            case (_, let found?):
                 addFinding(
-                    there.pointer,
-                    there.isTombstone
+                    found.pointer,
+                    found.isTombstone
                         ? "a tombstone index entry points to no tombstone"
                         : "an index entry matches no document")
                 right = right.dropFirst()

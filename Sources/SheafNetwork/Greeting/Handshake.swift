@@ -119,7 +119,7 @@ package struct Handshake: Sendable {
     private func check(_ greeting: Greeting) throws(NetworkError) {
         if let refusal = greeting.refusal {
             throw NetworkError(
-                refusal == .duplicate ? .duplicate : .refusedThere,
+                refusal == .duplicate ? .duplicate : .refusedByRemotePeer,
                 "the peer refused the connection: \(refusal.text)")
         }
         let expected = credentials.proofs(

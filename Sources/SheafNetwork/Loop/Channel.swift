@@ -8,7 +8,7 @@ final class Channel {
         case handshake(TLSSession)
         /// Both ends authenticate; `received` is the part of the current message received so far.
         case introduction(TLSSession, Handshake, received: [UInt8], key: [UInt8])
-        case talk(TLSSession, any PeerConnectionHandler, key: [UInt8])
+        case exchange(TLSSession, any PeerConnectionHandler, key: [UInt8])
         /// Queued bytes and a close alert are being sent; received bytes are ignored.
         case closeMessage(TLSSession)
         /// The close alert was sent; waiting for the peer to close.
@@ -23,7 +23,7 @@ final class Channel {
     let dialer: UInt64?
     let queue: OutgoingQueue
     let traffic = TrafficMeter()
-    let outlet: Outlet
+    let sender: ConnectionSender
     let beganNanoseconds: UInt64
     var stage: Stage
     /// The monotonic time at which the stage times out.
@@ -56,7 +56,7 @@ final class Channel {
         self.dialer = dialer
         self.stage = stage
         queue = OutgoingQueue(limit: limits.queuedBytes)
-        outlet = Outlet(queue, traffic)
+        sender = ConnectionSender(queue, traffic)
         beganNanoseconds = now
         deadlineNanoseconds = now + UInt64(limits.handshakeMilliseconds) * 1_000_000
     }
@@ -66,7 +66,7 @@ final class Channel {
 
     /// The key of the peer while the connection is open.
     var talkingKey: [UInt8]? {
-        if case .talk(_, _, let key) = stage { return key }
+        if case .exchange(_, _, let key) = stage { return key }
         return nil
     }
 }

@@ -8,7 +8,7 @@ enum DuplicateConnections {
         oldRole: Proof.Role, newRole: Proof.Role, ownKey: [UInt8], remoteKey: [UInt8]
     ) -> Bool {
         guard oldRole != newRole else { return true }
-        let opensHere = ownKey.lexicographicallyPrecedes(remoteKey)
-        return (newRole == .dialer) == opensHere
+        let opensOwnConnection = ownKey.lexicographicallyPrecedes(remoteKey)
+        return (newRole == .dialer) == opensOwnConnection
     }
 }

@@ -76,9 +76,9 @@ extension NetworkLoop {
 
     /// Returns the oldest connection if its minimum time for proving a key has passed.
     private func oldestPatient(_ channels: [Channel]) -> Channel? {
-        let patience = UInt64(limits.patienceMilliseconds) * 1_000_000
+        let timeout = UInt64(limits.patienceMilliseconds) * 1_000_000
         let oldest = channels.min { $0.identifier < $1.identifier }
-        return oldest.flatMap { $0.beganNanoseconds + patience <= now ? $0 : nil }
+        return oldest.flatMap { $0.beganNanoseconds + timeout <= now ? $0 : nil }
     }
 
     /// Returns the oldest connection of the network that has the most connections.

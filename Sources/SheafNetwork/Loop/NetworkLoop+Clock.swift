@@ -56,12 +56,12 @@ extension NetworkLoop {
                 "handshake timeout: no valid greeting within \(limits.handshakeMilliseconds) ms")
             if channel.role == .listener { reportRefusal(channel.address, error) }
             end(channel, error)
-        case .talk:
+        case .exchange:
             end(
                 channel, NetworkError(.queue, "the peer did not receive the last bytes in time")
             )
         case .closeMessage, .silence:
-            end(channel, .closedHere)
+            end(channel, .closedByOwnPeer)
         }
     }
 }

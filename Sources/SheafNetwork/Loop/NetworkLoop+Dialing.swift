@@ -11,7 +11,7 @@ extension NetworkLoop {
         dialers[identifier] = Dialer(
             identifier: identifier, address: address, phase: .waiting(untilNanoseconds: now),
             backoff: Backoff(limits))
-        isBoardOld = true
+        areStatesOutdated = true
     }
 
     /// Closes the connection to an address and stops reconnecting.
@@ -19,10 +19,10 @@ extension NetworkLoop {
         guard let dialer = dialers.values.first(where: { $0.address == address }) else { return }
         dialers[dialer.identifier] = nil
         reportSuccess(dialer)
-        isBoardOld = true
+        areStatesOutdated = true
         for channel in Array(channels.values) where channel.dialer == dialer.identifier {
             guard channel.talkingKey != nil else {
-                end(channel, .closedHere)
+                end(channel, .closedByOwnPeer)
                 continue
             }
             _ = channel.queue.close()
@@ -33,8 +33,8 @@ extension NetworkLoop {
     /// Resolves the address of a dialer and connects.
     func dial(_ identifier: UInt64) {
         guard var dialer = dialers[identifier] else { return }
-        isBoardOld = true
-        if let key = dialer.knownKey, talking[key] != nil {
+        areStatesOutdated = true
+        if let key = dialer.knownKey, connected[key] != nil {
             dialer.phase = .content(key: key)
             dialers[identifier] = dialer
             return reportSuccess(dialer)
@@ -141,9 +141,9 @@ extension NetworkLoop {
 
     private func failed(_ identifier: UInt64, _ error: NetworkError) {
         guard var dialer = dialers[identifier] else { return }
-        isBoardOld = true
+        areStatesOutdated = true
         dialer.lastFailure = error.description
-        if let key = dialer.knownKey, talking[key] != nil {
+        if let key = dialer.knownKey, connected[key] != nil {
             dialer.phase = .content(key: key)
             dialers[identifier] = dialer
             return reportSuccess(dialer)
@@ -168,7 +168,7 @@ extension NetworkLoop {
         let wait = dialer.backoff.milliseconds(drawing: setup.random())
         dialer.phase = .waiting(untilNanoseconds: now + UInt64(wait) * 1_000_000)
         dialers[identifier] = dialer
-        isBoardOld = true
+        areStatesOutdated = true
         return wait
     }
 }

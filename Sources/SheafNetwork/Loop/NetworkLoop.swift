@@ -40,13 +40,13 @@ final class NetworkLoop {
     private weak var host: (any PeerTransportHost)?
     var channels: [UInt64: Channel] = [:]
     /// The channel of each connected peer, by its key.
-    var talking: [[UInt8]: UInt64] = [:]
+    var connected: [[UInt8]: UInt64] = [:]
     var dialers: [UInt64: Dialer] = [:]
     private var lastIdentifier: UInt64 = 0
     private var isStopping = false
     private var reports: ReportGate
     /// Whether the published connection states are out of date.
-    var isBoardOld = true
+    var areStatesOutdated = true
     /// The time until which no connection is accepted, after the process ran out of descriptors.
     var pauseNanoseconds: UInt64?
     private var poller = Poller()
@@ -84,7 +84,7 @@ final class NetworkLoop {
             for letter in share.mailbox.drain() { read(letter) }
             guard !isStopping else { break }
             handleClockChange()
-            if isBoardOld { publishConnectionStates() }
+            if areStatesOutdated { publishConnectionStates() }
             wait()
         }
         endAll()

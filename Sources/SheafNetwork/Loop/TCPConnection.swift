@@ -5,30 +5,30 @@ final class TCPConnection: PeerConnection {
     let remote: PeerIdentity
     let ownRights: PeerRights?
     private let identifier: UInt64
-    private let outlet: Outlet
+    private let sender: ConnectionSender
     private let mailbox: Mailbox
 
     init(
         _ remote: PeerIdentity, own ownRights: PeerRights?, _ channel: UInt64,
-        _ outlet: Outlet, _ mailbox: Mailbox
+        _ outlet: ConnectionSender, _ mailbox: Mailbox
     ) {
         self.remote = remote
         self.ownRights = ownRights
         identifier = channel
-        self.outlet = outlet
+        self.sender = outlet
         self.mailbox = mailbox
     }
 
     func send(_ bytes: [UInt8]) {
-        guard outlet.queue.append(bytes) == .attention else { return }
-        if !outlet.sendAtOnce() { mailbox.post(.flush(connection: identifier)) }
+        guard sender.queue.append(bytes) == .attention else { return }
+        if !sender.sendAtOnce() { mailbox.post(.flush(connection: identifier)) }
     }
 
     var kind: PeerConnectionKind { .tcp }
-    var queuedLength: Int { outlet.queue.length }
+    var queuedLength: Int { sender.queue.length }
 
     func close(because reason: String) {
-        if outlet.queue.close(because: reason) == .attention {
+        if sender.queue.close(because: reason) == .attention {
             mailbox.post(.flush(connection: identifier))
         }
     }

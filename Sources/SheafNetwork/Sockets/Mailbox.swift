@@ -22,7 +22,7 @@ final class Mailbox: Sendable {
     }
 
     private struct State {
-        var letters: [Message] = []
+        var events: [Message] = []
         var isWaiting = false
         var isOpen = true
     }
@@ -52,7 +52,7 @@ final class Mailbox: Sendable {
     func post(_ letter: Message) {
         state.withLock { state in
             guard state.isOpen else { return }
-            state.letters.append(letter)
+            state.events.append(letter)
             knock(&state)
         }
     }
@@ -61,16 +61,16 @@ final class Mailbox: Sendable {
     func drain() -> [Message] {
         state.withLock { state in
             state.isWaiting = false
-            let letters = state.letters
-            state.letters.removeAll(keepingCapacity: true)
-            return letters
+            let events = state.events
+            state.events.removeAll(keepingCapacity: true)
+            return events
         }
     }
 
     /// Marks the loop as waiting unless events are queued; returns whether it may wait.
     func beginWaiting() -> Bool {
         state.withLock { state in
-            state.isWaiting = state.letters.isEmpty
+            state.isWaiting = state.events.isEmpty
             return state.isWaiting
         }
     }
@@ -86,7 +86,7 @@ final class Mailbox: Sendable {
         state.withLock { state in
             guard state.isOpen else { return }
             state.isOpen = false
-            state.letters = []
+            state.events = []
             Self.close(readEnd)
             Self.close(writeEnd)
         }

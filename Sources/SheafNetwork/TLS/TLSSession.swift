@@ -59,7 +59,7 @@ package final class TLSSession: Sendable {
     }
 
     /// Continues the handshake.
-    package func shakeHands() -> Step {
+    package func performHandshake() -> Step {
         step { SSL_do_handshake(pointer) }
     }
 

@@ -13,7 +13,7 @@ struct FilterCompiler {
         let terms: [Expression]
         if case .and(let all) = condition.node { terms = all } else { terms = [condition] }
         var filters: [FieldFilter] = []
-        var asked: [Expression] = []
+        var filtered: [Expression] = []
         var rest: [Expression] = []
         for term in terms {
             guard let filter = try filter(term) else {
@@ -21,10 +21,10 @@ struct FilterCompiler {
                 continue
             }
             filters.append(filter)
-            asked.append(term)
+            filtered.append(term)
         }
         guard let first = filters.first else { return (nil, [], rest) }
-        return (filters.count == 1 ? first : .all(filters), asked, rest)
+        return (filters.count == 1 ? first : .all(filters), filtered, rest)
     }
 
     /// Returns the filter for a condition, or nil if the condition needs a row context.

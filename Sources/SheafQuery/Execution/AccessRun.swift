@@ -94,7 +94,7 @@ struct AccessRun {
         _ tally: AccessTally?, _ body: Visitor
     ) throws(QueryError) {
         // PROFILE evaluates the filter here, where its time and rows are measured.
-        let asked = tally == nil ? nil : filter
+        let countedFilter = tally == nil ? nil : filter
         let filter = tally == nil ? filter : nil
         var visited = ScanTally()
         var (rows, continues) = (0, true)
@@ -110,8 +110,8 @@ struct AccessRun {
             }
             for number in 0..<documents.count {
                 let document = documents[number]
-                if let asked {
-                    guard try matches(asked, document, tally) else { continue }
+                if let countedFilter {
+                    guard try matches(countedFilter, document, tally) else { continue }
                 }
                 rows += 1
                 continues = try body(Row(document), document.position)

@@ -23,8 +23,8 @@ extension ResultItem {
     package func object(_ names: NameTable) throws(QueryError) -> Object {
         switch content {
         case .object(let object): return object
-        case .stored(let fields, let id, let place):
-            return try Row(fields, id: id, position: place).object(
+        case .stored(let fields, let id, let pointer):
+            return try Row(fields, id: id, position: pointer).object(
                 FieldTypes(isStrict: false), names)
                 ?? Object()
         }
@@ -32,24 +32,26 @@ extension ResultItem {
 
     /// Returns the value at a path without decoding the rest of the row, or nil if it is missing.
     package func value(at path: [String], _ names: NameTable) throws(QueryError) -> Value? {
-        guard case .stored(let fields, let id, let place) = content, let first = path.first else {
+        guard case .stored(let fields, let id, let pointer) = content, let first = path.first else {
             return try object(names)[path: path]
         }
         guard first != Row.idName else {
-            return try Row(fields, id: id, position: place).idValue()?[path: path.dropFirst()]
+            return try Row(fields, id: id, position: pointer).idValue()?[path: path.dropFirst()]
         }
-        return try onDocument(at: place) { () throws(Malformed) in
+        return try onDocument(at: pointer) { () throws(Malformed) in
             try FieldPath(path, in: names).value(in: fields, names)
         }
     }
 
     /// Returns the value of a field without decoding the rest of the row, or nil if it is missing.
     package func value(of name: String, _ names: NameTable) throws(QueryError) -> Value? {
-        guard case .stored(let fields, let id, let place) = content else {
+        guard case .stored(let fields, let id, let pointer) = content else {
             return try object(names)[name]
         }
-        guard name != Row.idName else { return try Row(fields, id: id, position: place).idValue() }
-        return try onDocument(at: place) { () throws(Malformed) in
+        guard name != Row.idName else {
+            return try Row(fields, id: id, position: pointer).idValue()
+        }
+        return try onDocument(at: pointer) { () throws(Malformed) in
             try fields.value(of: name, names)
         }
     }

@@ -150,13 +150,13 @@ final class SelectRun {
         var continues = true
         var hasPartner = false
         try measure(tally?.rows, meter) { () throws(QueryError) in
-            try visitPartners(join, tally?.inner) { (row, place, isFound) throws(QueryError) in
+            try visitPartners(join, tally?.inner) { (row, pointer, isFound) throws(QueryError) in
                 frame.rows[join.source] = row
                 if let left = isFound ? join.residualPredicate : join.condition {
                     guard try left(frame) == .yes else { return true }
                 }
                 hasPartner = true
-                if join.kind == .right { matched[number, default: []].insert(place) }
+                if join.kind == .right { matched[number, default: []].insert(pointer) }
                 tally?.rows.rowsOut += 1
                 continues = try self.join(number + 1)
                 return continues
@@ -175,8 +175,8 @@ final class SelectRun {
         _ join: JoinPlan, _ tally: AccessTally?,
         _ body: (Row, _ place: UInt64, _ isFound: Bool) throws(QueryError) -> Bool
     ) throws(QueryError) {
-        let visit: AccessRun.Visitor = { (row, place) throws(QueryError) in
-            try body(row, place, false)
+        let visit: AccessRun.Visitor = { (row, pointer) throws(QueryError) in
+            try body(row, pointer, false)
         }
         let source = plan.sources[join.source]
         guard let collection = source.collection else {
@@ -215,8 +215,8 @@ final class SelectRun {
             let tally = tallies?.joins[number]
             try AccessRun(store, collection).run(
                 .documents([collection.keys], isReversed: false), tally?.inner
-            ) { (row, place) throws(QueryError) in
-                guard !found.contains(place) else { return true }
+            ) { (row, pointer) throws(QueryError) in
+                guard !found.contains(pointer) else { return true }
                 frame.rows[join.source] = row
                 tally?.rows.rowsOut += 1
                 isFinished = try !self.join(number + 1)

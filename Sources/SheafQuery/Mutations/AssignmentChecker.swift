@@ -163,37 +163,37 @@ struct InsertionTyper {
     ) throws(QueryError) -> Object {
         var plain = Object()
         for field in object {
-            let here = path + [field.name]
+            let fieldPath = path + [field.name]
             switch (types.part(of: field.name), field.value) {
             case (nil, _): plain[field.name] = field.value
             case (let part?, .object(let inner))
             where inner.isAttachmentToken && ![.counter, .olderCounter].contains(part):
                 switch (part, types.declares(field.name)) {
-                case (.map, true): throw QueryError.tokenInMap(here, at: range, in: text)
+                case (.map, true): throw QueryError.tokenInMap(fieldPath, at: range, in: text)
                 case (.register, true):
-                    edits.append(.set(path: here, to: field.value, as: .register))
+                    edits.append(.set(path: fieldPath, to: field.value, as: .register))
                 // An attachment token is an attachment even if the field is not declared as one.
                 default: plain[field.name] = field.value
                 }
             case (.map?, .object(let inner)):
                 plain[field.name] = .object(
-                    try split(inner, types.fields(of: field.name), here, &edits))
+                    try split(inner, types.fields(of: field.name), fieldPath, &edits))
             case (.register?, .object):
-                edits.append(.set(path: here, to: field.value, as: .register))
+                edits.append(.set(path: fieldPath, to: field.value, as: .register))
             case (.map?, _), (.register?, _): plain[field.name] = field.value
             case (.attachment?, _):
-                edits.append(.set(path: here, to: field.value, as: .attachment))
+                edits.append(.set(path: fieldPath, to: field.value, as: .attachment))
             case (.counter?, let value), (.olderCounter?, let value):
                 guard let number = Number(value) else {
                     throw QueryError(
                         .argument,
-                        "\(here.joined(separator: ".")) is a counter and cannot start at "
+                        "\(fieldPath.joined(separator: ".")) is a counter and cannot start at "
                             + value.json, at: range, in: text)
                 }
                 edits.append(
                     types.part(of: field.name) == .counter
-                        ? .restart(path: here, with: number)
-                        : .incrementOlder(path: here, by: number))
+                        ? .restart(path: fieldPath, with: number)
+                        : .incrementOlder(path: fieldPath, by: number))
             }
         }
         return plain

@@ -80,8 +80,8 @@ extension PatternParser {
             value = min(value << 4 | UInt32(digit), 0x11_0000)
             index += 1
         }
-        let isWhole = isBraced ? index > first && accept("}") : index == first + digits
-        guard isWhole, let scalar = Unicode.Scalar(value) else {
+        let isComplete = isBraced ? index > first && accept("}") : index == first + digits
+        guard isComplete, let scalar = Unicode.Scalar(value) else {
             throw failure(
                 "expected the hexadecimal number of a character", from: start, to: index)
         }

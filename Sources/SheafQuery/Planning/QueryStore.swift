@@ -129,7 +129,7 @@ package struct ScannedDocuments {
     }
 
     @inline(__always)
-    func position(_ number: Int) -> UInt64 { stored[Int(indexes[number])].place }
+    func position(_ number: Int) -> UInt64 { stored[Int(indexes[number])].pointer }
 
     @inline(__always)
     package subscript(number: Int) -> ScannedDocument {

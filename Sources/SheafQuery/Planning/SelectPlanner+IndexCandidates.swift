@@ -16,34 +16,35 @@ struct IndexCandidates {
 
 extension SelectPlanner {
     /// Returns the properties that an index could serve, without planning the statement.
-    func wishes() throws(QueryError) -> IndexCandidates {
+    func candidates() throws(QueryError) -> IndexCandidates {
         for source in [select.source] + select.joins.map(\.source) {
             try compiler.scope.add(source, isStrict: environment.isStrict)
         }
         let isGrouped = try checkGrouping()
-        var wishes = IndexCandidates()
+        var candidates = IndexCandidates()
         for (number, join) in select.joins.enumerated() where join.source.index == nil {
-            wishes.joined.append((join.source, try pathsFound(by: join, number + 1)))
+            candidates.joined.append((join.source, try pathsFound(by: join, number + 1)))
         }
         // An outer join adds rows without a first source.
         guard select.source.ids == nil, !select.joins.contains(where: { $0.kind == .right }) else {
-            wishes.condition = .anything
-            return wishes
+            candidates.condition = .anything
+            return candidates
         }
         if let condition = select.condition {
-            wishes.condition = try ConditionReader(compiler: compiler, source: 0).read(condition)
+            candidates.condition = try ConditionReader(compiler: compiler, source: 0).read(
+                condition)
         }
-        wishes.order = try requestedOrder(isGrouped: isGrouped) ?? []
-        wishes.hasLimit = select.ordering.limit != nil && !select.isDistinct
+        candidates.order = try requestedOrder(isGrouped: isGrouped) ?? []
+        candidates.hasLimit = select.ordering.limit != nil && !select.isDistinct
         if isGrouped, let needed = try neededPaths() {
             var paths: [[String]] = []
             for group in select.groups {
                 if let path = try path(of: group, in: 0) { paths.append(path) }
             }
             for path in needed where !paths.hasSpelling(path) { paths.append(path) }
-            wishes.grouped = paths.filter { $0 != [Row.idName] }
+            candidates.grouped = paths.filter { $0 != [Row.idName] }
         }
-        return wishes
+        return candidates
     }
 
     /// Returns the fields of a source that a join compares with preceding rows.

@@ -52,8 +52,8 @@ final class SelectPlanner {
         let isAsked =
             !path.isExact || !joins.isEmpty || sources[0].collection?.hasPendingChanges ?? true
         if isAsked || !condition.isExact {
-            let asked = try conditions(plan.sources[0].path.access)
-            if isAsked { plan.requested = asked }
+            let filtered = try conditions(plan.sources[0].path.access)
+            if isAsked { plan.requested = filtered }
         }
         plan.notes = notes
         plan.variableCount = compiler.scope.variableCount
@@ -70,22 +70,22 @@ final class SelectPlanner {
 
     /// Returns the conditions to evaluate for rows from an access path.
     private func conditions(_ access: Access) throws(QueryError) -> RequestedConditions {
-        var asked = RequestedConditions()
-        guard let expression = environment.condition(of: select) else { return asked }
+        var filtered = RequestedConditions()
+        guard let expression = environment.condition(of: select) else { return filtered }
         // Covering scans have no encoded documents to filter, and rows added by a right join have
         // no first source, so the complete condition is evaluated on rows.
         if access.isCovering || needsCompleteRows {
-            asked.residualPredicate = try predicate(expression)
-            asked.residualExpression = expression
-            return asked
+            filtered.residualPredicate = try predicate(expression)
+            filtered.residualExpression = expression
+            return filtered
         }
         let splitter = FilterCompiler(compiler: compiler, source: 0)
         let (filter, terms, rest) = try splitter.split(expression)
-        asked.filter = filter
-        asked.filterExpression = Self.conjunction(terms, of: expression)
-        asked.residualExpression = Self.conjunction(rest, of: expression)
-        asked.residualPredicate = try asked.residualExpression.flatMap(predicate)
-        return asked
+        filtered.filter = filter
+        filtered.filterExpression = Self.conjunction(terms, of: expression)
+        filtered.residualExpression = Self.conjunction(rest, of: expression)
+        filtered.residualPredicate = try filtered.residualExpression.flatMap(predicate)
+        return filtered
     }
 
     /// Whether the first source has no documents that a filter could read.

@@ -57,20 +57,20 @@ extension AdvisedFields {
     private static let maximumCovered = 6
 
     /// Creates the fields for a conjunction; nil if it is a lookup by ids.
-    init?(_ fields: FieldSets, _ wishes: IndexCandidates) {
+    init?(_ fields: FieldSets, _ candidates: IndexCandidates) {
         if let ids = fields.set(of: [Row.idName]), ids.isPoints { return nil }
         let useful = fields.sets.filter { $0.path != [Row.idName] && !$0.path.isEmpty }
         let equal = useful.filter { $0.set.isPoints && $0.set.ranges.count == 1 }.map(\.path)
         let lists = useful.filter { $0.set.isPoints && $0.set.ranges.count > 1 }.map(\.path)
         let ranges = useful.filter { Self.isRange($0.set) }.map(\.path)
-        var order = wishes.order.filter { !equal.hasSpelling($0.path) }
+        var order = candidates.order.filter { !equal.hasSpelling($0.path) }
         // Ids are unique and break ties between index entries, so later terms have no effect.
         if let id = order.firstIndex(where: { $0.path == [Row.idName] }) {
             order.removeSubrange(id...)
         }
         let isIndexable = order.allSatisfy { $0.path.first != Row.idName }
         points = equal
-        let stopsEarly = wishes.hasLimit || !equal.isEmpty && ranges.isEmpty
+        let stopsEarly = candidates.hasLimit || !equal.isEmpty && ranges.isEmpty
         if let first = order.first, isIndexable, lists.isEmpty,
             stopsEarly || ranges.hasSpelling(first.path)
         {
@@ -79,12 +79,12 @@ extension AdvisedFields {
             points += lists
             tail = ranges.prefix(1).map { IndexDescription.Field($0, isDescending: false) }
         }
-        cover(wishes)
+        cover(candidates)
     }
 
     /// Adds the other fields that the statement reads, if a covering index stays small.
-    private mutating func cover(_ wishes: IndexCandidates) {
-        guard let grouped = wishes.grouped else { return }
+    private mutating func cover(_ candidates: IndexCandidates) {
+        guard let grouped = candidates.grouped else { return }
         let known = all.map(\.path)
         let rest = grouped.filter { !known.hasSpelling($0) }
         if known.count + rest.count <= Self.maximumCovered { covered = rest }

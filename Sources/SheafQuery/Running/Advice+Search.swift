@@ -16,11 +16,13 @@ struct Adviser {
     }
 
     mutating func advise(_ select: Select) throws(QueryError) {
-        let wishes = try SelectPlanner(select, environment).wishes()
+        let candidates = try SelectPlanner(select, environment).candidates()
         if hasIndexes(select.source) {
-            for fields in advised(wishes.condition, wishes) { suggest(fields, select.source) }
+            for fields in advised(candidates.condition, candidates) {
+                suggest(fields, select.source)
+            }
         }
-        for (source, paths) in wishes.joined where hasIndexes(source) {
+        for (source, paths) in candidates.joined where hasIndexes(source) {
             // An index on any one of the fields is enough for the join.
             let isServed = recordExisting(source) { paths.hasSpelling($0[0].path) }
             guard !isServed, let path = paths.first else { continue }
@@ -37,21 +39,21 @@ struct Adviser {
 
     // MARK: Conditions
 
-    private func advised(_ condition: Condition, _ wishes: IndexCandidates) -> [AdvisedFields] {
+    private func advised(_ condition: Condition, _ candidates: IndexCandidates) -> [AdvisedFields] {
         switch condition {
         case .any(let branches): return union(of: branches)
         case .never: return []
-        case .all(let conditions): return conjunction(conditions, wishes)
-        default: return conjunction([condition], wishes)
+        case .all(let conditions): return conjunction(conditions, candidates)
+        default: return conjunction([condition], candidates)
         }
     }
 
     private func conjunction(
-        _ conditions: [Condition], _ wishes: IndexCandidates
+        _ conditions: [Condition], _ candidates: IndexCandidates
     ) -> [AdvisedFields] {
         var others: [Condition] = []
         let sets = FieldSets(conditions, others: &others)
-        guard !sets.isEmpty, let fields = AdvisedFields(sets, wishes) else { return [] }
+        guard !sets.isEmpty, let fields = AdvisedFields(sets, candidates) else { return [] }
         if !fields.points.isEmpty || !fields.tail.isEmpty { return [fields] }
         for case .any(let branches) in others {
             let union = union(of: branches)

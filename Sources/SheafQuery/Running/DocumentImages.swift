@@ -33,8 +33,8 @@ extension ResultItem {
     /// Whether two rows have identical contents, including the types of numbers.
     package func hasSameContents(_ other: ResultItem, _ names: NameTable) throws(QueryError) -> Bool
     {
-        if case .stored(_, _, let place) = content, case .stored(_, _, place) = other.content,
-            place != 0
+        if case .stored(_, _, let pointer) = content, case .stored(_, _, pointer) = other.content,
+            pointer != 0
         {
             return true
         }

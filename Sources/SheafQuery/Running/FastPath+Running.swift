@@ -71,7 +71,7 @@ extension FastPath.Lookup {
             }
             return plan(
                 changing: id, .edit(edits.withoutReplacedValues()), returnsRows: returnsRows)
-        case .delete(needsLook: false):
+        case .delete(needsRead: false):
             return plan(changing: id, .delete, returnsRows: false)
         case .select, .update, .delete: return nil
         }

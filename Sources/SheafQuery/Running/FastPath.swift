@@ -15,8 +15,8 @@ package enum FastPath: Sendable {
         case update([EditDraft]?, returnsRows: Bool)
         /// A deletion.
         ///
-        /// `needsLook` is true for EVICT and RETURNING, which must read the document first.
-        case delete(needsLook: Bool)
+        /// `needsRead` is true for EVICT and RETURNING, which must read the document first.
+        case delete(needsRead: Bool)
     }
 
     /// A point lookup by `_id`, with its action.
@@ -75,14 +75,14 @@ package enum FastPath: Sendable {
 
     /// Creates the fast path of a statement; returns nil if the statement needs a plan.
     init?(_ body: Statement.Body, directives: [Object], in text: String) {
-        guard Directives.areLenient(directives), let found = Self.shortcut(for: body, in: text)
+        guard Directives.areLenient(directives), let found = Self.fastPath(for: body, in: text)
         else {
             return nil
         }
         self = found
     }
 
-    private static func shortcut(for body: Statement.Body, in text: String) -> FastPath? {
+    private static func fastPath(for body: Statement.Body, in text: String) -> FastPath? {
         switch body {
         case .select(let select):
             guard select.isCompleteDocument else { return nil }
@@ -97,7 +97,7 @@ package enum FastPath: Sendable {
             guard delete.ordering.isEmpty else { return nil }
             return lookup(
                 delete.source, delete.condition,
-                .delete(needsLook: delete.isEviction || !delete.returning.isEmpty))
+                .delete(needsRead: delete.isEviction || !delete.returning.isEmpty))
         case .insert(let insert): return insertion(insert, in: text)
         default: return nil
         }

@@ -67,43 +67,43 @@ package struct IncrementalView {
 
     /// Applies the change of a document.
     package mutating func apply(
-        _ images: DocumentImages, _ watched: IncrementalViewDefinition
+        _ images: DocumentImages, _ definition: IncrementalViewDefinition
     ) throws(QueryError) -> Effect {
         let before = try images.before.flatMap { (document) throws(QueryError) in
-            try watched.matches(document) ? document : nil
+            try definition.matches(document) ? document : nil
         }
         let after = try images.after.flatMap { (document) throws(QueryError) in
-            try watched.matches(document) ? document : nil
+            try definition.matches(document) ? document : nil
         }
         var old: Int?
         if let before {
-            let keys = try watched.keys(before)
-            let place = position(of: keys, before.id, watched.isDescending)
-            guard place.isThere || watched.limit != nil else { return .unknown }
+            let keys = try definition.keys(before)
+            let place = position(of: keys, before.id, definition.isDescending)
+            guard place.isThere || definition.limit != nil else { return .unknown }
             if place.isThere { old = place.index }
         }
         guard let after else {
             guard let old else { return .none }
             // A row beyond the limit would enter, but the view does not store it.
-            if let limit = watched.limit, rows.count >= limit { return .unknown }
+            if let limit = definition.limit, rows.count >= limit { return .unknown }
             record(.remove(at: old, id: rows.remove(at: old).id))
             return .changed
         }
         // The contents are identical, so the row keeps the bytes of the old version.
-        if old != nil, watched.isPlain, images.areEqual { return .none }
-        let row = try watched.row(after)
+        if old != nil, definition.isPlain, images.areEqual { return .none }
+        let row = try definition.row(after)
         if let old {
             let previous = rows[old]
             guard previous.isSorted(like: row) else {
-                return move(row, from: old, watched)
+                return move(row, from: old, definition)
             }
             rows[old] = row
             guard !previous.item.isComputed(like: row.item) else { return .none }
             record(.update(at: old))
             return .changed
         }
-        let (index, _) = position(of: row.keys, after.id, watched.isDescending)
-        if let limit = watched.limit, rows.count >= limit {
+        let (index, _) = position(of: row.keys, after.id, definition.isDescending)
+        if let limit = definition.limit, rows.count >= limit {
             guard index < limit else { return .none }
             let last = rows.removeLast()
             record(.remove(at: rows.count, id: last.id))
@@ -143,11 +143,11 @@ package struct IncrementalView {
     }
 
     private mutating func move(
-        _ row: ViewRow, from old: Int, _ watched: IncrementalViewDefinition
+        _ row: ViewRow, from old: Int, _ definition: IncrementalViewDefinition
     ) -> Effect {
-        let isFull = watched.limit.map { rows.count >= $0 } ?? false
+        let isFull = definition.limit.map { rows.count >= $0 } ?? false
         let previous = rows.remove(at: old)
-        let index = position(of: row, watched.isDescending)
+        let index = position(of: row, definition.isDescending)
         // A row beyond the limit may precede the last row.
         if isFull, index == rows.count { return .unknown }
         rows.insert(row, at: index)

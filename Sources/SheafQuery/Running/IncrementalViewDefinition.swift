@@ -103,7 +103,7 @@ package final class IncrementalViewDefinition {
 }
 
 /// The changes that an observer of a statement must follow.
-package enum Watch {
+package enum ObservedChanges {
     /// Documents of one collection, evaluated one by one.
     case select(IncrementalViewDefinition, collection: String)
     /// Any change in these collections; if `isPlain`, only changes of visible fields.
@@ -120,7 +120,7 @@ extension QueryRun {
     }
 
     /// The changes to follow while the statement fails, after which it may succeed.
-    package var watchOfAll: Watch {
+    package var allChanges: ObservedChanges {
         guard case .select(let select) = statement.body else { return .system }
         let sources = [select.source] + select.joins.map(\.source)
         return .collections(sources.map(\.name.text), isPlain: false)
@@ -138,7 +138,7 @@ extension QueryRun {
     }
 
     /// Returns the changes to follow in order to keep the result of a SELECT up to date.
-    package func watch() throws(QueryError) -> Watch {
+    package func observedChanges() throws(QueryError) -> ObservedChanges {
         guard case .select(let select) = statement.body else {
             throw QueryError(
                 .meaning, "only the result of a SELECT can be observed",
@@ -151,27 +151,27 @@ extension QueryRun {
             return .system
         }
         let planner = SelectPlanner(select, environment)
-        guard let watched = try planner.watched() else {
+        guard let definition = try planner.definition() else {
             let plan = try SelectPlanner(select, environment).plan()
             return .collections(
                 sources.map(\.name.text), isPlain: plan.sources.allSatisfy(\.types.isPlain))
         }
-        return .select(watched, collection: select.source.name.text)
+        return .select(definition, collection: select.source.name.text)
     }
 }
 
 extension SelectPlanner {
     /// Compiles the statement as a view; returns nil if its rows depend on several documents.
-    fileprivate func watched() throws(QueryError) -> IncrementalViewDefinition? {
+    fileprivate func definition() throws(QueryError) -> IncrementalViewDefinition? {
         guard select.joins.isEmpty, select.source.ids == nil else { return nil }
         try add(select.source)
         let isGrouped = try checkGrouping()
         var (filter, rest): (FieldFilter?, Predicate?) = (nil, nil)
         var handle = IncrementalViewDefinition.Handle.none
         if let condition = select.condition {
-            let (asked, _, left) = try FilterCompiler(compiler: compiler, source: 0)
+            let (filtered, _, left) = try FilterCompiler(compiler: compiler, source: 0)
                 .split(condition)
-            filter = asked
+            filter = filtered
             rest = try Self.conjunction(left, of: condition).map { (left) throws(QueryError) in
                 try compiler.compilePredicate(left).predicate
             }

@@ -138,7 +138,7 @@ package struct QueryRun {
         var planner = MutationPlanner(
             environment: environment, newID: options.newID, clock: clock)
         if options.isPlain {
-            planner.key = statement.shortcut?.key(options.arguments, in: environment.store)
+            planner.key = statement.fastPath?.key(options.arguments, in: environment.store)
         }
         switch body {
         case .update(let update): return try planner.plan(update)

@@ -122,14 +122,14 @@ extension IncrementalViewDefinition {
 
 extension Ranking {
     /// Creates a ranking of the first `limit` documents, using an index if there is one.
-    package init(_ watched: IncrementalViewDefinition, _ run: QueryRun, limit: Int)
+    package init(_ definition: IncrementalViewDefinition, _ run: QueryRun, limit: Int)
         throws(QueryError)
     {
         self.limit = limit
-        isDescending = watched.isDescending
+        isDescending = definition.isDescending
         for id in try run.firstIDs(limit) {
             try run.environment.store.read(id) { (document) throws(QueryError) in
-                guard let row = try watched.rank(document) else { return }
+                guard let row = try definition.rank(document) else { return }
                 rows.append(row)
                 ranks[row.id] = row
             }

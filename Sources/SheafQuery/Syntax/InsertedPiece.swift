@@ -62,10 +62,10 @@ package struct InsertedPiece: Sendable {
 
     // MARK: Errors
 
-    private func misplacement(in place: Position, of text: String) -> QueryError {
+    private func misplacement(in position: Position, of text: String) -> QueryError {
         let name = description(in: text)
         let (message, hint) =
-            switch place {
+            switch position {
             case .comment: ("\(name) is in a comment", "remove it: comments are ignored")
             case .token(let token): problem(name, in: token)
             }

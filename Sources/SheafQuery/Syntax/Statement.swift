@@ -14,7 +14,7 @@ package final class Statement: Sendable {
     /// Names of the parameters, without duplicates, in order of appearance.
     package let parameters: [String]
     /// The fast path of the statement; nil if it needs a plan.
-    package let shortcut: FastPath?
+    package let fastPath: FastPath?
     /// The point lookup of a SELECT; nil for other statements.
     package let selection: FastPath.Lookup?
     /// The cached plan of the last run.
@@ -47,8 +47,8 @@ package final class Statement: Sendable {
         self.placeholders = placeholders
         self.quotedNames = quotedNames
         self.strictness = strictness ?? Directives.strictness(in: directives)
-        shortcut = FastPath(body, directives: directives, in: text)
-        selection = shortcut?.selection
+        fastPath = FastPath(body, directives: directives, in: text)
+        selection = fastPath?.selection
     }
 
     /// Returns the statement with its strictness fixed, unless a directive already sets it.
@@ -64,7 +64,7 @@ package final class Statement: Sendable {
 
     /// Whether the statement touches at most a few documents, known before it runs.
     package var isBrief: Bool {
-        switch shortcut {
+        switch fastPath {
         case .lookup: true
         case .insertion(let insertion): insertion.documents.count <= 16
         case nil: false

@@ -46,14 +46,14 @@ package struct BTreeBuilder: ~Copyable {
     package consuming func finish() -> BTree {
         guard stage.count > 0 else { return tree }
         flushLeaf()
-        var links = leaves
+        var children = leaves
         var level = 0
-        while links.count > 1 {
+        while children.count > 1 {
             level += 1
-            links = addLevel(level, over: links)
+            children = addLevel(level, over: children)
         }
         tree.space.release(tree.root)
-        tree.root = links[0].child
+        tree.root = children[0].child
         return tree
     }
 
@@ -107,18 +107,18 @@ package struct BTreeBuilder: ~Copyable {
 
     /// Writes the parent pages of `children` and returns them.
     private mutating func addLevel(_ level: Int, over children: [FinishedPage]) -> [FinishedPage] {
-        var links: [FinishedPage] = []
+        var pages: [FinishedPage] = []
         var separator = children[0].separator
         for child in children {
             let value = BTreeValue(child: child.child, entries: child.entries)
             if !stagesChild(child.separator, value, level: level) {
-                links.append(flush(level: level, separator: separator))
+                pages.append(flush(level: level, separator: separator))
                 separator = child.separator
                 _ = stagesChild(child.separator, value, level: level)
             }
         }
-        links.append(flush(level: level, separator: separator))
-        return links
+        pages.append(flush(level: level, separator: separator))
+        return pages
     }
 
     private mutating func stagesChild(

@@ -35,7 +35,7 @@ struct BTreePage {
     /// The offsets and sizes of a page's fields.
     enum Layout {
         static let count = 0, level = 2, prefixCount = 3, heap = 4, dead = 6, version = 8
-        static let link = 16, prefix = 24, heads = 64
+        static let nextPage = 16, prefix = 24, heads = 64
         /// The size of a page; not a power of two, so that headers use different cache sets.
         static let size = 4160
         /// The space shared by heads, slots and records.
@@ -105,10 +105,10 @@ struct BTreePage {
     ///
     /// Snapshots may still read the page, but not this field.
     @inline(__always)
-    var link: UInt32 {
-        get { base.load(fromByteOffset: Layout.link, as: UInt32.self) }
+    var nextPage: UInt32 {
+        get { base.load(fromByteOffset: Layout.nextPage, as: UInt32.self) }
         nonmutating set {
-            base.storeBytes(of: newValue, toByteOffset: Layout.link, as: UInt32.self)
+            base.storeBytes(of: newValue, toByteOffset: Layout.nextPage, as: UInt32.self)
         }
     }
 
@@ -215,7 +215,7 @@ struct BTreePage {
     /// Initializes the page as an empty one.
     func clear(level: Int, version: UInt64) {
         base.storeBytes(of: 0, as: UInt64.self)
-        base.storeBytes(of: 0, toByteOffset: Layout.link, as: UInt64.self)
+        base.storeBytes(of: 0, toByteOffset: Layout.nextPage, as: UInt64.self)
         base.storeBytes(
             of: UInt8(truncatingIfNeeded: level), toByteOffset: Layout.level, as: UInt8.self)
         heap = Layout.size

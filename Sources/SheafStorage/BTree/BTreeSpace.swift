@@ -15,7 +15,7 @@ struct BTreeSpace: ~Copyable, Sendable {
         /// Adds a page at the front of the list.
         @inline(__always)
         mutating func push(_ number: UInt32, _ view: BTreeView) {
-            view.page(number).link = first
+            view.page(number).nextPage = first
             first = number
             count += 1
         }
@@ -24,7 +24,7 @@ struct BTreeSpace: ~Copyable, Sendable {
         @inline(__always)
         mutating func pop(_ view: BTreeView) -> UInt32? {
             guard count > 0 else { return nil }
-            defer { first = view.page(first).link }
+            defer { first = view.page(first).nextPage }
             count -= 1
             return first
         }
@@ -189,7 +189,7 @@ struct BTreeSpace: ~Copyable, Sendable {
             var number = chain.first
             for _ in 0..<chain.count {
                 pages.append(number)
-                number = page(number).link
+                number = page(number).nextPage
             }
         }
         return pages

@@ -129,7 +129,7 @@ extension BTreePage {
     /// Assumes nothing about the bytes: every offset is checked before it is read.
     func isWellFormed(level: Int) -> Bool {
         guard self.level == level, version == 0, dead == 0,
-            base.load(fromByteOffset: Layout.link, as: UInt64.self) == 0,
+            base.load(fromByteOffset: Layout.nextPage, as: UInt64.self) == 0,
             prefixCount <= Layout.maximumPrefixCount,
             count <= Layout.capacity / (Layout.headSize + slotSize),
             heap <= Layout.size, free >= 0

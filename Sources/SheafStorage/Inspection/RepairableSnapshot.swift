@@ -14,7 +14,7 @@ package final class RepairableSnapshot {
     /// Returns the snapshot with repaired index entries, without writing; may be called once.
     package func repaired(_ changes: IndexChanges) -> LogSnapshot {
         var keyspace = keys.takeKeyspace()
-        keyspace.unlink(changes)
+        keyspace.removeEntries(changes)
         keyspace.addIndexEntries(changes)
         return snapshot.with(
             linked: keyspace.tree.snapshot(), grownLength: snapshot.grownLength)

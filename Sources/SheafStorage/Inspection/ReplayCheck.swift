@@ -218,13 +218,13 @@ struct ReplayCheck: ~Copyable {
         // After damage, the tree lacks keys that the log contained.
         guard isComplete else { return }
         let pointer = RecordPointer(
-            position: position, length: operation.length, isDelta: operation.kind == .extend)
-        let hadPayload = operation.kind != .extend || keyspace.tree.find(operation.key) != nil
+            position: position, length: operation.length, isDelta: operation.kind == .delta)
+        let hadPayload = operation.kind != .delta || keyspace.tree.find(operation.key) != nil
         let before =
             switch operation.kind {
             case .put: keyspace.put(operation.key, at: pointer)
             case .remove: keyspace.remove(operation.key, at: pointer)
-            case .extend: keyspace.extend(operation.key, at: pointer)
+            case .delta: keyspace.appendDelta(operation.key, at: pointer)
             }
         // The base of a delta may be folded away if a newer operation follows.
         if !hadPayload, operation.previous == before {

@@ -35,7 +35,7 @@ struct SalvageChains {
     ) -> (operations: [Operation], isWhole: Bool) {
         var operations = [head]
         var limit = position
-        while let last = operations.last, last.kind == .extend {
+        while let last = operations.last, last.kind == .delta {
             guard last.previous < limit, operations.count < Limits.maximumChainLength,
                 let next = operation(at: last.previous), next.kind != .remove,
                 next.key.elementsEqual(head.key)

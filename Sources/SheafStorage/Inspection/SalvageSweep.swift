@@ -144,7 +144,7 @@ struct SalvageSweep: ~Copyable {
                 SalvageIndex.Location(
                     position: entry.position, file: file,
                     offset: record.position.offset + entry.offset,
-                    isDelta: operation.kind == .extend))
+                    isDelta: operation.kind == .delta))
         }
         return true
     }
@@ -185,7 +185,7 @@ struct SalvageSweep: ~Copyable {
                     operation,
                     SalvageIndex.Location(
                         position: LogPosition(segment: record.position.segment, offset: start),
-                        file: file, offset: start, isDelta: operation.kind == .extend))
+                        file: file, offset: start, isDelta: operation.kind == .delta))
             }
         }
     }

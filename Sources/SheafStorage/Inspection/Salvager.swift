@@ -146,16 +146,16 @@ package struct Salvager: ~Copyable {
         var length = 0
         var (keys, bytes, commits) = (0, 0, 0)
         var chains = SalvageChains(files, store: sweep.store)
-        var lostExtensions = 0
+        var lostDeltas = 0
         try sweep.index.forEach { key, location throws(StorageError) in
             guard witness?.isRemoved(key, at: location.position) != true else { return }
-            let state = state(of: key, from: location, &chains, &lostExtensions)
+            let state = state(of: key, from: location, &chains, &lostDeltas)
             keys += state.isEmpty ? 0 : 1
             for operation in state {
                 if operation.kind == .put {
                     try batch.put(key, operation.payload)
                 } else {
-                    try batch.extend(key, operation.payload)
+                    try batch.appendDelta(key, operation.payload)
                 }
                 bytes += operation.payload.count
                 length += operation.length
@@ -172,7 +172,7 @@ package struct Salvager: ~Copyable {
             try engine.flush()
             commits += 1
         }
-        sweep.report.lostDeltaCount = lostExtensions
+        sweep.report.lostDeltaCount = lostDeltas
         sweep.report.keptKeyCount = keys
         sweep.report.keptPayloadBytes = bytes
         sweep.report.writtenCommitCount = commits
@@ -181,12 +181,12 @@ package struct Salvager: ~Copyable {
     /// Returns the operations to keep of a key, oldest first: a put followed by deltas.
     private func state(
         of key: UnsafeRawBufferPointer, from newest: SalvageIndex.Location,
-        _ chains: inout SalvageChains, _ lostExtensions: inout Int
+        _ chains: inout SalvageChains, _ lostDeltas: inout Int
     ) -> [Operation] {
         guard let head = operation(at: newest), head.kind != .remove else { return [] }
-        let (found, isWhole) = chains.chain(of: head, at: newest.position)
-        if isWhole { return found.reversed() }
-        lostExtensions += found.count
+        let (found, isComplete) = chains.chain(of: head, at: newest.position)
+        if isComplete { return found.reversed() }
+        lostDeltas += found.count
         guard let foundation = sweep.index.foundation(of: key),
             let older = operation(at: foundation), older.kind == .put
         else { return [] }

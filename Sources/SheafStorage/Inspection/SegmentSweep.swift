@@ -83,9 +83,9 @@ struct SegmentSweep {
     }
 
     private mutating func isRecord(at candidate: Int) -> Bool {
-        let here = LogPosition(segment: segment, offset: candidate)
+        let position = LogPosition(segment: segment, offset: candidate)
         // The position is compared before the checksum, because it rules out nearly all candidates.
-        guard file.loadInteger(candidate + Record.Layout.position) == here.rawValue else {
+        guard file.loadInteger(candidate + Record.Layout.position) == position.rawValue else {
             return false
         }
         let length = Int(file.loadInteger(candidate + Record.Layout.length) as UInt32)

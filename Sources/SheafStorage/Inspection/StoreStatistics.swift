@@ -75,8 +75,8 @@ extension LogReader {
         statistics.liveBytes = live.total
         statistics.lastCommit = snapshot.commit
         statistics.lastCommitAt = snapshot.commit > 0 ? snapshot.commitAt : nil
-        var whole = commits(since: lastFoldedCommit)
-        if let first = try whole.next() {
+        var complete = commits(since: lastFoldedCommit)
+        if let first = try complete.next() {
             statistics.firstCompleteCommit = first.id
             statistics.firstCompleteCommitAt = first.time
         }

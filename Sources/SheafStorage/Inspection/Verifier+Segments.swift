@@ -178,7 +178,9 @@ extension Verifier {
         }
         checkRemovals(footer, of: file)
         guard file.kind == .log else { return }
-        if footer.link != hash { differ(Layout.link, "the chain hash is not the file's hash") }
+        if footer.chainHash != hash {
+            differ(Layout.chainHash, "the chain hash is not the file's hash")
+        }
         if footer.directoryOffset != 0 {
             differ(Layout.directoryOffset, "a log segment has no directory")
         }

@@ -111,7 +111,7 @@ extension Verifier {
             return false
         }
         var live = LiveBytes(firstSegments: keyspace.live.entries.map(\.firstSegment))
-        var extensions: [LogPosition] = []
+        var deltas: [LogPosition] = []
         var wrong: LogPosition?
         keyspace.tree.forEach { key, value in
             guard let pointer = RecordPointer(value), pointer.position < summary.start.position,
@@ -123,7 +123,7 @@ extension Verifier {
             // The operation of an index entry is counted with its own key.
             guard key.first != Keyspace.indexEntryByte else { return true }
             live.add(pointer)
-            if pointer.isDelta { extensions.append(pointer.position) }
+            if pointer.isDelta { deltas.append(pointer.position) }
             return true
         }
         if let wrong {
@@ -132,7 +132,7 @@ extension Verifier {
                 "the tree contains the invalid record pointer \(wrong)")
             return false
         }
-        guard isRight(keyspace.live, heads: live, extensions: extensions) else {
+        guard isRight(keyspace.live, newest: live, deltas: deltas) else {
             result.warn(
                 summary.name, at: summary.length - summary.fileCount * Checkpoint.liveEntryLength,
                 "the live bytes do not match the tree")
@@ -145,15 +145,15 @@ extension Verifier {
     ///
     /// If bases have been folded away since, the counts may be too high.
     private mutating func isRight(
-        _ noted: LiveBytes, heads: LiveBytes, extensions: [LogPosition]
+        _ noted: LiveBytes, newest: LiveBytes, deltas: [LogPosition]
     ) -> Bool {
-        guard !extensions.isEmpty else { return noted == heads }
+        guard !deltas.isEmpty else { return noted == newest }
         if segments == nil { segments = try? Recovery.read(volume: volume).snapshot.segments }
         // A log that cannot be opened is reported elsewhere.
         guard let segments else { return true }
-        var live = heads
+        var live = newest
         var isComplete = true
-        for position in extensions {
+        for position in deltas {
             let isFound = segments.forEachFoundation(of: position) { live.add($0) }
             isComplete = isComplete && isFound
         }

@@ -116,9 +116,9 @@ package struct Verifier: ~Copyable {
             return nil
         }
         let startsLog = header.segments.lowerBound == 1
-        if let link = startsLog ? 0 : before?.link, header.link != link {
+        if let chainHash = startsLog ? 0 : before?.chainHash, header.chainHash != chainHash {
             result.damage(
-                file.name, at: Layout.link, "the segment does not follow its predecessor")
+                file.name, at: Layout.chainHash, "the segment does not follow its predecessor")
             replay.interrupt()
         }
         if let last = startsLog ? 0 : before?.lastCommit, header.firstCommit != last &+ 1 {

@@ -41,7 +41,7 @@ package struct IndexChanges: Sendable {
     }
 
     /// Removes an index entry if it exists.
-    package mutating func unlink(_ key: [UInt8]) throws(StorageError) {
+    package mutating func removeEntries(_ key: [UInt8]) throws(StorageError) {
         removed.append(try add(key))
     }
 
@@ -102,9 +102,9 @@ package struct IndexChanges: Sendable {
         guard key.first == Self.firstByte else {
             throw .invalidKey("an index entry begins with byte 255")
         }
-        guard key.count <= Limits.maximumLinkLength else {
+        guard key.count <= Limits.maximumIndexEntryLength else {
             throw .limit(
-                name: "maximumLinkLength", value: key.count, limit: Limits.maximumLinkLength)
+                name: "maximumLinkLength", value: key.count, limit: Limits.maximumIndexEntryLength)
         }
         let start = bytes.count
         bytes.append(contentsOf: key)

@@ -6,7 +6,7 @@ package enum Limits {
     /// reserves. The tree's own limit is larger, since it prefixes removed keys with a zero byte.
     package static let maximumKeyLength = 1_024
     /// The maximum length of an index entry's key in bytes; its first byte is 255.
-    package static let maximumLinkLength = BTree.maximumKeyCount
+    package static let maximumIndexEntryLength = BTree.maximumKeyCount
     /// The maximum length of a segment file in bytes: offsets have 32 bits.
     package static let maximumFileLength = Int(UInt32.max)
     /// The maximum length of a payload in bytes.

@@ -12,7 +12,7 @@ package struct Operation {
         /// Removes the key.
         case remove = 2
         /// A delta: appends a payload to those that the key has since its last put.
-        case extend = 3
+        case delta = 3
     }
 
     package let kind: Kind

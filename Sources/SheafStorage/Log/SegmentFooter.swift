@@ -14,7 +14,7 @@ package struct SegmentFooter: Equatable, Sendable {
     /// The value that the next segment's header must contain.
     ///
     /// It is the hash, or in a base file the chain hash of the last segment that the file replaces.
-    package let link: UInt64
+    package let chainHash: UInt64
     /// The offset of a base file's directory record; zero in a log segment.
     package let directoryOffset: Int
     /// The position up to which the log was synced at the time of writing; none in a base file.
@@ -26,7 +26,7 @@ package struct SegmentFooter: Equatable, Sendable {
 
     package init(
         contentLength: Int, recordCount: UInt64, lastCommit: CommitID, lastCommitAt: UInt64,
-        hash: UInt64, link: UInt64, directoryOffset: Int = 0, synced: LogPosition,
+        hash: UInt64, chainHash: UInt64, directoryOffset: Int = 0, synced: LogPosition,
         removalsFoldedThrough: LogPosition = .none
     ) {
         self.contentLength = contentLength
@@ -34,7 +34,7 @@ package struct SegmentFooter: Equatable, Sendable {
         self.lastCommit = lastCommit
         self.lastCommitAt = lastCommitAt
         self.hash = hash
-        self.link = link
+        self.chainHash = chainHash
         self.directoryOffset = directoryOffset
         self.synced = synced
         self.removalsFoldedThrough = removalsFoldedThrough
@@ -52,7 +52,7 @@ package struct SegmentFooter: Equatable, Sendable {
         static let lastCommit = 24
         static let lastCommitAt = 32
         static let hash = 40
-        static let link = 48
+        static let chainHash = 48
         static let directoryOffset = 56
         static let synced = 64
         static let removals = 72
@@ -69,7 +69,7 @@ package struct SegmentFooter: Equatable, Sendable {
             target.store(lastCommit, at: Layout.lastCommit)
             target.store(lastCommitAt, at: Layout.lastCommitAt)
             target.store(hash, at: Layout.hash)
-            target.store(link, at: Layout.link)
+            target.store(chainHash, at: Layout.chainHash)
             target.store(UInt64(directoryOffset), at: Layout.directoryOffset)
             target.store(synced.rawValue, at: Layout.synced)
             target.store(removalsFoldedThrough.rawValue, at: Layout.removals)
@@ -99,7 +99,7 @@ package struct SegmentFooter: Equatable, Sendable {
             lastCommit: footer.loadInteger(Layout.lastCommit),
             lastCommitAt: footer.loadInteger(Layout.lastCommitAt),
             hash: footer.loadInteger(Layout.hash),
-            link: footer.loadInteger(Layout.link),
+            chainHash: footer.loadInteger(Layout.chainHash),
             directoryOffset: Int(directoryOffset),
             synced: LogPosition(rawValue: footer.loadInteger(Layout.synced)),
             removalsFoldedThrough: LogPosition(rawValue: footer.loadInteger(Layout.removals)))

@@ -18,7 +18,7 @@ package struct SegmentHeader: Equatable, Sendable {
     /// Milliseconds since 1970.
     package let createdAt: UInt64
     /// The chain hash in the footer of the previous segment; zero in the first segment.
-    package let link: UInt64
+    package let chainHash: UInt64
     /// The last commit that compaction may have folded; zero in a log segment.
     ///
     /// Of the commits up to this one, the file holds only the operations that were newest at that
@@ -27,14 +27,14 @@ package struct SegmentHeader: Equatable, Sendable {
 
     package init(
         kind: Kind, store: StoreID, segments: ClosedRange<UInt32>, firstCommit: CommitID,
-        createdAt: UInt64, link: UInt64, foldedThrough: CommitID = 0
+        createdAt: UInt64, chainHash: UInt64, foldedThrough: CommitID = 0
     ) {
         self.kind = kind
         self.store = store
         self.segments = segments
         self.firstCommit = firstCommit
         self.createdAt = createdAt
-        self.link = link
+        self.chainHash = chainHash
         self.foldedThrough = foldedThrough
     }
 
@@ -54,7 +54,7 @@ package struct SegmentHeader: Equatable, Sendable {
         static let lastSegment = 36
         static let firstCommit = 40
         static let createdAt = 48
-        static let link = 56
+        static let chainHash = 56
         static let cipher = 64
         static let codec = 66
         static let kind = 68
@@ -76,7 +76,7 @@ package struct SegmentHeader: Equatable, Sendable {
         target.store(segments.upperBound, at: Layout.lastSegment)
         target.store(firstCommit, at: Layout.firstCommit)
         target.store(createdAt, at: Layout.createdAt)
-        target.store(link, at: Layout.link)
+        target.store(chainHash, at: Layout.chainHash)
         target.store(kind.rawValue, at: Layout.kind)
         target.store(foldedThrough, at: Layout.foldedThrough)
         let covered = UnsafeRawBufferPointer(rebasing: target[0..<Layout.checksum])
@@ -136,8 +136,8 @@ package struct SegmentHeader: Equatable, Sendable {
                 at: Layout.firstSegment, "segments \(first)...\(last) are not a valid range")
         }
         let firstCommit: CommitID = bytes.loadInteger(Layout.firstCommit)
-        let link: UInt64 = bytes.loadInteger(Layout.link)
-        guard first > 1 || (firstCommit == 1 && link == 0) else {
+        let chainHash: UInt64 = bytes.loadInteger(Layout.chainHash)
+        guard first > 1 || (firstCommit == 1 && chainHash == 0) else {
             throw FormatError(
                 at: Layout.firstCommit, "the first segment does not begin with the first commit")
         }
@@ -148,7 +148,7 @@ package struct SegmentHeader: Equatable, Sendable {
             segments: first...last,
             firstCommit: firstCommit,
             createdAt: bytes.loadInteger(Layout.createdAt),
-            link: link,
+            chainHash: chainHash,
             foldedThrough: bytes.loadInteger(Layout.foldedThrough))
     }
 

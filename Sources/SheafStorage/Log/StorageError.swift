@@ -25,9 +25,9 @@ package enum StorageError: Error, Equatable, Sendable {
     /// The key cannot be stored.
     case invalidKey(String)
     /// A delta was written for a key without a payload.
-    case nothingToExtend(key: [UInt8])
+    case noRecordForDelta(key: [UInt8])
     /// The key has deltas, which must be read with `operations(of:)`.
-    case extended(at: LogPosition)
+    case deltaFollows(at: LogPosition)
     /// The store is closed.
     case closed
     /// A callback that `close` would wait for tried to close the store.
@@ -110,10 +110,10 @@ extension StorageError: CustomStringConvertible {
             return "\(value) is more than \(name) allows, which is \(limit)"
         case .invalidKey(let reason):
             return "the key is not valid: \(reason)"
-        case .nothingToExtend(let key):
+        case .noRecordForDelta(let key):
             let text = String(decoding: key, as: UTF8.self).shortened.debugDescription
             return "the key \(text) has no payload for a delta; put one first"
-        case .extended(let position):
+        case .deltaFollows(let position):
             return "the operation at \(position) is a delta; read it together with the "
                 + "operations it is based on"
         case .closed:

@@ -8,7 +8,7 @@ package struct WriteBatch: Sendable {
     /// The offset of the last operation.
     private var lastOperation = 0
     /// Whether the batch contains deltas, whose keys must have a payload.
-    private(set) var hasExtensions = false
+    private(set) var hasDeltas = false
 
     /// The changes of index entries to apply with the batch; an empty batch applies none.
     package var indexChanges = IndexChanges()
@@ -46,11 +46,11 @@ package struct WriteBatch: Sendable {
     ///
     /// The key must have a payload at commit time, or receive one earlier in the batch. The caller
     /// must put the key again before its chain exceeds `maximumChainLength` operations.
-    package mutating func extend(
+    package mutating func appendDelta(
         _ key: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
     ) throws(StorageError) {
-        try append(.extend, key, payload)
-        hasExtensions = true
+        try append(.delta, key, payload)
+        hasDeltas = true
     }
 
     /// Removes `key`.
@@ -71,7 +71,7 @@ package struct WriteBatch: Sendable {
     package mutating func extend(_ key: [UInt8], _ payload: [UInt8]) throws(StorageError) {
         try key.span.withUnsafeBytes { key throws(StorageError) in
             try payload.span.withUnsafeBytes { payload throws(StorageError) in
-                try extend(key, payload)
+                try appendDelta(key, payload)
             }
         }
     }
@@ -93,7 +93,7 @@ package struct WriteBatch: Sendable {
         keepsIndexProgress = false
         bytes.removeAll(keepingCapacity: true)
         count = 0
-        hasExtensions = false
+        hasDeltas = false
     }
 
     private mutating func append(

@@ -105,7 +105,7 @@ final class BaseWriter {
         let length = offset
         let footer = SegmentFooter(
             contentLength: length, recordCount: recordCount, lastCommit: last.lastCommit,
-            lastCommitAt: last.lastCommitAt, hash: hash.finish(), link: last.link,
+            lastCommitAt: last.lastCommitAt, hash: hash.finish(), chainHash: last.chainHash,
             directoryOffset: directoryOffset, synced: .none,
             removalsFoldedThrough: removalsFoldedThrough)
         let encoded = footer.encoded(store: header.store)

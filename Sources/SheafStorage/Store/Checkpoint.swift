@@ -65,7 +65,7 @@ final class Checkpoint {
         static let fileCount = 68
         static let hash = 72
         /// The former location of the index progress: zero, and ignored by readers.
-        static let formerlyLinkedThrough = 80
+        static let formerlyIndexedThrough = 80
         static let indexedThrough = 88
         static let reserved = 96
         static let checksum = headerLength - 8
@@ -139,11 +139,11 @@ final class Checkpoint {
                 at: bytes.count, "the file has \(bytes.count) bytes and should have \(length)")
         }
         let commit: CommitID = bytes.loadInteger(Layout.commit)
-        let linkedThrough: CommitID = bytes.loadInteger(Layout.indexedThrough)
-        guard linkedThrough <= commit else {
+        let indexedThrough: CommitID = bytes.loadInteger(Layout.indexedThrough)
+        guard indexedThrough <= commit else {
             throw FormatError(
                 at: Layout.indexedThrough,
-                "the index progress \(linkedThrough) is past the checkpoint's commit")
+                "the index progress \(indexedThrough) is past the checkpoint's commit")
         }
         let hash = XXH3.hash64(bytes.slice(headerLength..<length))
         guard bytes.loadInteger(Layout.hash) == hash else {
@@ -156,7 +156,7 @@ final class Checkpoint {
                 chain: bytes.loadInteger(Layout.chain),
                 commit: commit,
                 commitAt: bytes.loadInteger(Layout.commitAt)),
-            pageCount: pageCount, fileCount: fileCount, indexedThrough: linkedThrough,
+            pageCount: pageCount, fileCount: fileCount, indexedThrough: indexedThrough,
             length: length)
     }
 

@@ -57,8 +57,8 @@ extension CompactionPlanner {
                     now >= footer.lastCommitAt && now - footer.lastCommitAt >= age
                 } ?? false
             // A file whose last commit continues in the next file cannot be folded without it.
-            let isWhole = index == files.count || !files[index].continuesCommit
-            if isOld && isWhole { return index }
+            let isComplete = index == files.count || !files[index].continuesCommit
+            if isOld && isComplete { return index }
             newerBytes += footer.contentLength
             index -= 1
         }

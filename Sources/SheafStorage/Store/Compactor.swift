@@ -43,7 +43,8 @@ final class Compactor {
         chain = first.header.checksum
         let header = SegmentHeader(
             kind: .base, store: store, segments: plan.segments,
-            firstCommit: first.header.firstCommit, createdAt: now, link: first.header.link,
+            firstCommit: first.header.firstCommit, createdAt: now,
+            chainHash: first.header.chainHash,
             foldedThrough: max(
                 plan.horizonCommit, plan.files.map(\.header.foldedThrough).max() ?? 0))
         output = try BaseWriter(volume: volume, temporary: temporary, header: header, last: footer)
@@ -114,7 +115,7 @@ final class Compactor {
                 let folded = try FoldedRecord(record, of: file.header.segments)
                 for index in 0..<folded.count {
                     let entry = folded[index]
-                    try judge(
+                    try visit(
                         try folded.operation(entry), at: entry.position, of: entry.commit)
                 }
             case .complete, .first, .middle, .last:
@@ -123,7 +124,7 @@ final class Compactor {
                     let position = LogPosition(
                         segment: record.position.segment,
                         offset: record.position.offset + offset)
-                    try judge(operation, at: position, of: record.commit)
+                    try visit(operation, at: position, of: record.commit)
                 }
             }
         } catch {
@@ -131,16 +132,16 @@ final class Compactor {
         }
     }
 
-    private func judge(
+    private func visit(
         _ operation: Operation, at position: LogPosition, of commit: CommitID
     ) throws(FormatError) {
         let live = snapshot.tree.find(operation.key).flatMap(RecordPointer.init)
-        let head =
+        let newest =
             live
             ?? Keyspace.withRemovedKey(operation.key) { snapshot.tree.find($0) }
             .flatMap(RecordPointer.init)
-        guard let head, try isNeeded(position, head: head) else { return }
-        if operation.kind == .remove, head.position == position, position <= removalLimit {
+        guard let newest, try isNeeded(position, newest: newest) else { return }
+        if operation.kind == .remove, newest.position == position, position <= removalLimit {
             droppedRemovals.append((key: [0] + operation.key, position: position))
             return
         }
@@ -152,21 +153,22 @@ final class Compactor {
     }
 
     /// Whether to keep the operation at `position` of a key whose newest operation is at `head`.
-    private func isNeeded(_ position: LogPosition, head: RecordPointer) throws(FormatError) -> Bool
+    private func isNeeded(_ position: LogPosition, newest: RecordPointer) throws(FormatError)
+        -> Bool
     {
-        if head.position == position { return true }
+        if newest.position == position { return true }
         // If the newest operation is a put or a removal before the horizon, nothing else is kept.
-        guard head.position > plan.horizon || head.isDelta else { return false }
-        if let kept = chains.kept[head.position] { return kept.containsDescending(position) }
-        let chain = try keptChain(from: head.position)
-        chains.cache(chain, of: head.position)
+        guard newest.position > plan.horizon || newest.isDelta else { return false }
+        if let kept = chains.kept[newest.position] { return kept.containsDescending(position) }
+        let chain = try keptChain(from: newest.position)
+        chains.cache(chain, of: newest.position)
         return chain.kept.containsDescending(position)
     }
 
     /// Returns the operations to keep of the key whose newest operation is at `head`.
-    private func keptChain(from head: LogPosition) throws(FormatError) -> ChainCache.Chain {
+    private func keptChain(from newest: LogPosition) throws(FormatError) -> ChainCache.Chain {
         var chain = ChainCache.Chain()
-        var position = head
+        var position = newest
         var isOld = false
         // This keeps the newest operation, the newest one before the horizon, and the bases of kept
         // deltas.
@@ -183,7 +185,7 @@ final class Compactor {
                         FileName.name(ofSegment: position.segment), at: position.offset,
                         "the operation does not follow its predecessor")
                 }
-                isKept = isKept && operation.kind == .extend
+                isKept = isKept && operation.kind == .delta
                 position = operation.previous
             } catch {
                 throw FormatError(at: position.offset, error.description)
@@ -210,10 +212,10 @@ private struct ChainCache {
     private var count = 0
 
     /// Caches a long chain; short ones are walked again.
-    mutating func cache(_ chain: Chain, of head: LogPosition) {
+    mutating func cache(_ chain: Chain, of newest: LogPosition) {
         guard chain.length > Self.cachedLength else { return }
         if count > Self.maximumCount { self = ChainCache() }
-        kept[head] = chain.kept
+        kept[newest] = chain.kept
         count += chain.kept.count
     }
 }

@@ -89,7 +89,7 @@ struct EngineState: ~Copyable {
         let commit = lastCommit + 1
         let time = max(now, lastCommitAt)
         let changes = batch.indexChanges.isEmpty ? nil : batch.indexChanges
-        if let changes { keyspace.unlink(changes) }
+        if let changes { keyspace.removeEntries(changes) }
         var nextEntry = 0
         var start = 0
         var part: UInt32 = 0
@@ -167,7 +167,7 @@ struct EngineState: ~Copyable {
         synced = flush.end
         published = LogSnapshot(
             tree: flush.tree, segments: segments, commit: flush.commit,
-            commitAt: flush.commitAt, end: flush.end, linked: flush.indexMark,
+            commitAt: flush.commitAt, end: flush.end, indexMark: flush.indexMark,
             chain: written.chain, grownLength: flush.grownLength)
         flush.batch.reset()
         spare = flush.batch
@@ -191,12 +191,12 @@ struct EngineState: ~Copyable {
             let kind = bytes[offset]
             let pointer = RecordPointer(
                 position: LogPosition(segment: tail.segment, offset: tail.offset + offset),
-                length: length, isDelta: kind == Operation.Kind.extend.rawValue)
+                length: length, isDelta: kind == Operation.Kind.delta.rawValue)
             let previous =
                 if kind == Operation.Kind.put.rawValue {
                     keyspace.put(key, at: pointer)
                 } else if pointer.isDelta {
-                    keyspace.extend(key, at: pointer)
+                    keyspace.appendDelta(key, at: pointer)
                 } else {
                     keyspace.remove(key, at: pointer)
                 }

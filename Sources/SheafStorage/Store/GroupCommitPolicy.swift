@@ -75,8 +75,8 @@ final class GroupCommitPolicy: Sendable {
         guard missed < Self.toleratedMisses || number % Self.flushesBetweenTrials == 0 else {
             return
         }
-        let patience = typicalNanoseconds.load(ordering: .relaxed) / 2
-        let isComplete = wait(for: min(patience, Self.longestGathering), gently: true) {
+        let waitNanoseconds = typicalNanoseconds.load(ordering: .relaxed) / 2
+        let isComplete = wait(for: min(waitNanoseconds, Self.longestGathering), gently: true) {
             engine.pendingCommits >= expected
         }
         misses.store(isComplete ? 0 : missed + 1, ordering: .relaxed)

@@ -83,9 +83,9 @@ final class GroupCommitter: Sendable {
         // Clamping to a year prevents an overflow.
         let wait = UInt64(min(max(milliseconds, 0), Self.longestWaitMilliseconds)) * 1_000_000
         let deadline = now + wait
-        let isFirst = request.withLock { wish in
-            guard wish.deadline == nil else { return false }
-            wish.deadline = deadline
+        let isFirst = request.withLock { request in
+            guard request.deadline == nil else { return false }
+            request.deadline = deadline
             return true
         }
         if isFirst { request.signal() }
@@ -172,13 +172,13 @@ final class GroupCommitter: Sendable {
             let next = request.wait(
                 until: deadline,
                 while: { !$0.isUrgent && !$0.isStopping && $0.deadline == deadline },
-                then: { wish -> Bool? in
-                    if wish.isStopping { return false }
+                then: { request -> Bool? in
+                    if request.isStopping { return false }
                     let isDue =
-                        wish.deadline.map { $0 <= Clock.system.monotonicNanoseconds() } ?? false
-                    guard wish.isUrgent || isDue else { return nil }
-                    wish.isUrgent = false
-                    wish.deadline = nil
+                        request.deadline.map { $0 <= Clock.system.monotonicNanoseconds() } ?? false
+                    guard request.isUrgent || isDue else { return nil }
+                    request.isUrgent = false
+                    request.deadline = nil
                     return true
                 })
             if let next { return next }

@@ -4,10 +4,10 @@ import Synchronization
 /// Maintenance of index entries, which are not included in any count.
 extension Keyspace {
     /// The number of index entries removed per scan of a range.
-    private static let unlinkCount = 1_024
+    private static let removalCount = 1_024
 
     /// Applies the removals in `changes`.
-    mutating func unlink(_ changes: IndexChanges) {
+    mutating func removeEntries(_ changes: IndexChanges) {
         for range in changes.removedRanges { unlink(range) }
         guard !changes.removed.isEmpty else { return }
         changes.bytes.withUnsafeBytes { bytes in
@@ -29,7 +29,7 @@ extension Keyspace {
             keys.removeAll(keepingCapacity: true)
             tree.forEach(in: range) { key, _ in
                 keys.append(Array(key))
-                return keys.count < Self.unlinkCount
+                return keys.count < Self.removalCount
             }
             for key in keys { key.withUnsafeBytes { _ = tree.remove($0) } }
         } while !keys.isEmpty
@@ -67,7 +67,7 @@ extension EngineState {
         return RecordPointer(
             position: LogPosition(segment: tail.segment, offset: tail.offset + offset),
             length: Operation.headerLength + Int(keyLength) + Int(payloadLength),
-            isDelta: record[offset] == Operation.Kind.extend.rawValue)
+            isDelta: record[offset] == Operation.Kind.delta.rawValue)
     }
 }
 
@@ -76,14 +76,14 @@ extension StoreEngine {
     ///
     /// Returns false if there are newer commits or a pending flush. Existing snapshots keep their
     /// index entries.
-    package func repairLinks(of snapshot: LogSnapshot, _ changes: IndexChanges) -> Bool {
+    package func repairIndexEntries(of snapshot: LogSnapshot, _ changes: IndexChanges) -> Bool {
         precondition(changes.toOperations.isEmpty, "Index repair refers to logged operations.")
         return state.withLock { state in
             // A running flush has already captured the tree that it publishes.
             guard state.lastCommit == snapshot.commit, state.published.commit == snapshot.commit,
                 state.pending.isEmpty, state.spare != nil
             else { return false }
-            state.keyspace.unlink(changes)
+            state.keyspace.removeEntries(changes)
             state.keyspace.addIndexEntries(changes)
             state.indexMark = IndexMark(commit: state.lastCommit, end: state.end)
             state.grownLength += changes.lengthToPointers

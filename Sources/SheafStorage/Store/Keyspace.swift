@@ -59,12 +59,14 @@ struct Keyspace: ~Copyable {
     func checkPresent(_ ranges: [Range<Int>], in bytes: [UInt8]) throws(StorageError) {
         for range in ranges {
             let isPresent = bytes.withUnsafeBytes { tree.find($0.slice(range)) != nil }
-            guard isPresent else { throw .nothingToExtend(key: Array(bytes[range])) }
+            guard isPresent else { throw .noRecordForDelta(key: Array(bytes[range])) }
         }
     }
 
     /// Records a delta of `key` at `pointer`; returns the position of the previous operation.
-    mutating func extend(_ key: UnsafeRawBufferPointer, at pointer: RecordPointer) -> LogPosition {
+    mutating func appendDelta(_ key: UnsafeRawBufferPointer, at pointer: RecordPointer)
+        -> LogPosition
+    {
         live.add(pointer)
         if let old = tree.put(key, pointer.value).flatMap(RecordPointer.init) {
             return old.position

@@ -172,9 +172,9 @@ struct LogContents {
                 name, at: mapping.count, "the footer of a sealed segment is missing or damaged")
         }
         if let previous = files.last, let before = previous.footer {
-            guard header.link == before.link else {
+            guard header.chainHash == before.chainHash else {
                 throw .damaged(
-                    name, at: SegmentHeader.Layout.link,
+                    name, at: SegmentHeader.Layout.chainHash,
                     "the segment does not follow \(previous.name)")
             }
             guard header.firstCommit == before.lastCommit &+ 1 else {

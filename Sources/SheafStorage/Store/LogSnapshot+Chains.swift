@@ -35,7 +35,7 @@ extension LogSnapshot {
         from newest: LoggedOperation, _ body: (LoggedOperation) -> Void
     ) throws(StorageError) {
         body(newest)
-        guard newest.operation.kind == .extend else { return }
+        guard newest.operation.kind == .delta else { return }
         let key = newest.operation.key
         var history = KeyHistory(
             of: key, from: newest.operation.previous, before: newest.position, in: self)

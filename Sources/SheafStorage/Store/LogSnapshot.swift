@@ -27,9 +27,9 @@ package final class LogSnapshot: Sendable {
 
     init(
         tree: BTreeSnapshot, segments: SegmentTable, commit: CommitID, commitAt: UInt64,
-        end: LogPosition, linked: IndexMark, chain: UInt64, grownLength: Int
+        end: LogPosition, indexMark: IndexMark, chain: UInt64, grownLength: Int
     ) {
-        self.indexMark = linked
+        self.indexMark = indexMark
         self.chain = chain
         self.grownLength = grownLength
         self.tree = tree
@@ -43,14 +43,14 @@ package final class LogSnapshot: Sendable {
     func with(_ segments: SegmentTable) -> LogSnapshot {
         LogSnapshot(
             tree: tree, segments: segments, commit: commit, commitAt: commitAt, end: end,
-            linked: indexMark, chain: chain, grownLength: grownLength)
+            indexMark: indexMark, chain: chain, grownLength: grownLength)
     }
 
     /// Returns the same state with complete index entries in `tree`.
     func with(linked tree: BTreeSnapshot, grownLength: Int) -> LogSnapshot {
         LogSnapshot(
             tree: tree, segments: segments, commit: commit, commitAt: commitAt, end: end,
-            linked: IndexMark(commit: commit, end: end), chain: chain, grownLength: grownLength)
+            indexMark: IndexMark(commit: commit, end: end), chain: chain, grownLength: grownLength)
     }
 
     /// The range of the keys that have a payload.
@@ -73,7 +73,7 @@ package final class LogSnapshot: Sendable {
         guard let first = key.first, Operation.isLogged(firstByte: first),
             key.count <= Limits.maximumKeyLength, let pointer = recordPointer(of: key)
         else { return nil }
-        guard !pointer.isDelta else { throw .extended(at: pointer.position) }
+        guard !pointer.isDelta else { throw .deltaFollows(at: pointer.position) }
         return try operation(of: key, at: pointer).payload
     }
 
@@ -109,7 +109,7 @@ package final class LogSnapshot: Sendable {
 
     @inline(__always)
     private static func isAt(_ operation: Operation, _ pointer: RecordPointer) -> Bool {
-        operation.length == pointer.length && (operation.kind == .extend) == pointer.isDelta
+        operation.length == pointer.length && (operation.kind == .delta) == pointer.isDelta
     }
 
     /// Creates an error for bytes at a position that contradict the tree.

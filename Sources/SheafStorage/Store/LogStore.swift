@@ -38,7 +38,7 @@ package final class LogStore: Sendable {
         committer = GroupCommitter(engine: engine, onNewSegment: { housekeeper.wake() })
         do throws(ThreadRefused) {
             try committer.start()
-            if options.isHousekeepingAutomatic { try housekeeper.start() }
+            if options.runsMaintenance { try housekeeper.start() }
         } catch {
             committer.stop()
             try engine.close()

@@ -47,7 +47,7 @@ package struct LogStoreOptions: Sendable {
     /// The maximum rate at which compaction reads and writes, unless garbage exceeds its limit.
     package var compactionBytesPerSecond = 64 << 20
     /// Whether the maintenance thread runs.
-    package var isHousekeepingAutomatic = true
+    package var runsMaintenance = true
     /// The maximum total length of the documents that one transaction changes.
     ///
     /// They are kept in memory until they are durable.

@@ -42,9 +42,9 @@ final class MaintenanceThread: Sendable {
         while true {
             let isStopping = request.wait(
                 while: { !$0.isAwaited && !$0.isStopping },
-                then: { wish in
-                    wish.isAwaited = false
-                    return wish.isStopping
+                then: { request in
+                    request.isAwaited = false
+                    return request.isStopping
                 })
             guard !isStopping else { return }
             performDueWork()

@@ -59,7 +59,7 @@ package final class OperationBatch {
             (found + count).initialize(
                 to: StoredBytes(
                     key: operation.key, payload: operation.payload,
-                    place: pointer.position.rawValue))
+                    pointer: pointer.position.rawValue))
             count += 1
         }
         return count

@@ -15,7 +15,7 @@ package struct RecoveryReport: Sendable {
 /// The state of a store after recovery.
 final class Recovered {
     private var state: EngineState?
-    let link: UInt64
+    let chainHash: UInt64
     let checkpoints: CheckpointState
     let report: RecoveryReport
     let store: StoreID
@@ -25,13 +25,13 @@ final class Recovered {
     var chain: UInt64 { snapshot.chain }
 
     init(
-        state: consuming EngineState, link: UInt64, checkpoints: CheckpointState,
+        state: consuming EngineState, chainHash: UInt64, checkpoints: CheckpointState,
         report: RecoveryReport
     ) {
         store = state.store
         snapshot = state.published
         self.state = consume state
-        self.link = link
+        self.chainHash = chainHash
         self.checkpoints = checkpoints
         self.report = report
     }
@@ -86,7 +86,7 @@ struct Recovery {
             LogSnapshot(
                 tree: loaded.snapshot(), segments: table, commit: last.commit,
                 commitAt: last.commitAt, end: last.position,
-                linked: loaded.checkpoint?.indexMark ?? .none, chain: last.chain,
+                indexMark: loaded.checkpoint?.indexMark ?? .none, chain: last.chain,
                 grownLength: last.length),
             recovery.report, loaded
         )
@@ -194,7 +194,7 @@ struct Recovery {
             contents.store ?? StoreID(low: options.random(), high: options.random())
         let snapshot = LogSnapshot(
             tree: loaded.snapshot(), segments: table, commit: end.commit,
-            commitAt: end.commitAt, end: end.position, linked: checkpoint?.indexMark ?? .none,
+            commitAt: end.commitAt, end: end.position, indexMark: checkpoint?.indexMark ?? .none,
             chain: end.chain, grownLength: end.length)
         var keyspace = loaded.takeKeyspace()
         let opening = DeferredGarbage(takingOrphansOf: &keyspace, in: snapshot)
@@ -205,7 +205,7 @@ struct Recovery {
             grownLength: end.length,
             synced: end.position, published: snapshot, opening: opening)
         return Recovered(
-            state: state, link: sealed?.footer.link ?? 0,
+            state: state, chainHash: sealed?.footer.chainHash ?? 0,
             checkpoints: CheckpointState(
                 names: contents.checkpoints.map(\.name).reversed(),
                 coveredLength: checkpoint == nil ? nil : 0,
@@ -286,7 +286,7 @@ struct Recovery {
             return SegmentFooter(
                 contentLength: length, recordCount: sealed.recordCount,
                 lastCommit: sealed.lastCommit, lastCommitAt: sealed.lastCommitAt,
-                hash: sealed.hash, link: sealed.link, synced: synced)
+                hash: sealed.hash, chainHash: sealed.chainHash, synced: synced)
         }
         let content = last.bytes.slice(0..<length)
         var scanner = RecordScanner(file: content, header: last.header)
@@ -307,6 +307,6 @@ struct Recovery {
         let hash = XXH3.hash64(content)
         return SegmentFooter(
             contentLength: length, recordCount: recordCount, lastCommit: end.commit,
-            lastCommitAt: end.commitAt, hash: hash, link: hash, synced: synced)
+            lastCommitAt: end.commitAt, hash: hash, chainHash: hash, synced: synced)
     }
 }

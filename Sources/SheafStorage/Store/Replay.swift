@@ -34,10 +34,10 @@ final class Replayer: LogVisitor {
 
     private func apply(_ operation: Operation, at position: LogPosition) {
         let pointer = RecordPointer(
-            position: position, length: operation.length, isDelta: operation.kind == .extend)
+            position: position, length: operation.length, isDelta: operation.kind == .delta)
         switch operation.kind {
         case .put: _ = keyspace?.put(operation.key, at: pointer)
-        case .extend: _ = keyspace?.extend(operation.key, at: pointer)
+        case .delta: _ = keyspace?.appendDelta(operation.key, at: pointer)
         case .remove: _ = keyspace?.remove(operation.key, at: pointer)
         }
     }
@@ -62,7 +62,7 @@ struct BulkLoader: LogVisitor {
         var pointer: RecordPointer {
             RecordPointer(
                 position: LogPosition(rawValue: position), length: Int(length),
-                isDelta: kind == .extend)
+                isDelta: kind == .delta)
         }
     }
 
@@ -150,7 +150,7 @@ struct BulkLoader: LogVisitor {
             {
                 continue
             }
-            if entries[index].kind == .extend { countFoundation(of: index, in: &live) }
+            if entries[index].kind == .delta { countFoundation(of: index, in: &live) }
             entries[kept] = entries[index]
             kept += 1
         }

@@ -77,7 +77,7 @@ extension Segment {
                     key: UnsafeRawBufferPointer(start: base + start, count: keyLength),
                     payload: UnsafeRawBufferPointer(
                         start: base + start + keyLength, count: payloadLength),
-                    place: pointer.position.rawValue))
+                    pointer: pointer.position.rawValue))
         }
         return pointers.count
     }

@@ -119,14 +119,14 @@ package final class SegmentTable: Sendable {
     func forEachFoundation(of position: LogPosition, _ body: (RecordPointer) -> Void) -> Bool {
         var limit = position
         guard var found = (try? operation(at: position)) ?? nil else { return false }
-        while found.kind == .extend {
+        while found.kind == .delta {
             let previous = found.previous
             guard previous != .none, previous < limit,
                 let next = (try? operation(at: previous)) ?? nil, next.kind != .remove
             else { return false }
             body(
                 RecordPointer(
-                    position: previous, length: next.length, isDelta: next.kind == .extend))
+                    position: previous, length: next.length, isDelta: next.kind == .delta))
             limit = previous
             found = next
         }

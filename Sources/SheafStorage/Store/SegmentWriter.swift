@@ -40,19 +40,19 @@ struct SegmentWriter {
     private let preparation: SegmentPreparation
     private var open: Open?
     /// The chain hash for the next segment's header.
-    private var link: UInt64
+    private var chainHash: UInt64
     /// The checksum of the last record written.
     private var chain: UInt64
 
     /// Creates a writer that continues after a sealed segment with the chain hash `link`.
     init(
-        volume: any Volume, store: StoreID, preparation: SegmentPreparation, link: UInt64,
+        volume: any Volume, store: StoreID, preparation: SegmentPreparation, chainHash: UInt64,
         chain: UInt64
     ) {
         self.volume = volume
         self.store = store
         self.preparation = preparation
-        self.link = link
+        self.chainHash = chainHash
         self.chain = chain
     }
 
@@ -78,7 +78,7 @@ struct SegmentWriter {
                 let made = SegmentFooter(
                     contentLength: end, recordCount: current.recordCount,
                     lastCommit: sealing.lastCommit, lastCommitAt: sealing.lastCommitAt,
-                    hash: current.hash.finish(), link: current.hash.finish(), synced: synced)
+                    hash: current.hash.finish(), chainHash: current.hash.finish(), synced: synced)
                 UnsafeMutableRawBufferPointer(rebasing: bytes[content...])
                     .copyBytes(from: made.encoded(store: store))
                 footer = made
@@ -96,7 +96,7 @@ struct SegmentWriter {
             guard let footer else { continue }
             open = nil
             current.segment.seal(with: footer)
-            link = footer.link
+            chainHash = footer.chainHash
             written.sealed.append(
                 SealedFile(file: current.file, length: end + SegmentFooter.length))
         }
@@ -110,7 +110,8 @@ struct SegmentWriter {
     ) throws(StorageError) -> Segment {
         let header = SegmentHeader(
             kind: .log, store: store, segments: number...number,
-            firstCommit: beginning.firstCommit, createdAt: beginning.createdAt, link: link)
+            firstCommit: beginning.firstCommit, createdAt: beginning.createdAt, chainHash: chainHash
+        )
         header.encode(into: bytes)
         let name = FileName.name(ofSegment: number)
         do throws(VolumeError) {

@@ -28,14 +28,14 @@ extension StoreEngine {
 
     /// Writes a checkpoint if one is due.
     package func writeCheckpointIfWorthwhile(
-        atClose: Bool = false, pace: (Int) -> Void = { _ in }
+        atClose: Bool = false, onProgress: (Int) -> Void = { _ in }
     ) throws(StorageError) {
         guard isCheckpointDue(atClose: atClose) else { return }
-        try writeCheckpoint(pace: pace)
+        try writeCheckpoint(onProgress: onProgress)
     }
 
     /// Writes the newest durable state as a checkpoint; `pace` receives the length of each write.
-    package func writeCheckpoint(pace: (Int) -> Void = { _ in }) throws(StorageError) {
+    package func writeCheckpoint(onProgress: (Int) -> Void = { _ in }) throws(StorageError) {
         let snapshot = snapshot()
         guard snapshot.commit > 0 else { return }
         let temporary = FileName.temporaryName(options.random())
@@ -47,7 +47,7 @@ extension StoreEngine {
             do throws(VolumeError) {
                 let file = try volume.open(temporary, .create)
                 defer { file.close() }
-                length = try write(snapshot, to: file, pace: pace)
+                length = try write(snapshot, to: file, onProgress: onProgress)
                 try volume.rename(temporary, to: name)
             } catch {
                 try? volume.remove(temporary)
@@ -80,13 +80,13 @@ extension StoreEngine {
     }
 
     private func write(
-        _ snapshot: LogSnapshot, to file: any VolumeFile, pace: (Int) -> Void
+        _ snapshot: LogSnapshot, to file: any VolumeFile, onProgress: (Int) -> Void
     ) throws(VolumeError) -> Int {
         var sink = CheckpointSink(file: file)
         try snapshot.tree.exportPages { page throws(VolumeError) in
             try sink.add(page)
             if sink.buffered >= Self.sliceLength {
-                pace(try sink.flush())
+                onProgress(try sink.flush())
             }
         }
         let live = LiveBytes(of: snapshot.tree, in: snapshot.segments)

@@ -24,7 +24,7 @@ extension StoreEngine {
     /// `pace` receives the length of each read and write.
     @discardableResult
     package func compactionStep(
-        budget: Int = 256 << 10, pace: (Int) -> Void = { _ in }
+        budget: Int = 256 << 10, onProgress: (Int) -> Void = { _ in }
     ) throws(StorageError) -> Bool {
         try compaction.withLock { compaction throws(StorageError) in
             guard compaction.failure == nil else { return false }
@@ -38,13 +38,13 @@ extension StoreEngine {
                 while read < budget {
                     let length = try run.step()
                     read += length
-                    if run.bufferedLength >= Self.sliceLength { pace(try run.flush()) }
+                    if run.bufferedLength >= Self.sliceLength { onProgress(try run.flush()) }
                     guard length == 0 else { continue }
                     compaction.run = nil
                     try finish(run, &compaction)
                     return true
                 }
-                pace(read)
+                onProgress(read)
                 return true
             } catch {
                 // Retrying immediately would not fix damage or a full disk.

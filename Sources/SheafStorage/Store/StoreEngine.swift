@@ -68,7 +68,7 @@ package final class StoreEngine: Sendable {
             writer = Mutex(
                 SegmentWriter(
                     volume: volume, store: recovered.store, preparation: preparation,
-                    link: recovered.link, chain: recovered.chain))
+                    chainHash: recovered.chainHash, chain: recovered.chain))
             checkpoints = Mutex(recovered.checkpoints)
             compaction = Mutex(CompactionState())
             published = Mutex(recovered.snapshot)
@@ -133,10 +133,10 @@ package final class StoreEngine: Sendable {
         onDurable: (@Sendable (Result<CommitID, StorageError>) -> Void)? = nil
     ) throws(StorageError) -> CommitID {
         let now = max(options.clock.wallMilliseconds(), batch.earliestTime)
-        let extended = batch.hasExtensions ? try batch.keysToExtend() : []
+        let keysOfDeltas = batch.hasDeltas ? try batch.keysOfDeltas() : []
         let (commit, isDurable) = try state.withLock { state throws(StorageError) in
             try state.checkWritable()
-            try state.keyspace.checkPresent(extended, in: batch.bytes)
+            try state.keyspace.checkPresent(keysOfDeltas, in: batch.bytes)
             let commit =
                 batch.count == 0
                 ? state.lastCommit : state.append(batch, at: now, options: options)

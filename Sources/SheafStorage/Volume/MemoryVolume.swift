@@ -35,17 +35,17 @@ package final class MemoryVolume: Volume {
     }
 
     package func rename(_ name: String, to newName: String) throws(VolumeError) {
-        let isThere = state.withLock { state in
+        let exists = state.withLock { state in
             guard let content = state.files.removeValue(forKey: name) else { return false }
             state.files[newName] = content
             return true
         }
-        guard isThere else { throw VolumeError(.rename, name, .noSuchFile) }
+        guard exists else { throw VolumeError(.rename, name, .noSuchFile) }
     }
 
     package func remove(_ name: String) throws(VolumeError) {
-        let isThere = state.withLock { $0.files.removeValue(forKey: name) != nil }
-        guard isThere else { throw VolumeError(.remove, name, .noSuchFile) }
+        let exists = state.withLock { $0.files.removeValue(forKey: name) != nil }
+        guard exists else { throw VolumeError(.remove, name, .noSuchFile) }
     }
 
     package func synchronizeNamesOnce() throws(VolumeError) {}

@@ -5,12 +5,16 @@ extension LinkStateDatabase {
         let length = entries.values.reduce(0) { $0 + $1.record.length }
         if entries.count > PresenceLimits.records { return "there are \(entries.count) records" }
         if length > PresenceLimits.recordBytes { return "the records have \(length) bytes" }
-        for link in adjacentPeers.values {
-            if link.acknowledgedVersions.count > entries.count {
+        for connection in adjacentPeers.values {
+            if connection.acknowledgedVersions.count > entries.count {
                 return "a neighbor has unknown records"
             }
-            if link.queue.count != link.queued.count { return "a record is queued twice" }
-            if link.queue.count > entries.count { return "more records are queued than stored" }
+            if connection.queue.count != connection.queued.count {
+                return "a record is queued twice"
+            }
+            if connection.queue.count > entries.count {
+                return "more records are queued than stored"
+            }
         }
         let reachable = reachable
         if reachable.first?.key != key { return "the local peer is not reachable from itself" }

@@ -8,9 +8,9 @@ package struct LinkStateDatabase: Sendable {
     /// An effect that the caller must carry out.
     package enum Action: Equatable, Sendable {
         /// Sends a message to a neighbor; the next one follows `taken(on:)`.
-        case send(link: UInt64, PresenceMessage)
+        case send(connection: UInt64, PresenceMessage)
         /// Acknowledges the last message of a neighbor.
-        case took(link: UInt64)
+        case acknowledged(connection: UInt64)
         /// The value of `reachable` changed.
         case changed
         /// Another peer published this record under the local key.
@@ -51,7 +51,7 @@ package struct LinkStateDatabase: Sendable {
     /// The key of this peer.
     package let key: [UInt8]
     let salt: UInt64
-    package private(set) var portrait: PeerRecord.Portrait
+    package private(set) var description: PeerRecord.Description
     private(set) var entries: [[UInt8]: Entry]
     var adjacentPeers: [UInt64: Connection] = [:]
     /// Keys of the reachable peers, nearest first.
@@ -66,13 +66,14 @@ package struct LinkStateDatabase: Sendable {
 
     /// Creates a database with only the local peer, opened at `opening` in milliseconds since 1970.
     package init(
-        _ key: [UInt8], _ portrait: PeerRecord.Portrait, opening: UInt64, salt: UInt64
+        _ key: [UInt8], _ description: PeerRecord.Description, opening: UInt64, salt: UInt64
     ) {
-        (self.key, self.portrait, self.salt) = (key, portrait, salt)
+        (self.key, self.description, self.salt) = (key, description, salt)
         let version = PeerRecord.Version(opening: opening, salt: salt, count: 0)
         entries = [
             key: Entry(
-                record: PeerRecord(key: key, version: version, portrait, neighbors: []), distance: 0
+                record: PeerRecord(key: key, version: version, description, neighbors: []),
+                distance: 0
             )
         ]
         order = [key]
@@ -114,8 +115,8 @@ package struct LinkStateDatabase: Sendable {
     }
 
     /// Changes the description that the local peer publishes.
-    package mutating func present(_ portrait: PeerRecord.Portrait, at now: UInt64) {
-        self.portrait = portrait
+    package mutating func present(_ description: PeerRecord.Description, at now: UInt64) {
+        self.description = description
         revise()
         update(at: now)
     }
@@ -145,7 +146,9 @@ package struct LinkStateDatabase: Sendable {
     /// Time of the next scheduled action, computed from the state.
     private var nextDeadline: UInt64? {
         var deadlines: [UInt64] = overtaking.version == nil ? [] : [overtaking.from]
-        for link in adjacentPeers.values where link.owes { deadlines.append(link.mayTakeAt) }
+        for connection in adjacentPeers.values where connection.owes {
+            deadlines.append(connection.mayTakeAt)
+        }
         for entry in entries.values where entry.distance == nil {
             deadlines.append(entry.hiddenSince + PresenceLimits.forgettingNanoseconds)
         }
@@ -158,18 +161,19 @@ package struct LinkStateDatabase: Sendable {
         isBusy = false
         var actions: [Action] = []
         for number in adjacentPeers.keys.sorted() {
-            if let link = adjacentPeers[number], link.owes, link.mayTakeAt <= now {
+            if let connection = adjacentPeers[number], connection.owes, connection.mayTakeAt <= now
+            {
                 adjacentPeers[number]?.owes = false
                 adjacentPeers[number]?.tookAt = now
-                actions.append(.took(link: number))
+                actions.append(.acknowledged(connection: number))
             }
             if let message = nextMessage(on: number) {
-                actions.append(.send(link: number, message))
+                actions.append(.send(connection: number, message))
             }
         }
         if hasChanged { actions.append(.changed) }
         hasChanged = false
-        if let rival = overtaking.removeRival() { actions.append(.contested(rival)) }
+        if let conflict = overtaking.removeConflict() { actions.append(.contested(conflict)) }
         deadline = nextDeadline
         return actions
     }
@@ -225,9 +229,9 @@ package struct LinkStateDatabase: Sendable {
     /// Publishes a newer record of the local peer if its content or its version must change.
     mutating func revise(behind version: PeerRecord.Version? = nil) {
         var neighbors: [[UInt8]: UInt8] = [:]
-        for link in adjacentPeers.values.sorted(by: { $0.number < $1.number })
-        where neighbors[link.key] != nil || neighbors.count < PresenceLimits.neighbors {
-            neighbors[link.key] = link.kind
+        for connection in adjacentPeers.values.sorted(by: { $0.number < $1.number })
+        where neighbors[connection.key] != nil || neighbors.count < PresenceLimits.neighbors {
+            neighbors[connection.key] = connection.kind
         }
         let old = own
         let record = PeerRecord(
@@ -235,9 +239,9 @@ package struct LinkStateDatabase: Sendable {
             version: PeerRecord.Version(
                 opening: version.map { $0.opening + 1 } ?? old.version.opening, salt: salt,
                 count: old.version.count + 1),
-            portrait,
+            description,
             neighbors: neighbors.map { PeerRecord.Neighbor(key: $0.key, kind: $0.value) })
-        let isOther = record.neighbors != old.neighbors || record.portrait != old.portrait
+        let isOther = record.neighbors != old.neighbors || record.description != old.description
         guard isOther || version != nil else { return }
         entries[key]?.record = record
         if record.neighbors != old.neighbors { hasNewConnections = true }
@@ -248,8 +252,8 @@ package struct LinkStateDatabase: Sendable {
     /// Records that neighbors sent of themselves, by key.
     private var selfRecords: [[UInt8]: PeerRecord] {
         var direct: [[UInt8]: PeerRecord] = [:]
-        for link in adjacentPeers.values.sorted(by: { $0.number < $1.number }) {
-            if let record = link.selfRecord { direct[link.key] = record }
+        for connection in adjacentPeers.values.sorted(by: { $0.number < $1.number }) {
+            if let record = connection.selfRecord { direct[connection.key] = record }
         }
         return direct
     }
@@ -323,26 +327,29 @@ package struct LinkStateDatabase: Sendable {
     // MARK: Messages
 
     private mutating func nextMessage(on number: UInt64) -> PresenceMessage? {
-        guard var link = adjacentPeers[number], !link.isSender, !link.queue.isEmpty else {
+        guard var connection = adjacentPeers[number], !connection.isSender,
+            !connection.queue.isEmpty
+        else {
             return nil
         }
         var (records, length, count): ([PeerRecord], Int, Int) = ([], 8, 0)
-        for key in link.queue {
+        for key in connection.queue {
             let entry = entries[key]
-            let isTold = entry?.distance != nil || link.queued[key] == true
-            if let record = entry?.record, isTold, link.acknowledgedVersions[key] != record.version
+            let isKnown = entry?.distance != nil || connection.queued[key] == true
+            if let record = entry?.record, isKnown,
+                connection.acknowledgedVersions[key] != record.version
             {
                 guard length + record.length <= PresenceLimits.messageLength else { break }
                 length += record.length
-                link.acknowledgedVersions[key] = record.version
+                connection.acknowledgedVersions[key] = record.version
                 records.append(record)
             }
-            link.queued[key] = nil
+            connection.queued[key] = nil
             count += 1
         }
-        link.queue.removeFirst(count)
-        link.isSender = !records.isEmpty
-        adjacentPeers[number] = link
+        connection.queue.removeFirst(count)
+        connection.isSender = !records.isEmpty
+        adjacentPeers[number] = connection
         return records.isEmpty ? nil : PresenceMessage(records)
     }
 }

@@ -50,7 +50,7 @@ package struct PeerRecord: Equatable, Sendable {
     }
 
     /// The description that a peer gives of itself.
-    package struct Portrait: Equatable, Sendable {
+    package struct Description: Equatable, Sendable {
         package var isServer: Bool
         package var name: String
         package var operatingSystem: String
@@ -79,17 +79,17 @@ package struct PeerRecord: Equatable, Sendable {
 
     package let key: [UInt8]
     package private(set) var version: Version
-    package let portrait: Portrait
+    package let description: Description
     /// Connected peers, in ascending order of key, without duplicates.
     package let neighbors: [Neighbor]
 
     package init(
-        key: [UInt8], version: Version, _ portrait: Portrait, neighbors: [Neighbor]
+        key: [UInt8], version: Version, _ description: Description, neighbors: [Neighbor]
     ) {
         precondition(key.count == Hello.peerKeyLength, "A key has 32 bytes.")
         self.key = key
         self.version = version
-        self.portrait = portrait
+        self.description = description
         self.neighbors = neighbors.sorted { $0.key.lexicographicallyPrecedes($1.key) }
         self.version = version.of(self)
     }
@@ -111,8 +111,8 @@ package struct PeerRecord: Equatable, Sendable {
 
     /// Approximate length in memory and on the wire, in bytes.
     package var length: Int {
-        128 + portrait.name.utf8.count + portrait.operatingSystem.utf8.count
-            + portrait.softwareVersion.utf8.count + portrait.metadata.count
+        128 + description.name.utf8.count + description.operatingSystem.utf8.count
+            + description.softwareVersion.utf8.count + description.metadata.count
             + neighbors.count * (Hello.peerKeyLength + 1)
     }
 }
@@ -123,12 +123,12 @@ extension PeerRecord {
         writer.write(version.opening)
         writer.write(version.salt)
         writer.writeVarint(version.count)
-        writer.write(portrait.isServer ? UInt8(1) : 0)
-        writer.writeText(portrait.name)
-        writer.writeText(portrait.operatingSystem)
-        writer.writeText(portrait.softwareVersion)
-        writer.writeVarint(UInt64(portrait.metadata.count))
-        writer.write(portrait.metadata)
+        writer.write(description.isServer ? UInt8(1) : 0)
+        writer.writeText(description.name)
+        writer.writeText(description.operatingSystem)
+        writer.writeText(description.softwareVersion)
+        writer.writeVarint(UInt64(description.metadata.count))
+        writer.write(description.metadata)
         writer.writeVarint(UInt64(neighbors.count))
         for neighbor in neighbors {
             writer.write(neighbor.key)
@@ -144,7 +144,7 @@ extension PeerRecord {
         let start = reader.offset
         let flags = try reader.readUInt8()
         guard flags <= 1 else { throw .unexpected(flags, at: start) }
-        portrait = Portrait(
+        description = Description(
             isServer: flags == 1, name: try reader.readText(limit: Hello.maximumNameLength),
             operatingSystem: try reader.readText(limit: PresenceLimits.systemLength),
             softwareVersion: try reader.readText(limit: PresenceLimits.systemLength),

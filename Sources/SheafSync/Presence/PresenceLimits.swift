@@ -22,10 +22,10 @@ package enum PresenceLimits {
     /// is reset after the rest period.
     package static let firstWaitNanoseconds: UInt64 = 1_000_000_000
     package static let longestWaitNanoseconds: UInt64 = 64_000_000_000
-    package static let rivalReportInterval: UInt64 = 600_000_000_000
+    package static let conflictReportInterval: UInt64 = 600_000_000_000
     /// Maximum gap between openings for a record to count as one that supersedes the local record.
     ///
     /// Several peers with one key raise the opening in turns before all of them learn of the
     /// conflict.
-    package static let rivalSteps: UInt64 = 100
+    package static let conflictSteps: UInt64 = 100
 }

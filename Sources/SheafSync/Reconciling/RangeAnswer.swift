@@ -57,10 +57,10 @@ package struct RangeAnswer: Equatable, Sendable {
         let count = try reader.readCount(&room)
         var parts: [Part] = []
         for _ in 0..<count {
-            let head = try reader.readVarint()
-            let count = try reader.checkCount(head >> 1, &room)
+            let tag = try reader.readVarint()
+            let count = try reader.checkCount(tag >> 1, &room)
             var last: [UInt8] = []
-            if head & 1 == 0 {
+            if tag & 1 == 0 {
                 guard count > 0 else { throw .invalid("no subranges", at: reader.offset) }
                 var children: [Child] = []
                 for index in 0..<count {

@@ -7,10 +7,10 @@ extension SyncSession {
         /// Whether a sent message is unacknowledged.
         var isSender = false
         /// Whether a received message is unacknowledged.
-        var isToTake = false
+        var isAcknowledgmentDue = false
     }
 
-    /// Sends peer records; the next message must wait for `presenceTaken`.
+    /// Sends peer records; the next message must wait for `presenceAcknowledged`.
     package mutating func sendPresence(_ message: PresenceMessage) {
         guard isOpen else { return }
         precondition(!presence.isSender, "At most one presence message may be unacknowledged.")
@@ -20,18 +20,18 @@ extension SyncSession {
 
     /// Acknowledges the last presence message, so that the peer may send the next.
     package mutating func takePresence() {
-        guard isOpen, presence.isToTake else { return }
-        presence.isToTake = false
-        send(.presenceTaken, [])
+        guard isOpen, presence.isAcknowledgmentDue else { return }
+        presence.isAcknowledgmentDue = false
+        send(.presenceAcknowledged, [])
     }
 
     // MARK: Received frames
 
     mutating func takePresence(_ message: PresenceMessage) throws(WireError) {
-        guard !presence.isToTake else {
+        guard !presence.isAcknowledgmentDue else {
             throw .outOfOrder("presence before the last one was acknowledged")
         }
-        presence.isToTake = true
+        presence.isAcknowledgmentDue = true
         emit(.presence(message))
     }
 
@@ -40,6 +40,6 @@ extension SyncSession {
             throw .outOfOrder("an unexpected or malformed presence acknowledgment")
         }
         presence.isSender = false
-        emit(.presenceTaken)
+        emit(.presenceAcknowledged)
     }
 }

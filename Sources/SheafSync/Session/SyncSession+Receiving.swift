@@ -80,9 +80,9 @@ extension SyncSession {
             receiver.phase = .streaming
             return
         }
-        let asker = RangeRequester(list)
-        sendRequest(asker.firstQuestion)
-        receiver.phase = .comparing(asker)
+        let requester = RangeRequester(list)
+        sendRequest(requester.firstQuestion)
+        receiver.phase = .comparing(requester)
     }
 
     private mutating func sendRequest(_ question: RangeQuestion) {
@@ -98,7 +98,7 @@ extension SyncSession {
     /// Reports how many documents of the peer are quarantined.
     package mutating func report(_ notice: QuarantineNotice) {
         guard isOpen else { return }
-        send(.setAside, notice.bytes)
+        send(.quarantine, notice.bytes)
     }
 
     /// Reports documents of the current generation that the peer is not authorized to write.
@@ -163,14 +163,14 @@ extension SyncSession {
             return (message.generation, try RangeAnswer(decoding: message.rest))
         }
         guard generation == requestedGeneration else { return try checkPast(generation) }
-        guard case .comparing(var asker) = receiver.phase else {
+        guard case .comparing(var requester) = receiver.phase else {
             throw .outOfOrder("an answer without a request")
         }
-        switch try asker.process(answer) {
-        case .request(let question): try goOn(with: asker, receiver: question)
+        switch try requester.process(answer) {
+        case .request(let question): try goOn(with: requester, receiver: question)
         case .done:
-            asker.endComparing()
-            try goOn(with: asker, receiver: nil)
+            requester.endComparing()
+            try goOn(with: requester, receiver: nil)
         }
     }
 
@@ -180,23 +180,23 @@ extension SyncSession {
     private mutating func goOn(
         with asker: RangeRequester, receiver question: RangeQuestion?
     ) throws(WireError) {
-        var asker = asker
+        var requester = asker
         let most = receiver.maximumWanted
         if let question {
             // This bounds the memory of the differences found.
-            guard asker.difference.wanted.count >= most else {
+            guard requester.difference.wanted.count >= most else {
                 sendRequest(question)
-                receiver.phase = .comparing(asker)
+                receiver.phase = .comparing(requester)
                 return
             }
-            try sendWant(asker.removeWanted(most: most), isPart: true)
-            receiver.phase = .receivingPart(asker, question)
-        } else if asker.difference.wanted.count + asker.difference.own.count > most {
-            try sendWant(asker.removeDiffering(most: most), isPart: true)
-            receiver.phase = .receivingPart(asker, nil)
+            try sendWant(requester.removeWanted(most: most), isPart: true)
+            receiver.phase = .receivingPart(requester, question)
+        } else if requester.difference.wanted.count + requester.difference.own.count > most {
+            try sendWant(requester.removeDiffering(most: most), isPart: true)
+            receiver.phase = .receivingPart(requester, nil)
         } else {
             receiver.phase = .streaming
-            try sendWant(asker.removeDiffering(most: most), isPart: false)
+            try sendWant(requester.removeDiffering(most: most), isPart: false)
         }
     }
 
@@ -237,14 +237,14 @@ extension SyncSession {
             throw .outOfOrder("a segment of \(frame.body.count) bytes exceeds the credit")
         }
         receiver.granted -= frame.body.count
-        let (head, isWhole) = try handleFragment(frame)
-        guard isWhole else {
-            grantUnused(frame.body.count, isUsed: head == requestedGeneration)
+        let (header, isComplete) = try handleFragment(frame)
+        guard isComplete else {
+            grantUnused(frame.body.count, isUsed: header == requestedGeneration)
             return
         }
         let commits = try expandPieces()
-        guard head == requestedGeneration else {
-            try checkPast(head)
+        guard header == requestedGeneration else {
+            try checkPast(header)
             grant(frame.body.count)
             return
         }
@@ -328,9 +328,9 @@ extension SyncSession {
             apply(commits[first...index], length: receiver.unpaidLength)
             dropStaged()
             first = index + 1
-            guard commit.endsPart, case .receivingPart(let asker, let question) = receiver.phase
+            guard commit.endsPart, case .receivingPart(let requester, let question) = receiver.phase
             else { continue }
-            try goOn(with: asker, receiver: question)
+            try goOn(with: requester, receiver: question)
         }
         if first < commits.count { apply(commits[first...], length: 0) }
     }

@@ -9,7 +9,7 @@ extension SyncSession {
         var subscribing: PartialSubscribe?
         var hasCursor = false
         /// The responder; nil until the host has built its version list.
-        var teller: RangeResponder?
+        var responder: RangeResponder?
         /// A range request that waits for the version list.
         var question: RangeQuestion?
         /// Documents wanted so far by a continued `want`.
@@ -62,12 +62,12 @@ extension SyncSession {
     package mutating func sendAnswer(_ list: VersionList) throws(WireError) {
         guard isOpen, let question = sender.question else { return }
         sender.question = nil
-        sender.teller = RangeResponder(list)
+        sender.responder = RangeResponder(list)
         try answer(question)
     }
 
     private mutating func answer(_ question: RangeQuestion) throws(WireError) {
-        guard let answer = try sender.teller?.answer(question) else { return }
+        guard let answer = try sender.responder?.answer(question) else { return }
         send(.answer, Generational.bytes(sender.generation, answer.bytes))
     }
 
@@ -125,10 +125,10 @@ extension SyncSession {
     /// Sends all ended commits as one segment.
     package mutating func sendSegment() {
         guard isOpen, sender.raw.count > 0 else { return }
-        var head = ByteWriter()
-        WireNameDictionary.write(sender.freshNames, into: &head)
+        var header = ByteWriter()
+        WireNameDictionary.write(sender.freshNames, into: &header)
         sender.freshNames = []
-        let block = sender.segments.bytes(of: head.bytes + sender.raw.bytes)
+        let block = sender.segments.bytes(of: header.bytes + sender.raw.bytes)
         sender.raw.removeAll()
         var rest = block[...]
         repeat {
@@ -192,7 +192,7 @@ extension SyncSession {
         sender.raw.removeAll()
         sender.opening = nil
         sender.generation = request.generation
-        (sender.teller, sender.question, sender.wanted) = (nil, nil, [])
+        (sender.responder, sender.question, sender.wanted) = (nil, nil, [])
         sender.isSendingPart = false
         sender.hasCursor = request.cursor != nil
         sender.isComparing = request.cursor == nil
@@ -209,7 +209,7 @@ extension SyncSession {
             throw .outOfOrder("`ask` before the end of the wanted part")
         }
         guard sender.question == nil else { throw .outOfOrder("a second range request") }
-        guard sender.teller == nil else { return try answer(question) }
+        guard sender.responder == nil else { return try answer(question) }
         sender.question = question
         emit(.listMatches)
     }
@@ -232,7 +232,7 @@ extension SyncSession {
             guard !isContinued else { return }
             endComparing(.some(sender.wanted, isContinued: false))
         case .part(let addresses):
-            guard sender.teller != nil else {
+            guard sender.responder != nil else {
                 throw .outOfOrder("`want` of a part before an `answer`")
             }
             try addWanted(addresses)
@@ -251,7 +251,7 @@ extension SyncSession {
     }
 
     private mutating func endComparing(_ documents: Want.Documents) {
-        (sender.teller, sender.question, sender.wanted) = (nil, nil, [])
+        (sender.responder, sender.question, sender.wanted) = (nil, nil, [])
         sender.isComparing = false
         emit(.wanted(documents))
     }

@@ -42,7 +42,7 @@ package struct SyncSession: Sendable {
         /// Announces further commits instead of sending them.
         case announceOnly
         /// The peer reports its number of quarantined documents.
-        case setAside(QuarantineNotice)
+        case quarantine(QuarantineNotice)
         /// The peer refused documents of a batch.
         case refused(RefusedNotice)
         /// The peer reports a write that this store has lost, or another peer with its site.
@@ -71,7 +71,7 @@ package struct SyncSession: Sendable {
         /// Peer records were received; `takePresence()` acknowledges them.
         case presence(PresenceMessage)
         /// The peer acknowledged the last presence message.
-        case presenceTaken
+        case presenceAcknowledged
     }
 
     /// The phase of the session.
@@ -196,11 +196,11 @@ package struct SyncSession: Sendable {
     }
 
     /// Closes the session with a reason.
-    package mutating func end(_ farewell: CloseMessage) {
+    package mutating func end(_ closeMessage: CloseMessage) {
         guard phase != .ended else { return }
-        send(.close, farewell.bytes)
+        send(.close, closeMessage.bytes)
         phase = .ended
-        effects.append(.end(farewell))
+        effects.append(.end(closeMessage))
         releaseState()
     }
 
@@ -241,9 +241,9 @@ package struct SyncSession: Sendable {
         switch frame.type {
         case .hello: throw .outOfOrder("a second `hello`")
         case .close:
-            let farewell = try frame.read(CloseMessage.init(decoding:))
+            let closeMessage = try frame.read(CloseMessage.init(decoding:))
             (phase, isEndedRemotely) = (.ended, true)
-            emit(.end(farewell))
+            emit(.end(closeMessage))
             releaseState()
         case .ping: send(.pong, [])
         case .pong: break
@@ -256,8 +256,8 @@ package struct SyncSession: Sendable {
         case .segment: try handleSegment(frame)
         case .announce: try handleAnnounce(try frame.read(Announce.init(decoding:)))
         case .announceOnly: try handleAnnounceOnly(try frame.read(SingleNumber.decode))
-        case .setAside:
-            emit(.setAside(try frame.read(QuarantineNotice.init(decoding:))))
+        case .quarantine:
+            emit(.quarantine(try frame.read(QuarantineNotice.init(decoding:))))
         case .refused: try handleRefused(try frame.read(RefusedNotice.init(decoding:)))
         case .forgotten:
             emit(.forgotten(try frame.read(ForgottenWrite.init(decoding:))))
@@ -274,7 +274,7 @@ package struct SyncSession: Sendable {
         case .askProof: try handleProofRequest(try frame.read(TokenAddress.init(decoding:)))
         case .proven: try handleProven(try frame.read(TokenAddress.init(decoding:)))
         case .presence: try takePresence(try frame.read(PresenceMessage.init(decoding:)))
-        case .presenceTaken: try takePresenceTaken(frame)
+        case .presenceAcknowledged: try takePresenceTaken(frame)
         }
     }
 

@@ -16,7 +16,7 @@ package enum FrameType: UInt8, Sendable, CaseIterable {
     case restart = 12
     case announce = 13
     case announceOnly = 14
-    case setAside = 15
+    case quarantine = 15
     case refused = 16
     case forgotten = 18
     case site = 19
@@ -29,7 +29,7 @@ package enum FrameType: UInt8, Sendable, CaseIterable {
     case proven = 26
     case pauses = 27
     case presence = 30
-    case presenceTaken = 31
+    case presenceAcknowledged = 31
 }
 
 /// A unit of the wire protocol.

@@ -27,12 +27,12 @@ package struct Hello: Equatable, Sendable {
     /// Name of the device, for people.
     package let name: String
 
-    package static let spokenVersions: ClosedRange<UInt64> = 2...2
+    package static let supportedVersions: ClosedRange<UInt64> = 2...2
     package static let peerKeyLength = 32
     package static let maximumNameLength = 256
 
     package init(
-        versions: ClosedRange<UInt64> = Self.spokenVersions, database: DatabaseID,
+        versions: ClosedRange<UInt64> = Self.supportedVersions, database: DatabaseID,
         peerKey: [UInt8], site: Site, log: XXH3.Hash128, nonce: UInt64,
         wallMilliseconds: UInt64, pauses: [WritePause] = [], isServer: Bool, name: String
     ) {

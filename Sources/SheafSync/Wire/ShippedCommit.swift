@@ -65,7 +65,7 @@ extension ShippedCommit {
     }
 
     /// Flags in the first byte of a document, in addition to its form.
-    fileprivate enum Head {
+    fileprivate enum DocumentFlags {
         static let sameCollection: UInt8 = 1
         static let unproven: UInt8 = 8
     }
@@ -113,9 +113,9 @@ extension ShippedCommit {
         }
         var documents: [ShippedDocument] = []
         while true {
-            let head = try reader.readUInt8()
-            guard head > End.ofPart else {
-                isContinued = head == End.ofPart
+            let flags = try reader.readUInt8()
+            guard flags > End.ofPart else {
+                isContinued = flags == End.ofPart
                 guard !isContinued || !isCut else {
                     throw .invalid("a batch both continued and cut", at: start)
                 }
@@ -123,7 +123,7 @@ extension ShippedCommit {
             }
             try Self.consume(&room, at: start)
             let collection = documents.last?.collection
-            documents.append(try ShippedDocument(from: &reader, head, after: collection))
+            documents.append(try ShippedDocument(from: &reader, flags, after: collection))
         }
         self.documents = documents
     }
@@ -178,12 +178,12 @@ package struct CommitWriter: Sendable {
         _ collection: String, id: UnsafeRawBufferPointer, _ form: ShippedDocument.Form,
         _ bytes: UnsafeRawBufferPointer, unproven: [[UInt8]] = []
     ) {
-        typealias Head = ShippedCommit.Head
+        typealias DocumentFlags = ShippedCommit.DocumentFlags
         // Most documents of a commit are in one collection.
         let isSame = self.collection.map { UTF8Order.compare($0, collection) } == 0
         writer.write(
-            form.rawValue << 1 | (isSame ? Head.sameCollection : 0)
-                | (unproven.isEmpty ? 0 : Head.unproven))
+            form.rawValue << 1 | (isSame ? DocumentFlags.sameCollection : 0)
+                | (unproven.isEmpty ? 0 : DocumentFlags.unproven))
         if !isSame {
             writer.writeText(collection)
             self.collection = collection
@@ -208,14 +208,14 @@ package struct CommitWriter: Sendable {
 
 extension ShippedDocument {
     fileprivate init(
-        from reader: inout ByteReader, _ head: UInt8, after collection: String?
+        from reader: inout ByteReader, _ flags: UInt8, after collection: String?
     ) throws(Malformed) {
         let start = reader.offset - 1
-        typealias Head = ShippedCommit.Head
-        guard let form = Form(rawValue: (head & ~Head.unproven) >> 1) else {
-            throw .unexpected(head, at: start)
+        typealias DocumentFlags = ShippedCommit.DocumentFlags
+        guard let form = Form(rawValue: (flags & ~DocumentFlags.unproven) >> 1) else {
+            throw .unexpected(flags, at: start)
         }
-        if head & Head.sameCollection == 0 {
+        if flags & DocumentFlags.sameCollection == 0 {
             self.collection = try reader.readText(limit: SyncLimits.collectionLength)
         } else if let collection {
             self.collection = collection
@@ -227,7 +227,7 @@ extension ShippedDocument {
         id = Array(try reader.readLengthPrefixed(limit: SyncLimits.idLength))
         guard !id.isEmpty else { throw .invalid("an empty id", at: idStart) }
         bytes = Array(try reader.readLengthPrefixed(limit: EncodedDocument.maximumLength))
-        unproven = head & Head.unproven == 0 ? [] : try Self.readUnproven(from: &reader)
+        unproven = flags & DocumentFlags.unproven == 0 ? [] : try Self.readUnproven(from: &reader)
     }
 
     /// Reads attachment ids in ascending order.

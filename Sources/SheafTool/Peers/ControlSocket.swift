@@ -38,8 +38,8 @@ final class ControlSocket: Sendable {
     static func connecting(toStore path: String) throws(ToolError) -> ControlSocket {
         let socket = try make()
         let socketPath = self.path(ofStore: path)
-        let isThere = try withAddress(socketPath) { connect(socket.descriptor, $0, $1) == 0 }
-        guard isThere else {
+        let isPresent = try withAddress(socketPath) { connect(socket.descriptor, $0, $1) == 0 }
+        guard isPresent else {
             switch errno {
             case ENOENT, ECONNREFUSED, ENOTDIR:
                 throw .failed(
@@ -82,11 +82,11 @@ final class ControlSocket: Sendable {
 
     /// Sets the timeout of each read and write.
     func setPatience(seconds: Int) {
-        var patience = timeval()
-        patience.tv_sec = seconds
+        var timeout = timeval()
+        timeout.tv_sec = seconds
         for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
             setsockopt(
-                descriptor, SOL_SOCKET, option, &patience, socklen_t(MemoryLayout<timeval>.size))
+                descriptor, SOL_SOCKET, option, &timeout, socklen_t(MemoryLayout<timeval>.size))
         }
     }
 

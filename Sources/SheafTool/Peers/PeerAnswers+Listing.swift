@@ -9,11 +9,11 @@ extension PeerAnswers {
     func rows() throws(ToolError) -> [String] {
         let surveys = try asTool { try peer.sync.surveys() }
         let graph = peer.presence.graph
-        let links = transport.connections
+        let connections = transport.connections
         var rows: [String] = []
         for survey in surveys {
-            let connection = links.first { link in
-                if case .connected(let key, _) = link.state { return key == survey.key.bytes }
+            let connection = connections.first { connection in
+                if case .connected(let key, _) = connection.state { return key == survey.key.bytes }
                 return false
             }
             let reached = graph[survey.key]
@@ -42,7 +42,7 @@ extension PeerAnswers {
             add(reached, to: &row)
             rows.append(row.closed)
         }
-        return rows + links.compactMap(row(of:))
+        return rows + connections.compactMap(row(of:))
     }
 
     /// Adds the peer's entry in the presence graph.
@@ -55,9 +55,9 @@ extension PeerAnswers {
     }
 
     /// Returns the line of an address being dialed, nil for an established connection.
-    private func row(of link: NetworkConnection) -> String? {
+    private func row(of connection: NetworkConnection) -> String? {
         let (state, reason): (String, String?)
-        switch link.state {
+        switch connection.state {
         case .waiting(_, let why): (state, reason) = ("waiting", why)
         case .connecting: (state, reason) = ("connecting", nil)
         case .connected, .elsewhere: return nil
@@ -66,8 +66,8 @@ extension PeerAnswers {
         for name in ["peer", "name"] { row.add(name, nil as String?) }
         row.add("isServer", raw: "null")
         row.add("state", state)
-        row.add("address", link.address)
-        row.add("isOutgoing", link.isOutgoing)
+        row.add("address", connection.address)
+        row.add("isOutgoing", connection.isOutgoing)
         row.add("reason", reason)
         add(nil, to: &row)
         return row.closed

@@ -33,7 +33,7 @@ struct PeerEvents: Sendable {
     }
 
     /// Prints a conflict with another peer that has the same key.
-    func note(_ conflict: PeerKeyConflict) {
+    func record(_ conflict: PeerKeyConflict) {
         let reason = "\(conflict); each peer needs its own key, see 'sheaf keygen'"
         write(
             "conflict", [("peer", conflict.key.description), ("reason", reason)],

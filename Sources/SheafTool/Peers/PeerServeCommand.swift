@@ -104,7 +104,7 @@ struct PeerRun {
     ) throws(ToolError) -> ExitCode {
         let events = events
         peer.presence.onTransportEvent { events.writeEvent($0) }
-        peer.presence.onKeyConflict { events.note($0) }
+        peer.presence.onKeyConflict { events.record($0) }
         // The options of the command are trusted, so subscriptions are not restricted.
         _ = try waitFor {
             try await peer.store.execute("ALTER SYSTEM SET dql_restrict_subscriptions = false")
@@ -147,9 +147,9 @@ struct PeerRun {
 
     /// Returns the reason why syncing is not complete, or nil if it is.
     private func lack(_ peer: Peer, _ transport: TCPTransport) throws -> String? {
-        let links = transport.connections
+        let connections = transport.connections
         let surveys = try peer.sync.surveys().filter(\.isConnected)
-        for link in links where link.isOutgoing {
+        for link in connections where link.isOutgoing {
             switch link.state {
             case .waiting(_, let reason):
                 return "cannot connect to \(link.address)" + (reason.map { ": \($0)" } ?? "")
@@ -165,7 +165,7 @@ struct PeerRun {
                 }
             }
         }
-        return links.contains(where: \.isOutgoing) ? nil : "no connection was started"
+        return connections.contains(where: \.isOutgoing) ? nil : "no connection was started"
     }
 }
 

@@ -32,7 +32,7 @@ package struct BytesHistory {
 
     /// Draws, applies and returns the next step.
     @discardableResult
-    package mutating func next() -> ModelHistory.Step {
+    package mutating func next() -> ModelHistory.HistoryEvent {
         let step = model.next()
         step.apply(to: &documents)
         states.append(documents[step.peer])

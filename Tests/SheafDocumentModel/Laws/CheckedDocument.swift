@@ -19,7 +19,7 @@ package struct CheckedDocument: MergingDocument, Hashable {
 
     /// Deletes the document if it exists, as statements do.
     package mutating func delete(stamp: Stamp) {
-        guard model.isThere(.map, at: []) else { return }
+        guard model.isPresent(.map, at: []) else { return }
         document.delete(stamp: stamp)
         model.delete(stamp: stamp)
     }

@@ -46,7 +46,7 @@ package struct DeltaLaws {
     }
 
     private mutating func run(_ steps: Int) {
-        for number in 0..<steps where tally.breach == nil {
+        for number in 0..<steps where tally.violation == nil {
             let step = model.next()
             switch step {
             case .write(let write, let peer, let stamp):
@@ -60,18 +60,20 @@ package struct DeltaLaws {
             checkDeltas(of: step.peer)
             if number % 4 == 0 {
                 tally.samples += 1
-                note(document.difference(from: model.documents[step.peer]))
+                record(document.difference(from: model.documents[step.peer]))
             }
-            if let breach = tally.breach { tally.breach = "\(title), step \(number): \(breach)" }
+            if let violation = tally.violation {
+                tally.violation = "\(title), step \(number): \(violation)"
+            }
         }
     }
 
-    private mutating func note(_ breach: String?) {
-        tally.note(breach)
+    private mutating func record(_ violation: String?) {
+        tally.record(violation)
     }
 
     private mutating func take(_ change: [UInt8], _ peer: Int) {
-        note(BytesDocument(change, names).mistake.map { "a change is invalid: \($0)" })
+        record(BytesDocument(change, names).mistake.map { "a change is invalid: \($0)" })
         let base = documents[peer].vector
         documents[peer].join(change)
         // A joined complete state touches all parts.
@@ -93,22 +95,22 @@ package struct DeltaLaws {
         var sent = documents[from].bytes ?? []
         if !fitting.isEmpty, !random.chance(1, in: 10) {
             let first = fitting[random.below(fitting.count)]
-            sent = extract(changes[from][first...], leavingOutTold: random.chance(1, in: 2))
+            sent = extract(changes[from][first...], omittingDerivable: random.chance(1, in: 2))
         }
         take(sent, into)
         if documents[into] != expected {
-            note(different("what was taken", documents[into], expected, from: sent))
+            record(different("what was taken", documents[into], expected, from: sent))
         }
     }
 
     /// Extracts the given changes from the newest state.
     private func extract(
-        _ changes: ArraySlice<Change>, leavingOutTold: Bool = false, joined: [UInt8]? = nil
+        _ changes: ArraySlice<Change>, omittingDerivable: Bool = false, joined: [UInt8]? = nil
     ) -> [UInt8] {
         guard let first = changes.first, let last = changes.last else { return [] }
         var touched = joined.map { [$0] } ?? changes.map(\.bytes)
-        if leavingOutTold {
-            touched = changes.filter { !isTold($0.bytes, $0.base) }.map(\.bytes)
+        if omittingDerivable {
+            touched = changes.filter { !isDerivable($0.bytes, $0.base) }.map(\.bytes)
         }
         return last.state.read { state in
             guard let state else { return [] }
@@ -118,7 +120,7 @@ package struct DeltaLaws {
         }
     }
 
-    private func isTold(_ bytes: [UInt8], _ base: VersionVector) -> Bool {
+    private func isDerivable(_ bytes: [UInt8], _ base: VersionVector) -> Bool {
         BytesDocument(bytes, names).read {
             try $0.map { try Changes.isDerivable($0, since: base) } ?? false
         }
@@ -139,7 +141,7 @@ package struct DeltaLaws {
 
     private mutating func checkDeltas(of peer: Int) {
         let all = changes[peer]
-        guard all.count > 0, tally.breach == nil else { return }
+        guard all.count > 0, tally.violation == nil else { return }
         let first = random.below(all.count)
         let count = min(1 + random.below(4), all.count - first)
         let run = all[first..<first + count]
@@ -147,17 +149,17 @@ package struct DeltaLaws {
         guard let target = run.last?.state else { return }
         tally.deltas += deltas.count
         let extracted = extract(run)
-        note(BytesDocument(extracted, names).mistake.map { "an extract is invalid: \($0)" })
+        record(BytesDocument(extracted, names).mistake.map { "an extract is invalid: \($0)" })
         var found = [
-            ("an extract", extracted), ("a derived extract", extract(run, leavingOutTold: true)),
+            ("an extract", extracted), ("a derived extract", extract(run, omittingDerivable: true)),
         ]
         // Deltas of other peers need not build on local changes, so they may not join.
         if let joined = fold(deltas) {
-            note(BytesDocument(joined, names).mistake.map { "a joined delta is invalid: \($0)" })
+            record(BytesDocument(joined, names).mistake.map { "a joined delta is invalid: \($0)" })
             checkJoins(deltas, joined)
             let again = extract(run, joined: joined)
             if again != extracted {
-                note(different("an extract by a joined delta", again, extracted, from: joined))
+                record(different("an extract by a joined delta", again, extracted, from: joined))
             }
             found.append(("a joined delta", joined))
         }
@@ -169,13 +171,13 @@ package struct DeltaLaws {
             for delta in deltas { oneByOne.join(delta) }
             tally.applications += 1 + found.count
             if oneByOne != expected {
-                note(different("deltas on state \(index)", oneByOne, expected, from: deltas[0]))
+                record(different("deltas on state \(index)", oneByOne, expected, from: deltas[0]))
             }
             for (what, bytes) in found {
                 var joined = state
                 joined.join(bytes)
                 guard joined != expected else { continue }
-                note(different("\(what) on state \(index)", joined, expected, from: bytes))
+                record(different("\(what) on state \(index)", joined, expected, from: bytes))
             }
         }
     }
@@ -185,17 +187,17 @@ package struct DeltaLaws {
         for delta in deltas + [joined] {
             for again in [join(joined, delta), join(delta, joined)] {
                 guard let again, again != joined else { continue }
-                note(different("a delta again", again, joined, from: delta))
+                record(different("a delta again", again, joined, from: delta))
             }
         }
         for (left, right) in zip(deltas, deltas.dropFirst()) {
             let (one, other) = (join(left, right), join(right, left))
             if one != other {
-                note(different("deltas in the other order", one ?? [], other ?? [], from: left))
+                record(different("deltas in the other order", one ?? [], other ?? [], from: left))
             }
         }
         if let folded = foldFromEnd(deltas), folded != joined {
-            note(different("deltas from the end", folded, joined))
+            record(different("deltas from the end", folded, joined))
         }
     }
 

@@ -12,7 +12,7 @@ package struct LawTally: Sendable {
     package var joinedDeltas = 0
     /// Joins of a delta with a state, compared with the join of states.
     package var applications = 0
-    package var breach: String?
+    package var violation: String?
 
     package init() {}
 
@@ -23,11 +23,11 @@ package struct LawTally: Sendable {
         deltas += other.deltas
         joinedDeltas += other.joinedDeltas
         applications += other.applications
-        breach = breach ?? other.breach
+        violation = violation ?? other.violation
     }
 
     /// Records a violation if it is the first one.
-    mutating func note(_ breach: @autoclosure () -> String?) {
-        if self.breach == nil { self.breach = breach() }
+    mutating func record(_ violation: @autoclosure () -> String?) {
+        if self.violation == nil { self.violation = violation() }
     }
 }

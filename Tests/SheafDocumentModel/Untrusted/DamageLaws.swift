@@ -13,7 +13,7 @@ package struct DamageLaws {
     /// The number of corrupted documents read.
     package private(set) var count = 0
     /// The first violated invariant.
-    package private(set) var breach: String?
+    package private(set) var violation: String?
     private let vectors: [Vector]
 
     /// Loads all documents of the vectors, and generates some from histories.
@@ -52,7 +52,7 @@ package struct DamageLaws {
     ///
     /// `step` is the distance between the positions; it is larger in large documents.
     package mutating func check(stride step: Int) {
-        for vector in vectors where breach == nil {
+        for vector in vectors where violation == nil {
             let probe = DocumentProbe(vector.names)
             var bytes = vector.bytes
             // Large documents are slow to read, and their middle parts are similar.
@@ -80,7 +80,7 @@ package struct DamageLaws {
         let aspects = DocumentProbe.Aspect.all
         let chosen = all ? aspects : [aspects[count % aspects.count]]
         let found = bytes.withUnsafeBytes { probe.read($0, chosen) }
-        if let found, breach == nil { breach = "\(vector.name), \(what()): \(found)" }
+        if let found, violation == nil { violation = "\(vector.name), \(what()): \(found)" }
     }
 }
 

@@ -51,7 +51,7 @@ package struct DocumentProbe {
         guard isCanonical(document) else { return nil }
         for aspect in aspects {
             do {
-                if let breach = try check(document, aspect) { return breach }
+                if let violation = try check(document, aspect) { return violation }
             } catch {
                 return "\(aspect) of a valid document fails: \(error)"
             }
@@ -226,7 +226,7 @@ package struct DocumentProbe {
             do { try change.validate(names) } catch {
                 return "the delta of \(edits) is invalid: \(error)"
             }
-            if let breach = try checkClaims(delta, change, seen) { return breach }
+            if let violation = try checkClaims(delta, change, seen) { return violation }
             return try checkDelta(change, on: document, seen)
         }
     }

@@ -26,7 +26,7 @@ struct AttachmentQuotaTests {
             _ = try scene.nodes[1].attachments.add(file.bytes)
             try scene.nodes[1].insert("\(number)", naming: file.id, length: file.bytes.count)
         }
-        try scene.notePublished(1)
+        try scene.recordPublished(1)
         try settle(scene)
         return scene
     }
@@ -37,7 +37,7 @@ struct AttachmentQuotaTests {
     }
 
     private func reason(_ scene: FileScene, of key: [UInt8]? = nil) -> String? {
-        scene.nodes[0].host.allStatuses[key ?? scene.nodes[1].key]?.attachmentQuotaReason
+        scene.nodes[0].replicator.allStatuses[key ?? scene.nodes[1].key]?.attachmentQuotaReason
     }
 
     @Test func `files from a peer with limited rights are stored up to its quota`() throws {
@@ -86,19 +86,19 @@ struct AttachmentQuotaTests {
             try scene.nodes[0].insert("\(number)", naming: file.id, length: file.bytes.count)
         }
         try scene.connect(0, 1)
-        let liar = LyingPeer(files, .noChunks)
-        try scene.connect(0, liar: liar, rights: rights)
+        let hostilePeer = FaultyPeer(files, .noChunks)
+        try scene.connect(0, hostilePeer: hostilePeer, rights: rights)
         for batch in [files[..<48], files[48...]] {
             for file in batch { try scene.fetch(file.id, by: 1) }
             try settle(scene)
             // Each file counts 20,000 bytes plus an overhead of 16,384.
             #expect(try kept(scene) == 8)
-            #expect(reason(scene, of: liar.key)?.contains("300000 bytes") == true)
+            #expect(reason(scene, of: hostilePeer.key)?.contains("300000 bytes") == true)
             for file in batch { try scene.cancel(file.id, by: 1) }
             try settle(scene)
             #expect(try kept(scene) == 0)
         }
-        #expect(liar.asked.contains { $0.kind == .chunk })
+        #expect(hostilePeer.requested.contains { $0.kind == .chunk })
     }
 
     @Test func `chunks of a fetch that began at another peer count toward the quota`() throws {
@@ -107,7 +107,7 @@ struct AttachmentQuotaTests {
             _ = try scene.nodes[1].attachments.add(file.bytes)
             try scene.nodes[0].insert("\(number)", naming: file.id, length: file.bytes.count)
         }
-        try scene.connect(0, liar: LyingPeer(files, .noChunks))
+        try scene.connect(0, hostilePeer: FaultyPeer(files, .noChunks))
         try scene.connect(0, 1, rightsOfRight: rights)
         try scene.connect(0, 2)
         try scene.fetch(files[0].id, by: 2)
@@ -126,16 +126,16 @@ struct AttachmentQuotaTests {
         for (number, file) in files.enumerated() {
             try scene.nodes[1].insert("\(number)", naming: file.id, length: file.bytes.count)
         }
-        try scene.notePublished(1)
+        try scene.recordPublished(1)
         try settle(scene)
         try scene.disconnect(wire)
         // A lying peer connects with the same key.
-        let liar = LyingPeer(files, isCut ? .noChunkAnswers : .noChunks, number: 0x0202)
-        let second = try scene.connect(0, liar: liar, rights: rights)
+        let hostilePeer = FaultyPeer(files, isCut ? .noChunkAnswers : .noChunks, number: 0x0202)
+        let second = try scene.connect(0, hostilePeer: hostilePeer, rights: rights)
         try scene.connect(0, 2, rightsOfRight: rights)
         for file in files { try scene.fetch(file.id, by: 2) }
         try settle(scene)
-        #expect(liar.asked.contains { $0.kind == .chunk })
+        #expect(hostilePeer.requested.contains { $0.kind == .chunk })
         if isCut {
             #expect(try kept(scene) == 1)
             try scene.disconnect(second)

@@ -10,15 +10,15 @@ import Testing
 extension AttachmentRightsTests {
     @Test(arguments: [0, 1, 5_000, 262_145, 530_000])
     func `a peer that has the file proves it and other peers receive it`(_ length: Int) throws {
-        for isHere in [false, true] {
+        for isStored in [false, true] {
             let file = SampleFile(seed: 7, length: length)
             let scene = try scene(3)
-            if isHere { _ = try scene.nodes[0].attachments.add(file.bytes) }
+            if isStored { _ = try scene.nodes[0].attachments.add(file.bytes) }
             _ = try scene.nodes[1].attachments.add(file.bytes)
             try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
             try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
             try scene.nodes[1].insert("mine", naming: file.id, length: file.bytes.count)
-            try scene.notePublished(1)
+            try scene.recordPublished(1)
             try scene.run()
             try scene.fetch(file.id, by: 2)
             try settle(scene)
@@ -35,7 +35,7 @@ extension AttachmentRightsTests {
         _ = try scene.nodes[1].attachments.add(secret.bytes)
         let wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
-        try scene.notePublished(1)
+        try scene.recordPublished(1)
         try scene.fetch(secret.id, by: 0)
         try settle(scene)
         try scene.disconnect(wire)
@@ -52,7 +52,7 @@ extension AttachmentRightsTests {
         var wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
         try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
-        try scene.notePublished(1)
+        try scene.recordPublished(1)
         try scene.run()
         try scene.fetch(secret.id, by: 2)
         try scene.run { scene.nodes[1].sentParts == 2 }
@@ -66,22 +66,22 @@ extension AttachmentRightsTests {
 
     @Test(arguments: [1, 2, 3], [false, true])
     func `a proof is valid at the peers to which its receiver relays`(
-        _ relays: Int, _ isHere: Bool
+        _ relays: Int, _ isStored: Bool
     ) throws {
         let file = SampleFile(seed: 7, length: 262_145)
         // The peers are the server, a chain of relays, the token's writer, and a fetching peer.
-        let (bringer, reader) = (relays + 1, relays + 2)
+        let (sender, reader) = (relays + 1, relays + 2)
         let scene = try scene(relays + 3)
-        if isHere { _ = try scene.nodes[0].attachments.add(file.bytes) }
-        _ = try scene.nodes[bringer].attachments.add(file.bytes)
+        if isStored { _ = try scene.nodes[0].attachments.add(file.bytes) }
+        _ = try scene.nodes[sender].attachments.add(file.bytes)
         for number in 1...relays {
             try scene.subscribe(number, ["SELECT * FROM cars"])
             try scene.connect(number - 1, number)
         }
-        try scene.connect(relays, bringer, rightsOfRight: Self.rightsOfAnn)
+        try scene.connect(relays, sender, rightsOfRight: Self.rightsOfAnn)
         try scene.connect(0, reader, rightsOfRight: Self.rightsOfAnn)
-        try scene.nodes[bringer].insert("mine", naming: file.id, length: file.bytes.count)
-        try scene.notePublished(bringer)
+        try scene.nodes[sender].insert("mine", naming: file.id, length: file.bytes.count)
+        try scene.recordPublished(sender)
         try scene.fetch(file.id, by: reader)
         for _ in 0...relays { try settle(scene) }
         #expect(scene.nodes[reader].complete == [file.id])
@@ -97,7 +97,7 @@ extension AttachmentRightsTests {
         try scene.connect(0, 3, rightsOfRight: Self.rightsOfAnn)
         try scene.connect(1, 2, rightsOfRight: Self.rightsOfAnn)
         try scene.nodes[3].insert("mine", naming: file.id, length: file.bytes.count)
-        try scene.notePublished(3)
+        try scene.recordPublished(3)
         try settle(scene)
         #expect(scene.nodes[1].store.queries.documents.snapshot().unprovenTokenCount == 1)
         try scene.fetch(file.id, by: 2)
@@ -106,21 +106,21 @@ extension AttachmentRightsTests {
         #expect(scene.nodes[1].store.queries.documents.snapshot().unprovenTokenCount == 0)
     }
 
-    @Test(arguments: [LyingPeer.Lie.hashes, .length, .chunks])
-    func `a proof with other bytes is invalid`(_ lie: LyingPeer.Lie) throws {
+    @Test(arguments: [FaultyPeer.Fault.hashes, .length, .chunks])
+    func `a proof with other bytes is invalid`(_ fault: FaultyPeer.Fault) throws {
         let scene = try scene(3)
         let wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
-        try scene.notePublished(1)
+        try scene.recordPublished(1)
         try scene.run()
         try scene.disconnect(wire)
         // A lying peer connects with the same key.
-        let liar = LyingPeer(secret, lie, number: 0x0202)
-        try scene.connect(0, liar: liar, rights: Self.rightsOfAnn)
+        let hostilePeer = FaultyPeer(secret, fault, number: 0x0202)
+        try scene.connect(0, hostilePeer: hostilePeer, rights: Self.rightsOfAnn)
         try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
         try scene.fetch(secret.id, by: 2)
         try settle(scene)
-        #expect(!liar.asked.isEmpty)
+        #expect(!hostilePeer.requested.isEmpty)
         #expect(scene.nodes[2].complete.isEmpty)
     }
 
@@ -134,7 +134,7 @@ extension AttachmentRightsTests {
         try scene.connect(0, 2, rightsOfRight: Self.rights(of: "eve"))
         try scene.nodes[1].insert(
             "copy", naming: secret.id, length: secret.bytes.count, owner: "eve")
-        try scene.notePublished(1)
+        try scene.recordPublished(1)
         try scene.fetch(secret.id, by: 2)
         try settle(scene)
         #expect(scene.nodes[2].complete == [secret.id])
@@ -171,7 +171,7 @@ extension AttachmentRightsTests {
         try scene.connect(0, 2)
         try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
-        try scene.notePublished(1)
+        try scene.recordPublished(1)
         try scene.run()
         try scene.fetch(secret.id, by: 1)
         try settle(scene)
@@ -196,7 +196,7 @@ extension AttachmentRightsTests {
             let scene = try scene()
             try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
             try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
-            try scene.notePublished(1)
+            try scene.recordPublished(1)
             try scene.run()
             let queries = scene.nodes[0].store.queries
             #expect(queries.documents.snapshot().unprovenTokenCount == 1)

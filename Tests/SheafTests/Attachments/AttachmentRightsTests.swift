@@ -44,7 +44,7 @@ import Testing
         let scene = try scene()
         try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
-        try scene.notePublished(1)
+        try scene.recordPublished(1)
         try scene.fetch(secret.id, by: 1)
         try settle(scene)
         #expect(try scene.nodes[0].rows("SELECT _id FROM cars").count == 2)
@@ -58,7 +58,7 @@ import Testing
         try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
         try scene.fetch(secret.id, by: 2)
         try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
-        try scene.notePublished(1)
+        try scene.recordPublished(1)
         try settle(scene)
         #expect(scene.nodes[2].complete.isEmpty)
     }
@@ -92,7 +92,7 @@ import Testing
         try scene.run()
         try scene.connect(1, 2, rightsOfRight: Self.rightsOfAnn)
         try scene.nodes[2].insert("mine", naming: secret.id, length: secret.bytes.count)
-        try scene.notePublished(2)
+        try scene.recordPublished(2)
         try settle(scene)
         #expect(try scene.nodes[0].rows("SELECT _id FROM cars").count == 2)
         try scene.connect(0, 2, rightsOfRight: Self.rightsOfAnn)
@@ -113,7 +113,7 @@ import Testing
         let scene = try scene()
         try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
-        try scene.notePublished(1)
+        try scene.recordPublished(1)
         try settle(scene)
         #expect(try scene.nodes[0].rows("SELECT _id FROM cars").count == 2)
         try scene.restart(0, isPowerCut: isPowerCut)
@@ -129,7 +129,7 @@ import Testing
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.connect(1, 2, rightsOfRight: Self.rightsOfAnn)
         try scene.nodes[2].insert("mine", naming: secret.id, length: secret.bytes.count)
-        try scene.notePublished(2)
+        try scene.recordPublished(2)
         try scene.run()
         try scene.restart(1, isPowerCut: true)
         try scene.connect(0, 1)
@@ -146,7 +146,7 @@ import Testing
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.connect(1, 2, rightsOfRight: Self.rightsOfAnn)
         try scene.nodes[2].insert("mine", naming: secret.id, length: secret.bytes.count)
-        try scene.notePublished(2)
+        try scene.recordPublished(2)
         try scene.run()
         try scene.execute(
             2, "UPDATE COLLECTION cars (photo ATTACHMENT) UNSET photo WHERE _id = 'mine'")
@@ -187,7 +187,7 @@ import Testing
     // MARK: Hidden state
 
     /// Returns all frames that the server sends to the peer that writes the token.
-    private func sentToBringer(
+    private func sentToSender(
         hasSecret: Bool, fetchedBy fetcher: Int?, hasFile: Bool
     ) throws -> [SentFrame] {
         let scene = try scene(4, hasSecret: hasSecret)
@@ -196,7 +196,7 @@ import Testing
         let wire = try scene.connect(0, 1, rightsOfRight: Self.rightsOfAnn)
         if hasFile { _ = try scene.nodes[1].attachments.add(secret.bytes) }
         try scene.nodes[1].insert("mine", naming: secret.id, length: secret.bytes.count)
-        try scene.notePublished(1)
+        try scene.recordPublished(1)
         try scene.fetch(secret.id, by: 1)
         try settle(scene)
         if let fetcher { try scene.fetch(secret.id, by: fetcher) }
@@ -217,13 +217,13 @@ import Testing
     func `frames sent to the writer of a token do not depend on the file`(
         _ fetcher: Int?, _ hasFile: Bool
     ) throws {
-        let here = try sentToBringer(hasSecret: true, fetchedBy: fetcher, hasFile: hasFile)
-        let away = try sentToBringer(hasSecret: false, fetchedBy: fetcher, hasFile: hasFile)
-        #expect(here.count > 3)
-        #expect(here.map(\.type) == away.map(\.type))
+        let local = try sentToSender(hasSecret: true, fetchedBy: fetcher, hasFile: hasFile)
+        let away = try sentToSender(hasSecret: false, fetchedBy: fetcher, hasFile: hasFile)
+        #expect(local.count > 3)
+        #expect(local.map(\.type) == away.map(\.type))
         // Only frames about files are compared: other frames contain random numbers.
-        #expect(here.filter(\.isOfFiles).map(\.bytes) == away.filter(\.isOfFiles).map(\.bytes))
-        #expect(here.count(where: \.isOfFiles) >= (fetcher == nil || fetcher == 1 ? 0 : 1))
+        #expect(local.filter(\.isOfFiles).map(\.bytes) == away.filter(\.isOfFiles).map(\.bytes))
+        #expect(local.count(where: \.isOfFiles) >= (fetcher == nil || fetcher == 1 ? 0 : 1))
     }
 
     @Test func `a file is not requested from a peer that may not read its documents`() throws {
@@ -233,7 +233,7 @@ import Testing
         try settle(scene)
         #expect(try seeks(scene, on: wire) == 0)
         try scene.nodes[0].insert("open", naming: secret.id, length: secret.bytes.count)
-        try scene.notePublished(0)
+        try scene.recordPublished(0)
         try settle(scene)
         #expect(try seeks(scene, on: wire) == 1)
     }

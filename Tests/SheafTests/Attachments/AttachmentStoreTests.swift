@@ -46,7 +46,7 @@ import Testing
 
     @Test func `a damaged chunk is reported and adding the file again repairs it`() throws {
         let sample = SampleFile.all[4]
-        let head = 4_096
+        let header = 4_096
         let seed: UInt64 = 77
         var random = SeededRandom(seed: seed, "damage")
         let volume = SimulatedVolume()
@@ -54,7 +54,7 @@ import Testing
         for chunk in 0..<sample.list.count {
             _ = try AttachmentStore(volume).add(sample.bytes)
             let range = sample.list.range(of: chunk)
-            let offset = head + range.lowerBound + random.below(range.count)
+            let offset = header + range.lowerBound + random.below(range.count)
             volume.corrupt(name, .flipBit(at: offset, bit: random.below(8)))
             let store = AttachmentStore(volume)
             let file = try #require(try store.file(sample.id))
@@ -65,7 +65,7 @@ import Testing
                 try file.read(chunk)
             }
             let damage = StorageError.Damage(
-                file: "attachments/\(name)", offset: head + range.lowerBound,
+                file: "attachments/\(name)", offset: header + range.lowerBound,
                 reason: "the bytes do not match the hash of chunk \(chunk)")
             #expect(error == .damaged(damage))
         }

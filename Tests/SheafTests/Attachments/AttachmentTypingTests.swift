@@ -209,11 +209,11 @@ import Testing
 
     /// Maps and registers that resemble tokens, as older versions wrote them.
     @Test(arguments: [0, 1, 2])
-    func `a token stored as a map or register keeps its file`(_ manner: Int) async throws {
+    func `a token stored as a map or register keeps its file`(_ variant: Int) async throws {
         let store = try await store()
         let photo = try await store.newAttachment(data: Self.photo.bytes)
         let id = photo.id.description
-        switch manner {
+        switch variant {
         case 0:
             // The map is written field by field.
             try await store.execute("INSERT INTO cars DOCUMENTS ({'_id': 1, 'photo': {'len': 3}})")

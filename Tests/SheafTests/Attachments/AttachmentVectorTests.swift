@@ -36,13 +36,13 @@ import Testing
 
     /// Returns the bytes of a document that contains a token.
     private func document(with token: Value) throws -> [UInt8] {
-        let life = try IndexLife(seed: 1, FakeClock())
-        try life.commit([
+        let simulation = try IndexSimulation(seed: 1, FakeClock())
+        try simulation.commit([
             DocumentChange("cars", 1, .insert(["a": 1])),
             DocumentChange("cars", 1, .edit([.set(path: ["t"], to: token, as: .attachment)])),
         ])
-        try life.store.flush()
-        let snapshot = life.engine.snapshot()
+        try simulation.store.flush()
+        let snapshot = simulation.engine.snapshot()
         let key = try #require(try snapshot.key(collection: "cars", id: 1))
         let document = try #require(try snapshot.document(key))
         return try document.read {
@@ -73,15 +73,15 @@ import Testing
                 seed: try vectors.integer("\(name).seed"),
                 length: try vectors.integer("\(name).length"))
             let part = try vectors.bytes("\(name).part")
-            let here = try vectors.bytes("\(name).here").map(Int.init)
+            let stored = try vectors.bytes("\(name).here").map(Int.init)
             let since = try vectors.number("\(name).since")
-            let head = try part.withUnsafeBytes {
+            let header = try part.withUnsafeBytes {
                 try AttachmentHeader(decoding: $0, of: file.id, isComplete: false)
             }
-            #expect(head.bytes == part, "\(name)")
-            #expect(head.unreferencedSince == since, "\(name)")
-            #expect((0..<file.list.count).filter { head.storedChunks.contains($0) } == here)
-            #expect(head.list == file.list)
+            #expect(header.bytes == part, "\(name)")
+            #expect(header.unreferencedSince == since, "\(name)")
+            #expect((0..<file.list.count).filter { header.storedChunks.contains($0) } == stored)
+            #expect(header.list == file.list)
         }
     }
 
@@ -109,11 +109,11 @@ import Testing
             for bit in 0..<8 {
                 var bytes = right
                 bytes[offset] ^= 1 << UInt8(bit)
-                let head = bytes.withUnsafeBytes {
+                let header = bytes.withUnsafeBytes {
                     try? AttachmentHeader(decoding: $0, of: file.id, isComplete: true)
                 }
-                #expect((head != nil) == mark.contains(offset), "bit \(bit) of \(offset)")
-                #expect(head.map { $0.unreferencedSince == 0 } ?? true)
+                #expect((header != nil) == mark.contains(offset), "bit \(bit) of \(offset)")
+                #expect(header.map { $0.unreferencedSince == 0 } ?? true)
             }
         }
         for length in 0..<right.count {
@@ -127,15 +127,15 @@ import Testing
     }
 
     private func head(of file: SampleFile) throws -> [UInt8] {
-        var here = ChunkSet(count: file.list.count)
-        for chunk in 0..<file.list.count { here.insert(chunk) }
-        var head = AttachmentHeader(id: file.id, list: file.list, storedChunks: here)
-        head.unreferencedSince = 4_711
-        let bytes = head.bytes
+        var stored = ChunkSet(count: file.list.count)
+        for chunk in 0..<file.list.count { stored.insert(chunk) }
+        var header = AttachmentHeader(id: file.id, list: file.list, storedChunks: stored)
+        header.unreferencedSince = 4_711
+        let bytes = header.bytes
         let read = try bytes.withUnsafeBytes {
             try AttachmentHeader(decoding: $0, of: file.id, isComplete: true)
         }
-        #expect(read == head)
+        #expect(read == header)
         return bytes
     }
 }

@@ -11,8 +11,8 @@ struct ProofCostTests {
     private let file = SampleFile(seed: 3, length: 10)
 
     /// Creates a host with documents of 100,000 bytes each.
-    private func scene(cars count: Int) throws -> CallerScene {
-        let scene = try CallerScene()
+    private func scene(cars count: Int) throws -> ReplicatorScene {
+        let scene = try ReplicatorScene()
         let text = String(repeating: "t", count: 100_000)
         for number in 0..<count {
             try scene.execute(
@@ -30,7 +30,7 @@ struct ProofCostTests {
     @Test func `a document is read once for each token until it changes`() throws {
         let scene = try scene(cars: 1)
         let peer = scene.connect(1, at: 1)
-        let before = scene.host.slice.used
+        let before = scene.replicator.slice.used
         for number in 0..<30 {
             var id = file.id.bytes
             id[0] ^= UInt8(number + 1)
@@ -41,7 +41,7 @@ struct ProofCostTests {
             try scene.execute("INSERT INTO boats DOCUMENTS ({'n': 1})", at: 1)
             scene.settle(at: 1)
         }
-        #expect(scene.host.slice.used - before < 5_000_000)
+        #expect(scene.replicator.slice.used - before < 5_000_000)
         #expect(peer.closeMessage == nil)
         #expect(peer.proofs == 0)
     }
@@ -54,10 +54,10 @@ struct ProofCostTests {
                 peer, TokenAddress(attachment: file.id.bytes, document: try address(of: number)),
                 at: 1)
         }
-        #expect(scene.host.deadline == 1)
+        #expect(scene.replicator.deadline == 1)
         scene.settle(at: 1)
-        #expect(scene.host.slice.used >= 6_000_000)
-        #expect(scene.host.slice.longestTurn < 1_200_000)
+        #expect(scene.replicator.slice.used >= 6_000_000)
+        #expect(scene.replicator.slice.longestTurn < 1_200_000)
     }
 
     @Test func `a token is confirmed after it is proven`() throws {

@@ -142,26 +142,26 @@ import Testing
     @Test func `a file is removed a grace period after its last reference`() async throws {
         let store = try await open()
         let photo = try await store.newAttachment(data: [1, 2, 3])
-        func isHere(afterMinutes minutes: UInt64) async throws -> Bool {
+        func isStored(afterMinutes minutes: UInt64) async throws -> Bool {
             clock.advance(milliseconds: minutes * 60_000)
             try await store.collectAttachments()
             return try store.attachments.has(photo.id)
         }
-        #expect(try await isHere(afterMinutes: 0))
-        #expect(try await isHere(afterMinutes: 9))
+        #expect(try await isStored(afterMinutes: 0))
+        #expect(try await isStored(afterMinutes: 9))
         try await store.execute(
             Self.insertion, ["car": ["_id": 1, "photo": photo.token.value] as Value])
         try await store.execute(
             Self.insertion, ["car": ["_id": 2, "photo": photo.token.value] as Value])
-        #expect(try await isHere(afterMinutes: 100))
+        #expect(try await isStored(afterMinutes: 100))
         // A register hides the token but does not remove it.
         try await store.execute("UPDATE cars SET photo = 'none' WHERE _id = 1")
         try await store.execute("DELETE FROM cars WHERE _id = 2")
-        for _ in 0..<3 { #expect(try await isHere(afterMinutes: 100)) }
+        for _ in 0..<3 { #expect(try await isStored(afterMinutes: 100)) }
         try await store.execute("UPDATE cars UNSET photo WHERE _id = 1")
-        #expect(try await isHere(afterMinutes: 100))
-        #expect(try await isHere(afterMinutes: 9))
-        #expect(try await !isHere(afterMinutes: 1))
+        #expect(try await isStored(afterMinutes: 100))
+        #expect(try await isStored(afterMinutes: 9))
+        #expect(try await !isStored(afterMinutes: 1))
         try await store.close()
     }
 

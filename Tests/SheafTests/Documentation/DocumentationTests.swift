@@ -40,8 +40,8 @@ struct DocumentationTests {
         let code = try Self.examples.map { try ProjectFile.text($0) }.joined(separator: "\n")
             .split(separator: "\n").map { $0.drop { $0 == " " } }
         for block in try Self.blocks(of: page) {
-            let isThere = code.indices.contains { code[$0...].starts(with: block) }
-            #expect(isThere, "\(page): \(block.joined(separator: "\n"))")
+            let isPresent = code.indices.contains { code[$0...].starts(with: block) }
+            #expect(isPresent, "\(page): \(block.joined(separator: "\n"))")
         }
     }
 

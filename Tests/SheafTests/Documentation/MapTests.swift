@@ -78,8 +78,8 @@ import Testing
 
     @Test func `the map links to pages that exist, and the glossary is short`() throws {
         let pages = try ProjectFile.names(in: "Sources")
-        for link in try ProjectFile.text(Self.map).matches(of: /\]\((\w+\.md)\)/) {
-            #expect(pages.contains(String(link.output.1)))
+        for hyperlink in try ProjectFile.text(Self.map).matches(of: /\]\((\w+\.md)\)/) {
+            #expect(pages.contains(String(hyperlink.output.1)))
         }
         let glossary = try ProjectFile.text("Sources/Glossary.md").split(
             separator: "\n", omittingEmptySubsequences: false)

@@ -29,11 +29,11 @@ struct CloseReasonTests {
     }
 
     @Test func `the close reason of the other side is in the status`() throws {
-        let host = try FileScene(1).nodes[0].host
+        let replicator = try FileScene(1).nodes[0].replicator
         for wire in 1...5 {
-            connect(host, UInt64(wire), at: 1, .stranger(1, at: 1))
+            connect(replicator, UInt64(wire), at: 1, .unknownPeer(1, at: 1))
         }
-        let status = try #require(host.allStatuses.values.first)
+        let status = try #require(replicator.allStatuses.values.first)
         #expect(!status.isConnected)
         #expect(
             status.lastCloseReason == "the other side closed the connection: too many frames")
@@ -44,11 +44,11 @@ struct CloseReasonTests {
         let node = try FileScene(1).nodes[0]
         let goodbye = CloseMessage(.done, "the peer stops")
         let text = "reason=the other side closed the connection: the peer stops"
-        connect(node.host, 1, at: 1, .stranger(1, at: 1), ending: goodbye)
+        connect(node.replicator, 1, at: 1, .unknownPeer(1, at: 1), ending: goodbye)
         #expect(node.store.messages(.warning).isEmpty)
         #expect(node.store.messages(.info).count == 1)
         for wire in 2...9 {
-            connect(node.host, UInt64(wire), at: 1, .stranger(1, at: 1), ending: goodbye)
+            connect(node.replicator, UInt64(wire), at: 1, .unknownPeer(1, at: 1), ending: goodbye)
         }
         // It is logged at the second, fourth and eighth consecutive short connection.
         let warnings = node.store.messages(.warning)
@@ -62,12 +62,12 @@ struct CloseReasonTests {
     func `the reason of the transport is in the status, and a long connection resets the count`()
         throws
     {
-        let host = try FileScene(1).nodes[0].host
-        connect(host, 1, at: 1, .stranger(1, at: 1))
-        host.connect(2, expecting: Array(repeating: 7, count: 32), at: 1)
-        host.tick(at: 5_000_000_000)
-        host.disconnect(2, .lost("the connection was reset"))
-        let status = try #require(host.allStatuses[Array(repeating: 7, count: 32)])
+        let replicator = try FileScene(1).nodes[0].replicator
+        connect(replicator, 1, at: 1, .unknownPeer(1, at: 1))
+        replicator.connect(2, expecting: Array(repeating: 7, count: 32), at: 1)
+        replicator.tick(at: 5_000_000_000)
+        replicator.disconnect(2, .lost("the connection was reset"))
+        let status = try #require(replicator.allStatuses[Array(repeating: 7, count: 32)])
         #expect(status.lastCloseReason == "the connection was reset")
         #expect(status.shortConnections == 1)
     }

@@ -53,7 +53,7 @@ struct CursorTests {
         #expect(scene.nodes[0].synced(with: scene.nodes[1]) == before)
         scene.nodes[1].flushesLate = false
         try scene.nodes[1].store.flush()
-        scene.nodes[1].host.processPublished()
+        scene.nodes[1].replicator.processPublished()
         try scene.advance(milliseconds: 1)
         #expect(scene.nodes[0].synced(with: scene.nodes[1]) == scene.nodes[0].newestCommit)
         #expect(try scene.rows(1, all).count == 1)
@@ -67,7 +67,7 @@ struct CursorTests {
         for number in [other, reader] { try scene.subscribe(number, ["SELECT * FROM cars"]) }
         let direct = try scene.connect(source, reader)
         try scene.connect(source, other)
-        let detour = try scene.connect(other, reader)
+        let relayConnection = try scene.connect(other, reader)
         try scene.run()
         scene.hold(direct, to: reader)
         try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'first'})")
@@ -78,7 +78,7 @@ struct CursorTests {
         try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'announced'})")
         let announced = scene.nodes[source].newestCommit
         try scene.run()
-        scene.hold(detour, to: reader)
+        scene.hold(relayConnection, to: reader)
         let many = (0..<300).map { "({'_id': \($0)})" }.joined(separator: ", ")
         try scene.execute(source, Query(verbatim: "INSERT INTO cars DOCUMENTS \(many)"))
         let newest = scene.nodes[source].newestCommit
@@ -91,7 +91,7 @@ struct CursorTests {
         #expect(scene.nodes[source].synced(with: scene.nodes[reader]) < newest)
         #expect(scene.nodes[source].synced(with: scene.nodes[reader]) >= announced)
         try scene.nodes[reader].store.flush()
-        scene.nodes[reader].host.processPublished()
+        scene.nodes[reader].replicator.processPublished()
         try scene.advance(milliseconds: 1)
         #expect(scene.nodes[source].synced(with: scene.nodes[reader]) == newest)
     }
@@ -103,14 +103,14 @@ struct CursorTests {
         for number in [other, reader] { try scene.subscribe(number, ["SELECT * FROM cars"]) }
         let direct = try scene.connect(source, reader)
         try scene.connect(source, other)
-        let detour = try scene.connect(other, reader)
+        let relayConnection = try scene.connect(other, reader)
         try scene.run()
         scene.hold(direct, to: reader)
         try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'first'})")
         try scene.run()
         try scene.letGo(direct, to: reader)
         #expect(scene.nodes[reader].sent.contains(.announceOnly))
-        scene.hold(detour, to: reader)
+        scene.hold(relayConnection, to: reader)
         scene.nodes[reader].isBusy = true
         try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'announced'})")
         try scene.run()
@@ -138,7 +138,7 @@ struct CursorTests {
         scene.hold(wire, to: 1)
         scene.nodes[1].flushesLate = false
         try scene.nodes[1].store.flush()
-        scene.nodes[1].host.processPublished()
+        scene.nodes[1].replicator.processPublished()
         try scene.advance(milliseconds: 1)
         #expect(scene.nodes[0].synced(with: scene.nodes[1]) < scene.nodes[0].newestCommit)
         try scene.letGo(wire, to: 1)

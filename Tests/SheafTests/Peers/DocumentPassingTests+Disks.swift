@@ -7,7 +7,7 @@ import SheafTestSupport
 import Testing
 
 /// Documents between peers after a store went back to an older state of its disk.
-extension DocumentPassingTests {
+extension DocumentTransferTests {
     /// Uses commit numbers again that the other side has already acknowledged.
     @Test func `writes to an older state of the disk are sent`() throws {
         let scene = try DocumentScene(2)
@@ -35,7 +35,7 @@ extension DocumentPassingTests {
 }
 
 /// File system snapshots that replace the newest state, undetectable from the files.
-extension DocumentPassingTests {
+extension DocumentTransferTests {
     private func insert(_ scene: DocumentScene, _ id: String, _ field: String) throws {
         try scene.execute(
             0, "INSERT INTO cars DOCUMENTS (:car) ON ID CONFLICT DO UPDATE",
@@ -106,7 +106,7 @@ extension DocumentPassingTests {
         #expect(rows.count == 4)
         #expect(try scene.rows(0, all) == rows)
         #expect(try scene.rows(1, all) == rows)
-        let reasons = Set(scene.nodes[2].farewells.map(\.text))
+        let reasons = Set(scene.nodes[2].closeMessages.map(\.text))
         #expect(reasons.contains("another peer with the same key is connected"))
         print("\(ended) connections")
     }

@@ -18,15 +18,15 @@ import class SheafSystem.EvaluationStop
 /// A test decides when a message arrives and when a batch is written.
 final class DocumentScene {
     /// A peer without a thread.
-    package final class Node: HostNode {
+    package final class Node: ReplicatorNode {
         let key: [UInt8]
         let clock = FakeClock()
         /// The signal that stops evaluations, as when the peer closes.
         let evaluationStop = EvaluationStop()
         private(set) var store: SceneStore
-        private(set) var host: Replicator
+        private(set) var replicator: Replicator
         /// The closure that creates a replicator over a store.
-        private let makeHost: (SceneStore) -> Replicator
+        private let makeReplicator: (SceneStore) -> Replicator
         /// Number of commits whose history a compaction retains.
         private let history: UInt64
         private let transactionLength: Int
@@ -43,7 +43,7 @@ final class DocumentScene {
         /// Total length of the sent segment frames, in bytes.
         fileprivate(set) var segmentLength = 0
         /// The reasons for which this node closed connections.
-        fileprivate(set) var farewells: [CloseMessage] = []
+        fileprivate(set) var closeMessages: [CloseMessage] = []
         /// The clock warnings of this node.
         fileprivate(set) var clockWarnings: [String] = []
         /// The writes that other peers refused, by peer key; `newlyRefused` has them in order.
@@ -60,7 +60,7 @@ final class DocumentScene {
             let identity = Replicator.Identity(
                 database: Hello.DatabaseID(low: 1, high: 2), peerKey: key)
             let stop = evaluationStop
-            makeHost = { store in
+            makeReplicator = { store in
                 Replicator(
                     store.queries, identity, lengths: lengths, maximumRepairs: maximumRepairs,
                     evaluationStop: stop, random: { source.next() })
@@ -68,7 +68,7 @@ final class DocumentScene {
             store = try SceneStore(
                 SimulatedVolume(seed: UInt64(number)),
                 Self.options(clock, history, transactionLength))
-            host = makeHost(store)
+            replicator = makeReplicator(store)
         }
 
         private static func options(
@@ -88,7 +88,7 @@ final class DocumentScene {
             jobs = []
             (refusals, newlyRefused) = ([:], [])
             store = try SceneStore(volume, Self.options(clock, history, transactionLength))
-            host = makeHost(store)
+            replicator = makeReplicator(store)
         }
 
         /// Returns the writes of this peer that another one refused.
@@ -96,7 +96,7 @@ final class DocumentScene {
 
         /// Returns the commit of this node up to which another node has acknowledged everything.
         func synced(with other: Node) -> UInt64 {
-            host.allStatuses[other.key]?.syncedUpTo ?? 0
+            replicator.allStatuses[other.key]?.syncedUpTo ?? 0
         }
 
         var volume: SimulatedVolume { store.volume }
@@ -138,13 +138,13 @@ final class DocumentScene {
     @discardableResult
     func connect(
         _ left: Int, _ right: Int, rightsOfLeft: PeerRights? = nil,
-        rightsOfRight: PeerRights? = nil, isTold: Bool = true
+        rightsOfRight: PeerRights? = nil, sendsRights: Bool = true
     ) throws -> UInt64 {
         wireCount += 1
         wires[wireCount] = [left, right]
         nodes[left].connect(
             wireCount, to: nodes[right], rights: rightsOfLeft, rightsOfOther: rightsOfRight,
-            isTold: isTold, at: now)
+            sendsRights: sendsRights, at: now)
         try perform(left)
         try perform(right)
         return wireCount
@@ -154,7 +154,7 @@ final class DocumentScene {
         guard let ends = wires.removeValue(forKey: wire) else { return }
         messages.removeAll { $0.to.wire == wire }
         for end in ends {
-            nodes[end].host.disconnect(wire)
+            nodes[end].replicator.disconnect(wire)
             try perform(end)
         }
     }
@@ -171,10 +171,10 @@ final class DocumentScene {
     }
 
     /// Connects a peer without a replicator to a node, and sends these frames to the node.
-    func hear(_ frames: [Frame], on number: Int) throws {
+    func receive(_ frames: [Frame], on number: Int) throws {
         wireCount += 1
         wires[wireCount] = [number]
-        nodes[number].host.connect(wireCount, at: now)
+        nodes[number].replicator.connect(wireCount, at: now)
         let hello = Hello(
             database: Hello.DatabaseID(low: 1, high: 2), peerKey: Array(repeating: 99, count: 32),
             site: Site(rawValue: 99), log: .init(low: 9, high: wireCount), nonce: wireCount,
@@ -182,7 +182,7 @@ final class DocumentScene {
         var writer = FrameWriter()
         for frame in [Frame(.hello, hello.bytes)] + frames {
             writer.bytes(of: frame).withUnsafeBytes {
-                nodes[number].host.receive($0, on: wireCount, at: now)
+                nodes[number].replicator.receive($0, on: wireCount, at: now)
             }
             try perform(number)
             try run()
@@ -218,7 +218,7 @@ final class DocumentScene {
     func deliver(_ frame: Frame, on wire: UInt64, to end: Int) throws {
         let to = Direction(wire: wire, end: end)
         guard let bytes = forged[to]?.writer.bytes(of: frame) else { return }
-        bytes.withUnsafeBytes { nodes[end].host.receive($0, on: wire, at: now) }
+        bytes.withUnsafeBytes { nodes[end].replicator.receive($0, on: wire, at: now) }
         try perform(end)
     }
 
@@ -231,7 +231,7 @@ final class DocumentScene {
             while let frame = try reader.next() { bytes += writer.bytes(of: frame) }
             forged[to] = (reader, writer)
         }
-        bytes.withUnsafeBytes { nodes[to.end].host.receive($0, on: to.wire, at: now) }
+        bytes.withUnsafeBytes { nodes[to.end].replicator.receive($0, on: to.wire, at: now) }
         try perform(to.end)
     }
 
@@ -240,27 +240,27 @@ final class DocumentScene {
     // MARK: Documents
 
     func subscribe(_ number: Int, _ texts: [String]) throws {
-        try nodes[number].host.subscribe(nodes[number].store.subscriptions(texts))
+        try nodes[number].replicator.subscribe(nodes[number].store.subscriptions(texts))
         try perform(number)
     }
 
     /// Runs a statement, and makes what it wrote durable.
     func execute(_ number: Int, _ query: Query, _ arguments: QueryArguments = [:]) throws {
         try nodes[number].store.execute(query, arguments)
-        nodes[number].host.processPublished()
+        nodes[number].replicator.processPublished()
         try perform(number)
     }
 
     /// Notifies the replicator of commits that a test wrote directly to the store.
     func published(_ number: Int) throws {
-        nodes[number].host.processPublished()
+        nodes[number].replicator.processPublished()
         try perform(number)
     }
 
     /// Removes a car or its tombstone.
     func forget(_ number: Int, _ id: String) throws {
         try nodes[number].store.forget("cars", id)
-        nodes[number].host.processPublished()
+        nodes[number].replicator.processPublished()
         try perform(number)
     }
 
@@ -287,7 +287,7 @@ final class DocumentScene {
         var steps = 0
         while try step() {
             steps += 1
-            guard steps < 3_000 else { throw Restless() }
+            guard steps < 3_000 else { throw NotSettled() }
         }
     }
 
@@ -298,7 +298,7 @@ final class DocumentScene {
         }
     }
 
-    struct Restless: Error {}
+    struct NotSettled: Error {}
 
     private func step() throws -> Bool {
         if let index = messages.firstIndex(where: { !held.contains($0.to) }) {
@@ -310,15 +310,15 @@ final class DocumentScene {
             let job = node.jobs.removeFirst()
             let outcome = node.store.write(job)
             if !node.flushesLate { try node.store.flush() }
-            node.host.handleOutcome(outcome)
-            node.host.processPublished()
+            node.replicator.handleOutcome(outcome)
+            node.replicator.processPublished()
             try perform(number)
             return true
         }
         // A replicator with unfinished work runs a turn.
         for (number, node) in nodes.enumerated() {
-            guard let deadline = node.host.deadline, deadline <= now else { continue }
-            node.host.tick(at: now)
+            guard let deadline = node.replicator.deadline, deadline <= now else { continue }
+            node.replicator.tick(at: now)
             try perform(number)
             return true
         }
@@ -329,7 +329,7 @@ final class DocumentScene {
         now += milliseconds * 1_000_000
         for node in nodes { node.clock.advance(milliseconds: milliseconds) }
         for number in nodes.indices {
-            nodes[number].host.tick(at: now)
+            nodes[number].replicator.tick(at: now)
             try perform(number)
         }
         try run()
@@ -343,13 +343,13 @@ final class DocumentScene {
         let sent = messages.filter { $0.to == direction && !held.contains($0.to) }
         messages.removeAll { message in sent.contains { $0.to == message.to } }
         for (_, bytes) in sent {
-            bytes.withUnsafeBytes { nodes[end].host.receive($0, on: wire, at: now) }
+            bytes.withUnsafeBytes { nodes[end].replicator.receive($0, on: wire, at: now) }
             try perform(end)
         }
     }
 
     private func perform(_ number: Int) throws {
-        for effect in nodes[number].host.drainEffects() {
+        for effect in nodes[number].replicator.drainEffects() {
             switch effect {
             case .send(let wire, let bytes):
                 guard let ends = wires[wire], ends.count == 2 else { continue }
@@ -360,8 +360,8 @@ final class DocumentScene {
                 }
                 let end = ends[0] == number ? ends[1] : ends[0]
                 messages.append((Direction(wire: wire, end: end), bytes))
-            case .close(let wire, let farewell):
-                nodes[number].farewells.append(farewell)
+            case .close(let wire, let closeMessage):
+                nodes[number].closeMessages.append(closeMessage)
                 try deliverAll(on: wire, from: number)
                 try disconnect(wire)
             case .write(let job): nodes[number].jobs.append(job)

@@ -12,8 +12,8 @@ struct EvaluationBudgetTests {
     private let second: UInt64 = 1_000_000_000
     private let everything = PeerRights(read: ["cars": "true"], write: [:])
 
-    private func scene() throws -> CallerScene {
-        let scene = try CallerScene()
+    private func scene() throws -> ReplicatorScene {
+        let scene = try ReplicatorScene()
         for number in 0..<40 {
             let car: Object = [
                 "_id": .integer(Int64(number)), "n": .integer(Int64(number)),
@@ -73,7 +73,7 @@ struct EvaluationBudgetTests {
         #expect(hostile.closeMessage?.code == .limit)
         let text = hostile.closeMessage?.text ?? ""
         #expect(text.contains("budget for one document"), "\(text)")
-        #expect(scene.host.slice.longestTurn <= EvaluationSliceTests.longestTurn)
+        #expect(scene.replicator.slice.longestTurn <= EvaluationSliceTests.longestTurn)
         // Local statements have no such limit.
         let query = "SELECT * FROM cars WHERE char_length(repeat(big, 800)) = 800000"
         #expect(try scene.scene.nodes[0].rows(Query(verbatim: query)).count == 40)
@@ -134,8 +134,10 @@ struct EvaluationBudgetTests {
             #expect(honest.documents == 10, "seed \(seed)")
             #expect(turns <= 4, "seed \(seed)")
             scene.settle(at: now)
-            if let farewell = hostile.closeMessage { #expect(farewell.code == .limit, "\(seed)") }
-            #expect(scene.host.slice.longestTurn <= EvaluationSliceTests.longestTurn)
+            if let closeMessage = hostile.closeMessage {
+                #expect(closeMessage.code == .limit, "\(seed)")
+            }
+            #expect(scene.replicator.slice.longestTurn <= EvaluationSliceTests.longestTurn)
             scene.disconnect(hostile)
             scene.disconnect(honest)
         }

@@ -16,7 +16,7 @@ struct EvaluationSliceTests {
         SyncLimits.evaluationUnitsPerTurn + SyncLimits.evaluationUnitsOnDocument
         + QueryLimits.maximumTextLength
 
-    private func fill(_ scene: CallerScene, _ count: Int) throws {
+    private func fill(_ scene: ReplicatorScene, _ count: Int) throws {
         let documents = (0..<count).map { number in
             let big = String(repeating: "ab", count: 500)
             return "({'_id': \(number), 'n': \(number), 'big': '\(big)'})"
@@ -38,7 +38,7 @@ struct EvaluationSliceTests {
     func `a subscription is evaluated in turns of bounded length until its budget is used up`()
         throws
     {
-        let scene = try CallerScene()
+        let scene = try ReplicatorScene()
         try fill(scene, 40)
         let hostile = scene.connect(1, at: 1)
         try scene.subscribe(hostile, attack, at: 1)
@@ -47,14 +47,14 @@ struct EvaluationSliceTests {
         // The budget is 1,600,000,000 units, and an evaluation takes up to 1,700,000.
         #expect(turns > 500)
         // The longest turn has the parsing and one evaluation.
-        #expect(scene.host.slice.longestTurn < 4 * SyncLimits.evaluationUnitsPerTurn)
+        #expect(scene.replicator.slice.longestTurn < 4 * SyncLimits.evaluationUnitsPerTurn)
     }
 
     @Test
     func `a write reaches another peer in a few turns while an expensive subscription is listed`()
         throws
     {
-        let scene = try CallerScene()
+        let scene = try ReplicatorScene()
         try fill(scene, 40)
         let hostile = (0..<4).map { scene.connect(UInt16(10 + $0), at: 1) }
         let honest = scene.connect(2, at: 1)
@@ -77,20 +77,20 @@ struct EvaluationSliceTests {
     }
 
     @Test func `the queries of a disconnected peer are not evaluated`() throws {
-        let scene = try CallerScene()
+        let scene = try ReplicatorScene()
         try fill(scene, 40)
         let hostile = scene.connect(1, at: 1)
         try scene.subscribe(hostile, attack, at: 1)
         scene.turn(at: 1)
-        #expect(scene.host.deadline == 1)
+        #expect(scene.replicator.deadline == 1)
         scene.disconnect(hostile)
-        #expect(scene.host.deadline.map { $0 > 1 } ?? true)
+        #expect(scene.replicator.deadline.map { $0 > 1 } ?? true)
     }
 
     @Test func `the queries of one document are evaluated once each, over several turns`() throws {
         var lengths = Replicator.Lengths()
         lengths.evaluated = 1_000
-        let scene = try CallerScene(lengths)
+        let scene = try ReplicatorScene(lengths)
         try fill(scene, 5)
         let peer = scene.connect(2, at: 1)
         // Each query takes a turn.
@@ -108,7 +108,7 @@ struct EvaluationSliceTests {
     @Test func `commits without a match are evaluated once each, over several turns`() throws {
         var lengths = Replicator.Lengths()
         lengths.evaluated = 1_000
-        let scene = try CallerScene(lengths)
+        let scene = try ReplicatorScene(lengths)
         let peer = scene.connect(2, at: 1)
         let queries = (0..<4).map {
             "SELECT * FROM cars WHERE char_length(repeat(big, 20)) = -\($0)"
@@ -143,7 +143,7 @@ struct EvaluationSliceTests {
     {
         var lengths = Replicator.Lengths()
         lengths.evaluated = 1_000
-        let scene = try CallerScene(lengths)
+        let scene = try ReplicatorScene(lengths)
         try fill(scene, 60)
         let peer = scene.connect(2, at: 1)
         try scene.subscribe(peer, [query], at: 1)

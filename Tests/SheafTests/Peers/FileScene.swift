@@ -12,13 +12,13 @@ import SheafTestSupport
 /// Replicators that fetch attachments from each other, message by message.
 final class FileScene {
     /// A peer without a thread.
-    package final class Node: HostNode {
+    package final class Node: ReplicatorNode {
         let key: [UInt8]
         fileprivate(set) var store: SceneStore
         let clock = FakeClock()
         let files: MemoryVolume
         fileprivate(set) var attachments: AttachmentStore
-        fileprivate(set) var host: Replicator
+        fileprivate(set) var replicator: Replicator
         /// The completed fetches; `failed` and `received` have the errors and the progress.
         fileprivate(set) var complete: [AttachmentID] = []
         fileprivate(set) var failed: [AttachmentID: AttachmentError] = [:]
@@ -39,7 +39,7 @@ final class FileScene {
             store = try SceneStore(
                 SimulatedVolume(seed: UInt64(number)), Self.options(clock))
             files = MemoryVolume()
-            (attachments, host) = Self.open(store.queries, key, files, lengths)
+            (attachments, replicator) = Self.open(store.queries, key, files, lengths)
         }
 
         private static func open(
@@ -48,12 +48,12 @@ final class FileScene {
         ) -> (AttachmentStore, Replicator) {
             let attachments = AttachmentStore(in: files)
             let source = SeededSource(seed: UInt64(key[0]))
-            let host = Replicator(
+            let replicator = Replicator(
                 queries,
                 Replicator.Identity(
                     database: Hello.DatabaseID(low: 1, high: 2), peerKey: key),
                 attachments: attachments, lengths: lengths, random: { source.next() })
-            return (attachments, host)
+            return (attachments, replicator)
         }
 
         private static func options(_ clock: FakeClock) -> LogStoreOptions {
@@ -69,7 +69,7 @@ final class FileScene {
 
         fileprivate func reopen() {
             effects = []
-            (attachments, host) = Self.open(store.queries, key, files, lengths)
+            (attachments, replicator) = Self.open(store.queries, key, files, lengths)
         }
 
         /// Inserts a document that references a file.
@@ -89,7 +89,7 @@ final class FileScene {
         /// Runs a statement, and makes what it wrote durable.
         func execute(_ query: Query, _ arguments: QueryArguments = [:]) throws {
             try store.execute(query, arguments)
-            host.processPublished()
+            replicator.processPublished()
         }
 
         /// Returns the rows of a query, as JSON.
@@ -99,7 +99,7 @@ final class FileScene {
     }
 
     private(set) var nodes: [Node] = []
-    private(set) var liars: [LyingPeer] = []
+    private(set) var hostilePeers: [FaultyPeer] = []
     /// The ends of connections; numbers from `firstDishonestPeer` on are dishonest peers.
     private var wires: [UInt64: [Int]] = [:]
     private var queue: [(wire: UInt64, to: Int, bytes: [UInt8])] = []
@@ -107,7 +107,7 @@ final class FileScene {
     private(set) var now: UInt64 = 1_000_000_000
     /// Number of sent messages, without pings and pongs.
     private(set) var messageCount = 0
-    private static let firstLiar = 100
+    private static let firstHostilePeer = 100
     /// All sent messages, by the numbers of the connection and the sender.
     private(set) var sent: [UInt64: [Int: [[UInt8]]]] = [:]
 
@@ -122,7 +122,7 @@ final class FileScene {
         wireCount += 1
         wires[wireCount] = [left, right]
         nodes[left].connect(
-            wireCount, to: nodes[right], rightsOfOther: rightsOfRight, isTold: false, at: now)
+            wireCount, to: nodes[right], rightsOfOther: rightsOfRight, sendsRights: false, at: now)
         try perform(left)
         try perform(right)
         return wireCount
@@ -130,21 +130,23 @@ final class FileScene {
 
     /// Connects a node with a dishonest peer.
     @discardableResult
-    func connect(_ left: Int, liar: LyingPeer, rights: PeerRights? = nil) throws -> UInt64 {
+    func connect(_ left: Int, hostilePeer: FaultyPeer, rights: PeerRights? = nil) throws -> UInt64 {
         wireCount += 1
-        wires[wireCount] = [left, Self.firstLiar + liars.count]
-        liars.append(liar)
-        nodes[left].host.connect(wireCount, rights: rights, at: now)
+        wires[wireCount] = [left, Self.firstHostilePeer + hostilePeers.count]
+        hostilePeers.append(hostilePeer)
+        nodes[left].replicator.connect(wireCount, rights: rights, at: now)
         try perform(left)
-        send(liar.begin(at: now), on: wireCount, from: Self.firstLiar + liars.count - 1)
+        send(
+            hostilePeer.begin(at: now), on: wireCount,
+            from: Self.firstHostilePeer + hostilePeers.count - 1)
         return wireCount
     }
 
     func disconnect(_ wire: UInt64) throws {
         guard let ends = wires.removeValue(forKey: wire) else { return }
         queue.removeAll { $0.wire == wire }
-        for end in ends where end < Self.firstLiar {
-            nodes[end].host.disconnect(wire)
+        for end in ends where end < Self.firstHostilePeer {
+            nodes[end].replicator.disconnect(wire)
             try perform(end)
         }
     }
@@ -158,8 +160,8 @@ final class FileScene {
         for (wire, ends) in wires where ends.contains(number) {
             wires[wire] = nil
             queue.removeAll { $0.wire == wire }
-            for end in ends where end != number && end < Self.firstLiar {
-                nodes[end].host.disconnect(wire)
+            for end in ends where end != number && end < Self.firstHostilePeer {
+                nodes[end].replicator.disconnect(wire)
                 try perform(end)
             }
         }
@@ -172,7 +174,7 @@ final class FileScene {
     // MARK: Documents
 
     func subscribe(_ number: Int, _ texts: [String]) throws {
-        try nodes[number].host.subscribe(nodes[number].store.subscriptions(texts))
+        try nodes[number].replicator.subscribe(nodes[number].store.subscriptions(texts))
         try perform(number)
     }
 
@@ -185,17 +187,17 @@ final class FileScene {
     // MARK: Files
 
     func fetch(_ id: AttachmentID, by number: Int) throws {
-        nodes[number].host.fetch(id, at: now)
+        nodes[number].replicator.fetch(id, at: now)
         try perform(number)
     }
 
     func cancel(_ id: AttachmentID, by number: Int) throws {
-        nodes[number].host.cancelFetch(id)
+        nodes[number].replicator.cancelFetch(id)
         try perform(number)
     }
 
-    func notePublished(_ number: Int) throws {
-        nodes[number].host.processPublished()
+    func recordPublished(_ number: Int) throws {
+        nodes[number].replicator.processPublished()
         try perform(number)
     }
 
@@ -206,18 +208,20 @@ final class FileScene {
         if !queue.isEmpty {
             let (wire, end, bytes) = queue.removeFirst()
             guard let ends = wires[wire] else { return true }
-            if end >= Self.firstLiar {
-                send(liars[end - Self.firstLiar].receive(bytes, at: now), on: wire, from: end)
+            if end >= Self.firstHostilePeer {
+                send(
+                    hostilePeers[end - Self.firstHostilePeer].receive(bytes, at: now), on: wire,
+                    from: end)
             } else {
                 precondition(ends.contains(end), "A wire has two ends.")
-                bytes.withUnsafeBytes { nodes[end].host.receive($0, on: wire, at: now) }
+                bytes.withUnsafeBytes { nodes[end].replicator.receive($0, on: wire, at: now) }
                 try perform(end)
             }
             return true
         }
         for (number, node) in nodes.enumerated() {
-            guard let deadline = node.host.deadline, deadline <= now else { continue }
-            node.host.tick(at: now)
+            guard let deadline = node.replicator.deadline, deadline <= now else { continue }
+            node.replicator.tick(at: now)
             try perform(number)
             return true
         }
@@ -229,17 +233,17 @@ final class FileScene {
         var steps = 0
         while try !condition(), try step() {
             steps += 1
-            guard steps < 100_000 else { throw Restless() }
+            guard steps < 100_000 else { throw NotSettled() }
         }
     }
 
-    struct Restless: Error {}
+    struct NotSettled: Error {}
 
     func advance(seconds: UInt64) throws {
         now += seconds * 1_000_000_000
         for (number, node) in nodes.enumerated() {
             node.clock.advance(milliseconds: seconds * 1_000)
-            node.host.tick(at: now)
+            node.replicator.tick(at: now)
             try perform(number)
         }
         try run()
@@ -247,14 +251,14 @@ final class FileScene {
 
     private func perform(_ number: Int) throws {
         let node = nodes[number]
-        node.effects += node.host.drainEffects()
+        node.effects += node.replicator.drainEffects()
         // Effects caused by an effect are appended to the queue.
         guard !node.isPerforming else { return }
         node.isPerforming = true
         defer { node.isPerforming = false }
         while !node.effects.isEmpty {
             try perform(node.effects.removeFirst(), of: node, number)
-            node.effects += node.host.drainEffects()
+            node.effects += node.replicator.drainEffects()
         }
     }
 
@@ -272,8 +276,8 @@ final class FileScene {
         case .write(let job):
             let outcome = node.store.write(job)
             try node.store.flush()
-            node.host.processPublished()
-            node.host.handleOutcome(outcome)
+            node.replicator.processPublished()
+            node.replicator.handleOutcome(outcome)
         case .fetched(_, .progress(let received, _)): node.received = received
         case .fetched(let id, .complete): node.complete.append(id)
         case .fetched(let id, .failed(let error)): node.failed[id] = error
@@ -293,8 +297,8 @@ final class FileScene {
 }
 
 /// A peer that offers a file, and sends wrong data or none.
-final class LyingPeer {
-    enum Lie {
+final class FaultyPeer {
+    enum Fault {
         case hashes
         /// Another length, with hashes that are correct for it.
         case length
@@ -308,21 +312,21 @@ final class LyingPeer {
     }
 
     private let files: [AttachmentID: SampleFile]
-    private let lie: Lie
+    private let fault: Fault
     let key: [UInt8]
     private var session: SyncSession
     /// The requested parts, in order.
-    private(set) var asked: [AttachmentPart] = []
+    private(set) var requested: [AttachmentPart] = []
 
-    convenience init(_ file: SampleFile, _ lie: Lie, number: UInt16 = 99) {
-        self.init([file], lie, number: number)
+    convenience init(_ file: SampleFile, _ fault: Fault, number: UInt16 = 99) {
+        self.init([file], fault, number: number)
     }
 
-    init(_ files: [SampleFile], _ lie: Lie, number: UInt16 = 99) {
+    init(_ files: [SampleFile], _ fault: Fault, number: UInt16 = 99) {
         self.files = Dictionary(uniqueKeysWithValues: files.map { ($0.id, $0) })
-        self.lie = lie
-        key = Hello.stranger(number).peerKey
-        session = .stranger(number, at: 0)
+        self.fault = fault
+        key = Hello.unknownPeer(number).peerKey
+        session = .unknownPeer(number, at: 0)
     }
 
     func begin(at now: UInt64) -> [[UInt8]] { answers(at: now) }
@@ -334,10 +338,10 @@ final class LyingPeer {
 
     private func answers(at now: UInt64) -> [[UInt8]] {
         var sent = takeSent()
-        if lie != .silence {
+        if fault != .silence {
             while let part = session.nextServed {
-                asked.append(part)
-                if part.kind == .chunk, lie == .noChunkAnswers { break }
+                requested.append(part)
+                if part.kind == .chunk, fault == .noChunkAnswers { break }
                 session.serve(bytes(of: part))
             }
         }
@@ -352,7 +356,7 @@ final class LyingPeer {
             case .send(let bytes): sent.append(bytes)
             case .sought(let message) where message.hops > 0:
                 guard let file = file(message.id) else { break }
-                let length = file.bytes.count - (lie == .length ? 1 : 0)
+                let length = file.bytes.count - (fault == .length ? 1 : 0)
                 session.offer(Offer(id: message.id, length: length))
             default: break
             }
@@ -365,17 +369,19 @@ final class LyingPeer {
     }
 
     private func bytes(of part: AttachmentPart) -> [UInt8]? {
-        guard let file = file(part.id), part.kind == .hashes || lie != .noChunks else { return nil }
+        guard let file = file(part.id), part.kind == .hashes || fault != .noChunks else {
+            return nil
+        }
         var bytes =
             part.kind == .hashes ? file.list.hashes : file.chunk(part.number)
-        if (part.kind == .hashes) == (lie == .hashes) { bytes[bytes.count / 2] ^= 1 }
+        if (part.kind == .hashes) == (fault == .hashes) { bytes[bytes.count / 2] ^= 1 }
         return bytes
     }
 }
 
 extension Hello {
     /// Returns the hello of a peer without a replicator; `number` determines its key and site.
-    static func stranger(_ number: UInt16) -> Hello {
+    static func unknownPeer(_ number: UInt16) -> Hello {
         let database = Hello.DatabaseID(low: 1, high: 2)
         let key = [UInt8(number >> 8)] + Array(repeating: UInt8(number & 255), count: 31)
         return Hello(
@@ -386,7 +392,7 @@ extension Hello {
 
 extension SyncSession {
     /// Returns the session of a peer without a replicator.
-    static func stranger(_ number: UInt16, at now: UInt64) -> SyncSession {
-        SyncSession(.stranger(number), at: now)
+    static func unknownPeer(_ number: UInt16, at now: UInt64) -> SyncSession {
+        SyncSession(.unknownPeer(number), at: now)
     }
 }

@@ -48,7 +48,7 @@ struct HiddenLimitTests {
     }
 
     @Test func `a write that makes a hidden document too long is dropped like any other`() throws {
-        let worlds = try [nil, 8 << 20].map { (length: Int?) in
+        let simulations = try [nil, 8 << 20].map { (length: Int?) in
             let scene = try scene()
             if let length { try insert(0, "b", owner: "bob", "text", length, in: scene) }
             let wire = try scene.connect(0, 1, rightsOfRight: rights)
@@ -60,12 +60,12 @@ struct HiddenLimitTests {
             #expect(scene.isConnected(wire))
             return scene
         }
-        #expect(frames(worlds[1]) == frames(worlds[0]))
+        #expect(frames(simulations[1]) == frames(simulations[0]))
         let last = #"{"_id":"c","note":10,"owner":"carl"}"#
         #expect(
-            try lengths(worlds[0]) == [#"{"_id":"b","note":8388608,"owner":"carl"}"#, last])
+            try lengths(simulations[0]) == [#"{"_id":"b","note":8388608,"owner":"carl"}"#, last])
         #expect(
-            try lengths(worlds[1]) == [#"{"_id":"b","owner":"bob","text":8388608}"#, last])
+            try lengths(simulations[1]) == [#"{"_id":"b","owner":"bob","text":8388608}"#, last])
     }
 
     /// Exceeds the maximum only by the base, which is added when the merged document is written.
@@ -94,7 +94,7 @@ struct HiddenLimitTests {
     }
 
     @Test func `hidden documents do not count toward the length of a batch`() throws {
-        let worlds = try [false, true].map { hasHidden in
+        let simulations = try [false, true].map { hasHidden in
             let scene = try scene(transactionLength: 1_000_000)
             for number in 0..<20 where hasHidden {
                 try insert(0, "b\(number)", owner: "bob", "text", 100_000, in: scene)
@@ -112,11 +112,11 @@ struct HiddenLimitTests {
             #expect(scene.isConnected(wire))
             return scene
         }
-        #expect(frames(worlds[1]) == frames(worlds[0]))
+        #expect(frames(simulations[1]) == frames(simulations[0]))
         let count: Query = "SELECT count(*) AS n FROM cars WHERE note = 'n'"
-        #expect(try worlds[0].rows(0, count) == [#"{"n":20}"#])
+        #expect(try simulations[0].rows(0, count) == [#"{"n":20}"#])
         // Writes that do not fit into memory are dropped.
-        #expect(try worlds[1].rows(0, count) == [#"{"n":9}"#])
+        #expect(try simulations[1].rows(0, count) == [#"{"n":9}"#])
     }
 
     @Test func `a close reason for a limited peer has no lengths`() throws {
@@ -129,9 +129,9 @@ struct HiddenLimitTests {
         try scene.execute(1, "UPDATE cars SET note = note || 'x'")
         try scene.run()
         #expect(!scene.isConnected(wire))
-        let farewell = try #require(scene.nodes[0].farewells.last)
-        #expect(farewell.code == .limit)
-        #expect(!farewell.text.contains { $0.isNumber }, "\(farewell.text)")
+        let closeMessage = try #require(scene.nodes[0].closeMessages.last)
+        #expect(closeMessage.code == .limit)
+        #expect(!closeMessage.text.contains { $0.isNumber }, "\(closeMessage.text)")
     }
 
     // MARK: Errors
@@ -151,7 +151,7 @@ struct HiddenLimitTests {
             1, "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'ann', 'flags': 'i'})")
         try scene.advance(milliseconds: 1_000)
         #expect(scene.isConnected(wire))
-        #expect(scene.nodes[0].farewells.map(\.text) == [])
+        #expect(scene.nodes[0].closeMessages.map(\.text) == [])
         return scene
     }
 
@@ -163,10 +163,10 @@ struct HiddenLimitTests {
     @Test func `a write rule that fails on a hidden document forbids writing it`() throws {
         let rule = "regexp_like(owner, '.*', flags)"
         let rights = PeerRights(read: ["cars": "owner = 'ann'"], write: ["cars": rule])
-        let worlds = try [nil, hidden].map { try stays(rights, hidden: $0) }
-        #expect(frames(worlds[1]) == frames(worlds[0]))
+        let simulations = try [nil, hidden].map { try stays(rights, hidden: $0) }
+        #expect(frames(simulations[1]) == frames(simulations[0]))
         #expect(
-            try worlds[1].rows(0, owners) == [
+            try simulations[1].rows(0, owners) == [
                 #"{"_id":"b","owner":"bob"}"#, #"{"_id":"c","owner":"ann"}"#,
             ])
     }
@@ -175,18 +175,18 @@ struct HiddenLimitTests {
         let rights = PeerRights(
             read: ["cars": "regexp_like(owner, 'ann', coalesce(flags, 'i'))"],
             write: ["cars": "true"])
-        let worlds = try [nil, hidden].map { try stays(rights, hidden: $0) }
-        #expect(frames(worlds[1]) == frames(worlds[0]))
+        let simulations = try [nil, hidden].map { try stays(rights, hidden: $0) }
+        #expect(frames(simulations[1]) == frames(simulations[0]))
     }
 
     @Test func `a subscription of the server is not evaluated on hidden documents`() throws {
-        let worlds = try [nil, hidden].map {
+        let simulations = try [nil, hidden].map {
             try stays(
                 rights, hidden: $0,
                 subscribing:
                     "SELECT * FROM cars WHERE regexp_like(owner, '.*', coalesce(flags, 'i'))")
         }
-        #expect(frames(worlds[1]) == frames(worlds[0]))
+        #expect(frames(simulations[1]) == frames(simulations[0]))
     }
 
     /// Checks that the connection stays open when the peer sends the document or checks its rights.
@@ -195,7 +195,7 @@ struct HiddenLimitTests {
         let scene = try scene()
         let rights = PeerRights(
             read: ["cars": "true"], write: ["cars": "regexp_like(owner, '.*', flags)"])
-        let wire = try scene.connect(0, 1, rightsOfRight: rights, isTold: sendsRights)
+        let wire = try scene.connect(0, 1, rightsOfRight: rights, sendsRights: sendsRights)
         try scene.run()
         try scene.execute(
             1,

@@ -45,7 +45,7 @@ struct HiddenWriteTests {
                 #"{"_id":"a","n":1}"#, #"{"_id":"b","n":1}"#, #"{"_id":"c","m":7,"n":4}"#,
             ])
         #expect(try scene.rows(1, cars) == [#"{"_id":"a","n":1}"#, #"{"_id":"c","n":4}"#])
-        #expect(scene.nodes[0].farewells.isEmpty && scene.nodes[1].farewells.isEmpty)
+        #expect(scene.nodes[0].closeMessages.isEmpty && scene.nodes[1].closeMessages.isEmpty)
     }
 
     /// Inserts a document whose existing hidden version is unknown to the device.

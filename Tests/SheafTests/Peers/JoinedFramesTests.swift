@@ -41,19 +41,19 @@ struct JoinedFramesTests {
     /// Returns the list responses, or the document ids, sent for the last generation.
     private func response(to frames: [Frame], areJoined: Bool, by peer: UInt16) throws -> [[UInt8]]
     {
-        let host = scene.nodes[0].host
-        host.connect(UInt64(peer), at: 1)
+        let replicator = scene.nodes[0].replicator
+        replicator.connect(UInt64(peer), at: 1)
         var writer = FrameWriter()
-        let hello = Frame(.hello, Hello.stranger(peer).bytes)
+        let hello = Frame(.hello, Hello.unknownPeer(peer).bytes)
         var reads = ([hello] + frames).map { writer.bytes(of: $0) }
         if areJoined { reads = [Array(reads.joined())] }
         var now: UInt64 = 1
         let generation = frames[frames.count - 1].body.first
         var (reader, segments, found) = (FrameReader(), ShippedSegmentReader(), [[UInt8]]())
         for read in reads {
-            read.withUnsafeBytes { host.receive($0, on: UInt64(peer), at: now) }
+            read.withUnsafeBytes { replicator.receive($0, on: UInt64(peer), at: now) }
             for _ in 0..<30 {
-                for case .send(UInt64(peer), let bytes) in host.drainEffects() {
+                for case .send(UInt64(peer), let bytes) in replicator.drainEffects() {
                     bytes.withUnsafeBytes { reader.append($0) }
                     while let frame = try reader.next() {
                         reader.limit = SyncLimits.frameLength
@@ -70,10 +70,10 @@ struct JoinedFramesTests {
                     }
                 }
                 now += 100_000_000
-                host.tick(at: now)
+                replicator.tick(at: now)
             }
         }
-        host.disconnect(UInt64(peer))
+        replicator.disconnect(UInt64(peer))
         return found
     }
 

@@ -13,10 +13,10 @@ struct LimitedChangesTests {
     /// Returns a replicator whose credit from a peer is used up.
     private func scene(
         changes: Int = 1 << 16, bytes: Int = 16 << 20
-    ) throws -> (CallerScene, CallerScene.Caller) {
+    ) throws -> (ReplicatorScene, ReplicatorScene.ScriptedPeer) {
         var lengths = Replicator.Lengths()
         (lengths.limitedChanges, lengths.limitedChangeBytes) = (changes, bytes)
-        let scene = try CallerScene(lengths)
+        let scene = try ReplicatorScene(lengths)
         let peer = scene.connect(1, rights: rights, at: 1)
         peer.withholdsCredit = true
         try scene.subscribe(peer, ["SELECT * FROM cars WHERE n >= 0"], at: 1)
@@ -34,7 +34,9 @@ struct LimitedChangesTests {
         return (scene, peer)
     }
 
-    private func insert(_ id: String, n: Int64 = 1, _ text: String, in scene: CallerScene) throws {
+    private func insert(_ id: String, n: Int64 = 1, _ text: String, in scene: ReplicatorScene)
+        throws
+    {
         let car: Object = ["_id": .string(id), "n": .integer(n), "text": .string(text)]
         try scene.execute(
             "INSERT INTO cars DOCUMENTS (:car) ON ID CONFLICT DO UPDATE",
@@ -102,7 +104,7 @@ struct LimitedChangesTests {
             try scene.execute(0, "UPDATE cars SET n = 1 WHERE _id < 10")
             for _ in 0..<5 { try scene.advance(milliseconds: 1_000) }
             restarts += scene.nodes[0].sent.count { $0 == .restart }
-            #expect(scene.nodes.allSatisfy { $0.farewells.isEmpty }, "after \(steps) messages")
+            #expect(scene.nodes.allSatisfy { $0.closeMessages.isEmpty }, "after \(steps) messages")
             #expect(try scene.checksums() == 1)
         }
         #expect(restarts > 5)

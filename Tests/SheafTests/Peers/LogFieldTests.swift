@@ -50,8 +50,8 @@ struct LogFieldTests {
     func `both sides log a refused write with the start of its id`() async throws {
         let network = MemoryNetwork()
         let rights = PeerRights(read: ["cars": "true"], write: ["cars": "owner = 'ann'"])
-        let (there, linesThere) = log()
-        let (here, linesHere) = log()
+        let (remote, remoteLines) = log()
+        let (local, localLines) = log()
         func open(
             _ log: StoreLog, _ make: (any PeerTransport) -> RightsTransport
         ) async throws -> Peer {
@@ -63,14 +63,14 @@ struct LogFieldTests {
             try peer.sync.registerSubscription("SELECT * FROM cars")
             return peer
         }
-        let server = try await open(there) { RightsTransport($0, ofOthers: rights) }
-        let device = try await open(here) { RightsTransport($0, own: nil) }
+        let server = try await open(remote) { RightsTransport($0, ofOthers: rights) }
+        let device = try await open(local) { RightsTransport($0, own: nil) }
         let car: Value = ["_id": .string(id), "owner": "bob"]
         try await device.store.execute("INSERT INTO cars DOCUMENTS (:car)", ["car": car])
         try server.sync.start()
         try device.sync.start()
-        let received = await first(of: linesThere, with: "a peer has sent documents that it may")
-        let written = await first(of: linesHere, with: "a peer refuses documents")
+        let received = await first(of: remoteLines, with: "a peer has sent documents that it may")
+        let written = await first(of: localLines, with: "a peer refuses documents")
         for (line, peer) in [(received, device.key), (written, server.key)] {
             #expect(LongInput.problem(in: line, atMost: 100) == nil)
             #expect(line.contains(" collection=cars documents=1 id=\"\(LongInput.character)"))

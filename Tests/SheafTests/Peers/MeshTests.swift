@@ -30,7 +30,7 @@ import Testing
                 let body = [UInt8(random.below(3))] + random.bytes(random.below(12))
                 input += [UInt8(random.below(26)), UInt8(body.count), 0] + body
             }
-            let wrong = try input.withUnsafeBytes { try HostProbe.read($0) }
+            let wrong = try input.withUnsafeBytes { try ReplicatorProbe.read($0) }
             #expect(wrong == nil, "\(input)")
         }
     }

@@ -27,7 +27,7 @@ struct NewSiteTests {
     }
 
     /// Connects a peer to store 0, and reconnects after each connection that a side closes.
-    private func meet(
+    private func connect(
         _ scene: DocumentScene, _ other: Int, _ rights: PeerRights? = nil
     ) throws {
         var wire = try scene.connect(0, other, rightsOfRight: rights)
@@ -47,7 +47,7 @@ struct NewSiteTests {
         let scene = try DocumentScene(3, lengths, transactionLengthOfFirst: transactionLength)
         for number in 1...2 { try scene.subscribe(number, [cars]) }
         try write(scene, "a", "first")
-        for number in 1...2 { try meet(scene, number) }
+        for number in 1...2 { try connect(scene, number) }
         let backup = scene.nodes[0].volume.processDeath()
         try write(scene, "a", "lost")
         try scene.run()
@@ -73,11 +73,11 @@ struct NewSiteTests {
         // More subscriptions arrive together than may be answered at the same time.
         try scene.letGo(wire, to: 0)
         let old = site(scene)
-        try meet(scene, 1)
+        try connect(scene, 1)
         #expect(site(scene) != old)
         #expect(scene.isConnected(wire))
         for _ in 0..<6 { try scene.advance(milliseconds: 500) }
-        try meet(scene, 2)
+        try connect(scene, 2)
         #expect(try scene.rows(2, all) == [merged])
     }
 
@@ -113,7 +113,7 @@ struct NewSiteTests {
             count += 1
             try scene.deliver(report, on: wire, to: 0)
             try scene.run()
-            try meet(scene, 2, rights)
+            try connect(scene, 2, rights)
             #expect(try scene.rows(2, all).first == merged, "after \(steps) steps")
         }
         #expect(count > 8)
@@ -140,7 +140,7 @@ struct NewSiteTests {
         try scene.run()
         #expect(site(scene) != old)
         try scene.letGo(wire, to: 0)
-        try meet(scene, 2, rights)
+        try connect(scene, 2, rights)
         let query: Query = "SELECT _id, first, lost, new FROM cars"
         #expect(try scene.rows(2, query) == [merged], "seed \(seed)")
     }
@@ -159,10 +159,10 @@ struct NewSiteTests {
         _ = try store.engine.append(batch)
         try store.flush()
         let old = site(scene)
-        try meet(scene, 1)
+        try connect(scene, 1)
         #expect(site(scene) != old)
         #expect(try scene.rows(1, all) == [merged])
-        try meet(scene, 2)
+        try connect(scene, 2)
         #expect(try scene.rows(2, all) == [merged])
         let errors = store.errors.filter { $0.contains(" collection=boats documents=1 id=\"x\" ") }
         #expect(errors.count == 1, "\(store.errors)")
@@ -184,11 +184,11 @@ struct NewSiteTests {
         try insert(50, "b", scene)
         let store = scene.nodes[0].store
         let (old, commit) = (site(scene), scene.nodes[0].newestCommit)
-        try meet(scene, 1)
+        try connect(scene, 1)
         #expect(site(scene) != old)
         #expect(scene.nodes[0].newestCommit > commit + 10)
         #expect(store.errors.filter { !$0.contains("a peer has writes") } == [])
-        try meet(scene, 2)
+        try connect(scene, 2)
         for number in 1...2 {
             #expect(try scene.rows(number, all).first == merged)
             #expect(try scene.rows(number, all).count == 51)
@@ -197,7 +197,7 @@ struct NewSiteTests {
         let new = site(scene)
         try scene.putBack(0, to: scene.nodes[0].volume.processDeath())
         #expect(site(scene) == new)
-        for number in 1...2 { try meet(scene, number) }
+        for number in 1...2 { try connect(scene, number) }
         #expect(site(scene) == new)
     }
 
@@ -230,7 +230,7 @@ struct NewSiteTests {
             try scene.putBack(0, to: scene.nodes[0].volume.processDeath())
             #expect((site(scene) != old) == isMoved)
             for number in 1...2 {
-                try meet(scene, number)
+                try connect(scene, number)
                 #expect(try scene.rows(number, all).last == merged, "after \(part) commits")
             }
             #expect(site(scene) != old)

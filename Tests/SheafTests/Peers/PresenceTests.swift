@@ -136,9 +136,9 @@ import Testing
     /// Connects a peer and its copy with the same key at two ends of the mesh.
     @Test func `two peers with the same key both receive a conflict`() async throws {
         let networks = (0..<3).map { _ in MemoryNetwork() }
-        let errors = HeardLines()
+        let errors = RecordedLines()
         let (conflicts, conflictWriter) = AsyncStream<(String, PeerKeyConflict)>.makeStream()
-        let log = StoreLog(from: .error) { _, message, _ in errors.hear(message) }
+        let log = StoreLog(from: .error) { _, message, _ in errors.record(message) }
         func peer(_ key: PeerKey, _ name: String, _ networkNumbers: [Int]) async throws -> Peer {
             let peer = try await Peer.inMemory(
                 configuration: PeerConfiguration(
@@ -176,10 +176,10 @@ import Testing
 }
 
 /// The messages of a log.
-private final class HeardLines: Sendable {
+private final class RecordedLines: Sendable {
     private let state = Mutex<[String]>([])
 
     var lines: [String] { state.withLock { $0 } }
 
-    func hear(_ line: String) { state.withLock { $0.append(line) } }
+    func record(_ line: String) { state.withLock { $0.append(line) } }
 }

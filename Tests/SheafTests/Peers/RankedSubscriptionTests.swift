@@ -63,7 +63,7 @@ struct RankedSubscriptionTests {
     }
 
     /// Peers whose documents change at random; each document has one writer.
-    private final class Life {
+    private final class Simulation {
         let scene: FileScene
         let order: Order
         var random: SeededRandom
@@ -132,7 +132,7 @@ struct RankedSubscriptionTests {
             // Rate-limited subscriptions are answered after a delay.
             try scene.advance(seconds: 5)
             let count = scene.messageCount
-            for number in scene.nodes.indices { try scene.notePublished(number) }
+            for number in scene.nodes.indices { try scene.recordPublished(number) }
             try scene.advance(seconds: 1)
             #expect(scene.messageCount == count, "more messages were sent")
         }
@@ -150,41 +150,41 @@ struct RankedSubscriptionTests {
     func `the ranked documents equal those of the sender, and no more messages follow`(
         _ seed: UInt64
     ) throws {
-        let life = try Life(seed: seed, peers: 2, writers: 1)
-        try life.scene.subscribe(1, [life.order.query(life.limit)])
-        var wire = try life.scene.connect(0, 1)
+        let simulation = try Simulation(seed: seed, peers: 2, writers: 1)
+        try simulation.scene.subscribe(1, [simulation.order.query(simulation.limit)])
+        var wire = try simulation.scene.connect(0, 1)
         for round in 0..<40 {
-            switch life.random.below(12) {
-            case 0: try life.scene.disconnect(wire)
-            case 1: try life.scene.execute(1, "EVICT FROM cars WHERE n < 5")
+            switch simulation.random.below(12) {
+            case 0: try simulation.scene.disconnect(wire)
+            case 1: try simulation.scene.execute(1, "EVICT FROM cars WHERE n < 5")
             case 2:
-                life.limit = life.random.below(6)
-                try life.scene.subscribe(1, [life.order.query(life.limit)])
+                simulation.limit = simulation.random.below(6)
+                try simulation.scene.subscribe(1, [simulation.order.query(simulation.limit)])
             case 3:
                 // Some messages are delivered, and the rest is in transit during the writes.
-                for _ in 0..<life.random.below(6) { _ = try life.scene.step() }
+                for _ in 0..<simulation.random.below(6) { _ = try simulation.scene.step() }
             default: break
             }
-            for _ in 0...life.random.below(5) { try life.write() }
-            if !life.scene.isConnected { wire = try life.scene.connect(0, 1) }
-            try life.settle()
-            try life.check([0, 1], "seed \(seed), round \(round)")
+            for _ in 0...simulation.random.below(5) { try simulation.write() }
+            if !simulation.scene.isConnected { wire = try simulation.scene.connect(0, 1) }
+            try simulation.settle()
+            try simulation.check([0, 1], "seed \(seed), round \(round)")
         }
     }
 
     @Test(arguments: 101...112)
     func `peers that both write agree on the first documents`(_ seed: UInt64) throws {
-        let life = try Life(seed: seed, peers: 2, writers: 2)
+        let simulation = try Simulation(seed: seed, peers: 2, writers: 2)
         for number in 0..<2 {
-            try life.scene.subscribe(number, [life.order.query(life.limit)])
+            try simulation.scene.subscribe(number, [simulation.order.query(simulation.limit)])
         }
-        var wire = try life.scene.connect(0, 1)
+        var wire = try simulation.scene.connect(0, 1)
         for round in 0..<30 {
-            if life.random.chance(1, in: 8) { try life.scene.disconnect(wire) }
-            for _ in 0...life.random.below(5) { try life.write() }
-            if !life.scene.isConnected { wire = try life.scene.connect(0, 1) }
-            try life.settle()
-            try life.check([0, 1], "seed \(seed), round \(round)")
+            if simulation.random.chance(1, in: 8) { try simulation.scene.disconnect(wire) }
+            for _ in 0...simulation.random.below(5) { try simulation.write() }
+            if !simulation.scene.isConnected { wire = try simulation.scene.connect(0, 1) }
+            try simulation.settle()
+            try simulation.check([0, 1], "seed \(seed), round \(round)")
         }
     }
 
@@ -192,19 +192,24 @@ struct RankedSubscriptionTests {
     func `ranked subscriptions work through a relay with another subscription`(_ seed: UInt64)
         throws
     {
-        let life = try Life(seed: seed, peers: 3, writers: 1)
+        let simulation = try Simulation(seed: seed, peers: 3, writers: 1)
         for number in 1..<3 {
-            try life.scene.subscribe(
+            try simulation.scene.subscribe(
                 number,
-                [life.order.query(life.limit), "SELECT * FROM cars WHERE _id IN ('c01', 'c02')"])
+                [
+                    simulation.order.query(simulation.limit),
+                    "SELECT * FROM cars WHERE _id IN ('c01', 'c02')",
+                ])
         }
-        try life.scene.connect(0, 1)
-        try life.scene.connect(1, 2)
+        try simulation.scene.connect(0, 1)
+        try simulation.scene.connect(1, 2)
         for round in 0..<30 {
-            for _ in 0...life.random.below(5) { try life.write() }
-            try life.settle()
-            let rows = try [1, 2].map { try life.order.rows(life.limit, of: life.scene.nodes[$0]) }
-            let expected = life.order.first(life.limit, of: life.cars)
+            for _ in 0...simulation.random.below(5) { try simulation.write() }
+            try simulation.settle()
+            let rows = try [1, 2].map {
+                try simulation.order.rows(simulation.limit, of: simulation.scene.nodes[$0])
+            }
+            let expected = simulation.order.first(simulation.limit, of: simulation.cars)
             for found in rows {
                 #expect(found == expected, "seed \(seed), round \(round)")
             }

@@ -19,7 +19,7 @@ struct RefusedCommitTests {
         let (server, device) = (scene.nodes[0], scene.nodes[1])
         try scene.subscribe(0, ["SELECT * FROM cars"])
         if subscribes { try scene.subscribe(1, ["SELECT * FROM cars"]) }
-        var wire = try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: sendsRights)
+        var wire = try scene.connect(0, 1, rightsOfRight: Self.rights, sendsRights: sendsRights)
         try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'ann', 'n': 1})")
         try scene.advance(milliseconds: 1_000)
         #expect(device.synced(with: server) == device.newestCommit)
@@ -30,13 +30,13 @@ struct RefusedCommitTests {
         for _ in 0..<2 {
             #expect(device.refused(by: server).map(\.commitIDs) == [[first]])
             try scene.disconnect(wire)
-            wire = try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: sendsRights)
+            wire = try scene.connect(0, 1, rightsOfRight: Self.rights, sendsRights: sendsRights)
             try scene.advance(milliseconds: 1_000)
         }
         try scene.disconnect(wire)
         try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'c'")
         let second = Int64(device.newestCommit)
-        try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: sendsRights)
+        try scene.connect(0, 1, rightsOfRight: Self.rights, sendsRights: sendsRights)
         try scene.advance(milliseconds: 1_000)
         #expect(device.refused(by: server).map(\.commitIDs) == [[first, second]])
     }

@@ -20,10 +20,10 @@ struct RefusedWaitTests {
     }
 
     /// Returns a server and a device; both have a car of bob, and the device may write cars of ann.
-    private func pair(isTold: Bool) async throws -> (server: Peer, device: Peer) {
+    private func pair(sendsRights: Bool) async throws -> (server: Peer, device: Peer) {
         let rights = rights
         let server = try await open { RightsTransport($0, ofOthers: rights) }
-        let device = try await open { RightsTransport($0, own: isTold ? rights : nil) }
+        let device = try await open { RightsTransport($0, own: sendsRights ? rights : nil) }
         try await server.store.execute(
             "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'bob', 'n': 1})")
         try server.sync.start()
@@ -40,7 +40,7 @@ struct RefusedWaitTests {
     func `waiting for a refused commit throws, and a revert restores the remote state`(
         _ sendsRights: Bool
     ) async throws {
-        let (server, device) = try await pair(isTold: sendsRights)
+        let (server, device) = try await pair(sendsRights: sendsRights)
         let (refusals, continuation) = AsyncStream.makeStream(of: [RefusedWrite].self)
         device.sync.onRefusedWrites { continuation.yield($0) }
         let accepted = try await write(
@@ -95,7 +95,7 @@ struct RefusedWaitTests {
     }
 
     @Test func `a refused insert that is reverted disappears`() async throws {
-        let (server, device) = try await pair(isTold: false)
+        let (server, device) = try await pair(sendsRights: false)
         let commit = try await write(
             device, "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'bob'}), ({'_id': 'd'})")
         await #expect(throws: RefusedWrite.self) {
@@ -112,7 +112,7 @@ struct RefusedWaitTests {
 
     /// Begins the wait before there is a connection.
     @Test func `a wait in progress throws when the refusal arrives`() async throws {
-        let (server, device) = try await pair(isTold: false)
+        let (server, device) = try await pair(sendsRights: false)
         network.disconnect(server.key, device.key)
         let commit = try await write(device, "DELETE FROM cars WHERE _id = 'b'")
         let key = server.key

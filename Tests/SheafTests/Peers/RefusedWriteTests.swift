@@ -26,7 +26,7 @@ struct RefusedWriteTests {
             INSERT INTO cars DOCUMENTS
                 ({'_id': 'a', 'owner': 'ann', 'n': 1}), ({'_id': 'b', 'owner': 'bob', 'n': 1})
             """)
-        let wire = try scene.connect(0, 1, rightsOfRight: rights, isTold: isTold)
+        let wire = try scene.connect(0, 1, rightsOfRight: rights, sendsRights: isTold)
         // The server acknowledges the changes of the device within this time.
         try scene.advance(milliseconds: 200)
         try scene.advance(milliseconds: 200)
@@ -39,8 +39,8 @@ struct RefusedWriteTests {
         writes.map(\.documentID.json)
     }
 
-    private func reasons(isTold: Bool) -> (RefusedWrite.Reason, RefusedWrite.Reason) {
-        isTold ? (.ownGrant, .ownGrant) : (.document, .original)
+    private func reasons(sendsRights: Bool) -> (RefusedWrite.Reason, RefusedWrite.Reason) {
+        sendsRights ? (.ownGrant, .ownGrant) : (.document, .original)
     }
 
     @Test(arguments: [true, false], ["insert", "update", "delete"])
@@ -61,7 +61,7 @@ struct RefusedWriteTests {
         #expect(try scene.rows(0, cars) == before)
         let refused = scene.nodes[1].refused(by: scene.nodes[0])
         #expect(ids(refused) == [action == "insert" ? "\"c\"" : "\"b\""])
-        let (document, original) = reasons(isTold: sendsRights)
+        let (document, original) = reasons(sendsRights: sendsRights)
         #expect(refused.first?.reason == (action == "delete" ? original : document))
         #expect(refused.first?.commitIDs == [Int64(scene.nodes[1].newestCommit)])
         #expect(scene.nodes[1].newlyRefused == refused)
@@ -132,7 +132,7 @@ struct RefusedWriteTests {
         let known = ids(scene.nodes[1].refused(by: scene.nodes[0]))
         #expect(known.count == 1)
         try scene.disconnect(wire)
-        let again = try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: sendsRights)
+        let again = try scene.connect(0, 1, rightsOfRight: Self.rights, sendsRights: sendsRights)
         try scene.advance(milliseconds: 1_000)
         #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == known)
         // A refusal that was known is not reported as new.
@@ -140,7 +140,7 @@ struct RefusedWriteTests {
         try scene.disconnect(again)
         try scene.putBack(1, to: scene.nodes[1].volume.processDeath())
         try scene.subscribe(1, ["SELECT * FROM cars"])
-        try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: sendsRights)
+        try scene.connect(0, 1, rightsOfRight: Self.rights, sendsRights: sendsRights)
         try scene.advance(milliseconds: 1_000)
         #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == known)
         try scene.forget(1, action == "insert" ? "b2" : "b")
@@ -300,7 +300,7 @@ struct RefusedWriteTests {
         #expect(scene.nodes[0].sent.contains(.refused))
         try scene.disconnect(wire)
         #expect(scene.nodes[1].newlyRefused.isEmpty)
-        try scene.connect(0, 1, rightsOfRight: Self.rights, isTold: false)
+        try scene.connect(0, 1, rightsOfRight: Self.rights, sendsRights: false)
         try scene.advance(milliseconds: 1_000)
         #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == ["\"b\""])
     }
@@ -315,7 +315,7 @@ struct RefusedWriteTests {
         try scene.connect(
             0, 1,
             rightsOfRight: PeerRights(read: ["cars": "true"], write: ["cars": "true"]),
-            isTold: sendsRights)
+            sendsRights: sendsRights)
         try scene.advance(milliseconds: 1_000)
         #expect(scene.nodes[1].refused(by: scene.nodes[0]).isEmpty)
         #expect(try scene.checksums() == 1)
@@ -333,7 +333,7 @@ struct RefusedWriteTests {
         // A document with this id exists, unknown to the device.
         try scene.execute(
             1, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'ann', 'n': 9})")
-        try scene.connect(0, 1, rightsOfRight: rights, isTold: false)
+        try scene.connect(0, 1, rightsOfRight: rights, sendsRights: false)
         try scene.advance(milliseconds: 1_000)
         #expect(
             try scene.rows(0, cars) == [
@@ -355,7 +355,7 @@ struct RefusedWriteTests {
         let before = try scene.rows(0, cars)
         try scene.execute(
             1, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'ann', 'n': 9})")
-        try scene.connect(0, 1, rightsOfRight: rights, isTold: false)
+        try scene.connect(0, 1, rightsOfRight: rights, sendsRights: false)
         try scene.advance(milliseconds: 1_000)
         #expect(try scene.rows(0, cars) == before)
         #expect(scene.nodes[0].sent.contains(.refused))

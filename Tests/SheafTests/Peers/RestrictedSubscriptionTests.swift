@@ -27,7 +27,7 @@ struct RestrictedSubscriptionTests {
         try scene.run()
         #expect(!scene.isConnected)
         #expect(try scene.nodes[1].rows("SELECT _id FROM cars").isEmpty)
-        let status = try #require(scene.nodes[0].host.allStatuses[scene.nodes[1].key])
+        let status = try #require(scene.nodes[0].replicator.allStatuses[scene.nodes[1].key])
         let reason = try #require(status.lastCloseReason)
         for part in ["\(clause) is not allowed", "dql_restrict_subscriptions", query] {
             #expect(reason.contains(part), "\(reason)")

@@ -24,19 +24,19 @@ struct RightsTests {
     @Test func `the status of peers is kept up to a maximum number`() throws {
         let scene = try FileScene(1)
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
-        let host = scene.nodes[0].host
+        let replicator = scene.nodes[0].replicator
         for number in 1...5_000 as ClosedRange<UInt16> {
-            var session = SyncSession.stranger(number, at: 1)
-            host.connect(UInt64(number), at: 1)
+            var session = SyncSession.unknownPeer(number, at: 1)
+            replicator.connect(UInt64(number), at: 1)
             while case .send(let bytes)? = session.nextEffect() {
-                bytes.withUnsafeBytes { host.receive($0, on: UInt64(number), at: 1) }
+                bytes.withUnsafeBytes { replicator.receive($0, on: UInt64(number), at: 1) }
             }
             // The first peer stays connected.
-            if number > 1 { host.disconnect(UInt64(number)) }
-            _ = host.drainEffects()
+            if number > 1 { replicator.disconnect(UInt64(number)) }
+            _ = replicator.drainEffects()
         }
-        #expect((900...1_000).contains(host.rememberedPeerCount))
-        #expect(host.allStatuses.values.count { $0.isConnected } == 1)
+        #expect((900...1_000).contains(replicator.rememberedPeerCount))
+        #expect(replicator.allStatuses.values.count { $0.isConnected } == 1)
     }
 
     @Test(arguments: [
@@ -103,7 +103,7 @@ struct RightsTests {
         try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'b', 'owner': 'ann', 'n': 1})")
         let again = try connect(scene)
         #expect(scene.isConnected(again))
-        #expect(scene.nodes[0].farewells.isEmpty)
+        #expect(scene.nodes[0].closeMessages.isEmpty)
         var rows = try scene.rows(0, cars)
         #expect(
             rows == [
@@ -130,10 +130,10 @@ struct RightsTests {
         try scene.execute(1, "UPDATE cars SET n = 2 WHERE _id = 'a'")
         let again = try connect(scene, "true")
         #expect(scene.isConnected(again))
-        let here = try scene.rows(0, cars)
-        #expect(here == [#"{"_id":"a","n":1,"owner":"bob"}"#])
-        let there = try scene.rows(1, cars)
-        #expect(there == [#"{"_id":"a","n":2,"owner":"bob"}"#])
+        let local = try scene.rows(0, cars)
+        #expect(local == [#"{"_id":"a","n":1,"owner":"bob"}"#])
+        let remote = try scene.rows(1, cars)
+        #expect(remote == [#"{"_id":"a","n":2,"owner":"bob"}"#])
     }
 
     /// Writes the owner on both peers, with the refused write last.
@@ -157,10 +157,10 @@ struct RightsTests {
             #expect(scene.isConnected(again))
             try scene.disconnect(again)
         }
-        let here = try scene.rows(0, cars)
-        #expect(here == [#"{"_id":"a","n":1,"owner":"bob"}"#])
-        let there = try scene.rows(1, cars)
-        #expect(there == [#"{"_id":"a","n":5,"owner":"ann"}"#])
+        let local = try scene.rows(0, cars)
+        #expect(local == [#"{"_id":"a","n":1,"owner":"bob"}"#])
+        let remote = try scene.rows(1, cars)
+        #expect(remote == [#"{"_id":"a","n":5,"owner":"ann"}"#])
     }
 
     /// Merges two writes that are each permitted, and whose result is not.
@@ -179,10 +179,10 @@ struct RightsTests {
         let wire = try scene.connect(0, 1, rightsOfRight: rights)
         try scene.run()
         #expect(scene.isConnected(wire))
-        let here = try scene.rows(0, "SELECT level, n FROM cars")
-        #expect(here == [#"{"level":4,"n":1}"#])
-        let there = try scene.rows(1, "SELECT level, n FROM cars")
-        #expect(there == [#"{"level":4,"n":5}"#])
+        let local = try scene.rows(0, "SELECT level, n FROM cars")
+        #expect(local == [#"{"level":4,"n":1}"#])
+        let remote = try scene.rows(1, "SELECT level, n FROM cars")
+        #expect(remote == [#"{"level":4,"n":5}"#])
     }
 
     @Test func `a refusal does not reveal that a hidden document exists`() throws {
@@ -196,16 +196,16 @@ struct RightsTests {
         let wire = try scene.connect(0, 1, rightsOfRight: rights)
         try scene.run()
         #expect(scene.isConnected(wire))
-        let (here, there) = (try scene.rows(0, all), try scene.rows(1, all))
-        #expect(here == [#"{"_id":"secret","owner":"me"}"#])
-        #expect(there == [#"{"_id":"secret","owner":"you"}"#])
+        let (local, remote) = (try scene.rows(0, all), try scene.rows(1, all))
+        #expect(local == [#"{"_id":"secret","owner":"me"}"#])
+        #expect(remote == [#"{"_id":"secret","owner":"you"}"#])
         try scene.disconnect(wire)
         // The device does not receive its rights.
-        let again = try scene.connect(0, 1, rightsOfRight: rights, isTold: false)
+        let again = try scene.connect(0, 1, rightsOfRight: rights, sendsRights: false)
         try scene.execute(1, "INSERT INTO cars DOCUMENTS ({'_id': 'secret 2', 'owner': 'me'})")
         try scene.run()
         #expect(scene.isConnected(again))
-        #expect(try scene.rows(0, all) == here)
+        #expect(try scene.rows(0, all) == local)
         // No document with this id existed, so the refusal reveals nothing.
         let refused = scene.nodes[1].refused(by: scene.nodes[0])
         #expect(refused.map(\.documentID.json) == [#""secret 2""#])
@@ -240,18 +240,18 @@ struct RightsTests {
         for number in 0...1 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
         let ann = PeerRights(read: ["cars": "true"], write: ["cars": "owner = 'ann'"])
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'owner': 'ann', 'n': 1})")
-        var wire = try scene.connect(0, 1, rightsOfRight: ann, isTold: sendsRights)
+        var wire = try scene.connect(0, 1, rightsOfRight: ann, sendsRights: sendsRights)
         try scene.run()
         try scene.disconnect(wire)
         try scene.execute(0, "UPDATE cars SET owner = 'bob'")
         try scene.execute(1, "UPDATE cars SET n = 2")
-        wire = try scene.connect(0, 1, rightsOfRight: ann, isTold: sendsRights)
+        wire = try scene.connect(0, 1, rightsOfRight: ann, sendsRights: sendsRights)
         try scene.run()
         try scene.disconnect(wire)
         #expect(try scene.rows(0, "SELECT n FROM cars") == [#"{"n":1}"#])
         try scene.connect(
             0, 1, rightsOfRight: PeerRights(read: ["cars": "true"], write: ["cars": "true"]),
-            isTold: sendsRights)
+            sendsRights: sendsRights)
         try scene.advance(milliseconds: 1_000)
         #expect(try scene.rows(0, "SELECT n FROM cars") == [#"{"n":2}"#])
         #expect(try scene.rows(1, cars) == scene.rows(0, cars))

@@ -46,7 +46,7 @@ struct RuleCostTests {
         #expect(scene.isConnected(wire))
         #expect(try scene.rows(1, "SELECT _id FROM cars WHERE b = 1").count == 100)
         // One evaluation takes about 100,000 units, and the last one of a turn is not interrupted.
-        let slice = scene.nodes[0].host.slice
+        let slice = scene.nodes[0].replicator.slice
         #expect(slice.longestTurn < 3 * SyncLimits.evaluationUnitsPerTurn)
         #expect(slice.used >= 10_000_000)
         #expect(slice.used < 60_000_000)
@@ -65,7 +65,7 @@ struct RuleCostTests {
         var wire = try scene.connect(0, 1, rightsOfRight: costly)
         try scene.run()
         #expect(!scene.isConnected(wire))
-        #expect(scene.nodes[0].farewells.last?.code == .limit)
+        #expect(scene.nodes[0].closeMessages.last?.code == .limit)
         #expect(try scene.rows(0, "SELECT _id FROM cars").isEmpty)
         // A new connection has the same budget, refilled only by time.
         try scene.execute(1, "EVICT FROM cars WHERE _id <> '0'")
@@ -89,7 +89,9 @@ struct RuleCostTests {
         try scene.run()
         #expect(scene.isConnected(wire))
         #expect(try scene.rows(0, "SELECT _id FROM cars").count == 500)
-        #expect(scene.nodes[0].host.evaluationUnits(of: scene.nodes[1].key) ?? .max >= 199_990_000)
+        #expect(
+            scene.nodes[0].replicator.evaluationUnits(of: scene.nodes[1].key) ?? .max >= 199_990_000
+        )
     }
 
     @Test(arguments: [
@@ -113,7 +115,7 @@ struct RuleCostTests {
         stopped.isBusy = false
         try scene.run()
         #expect(!scene.isConnected(wire))
-        #expect(stopped.farewells == [CloseMessage(.done, "the peer stops")])
+        #expect(stopped.closeMessages == [CloseMessage(.done, "the peer stops")])
         #expect(try scene.rows(0, "SELECT * FROM cars") == before)
         #expect(scene.nodes[1].synced(with: stopped) == 0)
     }

@@ -27,7 +27,7 @@ final class SceneStore {
 
     init(_ volume: SimulatedVolume, _ options: LogStoreOptions) throws {
         var options = options
-        options.isHousekeepingAutomatic = false
+        options.runsMaintenance = false
         self.volume = volume
         engine = try StoreEngine(opening: volume, options: options)
         let log = SceneLog()

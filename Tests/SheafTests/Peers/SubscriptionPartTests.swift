@@ -9,25 +9,25 @@ struct SubscriptionPartTests {
     private func received(
         _ frames: [Frame]
     ) -> (subscribed: [Subscribe], farewell: CloseMessage?) {
-        var session = SyncSession.stranger(1, at: 0)
+        var session = SyncSession.unknownPeer(1, at: 0)
         var writer = FrameWriter()
         let hello = Hello(
             database: .init(low: 1, high: 2), peerKey: Array(repeating: 9, count: 32),
             site: Site(rawValue: 9), log: .init(low: 1, high: 2), nonce: 1, wallMilliseconds: 0,
             isServer: false,
             name: "")
-        var (subscribed, farewell): ([Subscribe], CloseMessage?) = ([], nil)
+        var (subscribed, closeMessage): ([Subscribe], CloseMessage?) = ([], nil)
         for frame in [Frame(.hello, hello.bytes)] + frames {
             writer.bytes(of: frame).withUnsafeBytes { session.receive($0, at: 0) }
             while let effect = session.nextEffect() {
                 switch effect {
                 case .subscribed(let request): subscribed.append(request)
-                case .end(let reason): farewell = reason
+                case .end(let reason): closeMessage = reason
                 default: break
                 }
             }
         }
-        return (subscribed, farewell)
+        return (subscribed, closeMessage)
     }
 
     private func wire(_ number: Int, length: Int) -> SubscribedQuery {
@@ -44,9 +44,9 @@ struct SubscriptionPartTests {
         let parts = request.parts
         #expect(parts.count == 4)
         #expect(parts.allSatisfy { $0.bytes.count < SyncLimits.frameLength })
-        let (subscribed, farewell) = received(parts.map { Frame(.subscribe, $0.bytes) })
+        let (subscribed, closeMessage) = received(parts.map { Frame(.subscribe, $0.bytes) })
         #expect(subscribed == [request])
-        #expect(farewell == nil)
+        #expect(closeMessage == nil)
     }
 
     @Test func `mixed parts of two subscriptions, and other frames between parts, are rejected`() {
@@ -62,22 +62,22 @@ struct SubscriptionPartTests {
     }
 
     @Test func `a subscription above its limits ends the connection with the limit`() {
-        func farewell(_ count: Int, _ length: Int) -> CloseMessage? {
+        func closeMessage(_ count: Int, _ length: Int) -> CloseMessage? {
             let queries = (0..<count).map { wire($0, length: length) }
             let request = Subscribe(generation: 1, queries, at: 7)
             return received(request.parts.map { Frame(.subscribe, $0.bytes) }).farewell
         }
-        #expect(farewell(4_096, 900) == nil)
+        #expect(closeMessage(4_096, 900) == nil)
         // Each query has 3 bytes of arguments, and a text prefix of 9 or 10 bytes.
-        #expect(farewell(4_097, 300)?.code == .limit)
-        #expect(farewell(4_097, 900)?.text.contains("4096 queries") == true)
-        #expect(farewell(80, 60_000)?.code == .limit)
-        #expect(farewell(80, 60_000)?.text.contains("4194304 bytes") == true)
+        #expect(closeMessage(4_097, 300)?.code == .limit)
+        #expect(closeMessage(4_097, 900)?.text.contains("4096 queries") == true)
+        #expect(closeMessage(80, 60_000)?.code == .limit)
+        #expect(closeMessage(80, 60_000)?.text.contains("4194304 bytes") == true)
     }
 
     /// Checks that no frame above the limit is sent, which each new connection would repeat.
     @Test func `a frame that the other side would reject is not sent`() {
-        var session = SyncSession.stranger(1, at: 0)
+        var session = SyncSession.unknownPeer(1, at: 0)
         var writer = FrameWriter()
         let hello = Hello(
             database: .init(low: 1, high: 2), peerKey: Array(repeating: 9, count: 32),
@@ -98,7 +98,9 @@ struct SubscriptionPartTests {
         let effects = session.drainEffects()
         #expect(
             effects.contains { effect in
-                if case .end(let farewell) = effect { return farewell.text.contains("subscribe") }
+                if case .end(let closeMessage) = effect {
+                    return closeMessage.text.contains("subscribe")
+                }
                 return false
             })
         #expect(!session.isOpen)

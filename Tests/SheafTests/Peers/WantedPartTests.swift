@@ -65,7 +65,7 @@ struct WantedPartTests {
         try Self.insert(0..<count, into: 1, of: scene)
         let rights = PeerRights(
             read: ["cars": "true"], write: ["cars": "_id < 5 OR _id = \(count - 1)"])
-        let second = try scene.connect(0, 1, rightsOfRight: rights, isTold: sendsRights)
+        let second = try scene.connect(0, 1, rightsOfRight: rights, sendsRights: sendsRights)
         // The server has written each part before the device receives anything further.
         scene.hold(second, to: 1)
         for _ in 0..<10 {
@@ -89,7 +89,7 @@ struct WantedPartTests {
         for _ in 0..<10 { try scene.advance(milliseconds: 1_000) }
         #expect(try scene.checksums() == 1)
         #expect(try scene.rows(0, "SELECT * FROM cars").count == count + 7)
-        #expect(scene.nodes.allSatisfy { $0.farewells.isEmpty })
+        #expect(scene.nodes.allSatisfy { $0.closeMessages.isEmpty })
         #expect(scene.nodes[0].synced(with: scene.nodes[1]) == scene.nodes[0].newestCommit)
     }
 
@@ -105,6 +105,6 @@ struct WantedPartTests {
             0, 1, rightsOfRight: PeerRights(read: ["cars": "_id <> 5"], write: [:]))
         for _ in 0..<10 { try scene.advance(milliseconds: 1_000) }
         #expect(try scene.rows(1, "SELECT * FROM cars").count == 129)
-        #expect(scene.nodes.allSatisfy { $0.farewells.isEmpty })
+        #expect(scene.nodes.allSatisfy { $0.closeMessages.isEmpty })
     }
 }

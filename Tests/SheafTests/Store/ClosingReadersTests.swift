@@ -5,7 +5,7 @@ import Testing
 
 /// Closing a store during read-only transactions.
 struct ClosingReadersTests {
-    private final class Steps: Sendable {
+    private final class EventLog: Sendable {
         private let all = Mutex<[String]>([])
 
         func add(_ step: String) { all.withLock { $0.append(step) } }
@@ -16,7 +16,7 @@ struct ClosingReadersTests {
     func `closing waits for a read-only transaction`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
-        let steps = Steps()
+        let steps = EventLog()
         let (begun, begin) = AsyncStream<Void>.makeStream()
         let (released, release) = AsyncStream<Void>.makeStream()
         let reader = Task {

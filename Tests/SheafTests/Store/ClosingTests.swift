@@ -36,15 +36,15 @@ struct ClosingTests {
             }
             await #expect(throws: StoreError.self) { try await store.execute("SELECT * FROM t") }
             let again = try await Store.open(at: directory.path)
-            let there = try await again.execute("SELECT n FROM t").items.map { item -> Int in
+            let remote = try await again.execute("SELECT n FROM t").items.map { item -> Int in
                 guard case .integer(let number)? = try item["n"] else { return -1 }
                 return Int(number)
             }
-            #expect(Set(there).count == there.count)
-            #expect(acknowledged.numbers.withLock { $0 }.subtracting(there).isEmpty)
+            #expect(Set(remote).count == remote.count)
+            #expect(acknowledged.numbers.withLock { $0 }.subtracting(remote).isEmpty)
             // Transactions are stored completely or not at all.
-            for number in there where number % 3 != 0 {
-                #expect(there.contains(number % 3 == 1 ? number + 1 : number - 1))
+            for number in remote where number % 3 != 0 {
+                #expect(remote.contains(number % 3 == 1 ? number + 1 : number - 1))
             }
             try await again.close()
         }

@@ -107,7 +107,7 @@ struct ErrorLengthTests {
         let record = PeerRecord(
             key: Array(repeating: 1, count: 32),
             version: PeerRecord.Version(opening: 1, salt: 1, count: 1),
-            PeerRecord.Portrait(name: name, operatingSystem: system), neighbors: [])
+            PeerRecord.Description(name: name, operatingSystem: system), neighbors: [])
         let conflict = PeerKeyConflict(record)
         #expect(conflict.deviceName == name && conflict.operatingSystem == system)
         #expect(LongInput.problem(in: "\(conflict)", atMost: 132) == nil)
@@ -172,7 +172,7 @@ struct ErrorLengthTests {
         try scene.subscribe(0, ["SELECT * FROM `\(long)`"])
         try scene.connect(
             0, 1, rightsOfRight: PeerRights(read: ["cars": "true"], write: ["cars": "true"]),
-            isTold: false)
+            sendsRights: false)
         try scene.execute(1, "INSERT INTO \(identifier: long) DOCUMENTS ({'_id': \(long)})")
         try scene.advance(milliseconds: 1_000)
         let refused = try #require(scene.nodes[1].refused(by: scene.nodes[0]).first)
@@ -205,9 +205,9 @@ struct ErrorLengthTests {
     }
 
     @Test func `log messages truncate the hint of a long transaction`() throws {
-        var watch = TransactionWatch()
-        watch.begin(TransactionInfo(id: "1", hint: LongInput.text, isReadOnly: false), at: 0)
-        let warnings = watch.warnings(SlowTransactionSchedule(), at: 10_000_000_000)
+        var times = TransactionTimes()
+        times.begin(TransactionInfo(id: "1", hint: LongInput.text, isReadOnly: false), at: 0)
+        let warnings = times.warnings(SlowTransactionSchedule(), at: 10_000_000_000)
         let warning = try #require(warnings.first)
         #expect(LongInput.problem(in: warning.message) == nil)
         #expect(LongInput.problem(in: warning.metadata["hint", default: ""]) == nil)

@@ -16,7 +16,7 @@ struct IsolationTests {
 /// Anomalies that the history checker must find in handwritten histories.
 struct HistoryCheckerTests {
     /// Returns attempts that run one after another.
-    private func serial(_ attempts: [(Int64?, [Operation])]) -> [Attempt] {
+    private func serial(_ attempts: [(Int64?, [ListOperation])]) -> [Attempt] {
         attempts.enumerated().map { number, attempt in
             Attempt(
                 invoked: number * 2, completed: number * 2 + 1,
@@ -25,7 +25,7 @@ struct HistoryCheckerTests {
     }
 
     /// Returns attempts that all run concurrently.
-    private func concurrent(_ attempts: [(Int64?, [Operation])]) -> [Attempt] {
+    private func concurrent(_ attempts: [(Int64?, [ListOperation])]) -> [Attempt] {
         attempts.enumerated().map { number, attempt in
             Attempt(
                 invoked: number, completed: 100 + number,

@@ -10,15 +10,15 @@ import Testing
 /// Observers of documents whose bytes are damaged on the disk.
 struct ObserverDamageTests {
     private let directory = TemporaryDirectory()
-    private let told = Told()
+    private let received = ReceivedResults()
 
     /// The results of callbacks, and the messages of the log.
-    private struct Told {
+    private struct ReceivedResults {
         let lines: AsyncStream<String>
-        let teller: AsyncStream<String>.Continuation
+        let results: AsyncStream<String>.Continuation
 
         init() {
-            (lines, teller) = AsyncStream.makeStream()
+            (lines, results) = AsyncStream.makeStream()
         }
     }
 
@@ -33,7 +33,7 @@ struct ObserverDamageTests {
     }
 
     private func open() async throws -> Store {
-        let continuation = told.teller
+        let continuation = received.results
         let log = StoreLog(from: .error) { _, message, _ in continuation.yield(message) }
         return try await Store.open(
             at: directory.path("t.sheaf"), options: StoreOptions(log: log))
@@ -164,10 +164,10 @@ struct ObserverDamageTests {
     @Test func `a callback continues after damage is repaired`() async throws {
         let store = try await open()
         try await fill(store)
-        try store.observe("SELECT MAX(text) AS text FROM t") { [told] result in
-            told.teller.yield(try result.items[0]["text"]?.json ?? "")
+        try store.observe("SELECT MAX(text) AS text FROM t") { [received] result in
+            received.results.yield(try result.items[0]["text"]?.json ?? "")
         }
-        var lines = told.lines.makeAsyncIterator()
+        var lines = received.lines.makeAsyncIterator()
         #expect(await lines.next() == #""needle-5""#)
         let damaged = try damage("needle-3")
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 6, 'text': 'needle-6'})")

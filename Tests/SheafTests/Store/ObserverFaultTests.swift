@@ -9,15 +9,15 @@ import Testing
 
 /// Misbehaving callbacks, and their effects on other observers.
 struct ObserverFaultTests {
-    private struct Mishap: Error {}
+    private struct TestError: Error {}
 
     /// The row counts of the results that callbacks received.
-    private struct Told {
+    private struct ReceivedResults {
         let counts: AsyncStream<Int>
-        let teller: AsyncStream<Int>.Continuation
+        let results: AsyncStream<Int>.Continuation
 
         init() {
-            (counts, teller) = AsyncStream.makeStream()
+            (counts, results) = AsyncStream.makeStream()
         }
     }
 
@@ -29,7 +29,7 @@ struct ObserverFaultTests {
         let store = try await Store.inMemory()
         let gate = Monitor(false)
         let (begun, starter) = AsyncStream<Void>.makeStream()
-        let late = Told()
+        let late = ReceivedResults()
         // This is more than the number of cores.
         let blocked = 16
         for _ in 0..<blocked {
@@ -39,15 +39,15 @@ struct ObserverFaultTests {
                     starter.yield()
                     gate.wait { !$0 }
                 } else {
-                    late.teller.yield(result.items.count)
+                    late.results.yield(result.items.count)
                 }
             }
         }
         var starts = begun.makeAsyncIterator()
         for _ in 0..<blocked { await starts.next() }
         var others = try store.observe("SELECT * FROM t").makeAsyncIterator()
-        let received = Told()
-        try store.observe("SELECT * FROM t") { received.teller.yield($0.items.count) }
+        let received = ReceivedResults()
+        try store.observe("SELECT * FROM t") { received.results.yield($0.items.count) }
         var counts = received.counts.makeAsyncIterator()
         #expect(await counts.next() == 0)
         #expect(try await others.next()?.items.count == 0)
@@ -71,7 +71,7 @@ struct ObserverFaultTests {
         // The number of callbacks that may continue.
         let gate = Monitor(0)
         let (begun, starter) = AsyncStream<Void>.makeStream()
-        let late = Told()
+        let late = ReceivedResults()
         // The limit is in `Limits.md`.
         let limit = 64
         for number in 1...limit {
@@ -81,18 +81,18 @@ struct ObserverFaultTests {
                     starter.yield()
                     gate.wait { $0 < number }
                 } else {
-                    late.teller.yield(result.items.count)
+                    late.results.yield(result.items.count)
                 }
             }
         }
         var starts = begun.makeAsyncIterator()
         for _ in 0..<limit { await starts.next() }
         let calls = Atomic(0)
-        let waiting = (0..<2).map { _ in Told() }
+        let waiting = (0..<2).map { _ in ReceivedResults() }
         for received in waiting {
             try store.observe("SELECT * FROM t") {
                 calls.add(1, ordering: .relaxed)
-                received.teller.yield($0.items.count)
+                received.results.yield($0.items.count)
             }
         }
         var others = try store.observe("SELECT * FROM t").makeAsyncIterator()
@@ -124,10 +124,10 @@ struct ObserverFaultTests {
 
     @Test func `errors thrown by callbacks are counted`() async throws {
         let store = try await Store.inMemory()
-        let received = Told()
+        let received = ReceivedResults()
         try store.observe("SELECT * FROM t") { result in
-            received.teller.yield(result.items.count)
-            throw Mishap()
+            received.results.yield(result.items.count)
+            throw TestError()
         }
         var counts = received.counts.makeAsyncIterator()
         for id in 0..<5 {
@@ -146,10 +146,10 @@ struct ObserverFaultTests {
     @Test(.timeLimit(.minutes(10)))
     func `a callback that throws before it requests more gets the next change`() async throws {
         let store = try await Store.inMemory()
-        let received = Told()
+        let received = ReceivedResults()
         try store.observe("SELECT * FROM t") { result, next in
-            received.teller.yield(result.items.count)
-            if result.items.count < 2 { throw Mishap() }
+            received.results.yield(result.items.count)
+            if result.items.count < 2 { throw TestError() }
             next()
         }
         var counts = received.counts.makeAsyncIterator()
@@ -163,10 +163,10 @@ struct ObserverFaultTests {
 
     @Test func `an observer can be cancelled in its callback and again later`() async throws {
         let store = try await Store.inMemory()
-        let received = Told()
+        let received = ReceivedResults()
         let cell = Mutex<Observer?>(nil)
         let observer = try store.observe("SELECT * FROM t") { result in
-            received.teller.yield(result.items.count)
+            received.results.yield(result.items.count)
             if result.items.count == 1 { cell.withLock { $0 }?.cancel() }
         }
         cell.withLock { $0 = observer }
@@ -179,7 +179,7 @@ struct ObserverFaultTests {
         #expect(try await others.next()?.items.count == 2)
         observer.cancel()
         #expect(observer.isCancelled)
-        received.teller.finish()
+        received.results.finish()
         #expect(await counts.next() == nil)
         try await store.close()
     }
@@ -224,11 +224,11 @@ struct ObserverFaultTests {
 
     @Test func `a callback can register an observer`() async throws {
         let store = try await Store.inMemory()
-        let received = Told()
+        let received = ReceivedResults()
         let depth = Atomic(0)
         @Sendable func observe(_ store: Store) throws {
             try store.observe("SELECT * FROM t") { [weak store] result in
-                received.teller.yield(result.items.count)
+                received.results.yield(result.items.count)
                 let isFirst = depth.add(1, ordering: .relaxed).newValue <= 10
                 if isFirst, let store { try observe(store) }
             }

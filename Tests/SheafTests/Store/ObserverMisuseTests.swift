@@ -143,11 +143,11 @@ struct ObserverMisuseTests {
 
 /// Log handlers and logged messages.
 struct LogTests {
-    private final class Hearer: Sendable {
+    private final class MessageRecorder: Sendable {
         let lines = Mutex<[String]>([])
         let store = Mutex<Store?>(nil)
 
-        func hear(_ text: String) {
+        func record(_ text: String) {
             lines.withLock { $0.append(text) }
             guard let store = store.withLock({ $0 }) else { return }
             do {
@@ -159,8 +159,8 @@ struct LogTests {
     }
 
     @Test func `a log handler for a large document may use the store`() async throws {
-        let handler = Hearer()
-        let log = StoreLog { _, message, _ in handler.hear(message) }
+        let handler = MessageRecorder()
+        let log = StoreLog { _, message, _ in handler.record(message) }
         let store = try await Store.inMemory(options: StoreOptions(log: log))
         handler.store.withLock { $0 = store }
         try await store.execute("ALTER SYSTEM SET document_size_soft_limit_bytes = 100")

@@ -5,16 +5,16 @@ import Testing
 
 struct ObserverTests {
     /// The results of callbacks in order.
-    private struct Told {
+    private struct ReceivedResults {
         let stream: AsyncStream<[String]>
-        let teller: AsyncStream<[String]>.Continuation
+        let results: AsyncStream<[String]>.Continuation
 
         init() {
-            (stream, teller) = AsyncStream.makeStream()
+            (stream, results) = AsyncStream.makeStream()
         }
 
-        func tell(_ result: QueryResult) throws {
-            teller.yield(try result.items.map { try $0.jsonString })
+        func record(_ result: QueryResult) throws {
+            results.yield(try result.items.map { try $0.jsonString })
         }
     }
 
@@ -24,9 +24,9 @@ struct ObserverTests {
         let store = try await Store.inMemory()
         try await store.execute(
             "INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1}), ({'_id': 2, 'n': 2})")
-        let received = Told()
+        let received = ReceivedResults()
         let observer = try store.observe("SELECT * FROM t WHERE n > :n ORDER BY n DESC", ["n": 1]) {
-            try received.tell($0)
+            try received.record($0)
         }
         var results = received.stream.makeAsyncIterator()
         #expect(await results.next() == [#"{"_id":2,"n":2}"#])
@@ -84,12 +84,12 @@ struct ObserverTests {
     }
 
     @Test func `an observer that throws gets the next change`() async throws {
-        struct Mishap: Error {}
+        struct TestError: Error {}
         let store = try await Store.inMemory()
         let (stream, continuation) = AsyncStream<Int>.makeStream()
         try store.observe("SELECT * FROM t") { result in
             continuation.yield(result.items.count)
-            throw Mishap()
+            throw TestError()
         }
         var received = stream.makeAsyncIterator()
         #expect(await received.next() == 0)

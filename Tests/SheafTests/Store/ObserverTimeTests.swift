@@ -53,10 +53,10 @@ struct ObserverTimeTests {
             try test.insert("a")
             var schedule = ObserverSchedule(test.queries)
             let observer = Observer(unattended: query, number: 1)
-            let newcomer = NewObserver(
+            let newObserver = NewObserver(
                 observer, try test.queries.statement(query), [:],
                 missedThrough: test.queries.documents.startFeed())
-            let first = schedule.dispatch(adding: [newcomer])
+            let first = schedule.dispatch(adding: [newObserver])
             #expect(try first.first?.outcome.get().items.count == 1, "\(query.text)")
             let isKept = !query.text.contains("COUNT")
             for id in ["b", "c"] {

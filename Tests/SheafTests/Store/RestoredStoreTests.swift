@@ -71,10 +71,10 @@ struct RestoredStoreTests {
     @discardableResult
     private func write(_ id: Int, at path: String) throws -> Site {
         let volume = try PosixVolume(path: path, creatingDirectory: true)
-        let life = try EngineLife(volume)
-        try life.insert(id)
-        defer { life.close() }
-        return life.engine.site
+        let simulation = try EngineSimulation(volume)
+        try simulation.insert(id)
+        defer { simulation.close() }
+        return simulation.engine.site
     }
 
     @Test(arguments: Tool.allCases)
@@ -103,13 +103,13 @@ struct RestoredStoreTests {
     {
         let directory = TemporaryDirectory()
         let (store, backup) = (directory.path("store"), directory.path("backup"))
-        let life = try EngineLife(try PosixVolume(path: store, creatingDirectory: true))
+        let simulation = try EngineSimulation(try PosixVolume(path: store, creatingDirectory: true))
         let commands = tool.commands(store, backup)
-        try life.insert(1)
+        try simulation.insert(1)
         try run(commands.keep)
-        try life.insert(2)
-        let site = life.engine.site
-        life.close()
+        try simulation.insert(2)
+        let site = simulation.engine.site
+        simulation.close()
         try run(commands.bringBack)
         let restored = try write(3, at: store)
         #expect(restored != site)
@@ -133,9 +133,9 @@ struct RestoredStoreTests {
         try run("mv \(path) \(path)2 && cat \(path)2/* > /dev/null && mv \(path)2 \(path)")
         #expect(try write(6, at: path) == site)
         let before = try PosixVolume(path: path, creatingDirectory: false).names().sorted()
-        let life = try EngineLife(try PosixVolume(path: path, creatingDirectory: false))
-        #expect(life.engine.site == site)
-        life.close()
+        let simulation = try EngineSimulation(try PosixVolume(path: path, creatingDirectory: false))
+        #expect(simulation.engine.site == site)
+        simulation.close()
         let after = try PosixVolume(path: path, creatingDirectory: false).names().sorted()
         #expect(before == after)
         #expect(after.count { $0.hasSuffix(".site") } == 1)
@@ -163,21 +163,21 @@ struct RestoredStoreTests {
     }
 
     private func writeSimulated(_ id: Int, _ volume: SimulatedVolume) throws -> Site {
-        let life = try EngineLife(volume)
-        try life.insert(id)
-        defer { life.close() }
-        return life.engine.site
+        let simulation = try EngineSimulation(volume)
+        try simulation.insert(id)
+        defer { simulation.close() }
+        return simulation.engine.site
     }
 }
 
 /// A document engine for one opening of a directory.
-private final class EngineLife {
+private final class EngineSimulation {
     let store: StoreEngine
     let engine: DocumentEngine
 
     init(_ volume: any Volume) throws {
         var options = LogStoreOptions()
-        options.isHousekeepingAutomatic = false
+        options.runsMaintenance = false
         store = try StoreEngine(opening: volume, options: options)
         engine = try DocumentEngine(store)
     }

@@ -9,8 +9,11 @@ struct StallDetectorTests {
         _ looks: [(progress: UInt64?, now: UInt64)]
     ) -> [(deadline: UInt64?, isReached: Bool)] {
         var standstill = StallDetector()
-        return looks.map { look in
-            (standstill.deadline(look.progress, at: look.now), standstill.hasStalled(at: look.now))
+        return looks.map { check in
+            (
+                standstill.deadline(check.progress, at: check.now),
+                standstill.hasStalled(at: check.now)
+            )
         }
     }
 

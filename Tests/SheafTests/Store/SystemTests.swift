@@ -54,9 +54,9 @@ struct SystemTests {
     }
 
     @Test func `the log contains important events but no values`() async throws {
-        let handler = Heard()
+        let handler = RecordedMessages()
         let log = StoreLog(from: .info) { level, message, metadata in
-            handler.hear((level, message, metadata))
+            handler.record((level, message, metadata))
         }
         let clock = SlowClock()
         var options = StoreOptions(log: log)
@@ -81,27 +81,27 @@ struct SystemTests {
     }
 
     @Test func `long transactions are logged at a rising level`() {
-        var watch = TransactionWatch()
-        let rhythm = SlowTransactionSchedule()
+        var times = TransactionTimes()
+        let schedule = SlowTransactionSchedule()
         let info = TransactionInfo(id: "7", hint: "slow", isReadOnly: false)
-        #expect(watch.deadline(rhythm) == nil)
-        watch.begin(info, at: 5_000_000_000)
-        #expect(watch.deadline(rhythm) == 15_000_000_000)
-        #expect(watch.warnings(rhythm, at: 14_999_999_999).isEmpty)
+        #expect(times.deadline(schedule) == nil)
+        times.begin(info, at: 5_000_000_000)
+        #expect(times.deadline(schedule) == 15_000_000_000)
+        #expect(times.warnings(schedule, at: 14_999_999_999).isEmpty)
         var levels: [StoreLog.Level] = []
         for second in stride(from: 15, through: 50, by: 5) {
-            let said = watch.warnings(rhythm, at: UInt64(second) * 1_000_000_000)
-            #expect(said.count == 1)
-            #expect(said.first?.message.contains(#""slow""#) == true)
-            #expect(said.first?.metadata["hint"] == "slow")
-            levels += said.map(\.level)
+            let warnings = times.warnings(schedule, at: UInt64(second) * 1_000_000_000)
+            #expect(warnings.count == 1)
+            #expect(warnings.first?.message.contains(#""slow""#) == true)
+            #expect(warnings.first?.metadata["hint"] == "slow")
+            levels += warnings.map(\.level)
         }
         #expect(levels == [.debug, .info, .warning, .error, .error, .error, .error, .error])
         // After a pause of the process, only one warning is due.
-        #expect(watch.warnings(rhythm, at: 900_000_000_000).count == 1)
-        #expect(watch.warnings(rhythm, at: 900_000_000_001).isEmpty)
-        watch.end(info)
-        #expect(watch.deadline(rhythm) == nil)
+        #expect(times.warnings(schedule, at: 900_000_000_000).count == 1)
+        #expect(times.warnings(schedule, at: 900_000_000_001).isEmpty)
+        times.end(info)
+        #expect(times.deadline(schedule) == nil)
     }
 
     @Test func `tombstone collection removes exactly the expired tombstones`() async throws {
@@ -193,14 +193,14 @@ private final class WallClock: Sendable {
 }
 
 /// The messages that a store logged.
-private final class Heard: Sendable {
+private final class RecordedMessages: Sendable {
     typealias Message = (StoreLog.Level, String, StoreLog.Metadata)
 
     private let messages = Mutex<[Message]>([])
 
     var all: [Message] { messages.withLock { $0 } }
 
-    func hear(_ message: Message) {
+    func record(_ message: Message) {
         messages.withLock { $0.append(message) }
     }
 }

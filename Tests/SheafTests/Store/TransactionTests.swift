@@ -5,7 +5,7 @@ import SheafStorage
 import Testing
 
 struct TransactionTests {
-    private struct Mishap: Error {}
+    private struct TestError: Error {}
 
     private func ids(_ store: Store) async throws -> [String] {
         try await store.execute("SELECT _id FROM t ORDER BY _id").items.map {
@@ -40,10 +40,10 @@ struct TransactionTests {
         }
         #expect(end == .rollback)
         #expect(kept?.commitID == nil)
-        await #expect(throws: Mishap.self) {
+        await #expect(throws: TestError.self) {
             try await store.transaction { transaction in
                 try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 2})")
-                throw Mishap()
+                throw TestError()
             }
         }
         #expect(try await ids(store) == [])

@@ -6,12 +6,12 @@ import Testing
 /// The scheduler of observer threads, driven by simulated threads.
 struct WorkerSchedulerTests {
     /// Simulated threads; a random runnable one continues next.
-    private struct Crew {
+    private struct SimulatedThreads {
         package enum State {
-            case running(WorkerScheduler.CompletedDuty)
+            case running(WorkerScheduler.CompletedAssignment)
             case looking
             case calling(Observer, help: UInt64, until: UInt64)
-            case waiting(version: UInt64, until: UInt64?, isWatching: Bool)
+            case waiting(version: UInt64, until: UInt64?, detectsStalls: Bool)
             case ended
         }
 
@@ -36,8 +36,8 @@ struct WorkerSchedulerTests {
         }
 
         mutating func wake(_ index: Int) {
-            guard case .waiting(_, _, let isWatching) = threads[index] else { return }
-            threads[index] = .running(.wait(isWatching: isWatching))
+            guard case .waiting(_, _, let detectsStalls) = threads[index] else { return }
+            threads[index] = .running(.wait(detectsStalls: detectsStalls))
         }
 
         mutating func addThread() {
@@ -109,7 +109,7 @@ struct WorkerSchedulerTests {
         }
 
         mutating func ask(
-            _ index: Int, _ done: WorkerScheduler.CompletedDuty, _ random: inout SeededRandom
+            _ index: Int, _ done: WorkerScheduler.CompletedAssignment, _ random: inout SeededRandom
         ) {
             if case .wait = done {} else { idleSince[index] = now }
             let next = scheduler.next(done, at: now, idleSince: idleSince[index])
@@ -121,11 +121,11 @@ struct WorkerSchedulerTests {
                 threads[index] = .looking
             case .call(let observer, let help):
                 threads[index] = .calling(observer, help: help, until: end(&random))
-            case .wait(let version, let until, let isWatching):
+            case .wait(let version, let until, let detectsStalls):
                 threads[index] =
                     version == scheduler.version
-                    ? .waiting(version: version, until: until, isWatching: isWatching)
-                    : .running(.wait(isWatching: isWatching))
+                    ? .waiting(version: version, until: until, detectsStalls: detectsStalls)
+                    : .running(.wait(detectsStalls: detectsStalls))
             case .end(let isStopping):
                 if isStopping { scheduler.recordEnd() }
                 threads[index] = .ended
@@ -144,7 +144,7 @@ struct WorkerSchedulerTests {
     }
 
     private func run(_ random: inout SeededRandom) {
-        var workers = Crew()
+        var workers = SimulatedThreads()
         let isFirst = workers.scheduler.claimFirstThread()
         #expect(isFirst)
         workers.addThread()
@@ -177,7 +177,7 @@ struct WorkerSchedulerTests {
     /// Runs all threads until none is runnable, while stuck callbacks keep hanging.
     ///
     /// Checks that all snapshots are dispatched and all observers but the stuck ones are called.
-    private func settle(_ workers: inout Crew, _ random: inout SeededRandom) {
+    private func settle(_ workers: inout SimulatedThreads, _ random: inout SeededRandom) {
         workers.hangForEver()
         workers.run(&random)
         #expect(!workers.isPublished, "a published snapshot was not dispatched")
@@ -189,7 +189,7 @@ struct WorkerSchedulerTests {
     }
 
     /// Stops the scheduler: threads outside of callbacks end first, then the others.
-    private func stop(_ workers: inout Crew, _ random: inout SeededRandom) {
+    private func stop(_ workers: inout SimulatedThreads, _ random: inout SeededRandom) {
         workers.scheduler.stop()
         for index in workers.threads.indices { workers.wake(index) }
         workers.run(&random)

@@ -8,7 +8,7 @@ enum AttachmentsWorkload {
             "attachments", "attachments of documents",
             cases: [
                 Case(
-                    "sha256", "bytes in memory, hashed on one core", unit: "MB/s", .higher,
+                    "sha256", "hash bytes in memory on one core", unit: "MB/s", .higher,
                     systems: [
                         System("sheaf") { HashTrial($0) { UInt64(SHA256.hash($0)[0]) } },
                         System("xxh3") { HashTrial($0) { XXH3.hash64($0) } },
@@ -26,8 +26,8 @@ enum AttachmentsWorkload {
                         System("limit") { try await AttachmentTrial($0, .readFile) },
                     ]),
                 Case(
-                    "look", "scan documents for references to attachments", unit: "M/s", .higher,
-                    systems: [System("sheaf") { try await LookTrial($0) }]),
+                    "scan", "scan documents for references to attachments", unit: "M/s", .higher,
+                    systems: [System("sheaf") { try await ReferenceScanTrial($0) }]),
             ])
     }
 }

@@ -8,7 +8,7 @@ enum Cars {
             "make", "model", "year", "color", "mileage", "price", "sold", "owner", "name", "city",
             "tags", "description",
         ]
-        guard let table = NameTable(all) else { preconditionFailure("No name comes twice.") }
+        guard let table = NameTable(all) else { preconditionFailure("No name is repeated.") }
         return table
     }()
 

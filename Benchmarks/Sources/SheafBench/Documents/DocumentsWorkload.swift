@@ -9,17 +9,17 @@ enum DocumentsWorkload {
             cases: [
                 predicate,
                 rate(
-                    "json-decode", "JSON to documents", SheafDocuments.decodingJSON,
+                    "json-decode", "convert JSON to documents", SheafDocuments.decodingJSON,
                     FoundationDocuments.decodingJSON),
                 rate(
-                    "json-encode", "documents to JSON", SheafDocuments.encodingJSON,
+                    "json-encode", "convert documents to JSON", SheafDocuments.encodingJSON,
                     FoundationDocuments.encodingJSON),
                 rate(
-                    "codable", "documents to a Decodable type", SheafDocuments.decodingType,
+                    "codable", "decode documents to a Decodable type", SheafDocuments.decodingType,
                     FoundationDocuments.decodingType),
-                rate("join", "a delta of one field into a document", SheafDocuments.joining),
+                rate("join", "join a document and a delta of one field", SheafDocuments.joining),
                 rate("edit", "set one field: create the delta and join it", SheafDocuments.editing),
-                byteCount("bytes-document", "a document, stamps included", countsKeys: false),
+                byteCount("bytes-document", "a document with its stamps", countsKeys: false),
                 byteCount("bytes-document-key", "a document with stamps and key", countsKeys: true),
                 Case(
                     "big-map-edit-bytes", "log bytes for setting one field in a map of 1,000",
@@ -29,7 +29,7 @@ enum DocumentsWorkload {
 
     private static var predicate: Case {
         Case(
-            "predicate", "color = 'blue' AND mileage > 5000, true of one in eight", unit: "M/s",
+            "predicate", "color = 'blue' AND mileage > 5000, one in eight matches", unit: "M/s",
             .higher,
             systems: [
                 System("sheaf") { try ScanTrial($0, scansWords: false) },

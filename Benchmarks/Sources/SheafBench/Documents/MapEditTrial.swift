@@ -1,7 +1,7 @@
-import SheafEngine
 import BenchHarness
 import Sheaf
 import SheafDocument
+import SheafEngine
 import SheafStorage
 
 /// Single-field edits of one large map, one commit for each.

@@ -3,12 +3,12 @@ import SheafDocument
 
 /// The evaluation of one predicate on a million documents, on one core.
 final class ScanTrial: Trial {
-    private let lot: CarLot
+    private let lot: CarFixture
     private let scansWords: Bool
 
     /// Encodes the documents; with `scansWords`, a round only reads their bytes.
     init(_ stage: Stage, scansWords: Bool) throws {
-        lot = try CarLot(count: stage.scale.pick(1_000_000, quick: 200_000))
+        lot = try CarFixture(count: stage.scale.pick(1_000_000, quick: 200_000))
         self.scansWords = scansWords
     }
 

@@ -38,14 +38,14 @@ final class FanoutStore: Sendable {
         for (query, arguments) in queries {
             try store.observe(query, arguments) { [weak self] result in
                 sink(UInt64(result.items.count))
-                self?.hear()
+                self?.recordResult()
             }
         }
         _ = await end()
     }
 
     /// Updates one document; returns the nanoseconds until the last of `count` callbacks.
-    func change(_ id: Int, to mileage: Int, heardBy count: Int) async throws -> UInt64 {
+    func change(_ id: Int, to mileage: Int, receivedBy count: Int) async throws -> UInt64 {
         expect(count)
         let start = now()
         try await store.execute("UPDATE cars SET mileage = \(mileage) WHERE _id = \(id)")
@@ -62,7 +62,7 @@ final class FanoutStore: Sendable {
         round.withLock { $0.left = count }
     }
 
-    private func hear() {
+    private func recordResult() {
         let waiter = round.withLock { round -> UnsafeContinuation<UInt64, Never>? in
             round.left -= 1
             guard round.left == 0 else { return nil }

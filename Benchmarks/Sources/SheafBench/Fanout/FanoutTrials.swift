@@ -43,7 +43,7 @@ final class FanoutTrial: Trial {
             mileage += 1
             latencies.append(
                 try await store.change(
-                    mileage % documents, to: mileage, heardBy: concerned))
+                    mileage % documents, to: mileage, receivedBy: concerned))
         }
         return Sample(FanoutTrial.median(latencies), latencies: latencies)
     }
@@ -76,8 +76,8 @@ final class FanoutAllTrial: Trial {
         var (alone, together): ([UInt64], [UInt64]) = ([], [])
         for _ in 0..<changes {
             mileage += 1
-            alone.append(try await one.change(7, to: mileage, heardBy: 1))
-            together.append(try await many.change(7, to: mileage, heardBy: Self.observers))
+            alone.append(try await one.change(7, to: mileage, receivedBy: 1))
+            together.append(try await many.change(7, to: mileage, receivedBy: Self.observers))
         }
         let difference = FanoutTrial.median(together) - FanoutTrial.median(alone)
         return Sample(difference / Double(Self.observers - 1))

@@ -8,10 +8,10 @@ enum FanoutWorkload {
             cases: [
                 points(1), points(1_000), points(10_000), points(100_000),
                 Case(
-                    "fanout-all-1000", "cost per observer with 1,000 notified", unit: "µs",
+                    "fanout-all-1000", "cost of each notified observer of 1,000", unit: "µs",
                     .lower, systems: [System("sheaf") { try await FanoutAllTrial($0) }]),
                 Case(
-                    "fanout-range", "from a write to an observer of 1,000 ordered rows",
+                    "fanout-range", "latency from a write to an observer of 1,000 ordered rows",
                     unit: "µs", .lower, hasLatencies: true,
                     systems: [System("sheaf") { try await FanoutTrial.range($0) }]),
                 Case(
@@ -23,7 +23,7 @@ enum FanoutWorkload {
     private static func points(_ count: Int) -> Case {
         Case(
             "fanout-\(count)",
-            "from a write to the one of \(count) observers that matches",
+            "latency from a write to the matching one of \(count) observers",
             unit: "µs", .lower, hasLatencies: true,
             systems: [System("sheaf") { try await FanoutTrial.points($0, observers: count) }])
     }

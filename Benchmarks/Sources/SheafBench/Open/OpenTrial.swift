@@ -3,20 +3,20 @@ import Glibc
 
 /// Opening a store and reading one payload; closing it is not measured.
 final class OpenTrial: Trial {
-    private let peer: Peer
+    private let peer: BenchmarkPeer
     private let directory: String
-    private let options: StoreOptions
+    private let options: BenchmarkStoreOptions
     private let entries = Entries(.random)
     private let count: Int
 
     /// Fills the store; with `replays`, its entries are only in the log.
-    init(_ peer: Peer, _ stage: Stage, replays: Bool) async throws {
+    init(_ peer: BenchmarkPeer, _ stage: Stage, replays: Bool) async throws {
         self.peer = peer
         directory = stage.disk.path
-        options = StoreOptions(staysInLog: replays)
+        options = BenchmarkStoreOptions(staysInLog: replays)
         count = stage.scale.pick(1_000_000, quick: 100_000)
         let loading = try peer.open(
-            directory, StoreOptions(isDurable: false, staysInLog: replays))
+            directory, BenchmarkStoreOptions(isDurable: false, staysInLog: replays))
         try await loading.load(entries, count: count)
         if !replays { try loading.settle() }
         try loading.close()

@@ -4,16 +4,16 @@ import BenchHarness
 enum OpenWorkload {
     static var workload: Workload {
         Workload(
-            "open", "opening a store of a million entries and reading one; the files are warm",
+            "open", "opening a store of a million entries and reading one; files in the page cache",
             cases: [
                 Case(
                     "open-checkpoint", "after a clean close", unit: "ms", .lower,
-                    systems: Peers.engineAndAll.map { peer in
+                    systems: BenchmarkPeers.engineAndAll.map { peer in
                         System(peer.name) { try await OpenTrial(peer, $0, replays: false) }
                     }),
                 Case(
-                    "open-replay", "all entries only in the log", unit: "ms", .lower,
-                    systems: ([SheafStore.peer] + Peers.withLog).map { peer in
+                    "open-replay", "with all entries only in the log", unit: "ms", .lower,
+                    systems: ([SheafStore.peer] + BenchmarkPeers.withLog).map { peer in
                         System(peer.name) { try await OpenTrial(peer, $0, replays: true) }
                     }),
             ])

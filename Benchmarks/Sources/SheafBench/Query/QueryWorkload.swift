@@ -55,7 +55,7 @@ struct QueryCase: Sendable {
 
     static let all = [
         QueryCase(
-            "scan-filter", "no index: color = 'blue' AND price > 45500, one in 80",
+            "scan-filter", "color = 'blue' AND price > 45500 without an index, one in 80 matches",
             unit: "documents/s", weight: QueryCars.count,
             sheaf: "SELECT * FROM cars WHERE color = 'blue' AND price > 45500",
             json: """

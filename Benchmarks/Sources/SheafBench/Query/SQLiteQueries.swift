@@ -11,7 +11,7 @@ final class SQLiteQueries: QuerySystem {
     init(_ stage: Stage, hasColumns: Bool) throws {
         self.hasColumns = hasColumns
         connection = try SQLiteConnection(
-            "\(stage.memory.path)/query.sqlite", StoreOptions(isDurable: false))
+            "\(stage.memory.path)/query.sqlite", BenchmarkStoreOptions(isDurable: false))
         try connection.execute("PRAGMA mmap_size=1073741824")
         try connection.execute("BEGIN")
         try hasColumns ? fillColumns() : fillJSON()

@@ -1,9 +1,9 @@
-import SheafEngine
-import SheafStatements
 import BenchHarness
 import Sheaf
 import SheafDocument
+import SheafEngine
 import SheafQuery
+import SheafStatements
 import SheafStorage
 
 /// A store with the cars and orders.

@@ -90,7 +90,7 @@ final class ConditionScanTrial: Trial {
 
     init(_ stage: Stage) throws {
         connection = try SQLiteConnection(
-            "\(stage.memory.path)/cars.sqlite", StoreOptions(isDurable: false))
+            "\(stage.memory.path)/cars.sqlite", BenchmarkStoreOptions(isDurable: false))
         try connection.execute("PRAGMA mmap_size=1073741824")
         try connection.execute("CREATE TABLE cars(id TEXT PRIMARY KEY, doc TEXT) WITHOUT ROWID")
         try connection.execute("BEGIN")

@@ -24,7 +24,7 @@ final class SQLiteSessionTrial: Trial {
     }
 
     private static func database(_ path: String) throws -> SQLiteConnection {
-        let connection = try SQLiteConnection(path, StoreOptions(isDurable: true))
+        let connection = try SQLiteConnection(path, BenchmarkStoreOptions(isDurable: true))
         try connection.execute("PRAGMA journal_mode=WAL")
         try connection.execute("CREATE TABLE cars(id TEXT PRIMARY KEY, car TEXT)")
         return connection

@@ -13,7 +13,7 @@ final class ShippingPeer: Sendable {
 
     private let peer: Sheaf.Peer
     private let transport: TCPTransport
-    private let heard = Mutex<[String]>([])
+    private let lines = Mutex<[String]>([])
 
     /// Opens a store in a directory and a transport that listens.
     private init(_ directory: String) async throws {
@@ -67,14 +67,14 @@ final class ShippingPeer: Sendable {
         case "subscribe":
             try peer.sync.registerSubscription("SELECT * FROM cars")
             return "ok"
-        case "dial":
+        case "connect":
             try transport.add(words[0])
             return "ok"
-        case "hang":
+        case "disconnect":
             try transport.remove(words[0])
             return "ok"
         case "fetch": return "\(try await fetch(from: words[0]))"
-        case "meet":
+        case "insert-and-wait":
             guard let key = PeerKey(words[0]) else { throw StoreFailure.missingKey }
             let result = try await peer.store.execute(
                 "INSERT INTO cars DOCUMENTS ({'_id': :id, 'n': 0}) ON ID CONFLICT DO UPDATE",
@@ -82,12 +82,12 @@ final class ShippingPeer: Sendable {
             guard let commit = result.commitID else { throw StoreFailure.missingKey }
             try await peer.sync.wait(for: commit, on: key)
             return "ok"
-        case "watch":
+        case "observe":
             try peer.store.observe("SELECT n FROM cars WHERE _id = 'watched'") { [self] result in
                 guard let row = result.items.first, case .integer(let n)? = try? row["n"] else {
                     return
                 }
-                heard.withLock { $0.append("\(n):\(now())") }
+                lines.withLock { $0.append("\(n):\(now())") }
             }
             return "ok"
         case "write":
@@ -96,10 +96,10 @@ final class ShippingPeer: Sendable {
                 "INSERT INTO cars DOCUMENTS ({'_id': 'watched', 'n': :n}) ON ID CONFLICT DO UPDATE",
                 ["n": number(0)])
             return "\(start)"
-        case "heard":
-            return heard.withLock { heard in
-                defer { heard = [] }
-                return "heard " + heard.joined(separator: " ")
+        case "observed":
+            return lines.withLock { lines in
+                defer { lines = [] }
+                return "observed " + lines.joined(separator: " ")
             }
         case "traffic":
             let all = transport.connections.map(\.traffic)

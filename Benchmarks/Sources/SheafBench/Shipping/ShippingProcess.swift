@@ -31,24 +31,24 @@ final class ShippingProcess {
         process.standardInput = input
         process.standardOutput = output
         try process.run()
-        let words = try hear().split(separator: " ").map(String.init)
+        let words = try readLine().split(separator: " ").map(String.init)
         (address, key) = (words[0], words[1])
     }
 
     /// Sends a command and returns the response.
     @discardableResult
     func ask(_ line: String) throws -> String {
-        tell(line)
-        return try hear()
+        send(line)
+        return try readLine()
     }
 
     /// Sends a command without waiting for the response.
-    func tell(_ line: String) {
+    func send(_ line: String) {
         input.fileHandleForWriting.write(Data((line + "\n").utf8))
     }
 
     /// Reads the next response.
-    func hear() throws -> String {
+    func readLine() throws -> String {
         while true {
             if let end = buffer.firstIndex(of: UInt8(ascii: "\n")) {
                 let line = String(decoding: buffer[..<end], as: UTF8.self)
@@ -58,7 +58,7 @@ final class ShippingProcess {
             }
             let more = output.fileHandleForReading.availableData
             guard !more.isEmpty else {
-                throw StoreFailure(description: "a peer has ended prematurely")
+                throw StoreFailure(description: "a peer process ended early")
             }
             buffer.append(more)
         }
@@ -70,8 +70,8 @@ final class ShippingProcess {
     }
 
     /// Waits until both peers have each other's documents.
-    func meet(_ other: ShippingProcess, _ word: String = "met") throws {
-        try ask("meet \(other.key) \(word)")
+    func connect(_ other: ShippingProcess, _ word: String = "met") throws {
+        try ask("insert-and-wait \(other.key) \(word)")
     }
 
     /// Returns the sum of bytes sent and received.

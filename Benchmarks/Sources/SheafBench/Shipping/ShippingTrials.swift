@@ -59,7 +59,7 @@ final class ShippingTrial: Trial {
         let source = try loaded(stage)
         let other = try ShippingProcess(stage, "other")
         try other.ask("fetch \(source.address)")
-        try source.meet(other)
+        try source.connect(other)
         return (source, other)
     }
 
@@ -73,7 +73,7 @@ final class ShippingTrial: Trial {
                 let first = commit * 1_000
                 try source.ask("update \(first) \(first + 1_000) \(round * 37)")
             }
-            try source.meet(other)
+            try source.connect(other)
             return Sample(Double(try other.traffic() - before) / Double(count * 1_000))
         }
     }
@@ -81,7 +81,7 @@ final class ShippingTrial: Trial {
     /// Measures median microseconds from a write on one peer to an observer on the other.
     static func liveLatency(_ stage: Stage) throws -> ShippingTrial {
         let (source, other) = try pair(stage)
-        try other.ask("watch")
+        try other.ask("observe")
         let count = stage.scale.pick(500, quick: 100)
         return ShippingTrial([source, other]) { round in
             var latencies: [UInt64] = []
@@ -99,7 +99,7 @@ final class ShippingTrial: Trial {
     ) async throws -> UInt64 {
         let start = try source.numbers("write \(number)")[0]
         while true {
-            for word in try other.ask("heard").split(separator: " ").dropFirst() {
+            for word in try other.ask("observed").split(separator: " ").dropFirst() {
                 let parts = word.split(separator: ":")
                 if Int(parts[0]) == number, let time = UInt64(parts[1]) { return time - start }
             }
@@ -112,12 +112,12 @@ final class ShippingTrial: Trial {
         let peers = try (0..<5).map { try ShippingProcess(stage, "link-\($0)") }
         for peer in peers { try peer.ask("subscribe") }
         for (left, right) in zip(peers, peers.dropFirst()) {
-            try right.ask("dial \(left.address)")
+            try right.ask("connect \(left.address)")
         }
         try peers[0].ask("write 0")
         for (left, right) in zip(peers, peers.dropFirst()) {
-            try left.meet(right, "chain")
-            try right.ask("watch")
+            try left.connect(right, "chain")
+            try right.ask("observe")
         }
         let count = stage.scale.pick(200, quick: 50)
         return ShippingTrial(peers) { round in
@@ -125,8 +125,8 @@ final class ShippingTrial: Trial {
             for number in 0..<count {
                 let number = round * count + number + 1
                 let start = try peers[0].numbers("write \(number)")[0]
-                let first = try await heard(number, by: peers[1])
-                let last = try await heard(number, by: peers[4])
+                let first = try await receiptTime(number, by: peers[1])
+                let last = try await receiptTime(number, by: peers[4])
                 // The first peer may report its event late.
                 let reference = max(first, start)
                 hops.append(last > reference ? (last - reference) / 3 : 0)
@@ -135,9 +135,10 @@ final class ShippingTrial: Trial {
         }
     }
 
-    private static func heard(_ number: Int, by peer: ShippingProcess) async throws -> UInt64 {
+    private static func receiptTime(_ number: Int, by peer: ShippingProcess) async throws -> UInt64
+    {
         while true {
-            for word in try peer.ask("heard").split(separator: " ").dropFirst() {
+            for word in try peer.ask("observed").split(separator: " ").dropFirst() {
                 let parts = word.split(separator: ":")
                 if Int(parts[0]) == number, let time = UInt64(parts[1]) { return time }
             }
@@ -151,7 +152,7 @@ final class ShippingTrial: Trial {
     static func resubscribeBytes(_ stage: Stage) throws -> ShippingTrial {
         let (source, other) = try pair(stage)
         return ShippingTrial([source, other]) { _ in
-            try await meetAnew(source, other) {}
+            try await reconnect(source, other) {}
             return Sample(Double(try other.traffic()))
         }
     }
@@ -166,7 +167,7 @@ final class ShippingTrial: Trial {
             let own = (first..<first + 1_000).reduce(0) {
                 $0 + Cars.text(UInt64($1)).utf8.count
             }
-            try await meetAnew(source, other) {
+            try await reconnect(source, other) {
                 try source.ask("update \(first) \(first + 1_000) \(round * 41)")
             }
             return Sample(Double(try other.traffic()) / Double(own))
@@ -174,19 +175,19 @@ final class ShippingTrial: Trial {
     }
 
     /// Disconnects two peers, restarts one of them, and reconnects them.
-    private static func meetAnew(
+    private static func reconnect(
         _ source: ShippingProcess, _ other: ShippingProcess, _ between: () throws -> Void
     ) async throws {
-        try other.ask("hang \(source.address)")
-        try await waitForLinks(0, other)
+        try other.ask("disconnect \(source.address)")
+        try await waitForConnections(0, other)
         try source.startAgain()
         try between()
-        try other.ask("dial \(source.address)")
-        try await waitForLinks(1, other)
-        try source.meet(other)
+        try other.ask("connect \(source.address)")
+        try await waitForConnections(1, other)
+        try source.connect(other)
     }
 
-    private static func waitForLinks(_ count: UInt64, _ peer: ShippingProcess) async throws {
+    private static func waitForConnections(_ count: UInt64, _ peer: ShippingProcess) async throws {
         while try peer.numbers("links") != [count] { try await Task.sleep(nanoseconds: 1_000_000) }
     }
 
@@ -197,9 +198,9 @@ final class ShippingTrial: Trial {
         let peers = try (0..<8).map { try ShippingProcess(stage, "peer-\($0)") }
         for peer in peers { try peer.ask("subscribe") }
         for (number, peer) in peers.enumerated() {
-            for other in peers[..<number] { try peer.ask("dial \(other.address)") }
+            for other in peers[..<number] { try peer.ask("connect \(other.address)") }
         }
-        for peer in peers { try await waitForLinks(7, peer) }
+        for peer in peers { try await waitForConnections(7, peer) }
         let count = stage.scale.pick(1_000, quick: 200)
         return ShippingTrial(peers) { round in
             let before = try peers.map { try $0.numbers("statistics") }
@@ -208,7 +209,7 @@ final class ShippingTrial: Trial {
                 try writer.ask("load \(round * count + number) \(round * count + number + 1)")
             }
             for peer in peers {
-                for other in peers where other !== peer { try peer.meet(other, peer.key) }
+                for other in peers where other !== peer { try peer.connect(other, peer.key) }
             }
             let after = try peers.map { try $0.numbers("statistics") }
             var (received, taken) = (0.0, 0.0)

@@ -7,20 +7,20 @@ enum ShippingWorkload {
             "shipping", "100,000 documents of about 250 bytes, from process to process over TLS",
             cases: [
                 Case(
-                    "first-sync", "until an observer on an empty peer reports the last document",
+                    "first-sync", "first sync until an observer reports the last document",
                     unit: "documents/s", .higher,
                     systems: [
                         sheaf(ShippingTrial.firstSync),
                         System("sqlite-session") { try SQLiteSessionTrial($0) },
                     ]),
                 Case(
-                    "first-sync-bytes", "on the wire, both directions, handshake included",
+                    "first-sync-bytes", "bytes in both directions, TLS handshake included",
                     unit: "bytes/document", .lower, systems: [sheaf(ShippingTrial.firstSyncBytes)]),
                 Case(
-                    "update-bytes", "one changed field, in commits of 1,000 documents",
+                    "update-bytes", "replicate one changed field, in commits of 1,000 documents",
                     unit: "bytes/document", .lower, systems: [sheaf(ShippingTrial.updateBytes)]),
                 Case(
-                    "live-latency", "from a write to the observer on another peer",
+                    "live-latency", "latency from a write to an observer on another peer",
                     unit: "µs", .lower, hasLatencies: true,
                     systems: [sheaf(ShippingTrial.liveLatency), flush]),
                 Case(
@@ -31,7 +31,7 @@ enum ShippingWorkload {
                     unit: "times", .lower, systems: [sheaf(ShippingTrial.differenceBytes)]),
                 Case(
                     "limited-connection",
-                    "a restarted peer that may read one in a thousand of 1,000,000 documents",
+                    "connection of a restarted peer that may read 1,000 of 1,000,000 documents",
                     unit: "ms", .lower,
                     systems: [
                         System("sheaf") { try await ConnectionTrial($0, isLimited: true) },

@@ -24,7 +24,7 @@ struct CommitTally: Sendable {
         var begin = now()
         while begin < deadline {
             try commit(number)
-            begin = note(from: begin)
+            begin = record(from: begin)
             number += 1
         }
     }
@@ -35,7 +35,7 @@ struct CommitTally: Sendable {
         var begin = now()
         while begin < deadline {
             try await commit(number)
-            begin = note(from: begin)
+            begin = record(from: begin)
             number += 1
         }
     }
@@ -55,7 +55,7 @@ struct CommitTally: Sendable {
 
     /// Records a commit and returns the current time, when the next one begins.
     @inline(__always)
-    private mutating func note(from begin: UInt64) -> UInt64 {
+    private mutating func record(from begin: UInt64) -> UInt64 {
         let end = now()
         if end <= deadline { count += 1 }
         latencies.append(end - begin)

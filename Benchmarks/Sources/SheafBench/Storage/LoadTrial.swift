@@ -4,13 +4,13 @@ import BenchHarness
 final class LoadTrial: Trial {
     /// The number of entries per commit.
     static let batch = 1_000
-    private let peer: Peer
+    private let peer: BenchmarkPeer
     private let folder: Folder
     private let entries: Entries
     private let count: Int
 
     /// Stores the parameters; every round starts with an empty directory.
-    init(_ peer: Peer, _ stage: Stage, _ entries: Entries) {
+    init(_ peer: BenchmarkPeer, _ stage: Stage, _ entries: Entries) {
         self.peer = peer
         self.entries = entries
         folder = stage.disk
@@ -20,7 +20,7 @@ final class LoadTrial: Trial {
     func run(round: Int) async throws -> Sample {
         let folder = try folder.child("round-\(round)")
         defer { folder.remove() }
-        let store = try peer.open(folder.path, StoreOptions())
+        let store = try peer.open(folder.path, BenchmarkStoreOptions())
         let session = try store.session()
         let start = now()
         for first in stride(from: 0, to: UInt64(count), by: Self.batch) {

@@ -4,14 +4,14 @@ import BenchHarness
 final class OverwriteTrial: Trial {
     /// Entries per commit; commits of single entries would be too slow to fill a log.
     private static let batch: UInt64 = 100
-    private let store: any Store
+    private let store: any BenchmarkStore
     private let session: any StoreSession
     private let entries: Entries
     private let count: Int
     private let seconds: Double
 
     /// Fills a store with the entries that each round overwrites.
-    init(_ peer: Peer, _ stage: Stage) async throws {
+    init(_ peer: BenchmarkPeer, _ stage: Stage) async throws {
         entries = Entries(.random)
         count = stage.scale.pick(100_000, quick: 20_000)
         // Compaction runs at intervals, and a longer round contains several runs.
@@ -19,7 +19,7 @@ final class OverwriteTrial: Trial {
         let loading = try peer.open(stage.disk.path, .bulk)
         try await loading.load(entries, count: count)
         try loading.close()
-        store = try peer.open(stage.disk.path, StoreOptions())
+        store = try peer.open(stage.disk.path, BenchmarkStoreOptions())
         session = try store.session()
     }
 

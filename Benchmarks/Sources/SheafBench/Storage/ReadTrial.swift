@@ -2,14 +2,14 @@ import BenchHarness
 
 /// One reader that gets payloads of random keys from one snapshot.
 final class ReadTrial: Trial {
-    private let store: any Store
+    private let store: any BenchmarkStore
     private let session: any StoreSession
     private let entries: Entries
     private let count: Int
     private let gets: Int
 
     /// Fills a store and prepares it for reading.
-    init(_ peer: Peer, _ stage: Stage) async throws {
+    init(_ peer: BenchmarkPeer, _ stage: Stage) async throws {
         entries = Entries(.random)
         count = stage.scale.pick(1_000_000, quick: 100_000)
         gets = stage.scale.pick(400_000, quick: 100_000)
@@ -17,7 +17,7 @@ final class ReadTrial: Trial {
         try await loading.load(entries, count: count)
         try loading.settle()
         try loading.close()
-        store = try peer.open(stage.disk.path, StoreOptions())
+        store = try peer.open(stage.disk.path, BenchmarkStoreOptions())
         session = try store.session()
         try session.beginReading()
         // Every payload is read once to warm all caches.

@@ -5,7 +5,7 @@ final class SpaceTrial: Trial {
     private static let batch: UInt64 = 100
     /// The number of commits between measurements of the directory.
     private static let interval: UInt64 = 50
-    private let store: any Store
+    private let store: any BenchmarkStore
     private let session: any StoreSession
     private let entries: Entries
     private let count: Int
@@ -15,7 +15,7 @@ final class SpaceTrial: Trial {
     private var worst: Double?
 
     /// Fills a store with the entries that are replaced.
-    init(_ peer: Peer, _ stage: Stage) async throws {
+    init(_ peer: BenchmarkPeer, _ stage: Stage) async throws {
         entries = Entries(.random)
         count = stage.scale.pick(100_000, quick: 20_000)
         times = stage.scale.pick(20, quick: 4)
@@ -23,7 +23,7 @@ final class SpaceTrial: Trial {
         let loading = try peer.open(stage.disk.path, .bulk)
         try await loading.load(entries, count: count)
         try loading.close()
-        store = try peer.open(stage.disk.path, StoreOptions())
+        store = try peer.open(stage.disk.path, BenchmarkStoreOptions())
         session = try store.session()
     }
 

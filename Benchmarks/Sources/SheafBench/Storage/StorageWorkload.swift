@@ -15,7 +15,7 @@ enum StorageWorkload {
         }
         var systems =
             [engine]
-            + Peers.all.map { peer in
+            + BenchmarkPeers.all.map { peer in
                 System(peer.name) { try ThreadedCommitTrial(peer, $0, writers: writers) }
             }
         if writers == 1 {
@@ -28,7 +28,7 @@ enum StorageWorkload {
 
     private static func load(_ order: Entries.Order) -> Case {
         let entries = Entries(order)
-        var systems = Peers.engineAndAll.map { peer in
+        var systems = BenchmarkPeers.engineAndAll.map { peer in
             System(peer.name) { LoadTrial(peer, $0, entries) }
         }
         systems.append(
@@ -43,8 +43,8 @@ enum StorageWorkload {
 
     private static var get: Case {
         Case(
-            "get-random", "payloads of random keys, in one snapshot", unit: "gets/s", .higher,
-            systems: Peers.engineAndAll.map { peer in
+            "get-random", "get payloads of random keys, in one snapshot", unit: "gets/s", .higher,
+            systems: BenchmarkPeers.engineAndAll.map { peer in
                 System(peer.name) { try await ReadTrial(peer, $0) }
             })
     }
@@ -52,16 +52,16 @@ enum StorageWorkload {
     private static var compaction: Case {
         Case(
             stem: "compaction", .p99, "durable commits of 100 entries that replace older ones",
-            systems: (Peers.engineAndAll + [SheafStore.uncompactedPeer]).map { peer in
+            systems: (BenchmarkPeers.engineAndAll + [SheafStore.uncompactedPeer]).map { peer in
                 System(peer.name) { try await OverwriteTrial(peer, $0) }
             })
     }
 
     private static var space: Case {
         Case(
-            "overwrite-space", "the largest directory while all entries are replaced 20 times",
+            "overwrite-space", "largest directory size while all entries are replaced 20 times",
             unit: "× live", .lower,
-            systems: Peers.sweeping.map { peer in
+            systems: BenchmarkPeers.sweeping.map { peer in
                 System(peer.name) { try await SpaceTrial(peer, $0) }
             })
     }

@@ -2,13 +2,13 @@ import BenchHarness
 
 /// Writer tasks that each commit one new entry after the other.
 final class TaskCommitTrial: Trial {
-    private let store: any Store
+    private let store: any BenchmarkStore
     private let writers: Int
     private let seconds: Double
 
     /// Opens an empty store.
-    init(_ peer: Peer, _ stage: Stage, writers: Int) throws {
-        store = try peer.open(stage.disk.path, StoreOptions())
+    init(_ peer: BenchmarkPeer, _ stage: Stage, writers: Int) throws {
+        store = try peer.open(stage.disk.path, BenchmarkStoreOptions())
         self.writers = writers
         seconds = stage.scale.roundSeconds
     }
@@ -31,7 +31,7 @@ final class TaskCommitTrial: Trial {
     }
 
     private static func write(
-        to store: any Store, from first: UInt64, seconds: Double
+        to store: any BenchmarkStore, from first: UInt64, seconds: Double
     ) async throws -> CommitTally {
         let session = try store.session()
         defer { session.close() }

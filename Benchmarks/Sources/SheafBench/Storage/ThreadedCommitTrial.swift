@@ -3,13 +3,13 @@ import Synchronization
 
 /// Writer threads that each commit one new entry after the other.
 final class ThreadedCommitTrial: Trial {
-    private let store: any Store
+    private let store: any BenchmarkStore
     private let writers: Int
     private let seconds: Double
 
     /// Opens an empty store.
-    init(_ peer: Peer, _ stage: Stage, writers: Int) throws {
-        store = try peer.open(stage.disk.path, StoreOptions())
+    init(_ peer: BenchmarkPeer, _ stage: Stage, writers: Int) throws {
+        store = try peer.open(stage.disk.path, BenchmarkStoreOptions())
         self.writers = writers
         seconds = stage.scale.roundSeconds
     }
@@ -42,7 +42,8 @@ final class ThreadedCommitTrial: Trial {
         try store.close()
     }
 
-    private static func blockingSession(of store: any Store) throws -> any BlockingSession {
+    private static func blockingSession(of store: any BenchmarkStore) throws -> any BlockingSession
+    {
         guard let session = try store.session() as? any BlockingSession else {
             throw StoreFailure(description: "threads require a store with blocking commits")
         }

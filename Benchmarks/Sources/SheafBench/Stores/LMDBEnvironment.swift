@@ -13,7 +13,7 @@ final class LMDBEnvironment: Sendable {
     init(_ directory: String, flags: Int32) throws {
         var opened: OpaquePointer?
         mdb_env_create(&opened)
-        guard let opened else { throw StoreFailure(description: "LMDB has no memory") }
+        guard let opened else { throw StoreFailure(description: "LMDB: out of memory") }
         mdb_env_set_mapsize(opened, Self.mapSize)
         let status = mdb_env_open(opened, directory, UInt32(bitPattern: flags), 0o644)
         guard status == MDB_SUCCESS else {

@@ -1,15 +1,15 @@
 import CLMDB
 
 /// LMDB with its defaults: two flushes per commit, one writer at a time.
-final class LMDBStore: Store {
-    static let peer = Peer(name: "lmdb") { directory, options in
+final class LMDBStore: BenchmarkStore {
+    static let peer = BenchmarkPeer(name: "lmdb") { directory, options in
         try LMDBStore(directory, options)
     }
 
     let bulkSize = Int.max
     private let environment: LMDBEnvironment
 
-    private init(_ directory: String, _ options: StoreOptions) throws {
+    private init(_ directory: String, _ options: BenchmarkStoreOptions) throws {
         let flags = options.isDurable ? MDB_NOTLS : MDB_NOTLS | MDB_NOSYNC
         environment = try LMDBEnvironment(directory, flags: flags)
     }

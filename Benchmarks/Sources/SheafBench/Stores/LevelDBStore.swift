@@ -1,8 +1,8 @@
 import CLevelDB
 
 /// LevelDB with its defaults, plus a block cache larger than the data and a Bloom filter.
-final class LevelDBStore: Store {
-    static let peer = Peer(name: "leveldb") { directory, options in
+final class LevelDBStore: BenchmarkStore {
+    static let peer = BenchmarkPeer(name: "leveldb") { directory, options in
         try LevelDBStore(directory, options)
     }
 
@@ -10,12 +10,12 @@ final class LevelDBStore: Store {
     nonisolated(unsafe) private let handle: OpaquePointer
     nonisolated(unsafe) private let cache: OpaquePointer?
     nonisolated(unsafe) private let filter: OpaquePointer?
-    private let options: StoreOptions
+    private let options: BenchmarkStoreOptions
 
     private static let cacheSize = 512 << 20
     private static let bloomBits: Int32 = 10
 
-    private init(_ directory: String, _ options: StoreOptions) throws {
+    private init(_ directory: String, _ options: BenchmarkStoreOptions) throws {
         self.options = options
         let settings = leveldb_options_create()
         defer { leveldb_options_destroy(settings) }
@@ -25,7 +25,7 @@ final class LevelDBStore: Store {
         filter = leveldb_filterpolicy_create_bloom(Self.bloomBits)
         leveldb_options_set_filter_policy(settings, filter)
         let opened = try leveldb("open") { leveldb_open(settings, directory, $0) }
-        guard let opened else { throw StoreFailure(description: "LevelDB opened no database") }
+        guard let opened else { throw StoreFailure(description: "LevelDB: no database") }
         handle = opened
     }
 
@@ -51,7 +51,7 @@ private final class LevelDBSession: BlockingSession {
     private let batch = leveldb_writebatch_create()
     private var snapshot: OpaquePointer?
 
-    init(_ handle: OpaquePointer, _ options: StoreOptions) {
+    init(_ handle: OpaquePointer, _ options: BenchmarkStoreOptions) {
         self.handle = handle
         leveldb_writeoptions_set_sync(writeOptions, options.isDurable ? 1 : 0)
     }

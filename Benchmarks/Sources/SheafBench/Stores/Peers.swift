@@ -1,15 +1,15 @@
 /// The database systems built into this program.
-enum Peers {
+enum BenchmarkPeers {
     /// Sheaf and all peers.
-    static var engineAndAll: [Peer] { [SheafStore.peer] + all }
+    static var engineAndAll: [BenchmarkPeer] { [SheafStore.peer] + all }
 
     /// All systems that store entries durably.
-    static var all: [Peer] {
+    static var all: [BenchmarkPeer] {
         [SQLiteStore.peer, LMDBStore.peer, RocksDBStore.peer, LevelDBStore.peer]
     }
 
     /// Sheaf and the peers that compact in the background.
-    static var sweeping: [Peer] {
+    static var sweeping: [BenchmarkPeer] {
         [SheafStore.peer, RocksDBStore.peer, LevelDBStore.peer]
     }
 

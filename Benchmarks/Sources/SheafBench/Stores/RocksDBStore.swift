@@ -1,19 +1,19 @@
 import CRocksDB
 
 /// RocksDB with its defaults, plus a block cache larger than the data and a Bloom filter.
-final class RocksDBStore: Store {
-    static let peer = Peer(name: "rocksdb") { directory, options in
+final class RocksDBStore: BenchmarkStore {
+    static let peer = BenchmarkPeer(name: "rocksdb") { directory, options in
         try RocksDBStore(directory, options)
     }
 
     let bulkSize = 1_000
     nonisolated(unsafe) private let handle: OpaquePointer
-    private let options: StoreOptions
+    private let options: BenchmarkStoreOptions
 
     private static let cacheSize = 512 << 20
     private static let bloomBits = 10.0
 
-    private init(_ directory: String, _ options: StoreOptions) throws {
+    private init(_ directory: String, _ options: BenchmarkStoreOptions) throws {
         self.options = options
         let settings = rocksdb_options_create()
         defer { rocksdb_options_destroy(settings) }
@@ -30,7 +30,7 @@ final class RocksDBStore: Store {
     }
 
     private static func open(
-        _ directory: String, _ settings: OpaquePointer?, _ options: StoreOptions
+        _ directory: String, _ settings: OpaquePointer?, _ options: BenchmarkStoreOptions
     ) throws -> OpaquePointer {
         guard options.staysInLog else {
             return try rocksdb(directory) { rocksdb_open(settings, directory, $0) }
@@ -66,7 +66,7 @@ private final class RocksDBSession: BlockingSession {
     private let batch = rocksdb_writebatch_create()
     private var snapshot: OpaquePointer?
 
-    init(_ handle: OpaquePointer, _ options: StoreOptions) {
+    init(_ handle: OpaquePointer, _ options: BenchmarkStoreOptions) {
         self.handle = handle
         rocksdb_writeoptions_set_sync(writeOptions, options.isDurable ? 1 : 0)
     }

@@ -2,17 +2,17 @@ import CSQLite
 import Glibc
 
 /// SQLite configured for the same durability: WAL, and a sync on each commit.
-final class SQLiteStore: Store {
-    static let peer = Peer(name: "sqlite") { directory, options in
+final class SQLiteStore: BenchmarkStore {
+    static let peer = BenchmarkPeer(name: "sqlite") { directory, options in
         try SQLiteStore(path: "\(directory)/store.sqlite", options)
     }
 
     // A random load in small transactions would take most of the run.
     let bulkSize = Int.max
     private let path: String
-    private let options: StoreOptions
+    private let options: BenchmarkStoreOptions
 
-    private init(path: String, _ options: StoreOptions) throws {
+    private init(path: String, _ options: BenchmarkStoreOptions) throws {
         self.path = path
         self.options = options
         guard access(path, F_OK) != 0 else { return }
@@ -43,7 +43,7 @@ private final class SQLiteSession: BlockingSession {
     private let put: OpaquePointer
     private let get: OpaquePointer
 
-    init(_ path: String, _ options: StoreOptions) throws {
+    init(_ path: String, _ options: BenchmarkStoreOptions) throws {
         connection = try SQLiteConnection(path, options)
         put = try connection.prepare("REPLACE INTO kv VALUES(?, ?)")
         get = try connection.prepare("SELECT v FROM kv WHERE k = ?")
@@ -98,7 +98,7 @@ final class SQLiteConnection {
     private let handle: OpaquePointer
 
     /// Opens a database and sets the pragmas common to all cases.
-    init(_ path: String, _ options: StoreOptions) throws {
+    init(_ path: String, _ options: BenchmarkStoreOptions) throws {
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
         let status = sqlite3_open_v2(path, &opened, flags, nil)

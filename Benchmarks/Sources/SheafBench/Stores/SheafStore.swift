@@ -1,13 +1,13 @@
 internal import SheafStorage
 
 /// The log store of the engine.
-final class SheafStore: Store {
-    static let peer = Peer(name: "sheaf") { directory, options in
+final class SheafStore: BenchmarkStore {
+    static let peer = BenchmarkPeer(name: "sheaf") { directory, options in
         try SheafStore(directory, options)
     }
 
     /// The engine without compaction, which shows the cost of commits alone.
-    static let uncompactedPeer = Peer(name: "sheaf-uncompacted") { directory, options in
+    static let uncompactedPeer = BenchmarkPeer(name: "sheaf-uncompacted") { directory, options in
         try SheafStore(directory, options, compacts: false)
     }
 
@@ -15,7 +15,7 @@ final class SheafStore: Store {
     private let store: LogStore
 
     private init(
-        _ directory: String, _ options: StoreOptions, compacts: Bool = true
+        _ directory: String, _ options: BenchmarkStoreOptions, compacts: Bool = true
     ) throws {
         var settings = LogStoreOptions()
         if !options.isDurable { settings.durability = .relaxed(milliseconds: 100) }

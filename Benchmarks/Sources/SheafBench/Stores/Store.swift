@@ -1,5 +1,5 @@
 /// A database of opaque keys and payloads, open in one directory.
-protocol Store: AnyObject, Sendable {
+protocol BenchmarkStore: AnyObject, Sendable {
     /// The preferred number of entries per transaction in a bulk load.
     var bulkSize: Int { get }
 
@@ -41,14 +41,14 @@ extension BlockingSession {
 }
 
 /// The options for opening a store.
-struct StoreOptions: Sendable {
+struct BenchmarkStoreOptions: Sendable {
     /// Whether a commit is durable when it returns.
     var isDurable = true
     /// Whether writes stay in the log, so that opening replays it.
     var staysInLog = false
 
     /// The options for loading data before a measurement.
-    static let bulk = StoreOptions(isDurable: false)
+    static let bulk = BenchmarkStoreOptions(isDurable: false)
 }
 
 /// An error of a benchmarked store.
@@ -60,13 +60,15 @@ struct StoreFailure: Error, CustomStringConvertible {
 }
 
 /// A database system for opaque entries.
-struct Peer: Sendable {
+struct BenchmarkPeer: Sendable {
     let name: String
     /// The function that opens the store in a directory, creating it if necessary.
-    let open: @Sendable (_ directory: String, _ options: StoreOptions) throws -> any Store
+    let open:
+        @Sendable (_ directory: String, _ options: BenchmarkStoreOptions) throws ->
+            any BenchmarkStore
 }
 
-extension Store {
+extension BenchmarkStore {
     /// Inserts the first `count` entries.
     func load(_ entries: Entries, count: Int) async throws {
         let session = try session()

@@ -4,7 +4,7 @@ import Synchronization
 /// Concurrent callers that each insert one car after the other, durably.
 final class CarDurableTrial: Trial {
     private let peer: CarPeer
-    private let store: any CarStore
+    private let store: any CarBenchmarkStore
     private let callers: Int
     private let seconds: Double
     /// The number of cars prepared per caller, more than it can insert in a round.
@@ -32,9 +32,9 @@ final class CarDurableTrial: Trial {
         let (store, seconds, share) = (store, seconds, share)
         return try await withThrowingTaskGroup(of: CommitTally.self) { group in
             for caller in 0..<callers {
-                let places = caller * share..<(caller + 1) * share
+                let indices = caller * share..<(caller + 1) * share
                 group.addTask {
-                    try await Self.write(to: store, cars, places, seconds: seconds)
+                    try await Self.write(to: store, cars, indices, seconds: seconds)
                 }
             }
             var tallies: [CommitTally] = []
@@ -51,13 +51,13 @@ final class CarDurableTrial: Trial {
         let line = StartLine(callers)
         let (seconds, share) = (seconds, share)
         Threads.run(callers) { caller in
-            let places = caller * share..<(caller + 1) * share
+            let indices = caller * share..<(caller + 1) * share
             let result = Result {
                 let session = Result { try store.blockingSession() }
                 // A thread that failed to open its session still reaches the barrier, or the others
                 // would block.
                 line.wait()
-                return try Self.write(session.get(), cars, places, seconds: seconds)
+                return try Self.write(session.get(), cars, indices, seconds: seconds)
             }
             results.withLock { $0.append(result) }
         }
@@ -69,32 +69,33 @@ final class CarDurableTrial: Trial {
     }
 
     private static func write(
-        to store: any CarStore, _ cars: PreparedCars, _ places: Range<Int>, seconds: Double
+        to store: any CarBenchmarkStore, _ cars: PreparedCars, _ indices: Range<Int>,
+        seconds: Double
     ) async throws -> CommitTally {
         let session = try store.session()
         defer { session.close() }
         var tally = CommitTally(seconds: seconds)
         try await tally.repeatCommits { number in
-            try check(number, places)
-            try await session.insert(cars, places.lowerBound + Int(number))
+            try check(number, indices)
+            try await session.insert(cars, indices.lowerBound + Int(number))
         }
         return tally
     }
 
     private static func write(
-        _ session: SQLiteCarSession, _ cars: PreparedCars, _ places: Range<Int>, seconds: Double
+        _ session: SQLiteCarSession, _ cars: PreparedCars, _ indices: Range<Int>, seconds: Double
     ) throws -> CommitTally {
         defer { session.close() }
         var tally = CommitTally(seconds: seconds)
         try tally.repeatCommits { number in
-            try check(number, places)
-            try session.insertBlocking(cars, places.lowerBound + Int(number))
+            try check(number, indices)
+            try session.insertBlocking(cars, indices.lowerBound + Int(number))
         }
         return tally
     }
 
-    private static func check(_ number: UInt64, _ places: Range<Int>) throws {
-        guard number < UInt64(places.count) else {
+    private static func check(_ number: UInt64, _ indices: Range<Int>) throws {
+        guard number < UInt64(indices.count) else {
             throw StoreFailure(description: "too few cars were prepared for a round")
         }
     }

@@ -26,14 +26,14 @@ final class CarOverheadTrial: Trial {
 
     /// Returns nanoseconds per get; both calls alternate, so that disturbances affect both.
     func run(round: Int) async throws -> Sample {
-        let places = cars.draws(gets, round: round)
+        let indices = cars.draws(gets, round: round)
         let session = store.session()
         var (call, core) = (0.0, 0.0)
         for first in stride(from: 0, to: gets, by: Self.turn) {
-            let places = places[first..<first + Self.turn]
-            call += try await timeCalls(session, places)
+            let indices = indices[first..<first + Self.turn]
+            call += try await timeCalls(session, indices)
             let start = now()
-            sink(try get(places))
+            sink(try get(indices))
             core += seconds(since: start)
         }
         return sample(call, core)
@@ -52,21 +52,21 @@ final class CarOverheadTrial: Trial {
     // Inlining this function or the next crashes the compiler.
     @inline(never)
     private func timeCalls(
-        _ session: any CarSession, _ places: ArraySlice<Int>
+        _ session: any CarSession, _ indices: ArraySlice<Int>
     ) async throws -> Double {
         let start = now()
-        sink(try await session.get(cars, places))
+        sink(try await session.get(cars, indices))
         return seconds(since: start)
     }
 
     @inline(never)
-    private func get(_ places: ArraySlice<Int>) throws -> UInt64 {
+    private func get(_ indices: ArraySlice<Int>) throws -> UInt64 {
         var sum: UInt64 = 0
-        for place in places {
+        for index in indices {
             let (statement, values) = try store.store.queries.prepare(
-                SheafCarQueries.get, SheafCarQueries.id(cars, place))
+                SheafCarQueries.get, SheafCarQueries.id(cars, index))
             let found = try store.store.queries.execute(statement, values)
-            sum &+= try SheafCarQueries.look(QueryResult(found))
+            sum &+= try SheafCarQueries.read(QueryResult(found))
         }
         return sum
     }

@@ -1,5 +1,5 @@
 /// A database of cars, used through single statements.
-protocol CarStore: AnyObject, Sendable {
+protocol CarBenchmarkStore: AnyObject, Sendable {
     /// Opens a session for one caller.
     func session() throws -> any CarSession
 
@@ -10,19 +10,19 @@ protocol CarStore: AnyObject, Sendable {
 /// The connection of one caller to a database.
 protocol CarSession: AnyObject {
     /// Reads cars, one statement each; returns a value that depends on them.
-    func get(_ cars: PreparedCars, _ places: ArraySlice<Int>) async throws -> UInt64
+    func get(_ cars: PreparedCars, _ indices: ArraySlice<Int>) async throws -> UInt64
 
     /// Inserts one car durably.
-    func insert(_ cars: PreparedCars, _ place: Int) async throws
+    func insert(_ cars: PreparedCars, _ index: Int) async throws
 
     /// Inserts cars in one transaction, one statement each.
-    func insert(_ cars: PreparedCars, _ places: Range<Int>) async throws
+    func insert(_ cars: PreparedCars, _ indices: Range<Int>) async throws
 
     /// Changes the mileage of cars in one transaction, one statement each.
-    func update(_ cars: PreparedCars, _ places: ArraySlice<Int>, mileage: Int) async throws
+    func update(_ cars: PreparedCars, _ indices: ArraySlice<Int>, mileage: Int) async throws
 
     /// Deletes cars in one transaction, one statement each.
-    func delete(_ cars: PreparedCars, _ places: Range<Int>) async throws
+    func delete(_ cars: PreparedCars, _ indices: Range<Int>) async throws
 
     func close()
 }
@@ -35,7 +35,7 @@ struct CarPeer: Sendable {
     /// The function that opens the database in a directory, creating it if necessary.
     let open:
         @Sendable (_ directory: String, _ isDurable: Bool, _ hasIndex: Bool) async throws ->
-            any CarStore
+            any CarBenchmarkStore
 
     /// The number of cars per transaction.
     static let count = 1_000
@@ -43,7 +43,7 @@ struct CarPeer: Sendable {
     /// Inserts cars without durability, then reopens the database for measurements.
     func filled(
         _ directory: String, _ cars: PreparedCars, hasIndex: Bool = false
-    ) async throws -> any CarStore {
+    ) async throws -> any CarBenchmarkStore {
         let loading = try await open(directory, false, hasIndex)
         let session = try loading.session()
         for start in stride(from: 0, to: cars.count, by: Self.count) {

@@ -2,7 +2,7 @@ import BenchHarness
 
 /// Gets of cars by ID, one statement each.
 final class CarGetTrial: Trial {
-    private let store: any CarStore
+    private let store: any CarBenchmarkStore
     private let session: any CarSession
     private let cars: PreparedCars
     private let gets: Int
@@ -16,9 +16,9 @@ final class CarGetTrial: Trial {
     }
 
     func run(round: Int) async throws -> Sample {
-        let places = cars.draws(gets, round: round)
+        let indices = cars.draws(gets, round: round)
         let start = now()
-        let sum = try await session.get(cars, places[...])
+        let sum = try await session.get(cars, indices[...])
         let elapsed = seconds(since: start)
         sink(sum)
         return Sample(Double(gets) / elapsed)
@@ -66,7 +66,7 @@ final class CarChangeTrial: Trial {
         case update, delete
     }
 
-    private let store: any CarStore
+    private let store: any CarBenchmarkStore
     private let session: any CarSession
     private let cars: PreparedCars
     private let change: Change
@@ -85,13 +85,13 @@ final class CarChangeTrial: Trial {
     }
 
     func run(round: Int) async throws -> Sample {
-        let places = cars.draws(perRound, round: round)
+        let indices = cars.draws(perRound, round: round)
         let start = now()
         for first in stride(from: 0, to: perRound, by: CarPeer.count) {
             switch change {
             case .update:
                 try await session.update(
-                    cars, places[first..<first + CarPeer.count], mileage: round * 7_919)
+                    cars, indices[first..<first + CarPeer.count], mileage: round * 7_919)
             case .delete:
                 let first = round * perRound + first
                 try await session.delete(cars, first..<first + CarPeer.count)

@@ -1,7 +1,7 @@
 import CLMDB
 
 /// Cars as JSON texts in LMDB; each read renews a transaction, as LMDB's manual advises.
-final class LMDBCars: CarStore {
+final class LMDBCars: CarBenchmarkStore {
     static let peer = CarPeer(name: "lmdb", blocks: true) { directory, isDurable, _ in
         try LMDBCars(directory, isDurable: isDurable)
     }
@@ -31,12 +31,12 @@ private final class LMDBCarSession: CarSession {
         mdb_txn_reset(reader)
     }
 
-    func get(_ cars: PreparedCars, _ places: ArraySlice<Int>) async throws -> UInt64 {
+    func get(_ cars: PreparedCars, _ indices: ArraySlice<Int>) async throws -> UInt64 {
         var sum: UInt64 = 0
-        for place in places {
+        for index in indices {
             try environment.check("renew", mdb_txn_renew(reader))
             defer { mdb_txn_reset(reader) }
-            var id = cars.ids[place]
+            var id = cars.ids[index]
             sum &+= try id.withUTF8 { id in
                 var key = MDB_val(borrowing: UnsafeRawBufferPointer(id))
                 var found = MDB_val()
@@ -49,14 +49,14 @@ private final class LMDBCarSession: CarSession {
         return sum
     }
 
-    func insert(_ cars: PreparedCars, _ place: Int) async throws {
-        try await insert(cars, place..<place + 1)
+    func insert(_ cars: PreparedCars, _ index: Int) async throws {
+        try await insert(cars, index..<index + 1)
     }
 
-    func insert(_ cars: PreparedCars, _ places: Range<Int>) async throws {
+    func insert(_ cars: PreparedCars, _ indices: Range<Int>) async throws {
         let transaction = try environment.begin()
-        for place in places {
-            var (id, text) = (cars.ids[place], cars.texts[place])
+        for index in indices {
+            var (id, text) = (cars.ids[index], cars.texts[index])
             try id.withUTF8 { id in
                 try text.withUTF8 { text in
                     try environment.put(
@@ -67,14 +67,14 @@ private final class LMDBCarSession: CarSession {
         try environment.check("commit", mdb_txn_commit(transaction))
     }
 
-    func update(_ cars: PreparedCars, _ places: ArraySlice<Int>, mileage: Int) async throws {
+    func update(_ cars: PreparedCars, _ indices: ArraySlice<Int>, mileage: Int) async throws {
         throw StoreFailure(description: "LMDB does not support updating a field")
     }
 
-    func delete(_ cars: PreparedCars, _ places: Range<Int>) async throws {
+    func delete(_ cars: PreparedCars, _ indices: Range<Int>) async throws {
         let transaction = try environment.begin()
-        for place in places {
-            var id = cars.ids[place]
+        for index in indices {
+            var id = cars.ids[index]
             try id.withUTF8 { id in
                 var key = MDB_val(borrowing: UnsafeRawBufferPointer(id))
                 try environment.check(

@@ -1,17 +1,17 @@
 import CSQLite
 
 /// Cars as JSON texts in SQLite: WAL, one sync per commit, prepared statements, mapped pages.
-final class SQLiteCars: CarStore {
+final class SQLiteCars: CarBenchmarkStore {
     static let peer = CarPeer(name: "sqlite", blocks: true) { directory, isDurable, hasIndex in
         try SQLiteCars("\(directory)/cars.sqlite", isDurable: isDurable, hasIndex: hasIndex)
     }
 
     private let path: String
-    private let options: StoreOptions
+    private let options: BenchmarkStoreOptions
 
     init(_ path: String, isDurable: Bool, hasIndex: Bool) throws {
         self.path = path
-        options = StoreOptions(isDurable: isDurable)
+        options = BenchmarkStoreOptions(isDurable: isDurable)
         let connection = try SQLiteConnection(path, options)
         defer { connection.close() }
         try connection.execute("PRAGMA journal_mode=WAL")
@@ -38,7 +38,7 @@ final class SQLiteCarSession: CarSession {
     private let change: OpaquePointer
     private let deletion: OpaquePointer
 
-    init(_ path: String, _ options: StoreOptions) throws {
+    init(_ path: String, _ options: BenchmarkStoreOptions) throws {
         connection = try SQLiteConnection(path, options)
         try connection.execute("PRAGMA mmap_size=1073741824")
         insertion = try connection.prepare("INSERT INTO cars VALUES(?, ?)")
@@ -48,10 +48,10 @@ final class SQLiteCarSession: CarSession {
         deletion = try connection.prepare("DELETE FROM cars WHERE id = ?")
     }
 
-    func get(_ cars: PreparedCars, _ places: ArraySlice<Int>) async throws -> UInt64 {
+    func get(_ cars: PreparedCars, _ indices: ArraySlice<Int>) async throws -> UInt64 {
         var sum: UInt64 = 0
-        for place in places {
-            sum &+= try withText(cars.ids[place]) { id in
+        for index in indices {
+            sum &+= try withText(cars.ids[index]) { id in
                 sqlite3_bind_text(selection, 1, id.baseAddress, Int32(id.count), nil)
                 defer { sqlite3_reset(selection) }
                 guard sqlite3_step(selection) == SQLITE_ROW,
@@ -63,14 +63,14 @@ final class SQLiteCarSession: CarSession {
         return sum
     }
 
-    func insert(_ cars: PreparedCars, _ place: Int) async throws {
-        try insertBlocking(cars, place)
+    func insert(_ cars: PreparedCars, _ index: Int) async throws {
+        try insertBlocking(cars, index)
     }
 
     /// Inserts one car, durably unless a transaction is open.
-    func insertBlocking(_ cars: PreparedCars, _ place: Int) throws {
-        try withText(cars.ids[place]) { id in
-            try withText(cars.texts[place]) { text in
+    func insertBlocking(_ cars: PreparedCars, _ index: Int) throws {
+        try withText(cars.ids[index]) { id in
+            try withText(cars.texts[index]) { text in
                 sqlite3_bind_text(insertion, 1, id.baseAddress, Int32(id.count), nil)
                 sqlite3_bind_text(insertion, 2, text.baseAddress, Int32(text.count), nil)
                 try run(insertion)
@@ -78,28 +78,28 @@ final class SQLiteCarSession: CarSession {
         }
     }
 
-    func insert(_ cars: PreparedCars, _ places: Range<Int>) async throws {
+    func insert(_ cars: PreparedCars, _ indices: Range<Int>) async throws {
         try connection.execute("BEGIN IMMEDIATE")
-        for place in places { try insertBlocking(cars, place) }
+        for index in indices { try insertBlocking(cars, index) }
         try connection.execute("COMMIT")
     }
 
-    func update(_ cars: PreparedCars, _ places: ArraySlice<Int>, mileage: Int) async throws {
+    func update(_ cars: PreparedCars, _ indices: ArraySlice<Int>, mileage: Int) async throws {
         try connection.execute("BEGIN IMMEDIATE")
-        for place in places {
-            try withText(cars.ids[place]) { id in
+        for index in indices {
+            try withText(cars.ids[index]) { id in
                 sqlite3_bind_text(change, 1, id.baseAddress, Int32(id.count), nil)
-                sqlite3_bind_int64(change, 2, Int64((mileage &+ place) % 200_000))
+                sqlite3_bind_int64(change, 2, Int64((mileage &+ index) % 200_000))
                 try run(change)
             }
         }
         try connection.execute("COMMIT")
     }
 
-    func delete(_ cars: PreparedCars, _ places: Range<Int>) async throws {
+    func delete(_ cars: PreparedCars, _ indices: Range<Int>) async throws {
         try connection.execute("BEGIN IMMEDIATE")
-        for place in places {
-            try withText(cars.ids[place]) { id in
+        for index in indices {
+            try withText(cars.ids[index]) { id in
                 sqlite3_bind_text(deletion, 1, id.baseAddress, Int32(id.count), nil)
                 try run(deletion)
             }

@@ -2,7 +2,7 @@ import Sheaf
 import SheafDocument
 
 /// Cars in a Sheaf store, through its public API.
-final class SheafCars: CarStore {
+final class SheafCars: CarBenchmarkStore {
     static let peer = CarPeer(name: "sheaf", blocks: false) { directory, isDurable, hasIndex in
         try await SheafCars(directory, isDurable: isDurable, hasIndex: hasIndex)
     }
@@ -30,12 +30,12 @@ enum SheafCarQueries {
     static let update: Query = "UPDATE cars SET mileage = :mileage WHERE _id = :id"
     static let delete: Query = "DELETE FROM cars WHERE _id = :id"
 
-    static func id(_ cars: PreparedCars, _ place: Int) -> QueryArguments {
-        QueryArguments(["id": .string(cars.ids[place])])
+    static func id(_ cars: PreparedCars, _ index: Int) -> QueryArguments {
+        QueryArguments(["id": .string(cars.ids[index])])
     }
 
     /// Reads one field of a row, as an application that displays it would.
-    static func look(_ result: QueryResult) throws -> UInt64 {
+    static func read(_ result: QueryResult) throws -> UInt64 {
         guard result.items.count == 1, case .integer(let year)? = try result.items[0]["year"] else {
             throw StoreFailure.missingKey
         }
@@ -51,45 +51,45 @@ private final class SheafCarSession: CarSession {
         self.store = store
     }
 
-    func get(_ cars: PreparedCars, _ places: ArraySlice<Int>) async throws -> UInt64 {
+    func get(_ cars: PreparedCars, _ indices: ArraySlice<Int>) async throws -> UInt64 {
         var sum: UInt64 = 0
-        for place in places {
-            let result = try await store.execute(Queries.get, Queries.id(cars, place))
-            sum &+= try Queries.look(result)
+        for index in indices {
+            let result = try await store.execute(Queries.get, Queries.id(cars, index))
+            sum &+= try Queries.read(result)
         }
         return sum
     }
 
-    func insert(_ cars: PreparedCars, _ place: Int) async throws {
-        try await store.execute(Queries.insert, QueryArguments(["car": cars.values[place]]))
+    func insert(_ cars: PreparedCars, _ index: Int) async throws {
+        try await store.execute(Queries.insert, QueryArguments(["car": cars.values[index]]))
     }
 
-    func insert(_ cars: PreparedCars, _ places: Range<Int>) async throws {
+    func insert(_ cars: PreparedCars, _ indices: Range<Int>) async throws {
         try await store.transaction { transaction in
-            for place in places {
+            for index in indices {
                 try await transaction.execute(
-                    Queries.insert, QueryArguments(["car": cars.values[place]]))
+                    Queries.insert, QueryArguments(["car": cars.values[index]]))
             }
             return .commit
         }
     }
 
-    func update(_ cars: PreparedCars, _ places: ArraySlice<Int>, mileage: Int) async throws {
+    func update(_ cars: PreparedCars, _ indices: ArraySlice<Int>, mileage: Int) async throws {
         try await store.transaction { transaction in
-            for place in places {
-                let value = Value.integer(Int64((mileage &+ place) % 200_000))
+            for index in indices {
+                let value = Value.integer(Int64((mileage &+ index) % 200_000))
                 try await transaction.execute(
                     Queries.update,
-                    QueryArguments(["id": .string(cars.ids[place]), "mileage": value]))
+                    QueryArguments(["id": .string(cars.ids[index]), "mileage": value]))
             }
             return .commit
         }
     }
 
-    func delete(_ cars: PreparedCars, _ places: Range<Int>) async throws {
+    func delete(_ cars: PreparedCars, _ indices: Range<Int>) async throws {
         try await store.transaction { transaction in
-            for place in places {
-                try await transaction.execute(Queries.delete, Queries.id(cars, place))
+            for index in indices {
+                try await transaction.execute(Queries.delete, Queries.id(cars, index))
             }
             return .commit
         }

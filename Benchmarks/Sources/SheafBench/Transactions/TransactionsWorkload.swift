@@ -11,7 +11,7 @@ enum TransactionsWorkload {
 
     private static var get: Case {
         Case(
-            "api-get", "a document by its _id, one statement per get", unit: "gets/s",
+            "api-get", "get a document by its _id, one statement each", unit: "gets/s",
             .higher,
             systems: [SheafCars.peer, SQLiteCars.peer, LMDBCars.peer].map { peer in
                 System(peer.name) { try await CarGetTrial(peer, $0) }
@@ -27,14 +27,14 @@ enum TransactionsWorkload {
 
     private static var update: Case {
         Case(
-            "api-update-indexed", "an indexed field, in durable transactions of 1,000 statements",
+            "api-update-indexed", "set an indexed field, durable transactions of 1,000 statements",
             unit: "documents/s", .higher,
             systems: both { peer, stage in try await CarChangeTrial(peer, stage, .update) })
     }
 
     private static var delete: Case {
         Case(
-            "api-delete", "by _id, in durable transactions of 1,000 statements",
+            "api-delete", "delete by _id, in durable transactions of 1,000 statements",
             unit: "documents/s", .higher,
             systems: both { peer, stage in try await CarChangeTrial(peer, stage, .delete) })
     }
@@ -50,7 +50,7 @@ enum TransactionsWorkload {
 
     private static var overhead: Case {
         Case(
-            "api-read-overhead", "the public read call beyond the synchronous one inside it",
+            "api-read-overhead", "a public read call minus the synchronous call inside it",
             unit: "ns", .lower,
             systems: [
                 System("sheaf") { try await CarOverheadTrial($0, .difference) },

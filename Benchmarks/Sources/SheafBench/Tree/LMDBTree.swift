@@ -119,7 +119,7 @@ final class LMDBTree: OrderedTree {
         var cursor: OpaquePointer?
         try environment.check(
             "open a cursor", mdb_cursor_open(try reading(), environment.table, &cursor))
-        guard let cursor else { throw StoreFailure(description: "LMDB has no cursor") }
+        guard let cursor else { throw StoreFailure(description: "LMDB cannot create a cursor") }
         return cursor
     }
 }

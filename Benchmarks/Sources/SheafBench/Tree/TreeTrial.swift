@@ -3,11 +3,11 @@ import BenchHarness
 /// A measurement of one operation on a tree of a million entries.
 final class TreeTrial: Trial {
     /// The measured operation.
-    enum Question {
+    enum Lookup {
         case get, insert, range, countHalf, bytesPerEntry, snapshot
     }
 
-    private let question: Question
+    private let lookup: Lookup
     private let peer: TreePeer
     private let stage: Stage
     private let entries = Entries(.random)
@@ -20,12 +20,12 @@ final class TreeTrial: Trial {
     private static let middle = Key(1 << 63, 0, 0)
 
     /// Fills a tree, except for `.insert`, which fills one in each round.
-    init(_ peer: TreePeer, _ stage: Stage, _ question: Question) throws {
-        self.question = question
+    init(_ peer: TreePeer, _ stage: Stage, _ lookup: Lookup) throws {
+        self.lookup = lookup
         self.peer = peer
         self.stage = stage
         count = stage.scale.pick(1_000_000, quick: 200_000)
-        guard question != .insert else {
+        guard lookup != .insert else {
             tree = nil
             return
         }
@@ -38,7 +38,7 @@ final class TreeTrial: Trial {
     func run(round: Int) async throws -> Sample {
         guard let tree else { return try insertAll(round) }
         let drawn = entries.drawn(from: count, draw: UInt64(round + 1))
-        switch question {
+        switch lookup {
         case .get, .insert:
             return try time(stage.scale.pick(1_000_000, quick: 200_000)) {
                 sink(try tree.find(drawn, count: $0))

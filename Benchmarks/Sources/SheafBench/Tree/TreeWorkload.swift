@@ -7,7 +7,7 @@ enum TreeWorkload {
             "tree", "a million random 24-byte keys with 8-byte values, in memory",
             cases: [
                 test("tree-get", "find a key", .get),
-                test("tree-insert", "insert a new key, all in one change", .insert),
+                test("tree-insert", "insert new keys, all in one change", .insert),
                 test("tree-range-100", "scan 100 entries from a key", .range),
                 test("tree-count-half", "count one half of the keys", .countHalf),
                 test(
@@ -20,7 +20,7 @@ enum TreeWorkload {
     private static let peers = [SheafTree.peer, LMDBTree.peer]
 
     private static func test(
-        _ name: String, _ summary: String, _ question: TreeTrial.Question, unit: String = "ns"
+        _ name: String, _ summary: String, _ question: TreeTrial.Lookup, unit: String = "ns"
     ) -> Case {
         Case(
             name, summary, unit: unit, .lower,

@@ -5,7 +5,7 @@ import SheafMesh
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let bytes = UnsafeRawBufferPointer(start: start, count: count)
     do {
-        if let breach = try HostProbe.read(bytes) { fatalError(breach) }
+        if let breach = try ReplicatorProbe.read(bytes) { fatalError(breach) }
     } catch {
         fatalError("a peer failed: \(error)")
     }

@@ -1,0 +1,29 @@
+import SheafBytes
+import SheafDocument
+import SheafSync
+
+/// A session that has received a hello; the test writes all frames of its peer.
+struct OpenSession {
+    var session = SyncSession(hello(1), at: 0)
+    private var other = FrameWriter()
+
+    init() {
+        _ = session.drainEffects()
+        _ = receive(.hello, Self.hello(2).bytes)
+    }
+
+    /// Delivers a frame from the peer and returns the session's effects.
+    mutating func receive(_ type: FrameType, _ body: [UInt8]) -> [SyncSession.Effect] {
+        let bytes = other.bytes(of: Frame(type, body))
+        bytes.withUnsafeBytes { session.receive($0, at: 1) }
+        return session.drainEffects()
+    }
+
+    private static func hello(_ number: UInt8) -> Hello {
+        let database = Hello.DatabaseID(low: 1, high: 2)
+        return Hello(
+            database: database, peerKey: Array(repeating: number, count: 32),
+            site: Site(rawValue: UInt64(number)), log: database, nonce: 1, wallMilliseconds: 1,
+            isServer: false, name: "")
+    }
+}

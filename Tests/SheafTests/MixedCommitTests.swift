@@ -1,0 +1,64 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafDocumentLives
+import SheafDocumentModel
+import SheafEngine
+import SheafStorage
+import SheafTestSupport
+import Testing
+
+/// Changes of several stores in one commit, which random histories do not produce.
+@Suite struct MixedCommitTests {
+    private let name = DocumentSimulation.names[0]
+
+    private func change(_ action: DocumentChange.Action) -> DocumentChange {
+        DocumentChange(name.collection, name.id, action)
+    }
+
+    private func commit(_ simulation: DocumentSimulation, _ actions: DocumentChange.Action...)
+        throws
+    {
+        _ = try simulation.engine.commit(actions.map(change)) { batch throws(StorageError) in
+            try simulation.store.append(batch)
+        }
+        try simulation.flush()
+    }
+
+    /// Returns the changes since a commit, or the state, with all names spelled.
+    private func changes(_ simulation: DocumentSimulation, since commit: CommitID) throws -> [UInt8]
+    {
+        let snapshot = simulation.engine.snapshot()
+        let key = try #require(try snapshot.key(collection: name.collection, id: name.id))
+        switch try snapshot.changes(of: key, since: commit) {
+        case .delta(let bytes), .state(let bytes):
+            return try bytes.withUnsafeBytes {
+                try EncodedDocument($0).renamed(from: snapshot.names, to: NameTable())
+            }
+        case .nothing, .removed: return []
+        }
+    }
+
+    @Test func `an edit and a concurrent change can share one commit`() throws {
+        let clock = FakeClock()
+        let (one, other) = (
+            try DocumentSimulation(seed: 1, clock: clock),
+            try DocumentSimulation(seed: 2, clock: clock)
+        )
+        try commit(one, .insert(.of(("a", 1), ("b", ["x": 1]), ("c", 1))))
+        try commit(other, .join(try changes(one, since: 0)))
+        let seen = other.engine.snapshot().log.commit
+        try commit(other, .edit([.set(path: ["b", "x"], to: 2), .unset(path: ["c"])]))
+        try commit(one, .edit([.set(path: ["a"], to: 2)]))
+        let before = one.engine.snapshot().log.commit
+        let then = try changes(one, since: 0)
+        try commit(
+            one, .edit([.set(path: ["a"], to: 3)]), .join(try changes(other, since: seen)))
+        let document = BytesDocument(try changes(one, since: 0))
+        #expect(document.value == ["a": 3, "b": ["x": 2]])
+        // The changes since a commit bring a copy of that commit up to date.
+        var follower = BytesDocument(then)
+        follower.join(try changes(one, since: before))
+        #expect(follower == document)
+    }
+}

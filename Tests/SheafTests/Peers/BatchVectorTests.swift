@@ -1,0 +1,111 @@
+import Sheaf
+import SheafBytes
+import SheafDocument
+import SheafReplication
+import SheafStatements
+import SheafStorage
+import SheafSync
+import SheafTestSupport
+import Testing
+
+/// The batches of `format-spec/vectors/sync.txt`, sent to a peer without documents.
+struct BatchVectorTests {
+    /// A peer that subscribes to all cars, and receives the frames that a test passes.
+    private final class Listener {
+        let store: SceneStore
+        let replicator: Replicator
+        private var frames = FrameWriter()
+        private(set) var closeMessage: CloseMessage?
+
+        init() throws {
+            var options = LogStoreOptions()
+            options.clock = FakeClock().clock
+            store = try SceneStore(SimulatedVolume(seed: 1), options)
+            let source = SeededSource(seed: 1)
+            let database = Hello.DatabaseID(low: 1, high: 2)
+            replicator = Replicator(
+                store.queries,
+                Replicator.Identity(database: database, peerKey: Array(repeating: 1, count: 32)),
+                random: { source.next() })
+            try replicator.subscribe(store.subscriptions(["SELECT * FROM cars"]))
+            replicator.connect(1, at: 1)
+            let hello = Hello(
+                database: database, peerKey: Array(repeating: 2, count: 32),
+                site: Site(rawValue: 2), log: database, nonce: 1, wallMilliseconds: 1,
+                isServer: false, name: "")
+            try receive(Frame(.hello, hello.bytes))
+        }
+
+        /// Creates a peer that has received one segment.
+        convenience init(hearing segment: [UInt8]) throws {
+            try self.init()
+            var segments = ShippedSegmentWriter()
+            // The frame has the first generation and a complete segment.
+            try receive(Frame(.segment, [1, 0] + segments.bytes(of: segment)))
+        }
+
+        func receive(_ frame: Frame) throws {
+            frames.bytes(of: frame).withUnsafeBytes { replicator.receive($0, on: 1, at: 1) }
+            var effects = replicator.drainEffects()
+            while !effects.isEmpty {
+                for effect in effects {
+                    switch effect {
+                    case .close(_, let closeMessage): self.closeMessage = closeMessage
+                    case .write(let job):
+                        let outcome = store.write(job)
+                        try store.flush()
+                        replicator.handleOutcome(outcome)
+                        replicator.processPublished()
+                    default: break
+                    }
+                }
+                effects = replicator.drainEffects()
+            }
+        }
+
+        var rows: [String] {
+            get throws { try store.rows("SELECT * FROM cars ORDER BY _id") }
+        }
+    }
+
+    private let vectors: FormatVectors
+
+    init() throws {
+        vectors = try FormatVectors("sync.txt")
+    }
+
+    @Test func `a document may occur in each batch`() throws {
+        let listener = try Listener(hearing: vectors.bytes("steps.steps"))
+        #expect(listener.closeMessage == nil)
+        let rows = try listener.rows
+        #expect(rows == [#"{"_id":"a","color":"blue"}"#, #"{"_id":"b","color":"red"}"#])
+    }
+
+    @Test func `a peer that sends a document twice in a batch is disconnected`() throws {
+        try vectors.forEach("refusedSteps") { name, bytes in
+            let listener = try Listener(hearing: bytes)
+            #expect(listener.closeMessage?.code == .protocolBroken, "\(name)")
+            let text = listener.closeMessage?.text ?? ""
+            #expect(text.contains("a document that occurs twice in a batch"), "\(name): \(text)")
+            let rows = try listener.rows
+            #expect(rows.isEmpty, "\(name)")
+        }
+    }
+
+    @Test func `a document requested twice is sent once`() throws {
+        let listener = try Listener()
+        try listener.store.execute("INSERT INTO cars DOCUMENTS ({'_id': 'a'}), ({'_id': 'b'})")
+        listener.replicator.processPublished()
+        let arguments = try Insertion.initial(Object(), NameTable())
+        let query = SubscribedQuery(text: "SELECT * FROM cars", arguments: arguments)
+        try listener.receive(
+            Frame(.subscribe, Subscribe(generation: 1, [query], at: 0).parts[0].bytes))
+        let addresses = try ["a", "b", "a", "a"].map { id in
+            DocumentAddress(collection: "cars", id: try DocumentID.key(of: .string(id)))
+        }
+        let want = Want(generation: 1, .some(addresses, isContinued: false))
+        try listener.receive(Frame(.want, want.bytes))
+        #expect(listener.closeMessage == nil)
+        #expect(listener.replicator.statistics.documentsSent == 2)
+    }
+}

@@ -1,0 +1,98 @@
+import Sheaf
+import SheafStatements
+import SheafStorage
+import Testing
+
+/// The time limit for waiting on one transaction.
+struct WriteTimeoutTests {
+    @Test(.timeLimit(.minutes(10)))
+    func `a nested write from a detached task fails and names both`() async throws {
+        let store = try await Store.inMemory()
+        try await store.execute("ALTER SYSTEM SET transaction_wait_limit_ms = 50")
+        let messages = try await store.transaction(hint: "the outer one") { transaction in
+            try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
+            let statement = Task.detached {
+                try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 2})")
+            }
+            let inner = Task.detached {
+                try await store.transaction(hint: "the inner one") { inner in
+                    try await inner.execute("INSERT INTO t DOCUMENTS ({'_id': 3})")
+                }
+            }
+            var errors: [StoreError] = []
+            do { _ = try await statement.value } catch let error as StoreError {
+                errors.append(error)
+            }
+            do { _ = try await inner.value } catch let error as StoreError { errors.append(error) }
+            #expect(errors.map(\.reason) == [.timedOut, .timedOut])
+            return errors.map(\.description)
+        }
+        #expect(messages.count == 2)
+        #expect(messages.allSatisfy { $0.contains("\"the outer one\"") })
+        #expect(messages.first?.contains("INSERT INTO t DOCUMENTS ({'_id': 2})") == true)
+        #expect(messages.last?.contains("\"the inner one\"") == true)
+        #expect(try await store.execute("SELECT * FROM t").items.count == 1)
+        try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 4})")
+        try await store.close()
+    }
+
+    private func info(_ id: Int) -> TransactionInfo {
+        TransactionInfo(id: "\(id)", hint: nil, isReadOnly: false)
+    }
+
+    @Test func `a long queue of short transactions times out no waiter`() {
+        var gate = WriteGate()
+        _ = gate.enter()
+        _ = gate.hold(info(0), at: 0)
+        for number in 1...100 as ClosedRange<UInt64> {
+            _ = gate.wait(WriteGate.Waiter(number: number, since: 0) { _ in })
+        }
+        // Each transaction takes 9, which is below the limit of 10.
+        for number in 1...100 as ClosedRange<UInt64> {
+            #expect(gate.deadline(limit: 10) == (number - 1) * 9 + 10)
+            let overdue = gate.takeOverdue(limit: 10, at: number * 9)
+            let next = gate.leave()
+            #expect(overdue == nil && next?.number == number)
+            _ = gate.hold(info(Int(number)), at: number * 9)
+        }
+        #expect(gate.deadline(limit: 10) == nil)
+    }
+
+    @Test func `waiters time out after waiting too long for one transaction`() {
+        var gate = WriteGate()
+        _ = gate.enter()
+        _ = gate.hold(info(1), at: 100)
+        _ = gate.wait(WriteGate.Waiter(number: 2, since: 100) { _ in })
+        _ = gate.wait(WriteGate.Waiter(number: 3, since: 105) { _ in })
+        // Transactions with received documents wait without a limit.
+        _ = gate.wait(WriteGate.Waiter(number: 4) { _ in })
+        #expect(gate.deadline(limit: 10) == 110)
+        let early = gate.takeOverdue(limit: 10, at: 109)
+        let overdue = gate.takeOverdue(limit: 10, at: 110)
+        #expect(early == nil)
+        #expect(overdue?.holder.id == "1" && overdue?.waiters.map(\.number) == [2])
+        #expect(gate.deadline(limit: 10) == 115)
+        let late = gate.takeOverdue(limit: 10, at: 1_000)
+        #expect(late?.waiters.map(\.number) == [3])
+        #expect(gate.deadline(limit: 10) == nil)
+        let next = gate.leave()
+        #expect(next?.number == 4)
+    }
+
+    @Test func `a long statement times out no waiter`() {
+        var gate = WriteGate()
+        _ = gate.enter()
+        _ = gate.wait(WriteGate.Waiter(number: 2, since: 0) { _ in })
+        #expect(gate.deadline(limit: 10) == nil)
+        let overdue = gate.takeOverdue(limit: 10, at: 1_000)
+        #expect(overdue == nil)
+    }
+
+    @Test func `the error for opening a store on a full disk has advice`() {
+        let error = StoreError(
+            .full(VolumeError(.write, "1.log", .noSpace)), openingAt: "/data/cars")
+        #expect(error.reason == .full && error.message.contains("/data/cars"))
+        #expect(error.hint?.contains("copy-on-write") == true)
+        #expect(error.hint?.contains("isReadOnly") == true)
+    }
+}
