@@ -122,7 +122,7 @@ import Testing
             found.append("\(logged.commit) \(logged.operation.kind) \(payload)")
         }
         #expect(
-            found == ["5 extend 5", "4 extend 4", "4 put 3", "3 remove ", "2 extend 2", "1 put 1"])
+            found == ["5 delta 5", "4 delta 4", "4 put 3", "3 remove ", "2 delta 2", "1 put 1"])
         #expect(!history.isFoldedAway)
     }
 
