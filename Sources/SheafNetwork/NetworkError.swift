@@ -87,7 +87,7 @@ public enum NetworkRule: String, Hashable, Sendable, CaseIterable {
     /// The host refused the connection.
     case host
     /// The remote peer refused this one and sent the reason.
-    case refusedByRemotePeer = "refused-there"
+    case refusedByRemotePeer = "refused-by-remote-peer"
     /// The transport is already running.
     case running
     /// The transport was stopped.
