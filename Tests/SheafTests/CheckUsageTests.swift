@@ -36,7 +36,7 @@ struct CheckUsageTests {
         ("conform --updat", "unknown option '--updat'; the options are --update, --help"),
         ("queries --queries many", "--queries requires a number"),
         ("isolation 4", "unexpected operand '4'"),
-        ("simulate frobs", "it can be crashes, flips, truncations, blocks, faults, quotas"),
+        ("simulate frobs", "expected crashes, flips, truncations, blocks, faults, quotas"),
         ("mesh --flood slow DIRECTORY", "unknown kind 'slow'; the kinds are manyDocuments,"),
         ("mesh --flood ranges", "--flood requires a kind and a directory"),
     ])

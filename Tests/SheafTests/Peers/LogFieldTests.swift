@@ -70,7 +70,7 @@ struct LogFieldTests {
         try server.sync.start()
         try device.sync.start()
         let received = await first(of: remoteLines, with: "a peer has sent documents that it may")
-        let written = await first(of: localLines, with: "a peer refuses documents")
+        let written = await first(of: localLines, with: "a peer refuses local writes")
         for (line, peer) in [(received, device.key), (written, server.key)] {
             #expect(LongInput.problem(in: line, atMost: 100) == nil)
             #expect(line.contains(" collection=cars documents=1 id=\"\(LongInput.character)"))
