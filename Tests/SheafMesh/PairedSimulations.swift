@@ -52,7 +52,9 @@ package final class PairedSimulations {
         random = SeededRandom(seed: seed, "two worlds")
         subscriptions = RandomSubscription(random: SeededRandom(seed: seed, "subscriptions"))
         subscriptions.rankedInTen = random.below(5)
-        simulations = [try PairedSimulation(3, observing: 1), try PairedSimulation(3, observing: 1)]
+        simulations = [
+            try PairedSimulation(3, observing: 1), try PairedSimulation(3, observing: 1),
+        ]
         var write = ["cars": "color = 'red'"]
         if random.chance(1, in: 4) { write["cars"] = "color = 'red' AND n < 80" }
         writesGreen = random.chance(1, in: 2)
