@@ -146,12 +146,12 @@ let package = Package(
             dependencies: ["SheafBytes", "SheafDocument", "SheafTestSupport"],
             path: "Tests/SheafDocumentModel", swiftSettings: settings),
         .target(
-            name: "SheafDocumentLives",
+            name: "SheafDocumentSimulations",
             dependencies: [
                 "Sheaf", "SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafEngine",
                 "SheafStorage", "SheafTestSupport",
             ],
-            path: "Tests/SheafDocumentLives", swiftSettings: settings),
+            path: "Tests/SheafDocumentSimulations", swiftSettings: settings),
         .target(
             name: "SheafConformance",
             dependencies: [
@@ -200,7 +200,7 @@ let package = Package(
         .executableTarget(
             name: "sheaf-check",
             dependencies: [
-                "Sheaf", "SheafConformance", "SheafDocumentLives", "SheafDocumentModel",
+                "Sheaf", "SheafConformance", "SheafDocumentSimulations", "SheafDocumentModel",
                 "SheafIsolation", "SheafMesh", "SheafQueryModel", "SheafSimulator", "SheafStorage",
                 "SheafSystem", "SheafTestSupport",
             ],
@@ -222,7 +222,7 @@ let package = Package(
             name: "SheafTests",
             dependencies: [
                 "Sheaf", "SheafAttachments", "SheafBytes", "SheafConformance", "SheafDocument",
-                "SheafDocumentLives", "SheafDocumentModel", "SheafEngine", "SheafIsolation",
+                "SheafDocumentSimulations", "SheafDocumentModel", "SheafEngine", "SheafIsolation",
                 "SheafMesh", "SheafQuery", "SheafQueryModel", "SheafReplication", "SheafStatements",
                 "SheafStorage", "SheafSync", "SheafSystem", "SheafTestSupport", "sheaf-check",
             ],

@@ -37,7 +37,7 @@ def proofs(output):
     ]
     for name, purpose, secret, role, sender, receiver in cases:
         case = f"proof-{name}"
-        output.begin(case, "what shows that somebody knows a secret")
+        output.begin(case, "a proof of the knowledge of a secret")
         output.text(f"{case}.purpose", purpose)
         output.lines.append(f"{case}.role = {role}")
         for part, data in [("secret", secret), ("sender", sender), ("receiver", receiver),

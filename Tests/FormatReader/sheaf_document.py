@@ -335,7 +335,7 @@ class Reader:
         names_at = position - width * numbered
         table = names_at - (numbered + spelled << (flags & 3))
         check(table >= at, numbered_at if names_at < at or not spelled else position,
-              "no room for so many fields")
+              "the field count exceeds the body")
         numbers = [self.number(names_at + width * index, width) for index in range(numbered)]
         for index, number in enumerate(numbers):
             check(index == 0 or number > numbers[index - 1], names_at + width * index,
@@ -370,7 +370,7 @@ class Reader:
         count = self.number(position, size)
         check(not flags & 16 or count > 255, flags_at, "a count of one byte is enough")
         table = position - (count << (flags & 3))
-        check(table >= at, position, "no room for so many elements")
+        check(table >= at, position, "the element count exceeds the body")
         return self.ends(at, table, count, flags, flags_at)
 
     def no_overridden(self):

@@ -64,7 +64,7 @@ def members(session):
 
 
 def end(session):
-    """Kills a catcher and its descendants; `swift test` runs its tests in a separate group."""
+    """Kills a catcher and its descendants, which may be in other process groups."""
     while left := members(session):
         for pid in left:
             try:
@@ -93,9 +93,9 @@ def run(catcher, copied, scratch, options, limit, bug=0):
     environment[VARIABLE] = str(bug)
     started = time.monotonic()
     # A file, because a pipe stays open while any descendant has it.
-    with tempfile.TemporaryFile("w+", errors="replace") as said:
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
         process = subprocess.Popen(
-            command, cwd=copied, env=environment, stdin=subprocess.DEVNULL, stdout=said,
+            command, cwd=copied, env=environment, stdin=subprocess.DEVNULL, stdout=output,
             stderr=subprocess.STDOUT, start_new_session=True)
         try:
             code = process.wait(timeout=limit)
@@ -104,8 +104,8 @@ def run(catcher, copied, scratch, options, limit, bug=0):
         finally:
             end(process.pid)
             process.wait()
-        said.seek(0)
-        return Outcome(said.read(), code, time.monotonic() - started)
+        output.seek(0)
+        return Outcome(output.read(), code, time.monotonic() - started)
 
 
 def reason(output):

@@ -1,4 +1,4 @@
-"""Builds many planted bugs into one program, each behind a switch in its environment.
+"""Builds many planted bugs into one program, in which an environment variable selects one.
 
 A function that a patch changes has several bodies: the original, and one with each bug. The program
 reads the number of the bug from the environment when it starts, and executes the body of that bug:
@@ -35,7 +35,7 @@ TARGET = re.compile(
 
 
 class NotSwitchable(Exception):
-    """Why a bug cannot be built behind a switch."""
+    """An error: a bug changes more than the bodies of functions and values on one line."""
 
 
 def outside(text, found):

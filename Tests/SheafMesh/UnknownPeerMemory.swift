@@ -15,7 +15,7 @@ import SheafSync
 package enum UnknownPeerMemory {
     /// The kinds of attacks.
     package enum Flood: String, CaseIterable, Sendable {
-        case manyDocuments, longDocuments, longSteps, wishes, announcements, ranges, subscriptions,
+        case manyDocuments, longDocuments, longBatches, wants, announcements, ranges, subscriptions,
             files
     }
 
@@ -61,7 +61,7 @@ private final class FloodScene {
             count += 1
             return count
         }
-        if [.manyDocuments, .longDocuments, .longSteps].contains(flood) {
+        if [.manyDocuments, .longDocuments, .longBatches].contains(flood) {
             segment = try Self.segment(flood)
         }
         let versionCount = flood == .ranges ? 1_000_000 : 0
@@ -100,8 +100,8 @@ private final class FloodScene {
 
     func send(_ number: Int) throws {
         switch flood {
-        case .manyDocuments, .longDocuments, .longSteps: try receive(.segment, segment)
-        case .wishes:
+        case .manyDocuments, .longDocuments, .longBatches: try receive(.segment, segment)
+        case .wants:
             if number == 0 { try subscribe(1) }
             let some = (0..<40_000).map { Self.address(number * 40_000 + $0) }
             try receive(.want, Want(generation: 1, .some(some, isContinued: true)).bytes)
@@ -138,7 +138,7 @@ private final class FloodScene {
                 document.withUnsafeBytes { writer.add("cars", id: id, .state, $0) }
             }
         }
-        writer.end(isContinued: flood != .longSteps)
+        writer.end(isContinued: flood != .longBatches)
         var segments = ShippedSegmentWriter()
         return [1, 0] + segments.bytes(of: [0] + writer.bytes)
     }

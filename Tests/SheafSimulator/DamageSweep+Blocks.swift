@@ -6,10 +6,10 @@ extension DamageSweep {
 
     /// Damages blocks and complete files as disk faults and user mistakes do.
     ///
-    /// `other` is a store of the same shape from another seed, `twin` the same store with other
+    /// `other` is a store of the same shape from another seed, `copy` the same store with other
     /// payloads. Of each kind of damage, only every `stride`th case is tried.
     package func damageBlocks(
-        other: ReferenceStore, copy twin: ReferenceStore, stride: Int = 1
+        other: ReferenceStore, copy: ReferenceStore, stride: Int = 1
     ) throws -> [String: Tally] {
         var tallies: [String: Tally] = [:]
         var number = 0
@@ -32,7 +32,7 @@ extension DamageSweep {
                 // A checkpoint that does not match its log is indistinguishable from damage to the
                 // log.
                 let volume = store.volume()
-                replace(name, in: volume, with: twin.files[name] ?? [])
+                replace(name, in: volume, with: copy.files[name] ?? [])
                 return try checkDamage(
                     volume, nil, notBefore: store.oldestCommit(file: name, damaged: [0..<size]))
             }
@@ -53,7 +53,7 @@ extension DamageSweep {
         }
         for bytes in store.flushes {
             try attempt("record of another life", "\(bytes) of another life") {
-                try overwrite(store.newestSegment, bytes, from: twin, file: store.newestSegment)
+                try overwrite(store.newestSegment, bytes, from: copy, file: store.newestSegment)
             }
         }
         return tallies

@@ -37,7 +37,7 @@ package struct ReferenceStore: Sendable {
 
     /// Creates a store of about `byteCount` bytes.
     ///
-    /// Stores of the same seed and another `life` differ only in the bytes of payloads.
+    /// Stores of the same seed and another `seedOffset` differ only in the bytes of payloads.
     package init(
         seed: UInt64, ending: Ending, byteCount: Int = 256 << 10, seedOffset: UInt64 = 0
     ) throws {

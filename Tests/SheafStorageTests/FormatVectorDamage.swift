@@ -229,7 +229,7 @@ struct FormatVectorDamage {
         return [
             Case(
                 name: "superseded",
-                comment: "a crash left segments that a base file replaces: nobody reads them",
+                comment: "a crash left segments that a base file replaces; they are ignored",
                 changes: [append("0000000001.log", [1]), append("0000000002.log", [])],
                 outcome: all),
             Case(

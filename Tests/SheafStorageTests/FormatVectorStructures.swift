@@ -206,7 +206,7 @@ struct FormatVectorStructures {
         return [
             changed("kind", 1, 12, 1, at: 12, "the record is not a folded one"),
             changed("empty", 4, 56, 0, at: 56, "the count is 0"),
-            changed("count", 4, 56, 7, at: 56, "the body has no room for so many entries"),
+            changed("count", 4, 56, 7, at: 56, "the entry count exceeds the body"),
             changed("too-few", 4, 56, 2, at: 64, "offsets do not follow the entries"),
             changed("order", 4, 88, 192, at: 88, "positions do not ascend"),
             changed("segment", 4, 116, 3, at: 112, "a segment is not one of the file's"),

@@ -1,8 +1,8 @@
 import Sheaf
 import SheafBytes
 import SheafDocument
-import SheafDocumentLives
 import SheafDocumentModel
+import SheafDocumentSimulations
 import SheafEngine
 import SheafStorage
 import SheafTestSupport

@@ -1,4 +1,4 @@
-import SheafDocumentLives
+import SheafDocumentSimulations
 import Testing
 
 /// Random histories of stores that exchange changes; `sheaf-check merges` runs more of them.

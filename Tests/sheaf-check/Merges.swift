@@ -1,5 +1,5 @@
-import SheafDocumentLives
 import SheafDocumentModel
+import SheafDocumentSimulations
 
 extension Verb {
     static let merges = Verb(

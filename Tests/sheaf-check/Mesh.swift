@@ -12,7 +12,7 @@ extension Verb {
                 name: "--files", summary: "share attachments in each mesh, not in every fourth"),
             CheckOption(
                 name: "--watch", value: .text("DOCUMENT"), summary: "print a document's history"),
-            .number("--worlds", "N", "compare frames with and without hidden documents"),
+            .number("--paired", "N", "compare frames with and without hidden documents"),
             CheckOption(name: "--attack", summary: "send random requests about hidden data"),
             .number("--minutes", "M", "attack for at least M minutes"),
             .number("--subscriptions", "N", "make at least N subscriptions, 10,000 by default"),
@@ -41,7 +41,7 @@ private enum Mesh {
         }
         guard arguments.operands.isEmpty else { throw UsageError("only --flood takes a directory") }
         printLine("sheaf-check mesh, seed \(arguments.seed)")
-        let simulations = arguments.count("--worlds")
+        let simulations = arguments.count("--paired")
         if simulations > 0 { return PairedModes.run(simulations, from: arguments.seed) }
         if arguments.has("--attack") {
             return PairedModes.attack(

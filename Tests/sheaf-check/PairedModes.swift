@@ -14,7 +14,7 @@ enum PairedModes {
                 report.add(simulations.report)
             } catch {
                 printLine(
-                    "violation: \(error)\nto reproduce: sheaf-check mesh --seed \(number) --worlds 1"
+                    "violation: \(error)\nto reproduce: sheaf-check mesh --seed \(number) --paired 1"
                 )
                 return CheckExitCode.failed
             }

@@ -10,7 +10,7 @@ extension NetworkLoop {
         for _ in 0..<Self.acceptedAtOnce {
             switch listener.accept() {
             case .accepted(let socket, let address): acceptSocket(socket, address)
-            case .nobody: return
+            case .noConnection: return
             case .noRoom:
                 pauseNanoseconds = now + Self.pauseNanoseconds
                 return

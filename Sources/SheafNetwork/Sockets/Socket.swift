@@ -62,7 +62,7 @@ final class Socket: Sendable {
     enum Acceptance {
         case accepted(Socket, SocketAddress)
         /// No connection is pending, or it was closed already.
-        case nobody
+        case noConnection
         /// The process has no descriptors or buffers left.
         case noRoom
     }
@@ -82,10 +82,10 @@ final class Socket: Sendable {
         }
         guard let address else {
             let isFull = [EMFILE, ENFILE, ENOBUFS, ENOMEM].contains(errno)
-            return isFull ? .noRoom : .nobody
+            return isFull ? .noRoom : .noConnection
         }
         let socket = Socket(descriptor)
-        guard socket.stopWaiting() else { return .nobody }
+        guard socket.stopWaiting() else { return .noConnection }
         socket.prepareForTalking()
         return .accepted(socket, address)
     }

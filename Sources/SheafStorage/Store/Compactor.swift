@@ -152,7 +152,7 @@ final class Compactor {
         }
     }
 
-    /// Whether to keep the operation at `position` of a key whose newest operation is at `head`.
+    /// Whether to keep the operation at `position` of a key whose newest operation is at `newest`.
     private func isNeeded(_ position: LogPosition, newest: RecordPointer) throws(FormatError)
         -> Bool
     {
@@ -165,7 +165,7 @@ final class Compactor {
         return chain.kept.containsDescending(position)
     }
 
-    /// Returns the operations to keep of the key whose newest operation is at `head`.
+    /// Returns the operations to keep of the key whose newest operation is at `newest`.
     private func keptChain(from newest: LogPosition) throws(FormatError) -> ChainCache.Chain {
         var chain = ChainCache.Chain()
         var position = newest

@@ -44,7 +44,7 @@ struct SegmentWriter {
     /// The checksum of the last record written.
     private var chain: UInt64
 
-    /// Creates a writer that continues after a sealed segment with the chain hash `link`.
+    /// Creates a writer that continues after a sealed segment with `chainHash`.
     init(
         volume: any Volume, store: StoreID, preparation: SegmentPreparation, chainHash: UInt64,
         chain: UInt64

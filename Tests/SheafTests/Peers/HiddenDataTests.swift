@@ -3,7 +3,7 @@ import Testing
 
 /// The frames received by a peer with limited rights, with and without unreadable documents.
 ///
-/// `sheaf-check mesh --worlds` and `--attack` run longer.
+/// `sheaf-check mesh --paired` and `--attack` run longer.
 @Suite struct HiddenDataTests {
     @Test func `every frame depends only on documents that the peer may read`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
