@@ -17,8 +17,6 @@ struct LimitedPeer {
     ///
     /// The read rule is evaluated on them later.
     private(set) var unjudged: Set<DocumentAddress> = []
-    /// Attachments received from the peer and kept for other peers.
-    var attachments = ReceivedAttachments()
     /// Writes of the peer to documents that it may not read.
     var shadows = ShadowTable()
 
@@ -83,7 +81,7 @@ struct LimitedSender {
         var keys: [[UInt8]]
         var next = 0
         var found: [[UInt8]] = []
-        var outgoing: Replicator.Outgoing
+        var outgoing: Outgoing
     }
 
     /// Documents changed since the last batch.

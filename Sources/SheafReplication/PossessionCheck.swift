@@ -60,7 +60,9 @@ struct PossessionCheck {
         case .listing:
             let chunks = ChunkList.count(ofLength: length ?? 0)
             (kind, count) = (
-                .hashes, (chunks + Replicator.hashesPerPart - 1) / Replicator.hashesPerPart
+                .hashes,
+                (chunks + AttachmentTransfer.hashesPerPart - 1)
+                    / AttachmentTransfer.hashesPerPart
             )
         case .receiving(let list, _): (kind, count) = (.chunk, list.count)
         }

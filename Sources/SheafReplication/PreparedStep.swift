@@ -85,7 +85,7 @@ extension Replicator {
     private func translated(
         _ document: EncodedDocument, on connection: Connection
     ) throws(Malformed) -> NameTranslation.Outcome {
-        guard connection.writable == nil else {
+        guard connection.access.writable == nil else {
             return try connection.nameTranslation.translate(document)
         }
         let outcome = try connection.nameTranslation.translateAll(document)

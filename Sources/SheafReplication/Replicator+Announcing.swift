@@ -11,23 +11,6 @@ import SheafSync
 /// documents after a timeout subscribes again, and receives documents on that connection from then
 /// on. So the connections that deliver first form a spanning tree, and the others are spares.
 extension Replicator {
-    /// Received announcements whose documents are not all stored here.
-    struct Announced {
-        var messages: [Announce] = []
-        /// Local commits of batches received after an announcement, by their remote commits.
-        var written: [UInt64: CommitID] = [:]
-        /// The time at which the announced documents are requested.
-        package var deadline: UInt64?
-        /// Approximate size in memory of the announcements since the list was last empty.
-        var length = 0
-        /// Whether the peer announces its commits instead of sending them.
-        var isAnnouncing = false
-    }
-
-    /// Time that other peers have to deliver announced documents, in nanoseconds.
-    static let announcementTimeout: UInt64 = 300_000_000
-    /// Maximum number of bytes of announcements kept; beyond it their documents are requested.
-    private static let maximumBufferedBytes = 8 << 20
     /// Maximum number of documents in an announcement; more are sent without one.
     private static let maximumAnnounced = 256
 
@@ -39,18 +22,11 @@ extension Replicator {
             return fail(connection, .protocolBroken, "unrequested announcement")
         }
         guard message.generation == connection.receiver.generation else { return }
-        connection.receiver.announced.messages.append(message)
-        if connection.receiver.announced.deadline == nil {
-            connection.receiver.announced.deadline = now + Self.announcementTimeout
-        }
-        connection.receiver.announced.length += message.entries.reduce(64) { $0 + $1.length }
         // Beyond the limit, the documents are requested and the announcements discarded.
-        guard connection.receiver.announced.length < Self.maximumBufferedBytes else {
+        guard connection.receiver.announced.add(message, at: now) else {
             return renewSubscription(connection)
         }
         repair(outdated(in: message), on: connection)
-        checkAnnounced(connection)
-        announceChanges(connection)
     }
 
     /// Returns the announced documents that lack writes of the local state.
@@ -76,23 +52,11 @@ extension Replicator {
             return
         }
         let durable = news.snapshot.log.commit
-        let arrived = connection.receiver.announced.messages.prefix { message in
-            connection.receiver.announced.written[message.commit] ?? 0 <= durable
-                && isCovered(message)
-        }
-        let count = arrived.count
+        let arrived = connection.receiver.announced.arrived(through: durable, where: isCovered)
         guard let commit = arrived.last?.commit else { return }
-        connection.receiver.announced.written = connection.receiver.announced.written.filter {
-            $0.key > commit
-        }
         // The local state may be newer than the announced one.
         for message in arrived { repair(outdated(in: message), on: connection) }
-        connection.receiver.announced.messages.removeFirst(count)
-        if connection.receiver.announced.messages.isEmpty {
-            connection.receiver.announced.length = 0
-        }
-        connection.receiver.announced.deadline =
-            connection.receiver.announced.messages.isEmpty ? nil : now + Self.announcementTimeout
+        connection.receiver.announced.removeFirst(arrived.count, through: commit, at: now)
         advanceCursor(commit, on: connection)
         connection.session.acknowledge(commit: commit, of: connection.receiver.generation)
     }
@@ -109,15 +73,6 @@ extension Replicator {
         }
     }
 
-    /// Records a written batch that followed announcements; it is acknowledged after them.
-    func recordWrittenAfterAnnounced(
-        _ commit: UInt64, localCommit: CommitID, on connection: Connection
-    ) {
-        connection.receiver.announced.messages.append(
-            Announce(generation: connection.receiver.generation, commit: commit, []))
-        connection.receiver.announced.written[commit] = localCommit
-    }
-
     /// Subscribes again if announced documents were not delivered in time.
     func checkAnnouncementTimeout(_ connection: Connection) {
         guard let deadline = connection.receiver.announced.deadline, deadline <= now,
@@ -126,7 +81,7 @@ extension Replicator {
         // Only one connection is subscribed again: its peer may send all that is missing. If all of
         // them were, each peer would send every document from then on.
         for other in connections.values where other.receiver.announced.deadline != nil {
-            other.receiver.announced.deadline = now + Self.announcementTimeout
+            other.receiver.announced.restartTimer(at: now)
         }
         // Connections of the spanning tree send in both directions.
         connection.sender?.isAnnouncing = false
@@ -190,11 +145,11 @@ extension Replicator {
         if sorted.isEmpty, commits.last?.number == newest,
             commits.allSatisfy({ isFromPeer($0, connection) })
         {
-            schedulePosition(connection)
+            connection.sender?.schedulePosition(at: now)
             return true
         }
         connection.sender?.echoDue = nil
-        if let last { recordDelivery(of: last, with: newest, on: connection) }
+        if let last { connection.sender?.recordDelivery(of: last, with: newest) }
         for (address, _) in sorted {
             recordSentAgain(address.collection, address.id[...], with: newest, on: connection)
         }

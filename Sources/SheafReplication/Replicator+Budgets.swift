@@ -5,65 +5,23 @@ import SheafQuery
 import SheafStatements
 import SheafSync
 
-/// Evaluation budgets, which limit the cost of peers' queries.
-///
-/// The budget of a peer is refilled as time passes. A peer that exceeds it is disconnected, so no
-/// peer can occupy the thread that serves all of them.
+/// Evaluation budgets of connections, and the ends of connections that exceed them.
 extension Replicator {
-    /// The evaluation budget of one peer.
-    struct Budget {
-        let meter: EvaluationMeter
-        /// The time at which the budget was last refilled.
-        var filledAt: UInt64
-    }
-
-    /// Maximum number of units in a budget, and number added per second.
-    private struct Rate {
-        let maximum: Int
-        let perSecond: Int
-
-        init(isRestricted: Bool) {
-            maximum =
-                SyncLimits.evaluationUnits * (isRestricted ? 1 : SyncLimits.unrestrictedFactor)
-            perSecond =
-                SyncLimits.evaluationUnitsPerSecond
-                * (isRestricted ? 1 : SyncLimits.unrestrictedFactorPerSecond)
-        }
-    }
-
-    /// Maximum number of budgets; beyond it those that are at least half full are discarded.
-    private static let maximumBudgets = 1_024
-
     /// Returns the evaluation meter of the peer; a new connection does not refill it.
     func meter(of connection: Connection) -> EvaluationMeter {
-        let rate = Rate(isRestricted: connection.rights != nil)
-        guard let key = connection.session.remote?.peerKey else {
-            return EvaluationMeter(rate.maximum, slice: slice, stop: evaluationStop)
-        }
-        if let budget = budgets[key] { return budget.meter }
-        if budgets.count >= Self.maximumBudgets {
-            budgets = budgets.filter { $0.value.meter.units < rate.maximum / 2 }
-        }
-        let meter = EvaluationMeter(rate.maximum, slice: slice, stop: evaluationStop)
-        budgets[key] = Budget(meter: meter, filledAt: now)
-        return meter
+        budgets.meter(
+            of: connection.session.remote?.peerKey, isRestricted: connection.access.rights != nil,
+            at: now)
     }
 
     /// Returns the units left in the budget of a peer; nil if the budget is full.
-    package func evaluationUnits(of key: [UInt8]) -> Int? { budgets[key]?.meter.units }
+    package func evaluationUnits(of key: [UInt8]) -> Int? { budgets.units(of: key) }
 
     /// Refills the budget of the peer for the time since the last refill.
     func fillBudget(of connection: Connection) {
-        guard let key = connection.session.remote?.peerKey, let budget = budgets[key] else {
-            return
-        }
-        let rate = Rate(isRestricted: connection.rights != nil)
-        let milliseconds = Int(min(now - min(now, budget.filledAt), 1 << 40) / 1_000_000)
-        guard milliseconds > 0 else { return }
-        let (units, isTooMuch) = (rate.perSecond / 1_000).multipliedReportingOverflow(
-            by: milliseconds)
-        budget.meter.add(isTooMuch ? rate.maximum : units, maximum: rate.maximum)
-        budgets[key]?.filledAt = now
+        budgets.fill(
+            connection.session.remote?.peerKey, isRestricted: connection.access.rights != nil,
+            at: now)
     }
 
     /// Ends a connection because of an invalid query, and quotes the start of the query.

@@ -23,7 +23,7 @@ extension Replicator {
         let snapshot = step.snapshot
         // A restricted peer is sent a deletion only if it could read a former state, which needs
         // the history.
-        if isRestricted(connection), sender.sent < snapshot.log.foldedThrough {
+        if connection.access.isRestricted, sender.sent < snapshot.log.foldedThrough {
             restart(connection)
             return false
         }
@@ -91,10 +91,13 @@ extension Replicator {
         }
         let isNamed = outgoing.complete.contains(address)
         guard let since = outgoing.since, !isNamed else {
-            guard isShared(address.collection, on: connection) else { return nil }
+            guard connection.access.isShared(address.collection) else { return nil }
             // A peer that names a tombstone has, or had, the document.
             if !document.isTombstone {
-                guard try maySend(connection, document, before: nil, key, address, snapshot) else {
+                guard
+                    try connection.access.maySend(
+                        document, before: nil, key, address, snapshot.names)
+                else {
                     return nil
                 }
             }
@@ -108,7 +111,8 @@ extension Replicator {
                 document, key: key, in: address.collection, snapshot.names) || ranked?.now == true
         let past = try past(of: key, address, outgoing, since: since, sender, connection)
         guard matches || past.hasMatched,
-            try maySend(connection, document, before: past.state, key, address, snapshot)
+            try connection.access.maySend(
+                document, before: past.state, key, address, snapshot.names)
         else { return nil }
         return try snapshot.changes(
             of: key, address, since: since,
@@ -145,7 +149,7 @@ extension Replicator {
         guard since >= snapshot.log.foldedThrough,
             let commits = try snapshot.commits(
                 of: key, since: since,
-                most: isRestricted(connection) ? .max : Self.maximumExaminedStates)
+                most: connection.access.isRestricted ? .max : Self.maximumExaminedStates)
         else { return unknown }
         for commit in commits {
             guard let found = try snapshot.document(key, asOf: commit) else { return unknown }
@@ -165,8 +169,8 @@ extension Replicator {
         _ document: StoredDocument?, _ key: [UInt8], _ address: DocumentAddress,
         _ snapshot: DocumentSnapshot, _ connection: Connection
     ) throws(EngineError) -> Bool {
-        guard let document, isRestricted(connection) else { return true }
-        return try maySend(connection, document, before: nil, key, address, snapshot)
+        guard let document, connection.access.isRestricted else { return true }
+        return try connection.access.maySend(document, before: nil, key, address, snapshot.names)
     }
 
     /// Maximum number of former states examined for a peer without restrictions.

@@ -31,27 +31,31 @@ extension Replicator {
     package func disconnect(
         _ number: UInt64, _ reason: CloseReason = .lost("the connection was lost")
     ) {
-        guard let connection = connections.removeValue(forKey: number) else { return }
+        end(number, reason)
+        pump()
+    }
+
+    func end(_ number: UInt64, _ reason: CloseReason) {
+        guard let connection = removeConnection(number) else { return }
         emit(.ended(connection: number, reason))
         record(disconnected: connection, reason)
         recordReportsLost(connection)
         mesh.closed(number, at: now)
-        cancelRequests(connection)
+        transfer.close(number)
     }
 
     /// Ends all connections.
     package func stop() {
-        flushChunks()
+        transfer.flushChunks()
         for connection in orderedConnections {
-            connection.session.end(CloseMessage(.done, "the peer stops"))
-            handle(connection)
+            fail(connection, .done, "the peer stops")
         }
     }
 
-    /// Ends a connection with a close message.
+    /// Ends a connection with a close message, before the caller continues.
     func fail(_ connection: Connection, _ code: CloseMessage.Code, _ reason: String) {
         connection.session.end(CloseMessage(code, reason))
-        handle(connection)
+        settle(connection)
     }
 
     /// Records that this peer refused another one, as if a connection had ended for that reason.

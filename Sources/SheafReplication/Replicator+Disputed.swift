@@ -12,7 +12,7 @@ extension Replicator {
 
     /// Records differing documents that this peer may not send, until remote states are received.
     func recordDiffering(_ addresses: [DocumentAddress], on connection: Connection) {
-        guard connection.sendable != nil else { return }
+        guard connection.access.sendable != nil else { return }
         for address in addresses {
             if let commits = unsendableCommits(of: address, on: connection) {
                 connection.receiver.disputed[address] = commits
@@ -22,11 +22,10 @@ extension Replicator {
 
     /// Records documents that the peer sent without a local write, for a review once durable.
     func recordLacking(_ outcome: WriteJob.Outcome, on connection: Connection) {
-        guard connection.sendable != nil else { return }
+        guard connection.access.sendable != nil else { return }
         for document in outcome.outdated where document.lacksOwn {
             connection.receiver.lacking[document.address] = outcome.lastCommit ?? 0
         }
-        reviewLacking(connection)
     }
 
     /// Reviews documents that lack local writes at the peer.
@@ -34,15 +33,9 @@ extension Replicator {
     /// The merged document must be durable and the peer's subscription known. Until then a document
     /// is listed once, however often the peer sends it.
     func reviewLacking(_ connection: Connection) {
-        guard !connection.receiver.lacking.isEmpty, connection.sender != nil,
-            connection.receiver.unsettled.isEmpty
-        else { return }
-        let durable = news.snapshot.log.commit
-        let ready = connection.receiver.lacking.filter { $0.value <= durable }.keys.sorted(by: <)
-        for address in ready {
-            connection.receiver.lacking[address] = nil
-            guard let commits = unsendableCommits(of: address, on: connection) else { continue }
-            connection.receiver.unsettled.append((address, commits))
+        guard !connection.receiver.lacking.isEmpty, connection.sender != nil else { return }
+        connection.receiver.reviewLacking(through: news.snapshot.log.commit) { address in
+            unsendableCommits(of: address, on: connection)
         }
     }
 
@@ -51,7 +44,8 @@ extension Replicator {
         -> [CommitID]?
     {
         let snapshot = news.snapshot
-        guard isShared(address.collection, on: connection), let sendable = connection.sendable,
+        guard connection.access.isShared(address.collection),
+            let sendable = connection.access.sendable,
             let key = snapshot.key(of: address),
             let document = try? snapshot.document(key),
             let own = try? localCommits(of: key, after: 0, in: snapshot),
@@ -79,10 +73,7 @@ extension Replicator {
 
     /// Settles the disputed documents whose content the peer has sent, and evaluates the others.
     func resolveDisputed(_ outcome: WriteJob.Outcome, isComplete: Bool, on connection: Connection) {
-        for address in outcome.covered { connection.receiver.disputed[address] = nil }
-        if !outcome.covered.isEmpty {
-            connection.receiver.unsettled.removeAll { outcome.covered.contains($0.key) }
-        }
+        connection.receiver.settle(outcome.covered)
         if let key = connection.session.remote?.peerKey {
             for address in outcome.covered { refusals.remove(address, of: key) }
         }
@@ -131,22 +122,13 @@ extension Replicator {
         _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
         _ snapshot: DocumentSnapshot, on connection: Connection
     ) throws(EngineError) -> Bool {
-        guard isShared(address.collection, on: connection), let sendable = connection.sendable,
+        guard connection.access.isShared(address.collection),
+            let sendable = connection.access.sendable,
             try !sendable.matches(document, key: key, in: address.collection, snapshot.names),
-            try mayRead(document, key, address, snapshot, on: connection),
+            try connection.access.mayRead(document, key, address, snapshot.names),
             let wanted = unfilteredMatcher(of: connection)
         else { return false }
         return try wanted.matches(document, key: key, in: address.collection, snapshot.names)
-    }
-
-    /// Whether the rights of a peer let it read a document in this state.
-    func mayRead(
-        _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
-        _ snapshot: DocumentSnapshot, on connection: Connection
-    ) throws(EngineError) -> Bool {
-        guard isShared(address.collection, on: connection) else { return false }
-        guard let readable = connection.readable else { return true }
-        return try readable.matches(document, key: key, in: address.collection, snapshot.names)
     }
 
     /// Returns a matcher of the peer's queries that ignores rights and is charged to its budget.

@@ -145,7 +145,8 @@ extension Replicator {
             queryCount: connection?.sender?.matcher.subscribed.count,
             scope: scopes.scope(of: collection).rawValue,
             isShared: scopes.allows(collection, toServer: status.isServer),
-            mayRead: try matches(connection?.readable), maySend: try matches(connection?.sendable),
+            mayRead: try matches(connection?.access.readable),
+            maySend: try matches(connection?.access.sendable),
             sentUpTo: connection?.sender.flatMap { $0.isStreaming ? $0.sent : nil },
             acknowledgedUpTo: status.syncedUpTo, clock: status.clock,
             quarantinedUntil: quarantineTime(of: collection, id, from: peer.bytes),
@@ -160,7 +161,7 @@ extension Replicator {
     ) throws(EngineError) -> Bool {
         guard matcher.isRanked, let key, let collection = snapshot.address(of: key)?.collection
         else { return false }
-        let filter = connection.flatMap { rankFilter($0, in: snapshot, isOwn: false) }
+        let filter = connection.flatMap { $0.access.rankFilter(in: snapshot, isOwn: false) }
         return try matcher.rankings(in: snapshot, where: filter).contains(key, in: collection).now
     }
 

@@ -1,6 +1,6 @@
-package import SheafDocument
-package import SheafEngine
-package import SheafStorage
+import SheafDocument
+import SheafEngine
+import SheafStorage
 import SheafSync
 
 /// Batches for peers with limited rights.
@@ -79,11 +79,15 @@ extension Replicator {
 
     // MARK: Batches
 
-    /// Sends new changes; for a peer with limited rights, schedules them for the next tick.
+    /// Makes new changes due; for a peer with limited rights, schedules them for the next tick.
     ///
     /// The time of a commit or its publication depends on documents that such a peer may not read.
-    func sendChanges(_ connection: Connection) {
-        guard connection.isLimited else { return announceChanges(connection) }
+    func scheduleSending(_ connection: Connection) {
+        connection.isChanged = true
+        guard connection.isLimited else {
+            connection.sender?.isAwake = true
+            return
+        }
         guard let sender = connection.sender, sender.isStreaming else { return }
         if sender.outgoing != nil || !sender.limited.isIdle {
             connection.sender?.hasMore = true
@@ -148,7 +152,7 @@ extension Replicator {
     ) throws(EngineError) -> Bool {
         guard matcher.isRanked, !draft.hasAdvanced else { return true }
         let snapshot = draft.outgoing.snapshot
-        try draft.advance?.run(matcher, rankFilter(connection, in: snapshot, isOwn: false))
+        try draft.advance?.run(matcher, connection.access.rankFilter(in: snapshot, isOwn: false))
         guard let rankings = draft.advance?.rankings, rankings.areSure else { return false }
         draft.hasAdvanced = true
         draft.outgoing.rankings = rankings
@@ -213,14 +217,15 @@ extension Replicator {
     }
 
     /// Whether a document, or its deletion, may be sent to a peer with limited rights.
-    package func maySend(
+    func maySend(
         _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
         _ outgoing: Outgoing, toLimited connection: Connection
     ) throws(EngineError) -> Bool {
         guard document.isTombstone else {
-            return try maySend(connection, document, before: nil, key, address, outgoing.snapshot)
+            return try connection.access.maySend(
+                document, before: nil, key, address, outgoing.snapshot.names)
         }
-        guard isShared(address.collection, on: connection) else { return false }
+        guard connection.access.isShared(address.collection) else { return false }
         if outgoing.knownDeletions.contains(key) { return true }
         return try mayKnowDeletion(key, address, outgoing.snapshot, connection)
     }
@@ -257,16 +262,6 @@ extension Replicator {
         handleAcknowledgment(through: last.commit, on: connection)
         recordSynced(through: last.commit, connection)
         recordSyncedIfIdle(connection)
-    }
-
-    /// Returns the commit of an unacknowledged batch's snapshot; nil if there is no such batch.
-    package func commit(ofStep number: UInt64, _ connection: Connection) -> CommitID? {
-        guard let sender = connection.sender else { return nil }
-        if let outgoing = sender.outgoing, outgoing.number == number {
-            return outgoing.snapshot.log.commit
-        }
-        if let parts = sender.parts, parts.number == number { return parts.commit }
-        return sender.limited.steps.first { $0.number == number }?.commit
     }
 
     /// Records that the peer is in sync, if nothing is left to be sent to it.

@@ -42,20 +42,25 @@ extension Replicator {
     func continueSending() {
         slice.refill()
         // In most iterations there is no unfinished work.
-        guard connections.values.contains(where: { $0.isUnfinished || $0.delayed != nil }) else {
-            return
-        }
+        guard
+            transfer.isCheckingProofs
+                || connections.values.contains(where: { $0.isUnfinished || $0.delayed != nil })
+        else { return }
         let ordered = orderedConnections
         let first = ordered.firstIndex { $0.number > lastSlicedConnection } ?? 0
         for connection in ordered[first...] + ordered[..<first] {
             let wasOver = slice.isOver
             begin(connection)
             prepare(connection)
+            follow(connection)
             judgeChanges(connection)
-            if connection.sender?.hasMore == true { announceChanges(connection) }
+            if connection.sender?.hasMore == true {
+                connection.sender?.isAwake = true
+                follow(connection)
+            }
             resolveDisputed(on: connection)
-            if connection.files.isCheckingProofs { answerProofs(on: connection) }
-            handle(connection)
+            if transfer[connection.number].isCheckingProofs { answerProofs(on: connection) }
+            settle(connection)
             if slice.isOver, !wasOver { lastSlicedConnection = connection.number }
         }
     }
@@ -136,7 +141,7 @@ extension Replicator {
         connection.sender?.isBehind = true
         let repairs = outstandingRepairs(of: connection)
         connection.sender?.complete = repairs.union(request.complete)
-        announceChanges(connection)
+        connection.sender?.isAwake = true
     }
 
     // MARK: Reconciliation
@@ -191,7 +196,7 @@ extension Replicator {
         connection.sender?.outgoing = Outgoing(
             snapshot: snapshot, documents: Outgoing.Documents(addresses, in: snapshot), since: nil,
             number: number, newestDocument: sender.newestDocument, isPart: true)
-        announceChanges(connection)
+        connection.sender?.isAwake = true
     }
 
     /// Continues an evaluation; when it is done, the peer is answered.
@@ -224,7 +229,7 @@ extension Replicator {
     ) throws(EngineError) {
         let snapshot = work.snapshot
         if work.ranking != nil {
-            try work.ranking?.run(matcher, rankFilter(connection, in: snapshot, isOwn: false))
+            try work.ranking?.run(matcher, connection.access.rankFilter(in: snapshot, isOwn: false))
             connection.sender?.rankings = work.ranking?.rankings
             work.ranking = nil
         }
@@ -233,13 +238,13 @@ extension Replicator {
         case .list(var listing):
             work.purpose = .list(VersionListing())
             defer { work.purpose = .list(listing) }
-            let isFree = !isRestricted(connection)
+            let isFree = !connection.access.isRestricted
             try work.scan.run(matcher, rankings) { (key, document, name) throws(EngineError) in
                 try listing.add(document, key, name) {
                     (document, key, address) throws(EngineError) in
                     if !isFree {
-                        let isShown = try isShown(
-                            connection, document, key, address, snapshot, isOwn: false)
+                        let isShown = try connection.access.isShown(
+                            document, key, address, snapshot.names, isOwn: false)
                         guard isShown else { return false }
                     }
                     connection.sender?.newestDocument.update(key, in: snapshot)
@@ -279,12 +284,12 @@ extension Replicator {
             number: sender.parts?.number ?? nextStepNumber(connection),
             newestDocument: sender.newestDocument)
         connection.sender?.parts = nil
-        announceChanges(connection)
-        reviewUnsendable(on: connection)
+        connection.sender?.isAwake = true
+        connection.sender?.isReviewDue = true
     }
 }
 
-extension Replicator.Outgoing.Documents {
+extension Outgoing.Documents {
     /// Creates a list of named documents without duplicates.
     fileprivate init(_ addresses: [DocumentAddress], in snapshot: DocumentSnapshot) {
         var named: Set<[UInt8]> = []

@@ -24,11 +24,11 @@ extension Replicator {
             case .send(let number, let message):
                 guard let connection = connections[number] else { continue }
                 connection.session.sendPresence(message)
-                handle(connection)
+                settle(connection)
             case .acknowledged(let number):
                 guard let connection = connections[number] else { continue }
                 connection.session.takePresence()
-                handle(connection)
+                settle(connection)
             case .changed: emit(.presenceChanged)
             case .contested(let rival): emit(.keyContested(rival))
             }

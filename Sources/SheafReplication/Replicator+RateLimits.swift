@@ -8,32 +8,6 @@ import SheafSync
 /// Both sides count in the same way. A subscriber delays itself until its limit permits the
 /// subscription. A peer that does not is delayed by the other side, and finally disconnected.
 extension Replicator {
-    /// The rate limiters for both directions by peer key, which outlive connections.
-    struct RateLimiters {
-        fileprivate var receiver: [[UInt8]: RateLimiter] = [:]
-        fileprivate var sender: [[UInt8]: RateLimiter] = [:]
-
-        /// Whether a peer has subscribed, on this or another connection.
-        func hasSubscribed(_ key: [UInt8]) -> Bool { sender[key] != nil }
-    }
-
-    /// A rate limiter, which permits a burst and then one subscription per interval.
-    struct RateLimiter {
-        /// The end of the intervals of all permitted subscriptions.
-        private var end: UInt64 = 0
-
-        /// Consumes an interval, and returns when the subscription is permitted.
-        mutating func consume(at now: UInt64) -> UInt64 {
-            let length = SyncLimits.subscriptionNanoseconds
-            let atOnce = UInt64(SyncLimits.subscriptionsAtOnce) * length
-            let most = atOnce + UInt64(SyncLimits.delayedSubscriptions + 1) * length
-            end = min(max(end, now) + length, now + most)
-            return max(now, end - min(end, atOnce))
-        }
-
-        func isOver(at now: UInt64) -> Bool { end <= now }
-    }
-
     /// A received subscription until it is active.
     struct Delayed {
         let request: Subscribe
@@ -54,19 +28,6 @@ extension Replicator {
         package var complete: [DocumentAddress]
     }
 
-    /// Maximum number of rate limiters; beyond it idle ones are discarded.
-    private static let maximumRateLimiters = 1_024
-
-    private func consume(
-        _ limiters: inout [[UInt8]: RateLimiter], _ connection: Connection
-    ) -> UInt64 {
-        guard let key = connection.session.remote?.peerKey else { return now }
-        if limiters.count >= Self.maximumRateLimiters {
-            limiters = limiters.filter { !$0.value.isOver(at: now) }
-        }
-        return limiters[key, default: RateLimiter()].consume(at: now)
-    }
-
     // MARK: Subscriptions of this peer
 
     /// Subscribes now or when the limit permits it; until then, received batches are ignored.
@@ -75,7 +36,7 @@ extension Replicator {
             connection.receiver.delayedSubscription?.complete += complete
             return
         }
-        let turn = consume(&rateLimiters.receiver, connection)
+        let turn = rateLimiters.subscribe(at: connection.session.remote?.peerKey, now)
         guard turn > now else { return sendSubscription(connection, complete: complete) }
         connection.receiver.delayedSubscription = DelayedSubscription(
             turn: turn, complete: complete)
@@ -85,7 +46,7 @@ extension Replicator {
 
     /// Handles a received subscription, and starts it if the limit permits.
     func subscribed(_ connection: Connection, _ request: Subscribe) {
-        let turn = consume(&rateLimiters.sender, connection)
+        let turn = rateLimiters.recordSubscription(of: connection.session.remote?.peerKey, now)
         // A new subscription ends the previous one.
         connection.sender = nil
         let announcementTimeout =

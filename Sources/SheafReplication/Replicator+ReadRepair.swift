@@ -34,24 +34,11 @@ extension Replicator {
                 document.before, key: documentKey, in: document.address.collection, snapshot.names)
             if hasMatched != true {
                 repairs.insert(document.address, for: key)
-                if let localCommit, localCommit > snapshot.log.commit {
-                    connection.sender?.completeLater.append((localCommit, document.address))
-                } else {
-                    connection.sender?.complete.insert(document.address)
-                }
+                connection.sender?.queueRepair(
+                    of: document.address, after: localCommit, durable: snapshot.log.commit)
             }
         }
         discardExcessRepairs()
-    }
-
-    /// Queues the read repairs whose commits have become durable.
-    func queueDurableRepairs(_ connection: Connection) {
-        guard let later = connection.sender?.completeLater, !later.isEmpty else { return }
-        let durable = news.snapshot.log.commit
-        for (localCommit, address) in later where localCommit <= durable {
-            connection.sender?.complete.insert(address)
-        }
-        connection.sender?.completeLater.removeAll { $0.localCommit <= durable }
     }
 
     /// Discards read repairs beyond the limit; the affected peers reconcile instead.

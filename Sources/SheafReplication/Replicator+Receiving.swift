@@ -24,58 +24,6 @@ extension Replicator {
         var cursors: [[UInt8]: (cursor: Cursor, epoch: UInt64)] = [:]
     }
 
-    /// The receiver's state of one connection.
-    struct Receiver {
-        var generation: UInt64 = 0
-        var epoch: UInt64 = 0
-        /// Documents of the partially received batch.
-        var staged = SpillBuffer()
-        var stagedStamp: Stamp?
-        /// Received batches that wait until earlier ones are written.
-        var waiting: [PreparedStep] = []
-        var isWriting = false
-        /// Size in memory of the batches being written.
-        var writingLength = 0
-        /// Remote and local commits of written batches that are not acknowledged yet.
-        var written: [(commit: UInt64, localCommit: CommitID)] = []
-        /// The remote commit up to which all documents were received.
-        package var reached: UInt64 = 0
-        /// Whether all documents that matched at the time of the subscription were received.
-        var hasCaughtUp = false
-        var announced = Announced()
-        /// The check of queries with LIMIT that follows a reconciliation.
-        var rankCheck: RankCheck?
-        /// The subscription that the rate limiter delays.
-        var delayedSubscription: DelayedSubscription?
-        /// Factor by which a reconciliation exceeds the LIMIT of queries.
-        var rankFactor = 1
-        /// Documents that must be received complete before other documents can be written.
-        var missing: Set<DocumentAddress> = []
-        /// Quarantined documents that were requested again.
-        var retried: Set<DocumentAddress> = []
-        /// Whether a reconciliation covers quarantined documents that were not recorded.
-        var reconcilesQuarantine = false
-        /// Whether a check of the quarantined documents was skipped on this connection.
-        var missesCheck = false
-        /// Number of quarantined documents last reported to the peer.
-        var reportedQuarantineCount: UInt64 = 0
-        /// The peer's queries at the last review of documents that this peer may not send.
-        var reviewed: Set<SubscribedQuery> = []
-        /// The local commit of the version list that was last reconciled.
-        var listed = CommitID.max
-        /// Whether a refusal was reported to the peer.
-        var hasReported = false
-        /// Differing documents that this peer may not send, with the commits that wrote them.
-        var disputed: [DocumentAddress: [CommitID]] = [:]
-        /// Disputed documents that the peer has not sent, last one first; its queries decide on
-        /// them.
-        var unsettled: [(key: DocumentAddress, value: [CommitID])] = []
-        /// Documents that the peer sent without a write of this store.
-        ///
-        /// The value is the local commit that must be durable before the document is reviewed.
-        var lacking: [DocumentAddress: CommitID] = [:]
-    }
-
     /// Replaces the subscription of this peer.
     package func subscribe(_ queries: [SubscriptionQuery]) throws(QueryError) {
         var tally = SubscriptionTally()
@@ -93,6 +41,7 @@ extension Replicator {
         for connection in orderedConnections where connection.session.isOpen {
             renewSubscription(connection)
         }
+        pump()
     }
 
     /// Requests evicted documents again that match the subscription.
@@ -131,25 +80,13 @@ extension Replicator {
         guard connection.session.isOpen else { return }
         // An empty subscription is sent only if it replaces another one.
         guard !subscriptions.queries.isEmpty || connection.receiver.generation > 0 else { return }
-        connection.receiver.generation += 1
         // A peer with limited rights must not observe evictions of documents that it may not read.
         let epoch =
             connection.isLimited
             ? subscriptions.epoch &- subscriptions.evictionCount : subscriptions.epoch
-        if connection.receiver.epoch != epoch { connection.receiver.rankFactor = 1 }
-        connection.receiver.epoch = epoch
         // The credit of discarded batches is granted again, too.
-        connection.session.grant(connection.receiver.waiting.reduce(0) { $0 + $1.length })
-        connection.receiver.waiting = []
-        // Batches of an older subscription do not define the position in this one.
-        connection.receiver.written = []
-        (connection.receiver.staged, connection.receiver.stagedStamp) = (SpillBuffer(), nil)
-        connection.receiver.announced = Announced()
-        connection.receiver.rankCheck = nil
-        connection.receiver.hasCaughtUp = false
-        (connection.receiver.retried, connection.receiver.reconcilesQuarantine) = ([], false)
+        connection.session.grant(connection.receiver.renew(epoch))
         subscribe(connection, complete: complete)
-        handle(connection)
     }
 
     func sendSubscription(_ connection: Connection, complete: [DocumentAddress]) {
@@ -177,7 +114,7 @@ extension Replicator {
         else { return }
         recordFullRetry(connection)
         // A restart can occur within a batch.
-        (connection.receiver.staged, connection.receiver.stagedStamp) = (SpillBuffer(), nil)
+        connection.receiver.discardStaged()
         // The former cursor is invalid until the reconciliation is done.
         if let key = connection.session.remote?.peerKey { subscriptions.cursors[key] = nil }
         let snapshot = shown(news.snapshot, to: connection)
@@ -186,15 +123,15 @@ extension Replicator {
         if connection.isLimited {
             matcher = SubscriptionMatcher(
                 subscriptions.queries, queries, meter: .unlimited(stop: evaluationStop),
-                where: rankFilter(connection, in: snapshot, isOwn: true))
+                where: connection.access.rankFilter(in: snapshot, isOwn: true))
         }
         do throws(EngineError) {
             let rankings = try beginRankCheck(connection, matcher, in: snapshot)
             connection.receiver.listed = news.snapshot.log.commit
             connection.session.compare(
-                with: try versions(
-                    matching: matcher, rankings, in: snapshot, isOwn: true, on: connection),
-                most: lengths.wanted, reportsDifferences: connection.sendable != nil)
+                with: try connection.access.versions(
+                    matching: matcher, rankings, in: snapshot, isOwn: true),
+                most: lengths.wanted, reportsDifferences: connection.access.sendable != nil)
         } catch {
             failReading(connection, error)
         }
@@ -206,7 +143,7 @@ extension Replicator {
             connection.session.grant(step.length)
             return
         }
-        recordCompared(step, on: connection)
+        connection.receiver.rankCheck?.recordCompared(step)
         if connection.receiver.staged.isEmpty {
             connection.receiver.stagedStamp = step.commits.first?.stamp
         }
@@ -218,33 +155,30 @@ extension Replicator {
             return fail(connection, error)
         }
         guard !step.isContinued else { return }
-        if connection.receiver.staged.isEmpty, connection.receiver.waiting.isEmpty,
-            !connection.receiver.isWriting
-        {
+        if connection.receiver.isIdle {
             // An empty batch needs no write, but documents of an earlier connection may not be
             // durable yet.
-            return handleOutcome(
-                .nothing(step, on: connection.number, after: queries.documents.store.lastCommit))
+            return apply(
+                .nothing(step, on: connection.number, after: queries.documents.store.lastCommit),
+                to: connection)
         }
         connection.receiver.waiting.append(
             PreparedStep(
                 generation: step.generation, documents: connection.receiver.staged,
                 commit: step.commit,
                 stamp: connection.receiver.stagedStamp,
-                senderKey: connection.writable == nil ? nil : connection.session.remote?.peerKey,
+                senderKey: connection.access.writable == nil
+                    ? nil : connection.session.remote?.peerKey,
                 connection: connection.nonce,
                 // A forgotten write detected by the pauses would reveal a hidden document.
-                pauses: connection.readable == nil ? connection.pauses : [],
+                pauses: connection.access.readable == nil ? connection.pauses : [],
                 isCut: step.isCut, length: step.length))
-        (connection.receiver.staged, connection.receiver.stagedStamp) = (SpillBuffer(), nil)
-        write(connection)
+        connection.receiver.discardStaged()
     }
 
     /// Moves the partially received batch to disk if the memory limit would be exceeded.
     private func makeRoom(for coming: Int, on connection: Connection) throws(EngineError) {
-        let waiting = connection.receiver.waiting.reduce(connection.receiver.writingLength) {
-            $0 + $1.documents.lengthInMemory
-        }
+        let waiting = connection.receiver.lengthInMemory
         let staged = connection.receiver.staged.lengthInMemory
         guard staged > 0, waiting + staged + coming > lengths.inMemory else { return }
         try onStorage { () throws(StorageError) in
@@ -252,32 +186,28 @@ extension Replicator {
         }
     }
 
-    private func write(_ connection: Connection) {
-        guard !connection.receiver.isWriting, !connection.receiver.waiting.isEmpty,
-            connection.session.isOpen
-        else { return }
-        connection.receiver.isWriting = true
-        connection.receiver.writingLength = connection.receiver.waiting.reduce(0) {
-            $0 + $1.documents.lengthInMemory
+    /// Requests a write job for the received batches, unless one is running.
+    func write(_ connection: Connection) {
+        guard connection.session.isOpen, let steps = connection.receiver.beginWriting() else {
+            return
         }
         connection.session.withholdLongCredit(true)
         fillBudget(of: connection)
         emit(
             .write(
                 WriteJob(
-                    connection: connection.number, steps: connection.receiver.waiting,
+                    connection: connection.number, steps: steps,
                     peer: connection.site,
                     limitedPeer: connection.isLimited ? connection.session.remote?.peerKey : nil,
-                    writable: connection.writable, readable: connection.readRule,
+                    writable: connection.access.writable, readable: connection.access.readRule,
                     shadows: shadows(of: connection),
                     received: limitedPeers[connection.session.remote?.peerKey ?? []]?.received
                         ?? ReceivedDocuments(),
                     awaited: quarantine.addresses,
                     disputed: refusals.addresses(of: connection.session.remote?.peerKey ?? [])
                         .union(connection.receiver.disputed.keys),
-                    budget: connection.writable == nil ? nil : meter(of: connection),
+                    budget: connection.access.writable == nil ? nil : meter(of: connection),
                     stop: evaluationStop)))
-        connection.receiver.waiting = []
     }
 
     /// Processes the outcome of a write job.
@@ -285,15 +215,18 @@ extension Replicator {
         outcome.chargeBudget()
         logUnmoved(outcome)
         record(outcome.forgotten)
-        if outcome.lacksOwnWrites {
-            mayReportSite = true
-            reportNewSite()
-        }
+        if outcome.lacksOwnWrites { mayReportSite = true }
         guard !outcome.isOfProof else { return recordProven(outcome) }
         // The documents are written even if the connection has ended.
         recordReceived(outcome)
-        guard let connection = connections[outcome.connection] else { return }
-        (connection.receiver.isWriting, connection.receiver.writingLength) = (false, 0)
+        if let connection = connections[outcome.connection] {
+            apply(outcome, to: connection)
+        }
+        pump()
+    }
+
+    private func apply(_ outcome: WriteJob.Outcome, to connection: Connection) {
+        connection.receiver.endWriting()
         connection.session.grant(outcome.length)
         connection.session.withholdLongCredit(false)
         statistics.documentsReceived += UInt64(outcome.documentCount)
@@ -309,8 +242,9 @@ extension Replicator {
                 connection.receiver.written.append((applied.commit, applied.localCommit))
                 advanceCursor(applied.commit, on: connection)
             } else {
-                recordWrittenAfterAnnounced(
-                    applied.commit, localCommit: applied.localCommit, on: connection)
+                connection.receiver.announced.addWritten(
+                    applied.commit, localCommit: applied.localCommit,
+                    generation: outcome.generation)
             }
             connection.receiver.hasCaughtUp = true
             connection.receiver.missing = []
@@ -329,11 +263,7 @@ extension Replicator {
             return renewSubscription(
                 connection, complete: connection.receiver.missing.sorted(by: <))
         }
-        write(connection)
-        acknowledge(connection)
-        checkAnnounced(connection)
-        sendChanges(connection)
-        handle(connection)
+        scheduleSending(connection)
     }
 
     /// Advances the replication cursor to `commit`.
@@ -372,16 +302,12 @@ extension Replicator {
         }
     }
 
-    /// Acknowledges the batches that are durable.
-    func acknowledge(_ connection: Connection) {
+    /// Acknowledges the batches that are durable; returns the remote commit of the last one.
+    func acknowledge(_ connection: Connection) -> UInt64? {
         let durable = news.snapshot.log.commit
-        let count = connection.receiver.written.prefix { $0.localCommit <= durable }.count
-        guard count > 0 else { return }
-        let commit = connection.receiver.written[count - 1].commit
-        connection.receiver.written.removeFirst(count)
+        guard let commit = connection.receiver.removeDurable(through: durable) else { return nil }
         connection.session.acknowledge(commit: commit, of: connection.receiver.generation)
-        checkAnnounced(connection)
-        checkRanks(connection, through: commit)
+        return commit
     }
 }
 

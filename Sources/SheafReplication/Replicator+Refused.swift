@@ -16,19 +16,19 @@ extension Replicator {
         }
         let (count, isTooMuch) = notice.omitted.addingReportingOverflow(
             UInt64(notice.addresses.count))
-        let sent = max(
-            sender.sent, sender.outgoing?.snapshot.log.commit ?? 0, sender.parts?.commit ?? 0)
         guard
             let commit = connection.isLimited
-                ? commit(ofStep: notice.commit, connection) : notice.commit
+                ? sender.commit(ofStep: notice.commit) : notice.commit
         else { return }
         // A peer can refuse only documents that it was sent.
-        guard !isTooMuch, commit <= sent, count <= connection.refusableCount else { return }
+        guard !isTooMuch, commit <= sender.newestSent, count <= connection.refusableCount else {
+            return
+        }
         connection.refusableCount -= count
         refusals.omit(notice.omitted, through: commit, of: key)
         let known = statuses[key]?.syncedUpTo ?? 0
         for address in notice.addresses where sender.matcher.selects(for: address.collection) {
-            guard isShared(address.collection, on: connection),
+            guard connection.access.isShared(address.collection),
                 let commits = try? refusedCommits(of: address, commit, after: known, on: connection)
             else { continue }
             refusals.add(
@@ -50,7 +50,9 @@ extension Replicator {
         if let known = try snapshot.document(key, asOf: commit), let document = known,
             !document.isTombstone
         {
-            guard try mayRead(document, key, address, snapshot, on: connection) else { return nil }
+            guard try connection.access.mayRead(document, key, address, snapshot.names) else {
+                return nil
+            }
         }
         var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
         var (commits, count): ([CommitID], Int) = ([], 0)
@@ -98,7 +100,7 @@ extension Replicator {
         _ change: CommitFeed.Change, of commit: CommitID, _ snapshot: DocumentSnapshot,
         on connection: Connection
     ) throws(EngineError) {
-        guard change.origin == nil, !change.isEvicted, let sendable = connection.sendable,
+        guard change.origin == nil, !change.isEvicted, let sendable = connection.access.sendable,
             let sender = connection.sender, let wanted = unfilteredMatcher(of: connection)
         else { return }
         let key = change.key.bytes
@@ -109,7 +111,7 @@ extension Replicator {
         let shown = written.document.isTombstone ? change.before : written.document
         guard let shown,
             try !sendable.matches(shown, key: key, in: address.collection, snapshot.names),
-            try mayRead(shown, key, address, snapshot, on: connection)
+            try connection.access.mayRead(shown, key, address, snapshot.names)
         else { return }
         for state in [written.document, change.before]
         where try wanted.matches(state, key: key, in: address.collection, snapshot.names) {
@@ -122,7 +124,7 @@ extension Replicator {
         _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
         since: CommitID, in snapshot: DocumentSnapshot, on connection: Connection
     ) throws(EngineError) {
-        guard connection.sendable != nil else { return }
+        guard connection.access.sendable != nil else { return }
         var shown = document
         if document.isTombstone {
             guard let before = try snapshot.document(key, asOf: since), let before else { return }
@@ -141,11 +143,12 @@ extension Replicator {
     func recordUnsendable(
         in snapshot: DocumentSnapshot, _ scan: inout DocumentScan, on connection: Connection
     ) throws(EngineError) {
-        guard connection.sendable != nil, let wanted = unfilteredMatcher(of: connection) else {
+        guard connection.access.sendable != nil, let wanted = unfilteredMatcher(of: connection)
+        else {
             return
         }
         try scan.run(snapshot) { (key, document, collection) throws(EngineError) in
-            guard isShared(collection, on: connection) else { return }
+            guard connection.access.isShared(collection) else { return }
             try wanted.visit()
             let address = DocumentAddress(
                 collection: collection, id: Array(key[StoreKey.documentPrefixLength...]))
@@ -182,7 +185,7 @@ extension Replicator {
                 let document = try? snapshot.document(documentKey), !document.isTombstone
             else { return false }
             return
-                (try? connection.sendable?.matches(
+                (try? connection.access.sendable?.matches(
                     document, key: documentKey, in: address.collection, snapshot.names)) == false
         }
         let commit = snapshot.log.commit
@@ -194,7 +197,8 @@ extension Replicator {
     ///
     /// The peer may want documents that this peer may not send.
     func reviewUnsendable(on connection: Connection) {
-        guard connection.sendable != nil, let key = connection.session.remote?.peerKey,
+        connection.sender?.isReviewDue = false
+        guard connection.access.sendable != nil, let key = connection.session.remote?.peerKey,
             let sender = connection.sender
         else { return }
         // Once per subscription is enough: otherwise both peers could trigger each other without

@@ -14,7 +14,7 @@ extension Replicator {
         guard let first = outcome.refused.first, let key = connection.session.remote?.peerKey else {
             return
         }
-        let reported = outcome.refused.filter { isShared($0.address.collection, on: connection) }
+        let reported = outcome.refused.filter { connection.access.isShared($0.address.collection) }
         queries.log?.write(
             .warning, "a peer has sent documents that it may not write; they were skipped",
             [

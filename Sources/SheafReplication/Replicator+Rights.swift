@@ -1,10 +1,10 @@
 import SheafBytes
-package import SheafDocument
-package import SheafEngine
+import SheafDocument
+import SheafEngine
 import SheafQuery
 import SheafStatements
 import SheafStorage
-package import SheafSync
+import SheafSync
 import SheafTransport
 
 /// Authorization of remote peers, and the sharing scopes of collections.
@@ -21,7 +21,8 @@ extension Replicator {
     /// Records the rights of a peer; cursors from before a change of rights are invalid.
     func recordAuthorization(_ connection: Connection, _ hello: Hello) {
         var authorization = Authorization(
-            rights: connection.rights, ownRights: connection.ownRights, isServer: hello.isServer)
+            rights: connection.access.rights, ownRights: connection.access.ownRights,
+            isServer: hello.isServer)
         if let old = authorizations[hello.peerKey] {
             authorization.changedThrough = old.changedThrough
             if old.rights != authorization.rights || old.ownRights != authorization.ownRights
@@ -52,6 +53,7 @@ extension Replicator {
         authorizations = authorizations.filter { connected.contains($0.key) }
         subscriptions.cursors = subscriptions.cursors.filter { connected.contains($0.key) }
         limitedPeers = limitedPeers.filter { connected.contains($0.key) }
+        transfer.discard(but: connected)
         widenedThrough = news.snapshot.log.commit
         emit(.statusChanged)
     }
@@ -72,21 +74,9 @@ extension Replicator {
     }
 
     /// Parses the rules of a peer; returns false if they are invalid and the connection was ended.
-    func prepareRights(of connection: Connection) -> Bool {
+    func prepareRights(of connection: Connection, _ hello: Hello) -> Bool {
         do throws(QueryError) {
-            if let rights = connection.rights {
-                let readRule = try queries(rights.read)
-                connection.readRule = readRule
-                connection.readable = SubscriptionMatcher(
-                    rule: readRule, queries, meter: connection.readMeter, stop: evaluationStop)
-                connection.readableByID = SubscriptionMatcher(
-                    rule: readRule.filter(\.isDecidedByID), queries, stop: evaluationStop)
-                connection.writable = try queries(rights.write)
-            }
-            if let rights = connection.ownRights {
-                connection.sendable = SubscriptionMatcher(
-                    rule: try queries(rights.write), queries, stop: evaluationStop)
-            }
+            try connection.access.open(queries, isServer: hello.isServer, until: evaluationStop)
             return true
         } catch {
             fail(connection, .refused, "the rules for this peer are invalid: \(error.message)")
@@ -94,89 +84,12 @@ extension Replicator {
         }
     }
 
-    private func queries(_ rules: [String: String]) throws(QueryError) -> [SubscriptionQuery] {
-        var found: [SubscriptionQuery] = []
-        for (collection, condition) in rules.sorted(by: { $0.key < $1.key }) {
-            let name = collection.replacingBackticks
-            let query = Query(verbatim: "SELECT * FROM `\(name)` WHERE \(condition)")
-            found.append(
-                try SubscriptionQuery(
-                    try queries.statement(query), ArgumentValues(), queries))
-        }
-        return found
-    }
-
-    /// Whether the peer may read a document and this peer may send it.
-    package func maySend(
-        _ connection: Connection, _ document: StoredDocument, before: StoredDocument?,
-        _ key: [UInt8],
-        _ address: DocumentAddress, _ snapshot: DocumentSnapshot
-    ) throws(EngineError) -> Bool {
-        guard isShared(address.collection, on: connection) else { return false }
-        // A tombstone has no content: a peer that could read the former state may receive it.
-        let shown = document.isTombstone ? before : document
-        for matcher in [connection.readable, connection.sendable] {
-            guard let matcher else { continue }
-            guard try matcher.matches(shown, key: key, in: address.collection, snapshot.names)
-            else { return false }
-        }
-        return true
-    }
-
     /// Returns the filter that precedes the queries of the peer; nil if it may read everything.
     func readFilter(_ connection: Connection) -> SubscriptionRankings.Filter? {
-        guard isRestricted(connection) else { return nil }
+        guard connection.access.isRestricted else { return nil }
         return { [unowned self, unowned connection] (document, key, address) throws(EngineError) in
-            guard isShared(address.collection, on: connection) else { return false }
-            for matcher in [connection.readable, connection.sendable] {
-                guard let matcher else { continue }
-                guard
-                    try matcher.matches(
-                        document, key: key, in: address.collection, news.snapshot.names)
-                else { return false }
-            }
-            return true
+            try connection.access.maySelect(document, key, address, news.snapshot.names)
         }
-    }
-
-    /// Returns the versions of matching documents that may be revealed to the peer.
-    ///
-    /// With `isOwn`, this peer is the subscriber, which also sends the IDs of its documents.
-    package func versions(
-        matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings?,
-        in snapshot: DocumentSnapshot, isOwn: Bool, on connection: Connection
-    ) throws(EngineError) -> VersionList {
-        guard isRestricted(connection) else {
-            return try snapshot.versions(matching: matcher, rankings)
-        }
-        return try snapshot.versions(matching: matcher, rankings) {
-            (document, key, address) throws(EngineError) in
-            try isShown(connection, document, key, address, snapshot, isOwn: isOwn)
-        }
-    }
-
-    /// Whether a document may be revealed to the peer; with `isOwn`, this peer is the subscriber.
-    func isShown(
-        _ connection: Connection, _ document: StoredDocument, _ key: [UInt8],
-        _ address: DocumentAddress,
-        _ snapshot: DocumentSnapshot, isOwn: Bool
-    ) throws(EngineError) -> Bool {
-        guard isOwn else {
-            return try maySend(connection, document, before: nil, key, address, snapshot)
-        }
-        guard isShared(address.collection, on: connection) else { return false }
-        guard let readable = connection.readable else { return true }
-        return try readable.matches(document, key: key, in: address.collection, snapshot.names)
-    }
-
-    /// Whether some documents may have to be withheld from the peer.
-    func isRestricted(_ connection: Connection) -> Bool {
-        connection.readable != nil || connection.sendable != nil || !scopes.isEmpty
-    }
-
-    /// Whether a collection is shared with the peer.
-    package func isShared(_ collection: String, on connection: Connection) -> Bool {
-        scopes.allows(collection, toServer: connection.session.remote?.isServer ?? false)
     }
 
     /// Applies changed sharing scopes; peers reconcile collections that became visible to them.
@@ -185,7 +98,10 @@ extension Replicator {
         guard new != scopes else { return }
         let old = scopes
         scopes = new
-        recheckReaders()
+        for connection in orderedConnections { connection.access.scopes = new }
+        transfer.change(new)
+        checkTransfers()
+        transfer.reviewAll()
         if new.isWider(than: old) { widenedThrough = news.snapshot.log.commit }
         // No cursor covers collections that were not requested or not shared.
         let asksWider = subscriptions.queries.contains {
@@ -213,25 +129,13 @@ extension Replicator {
             {
                 renewSubscription(connection)
             }
-            handle(connection)
         }
+        pump()
     }
 
     /// Makes the peer reconcile its subscription again.
     func restart(_ connection: Connection) {
-        connection.sender?.isStreaming = false
-        connection.sender?.outgoing = nil
-        connection.sender?.limited.discardChanges()
-        _ = connection.sender?.limited.removePart()
-        connection.sender?.catchingUp = nil
-        connection.sender?.judging = Judging()
+        connection.sender?.restart()
         connection.session.restart()
-    }
-}
-
-extension String {
-    /// The text with each backtick doubled, for use in a name between backticks.
-    fileprivate var replacingBackticks: String {
-        String(flatMap { $0 == "`" ? [$0, $0] : [$0] })
     }
 }

@@ -1,5 +1,5 @@
 import SheafBytes
-package import SheafDocument
+import SheafDocument
 import SheafEngine
 import SheafQuery
 import SheafStorage
@@ -7,93 +7,13 @@ import SheafSync
 
 /// The sender: the subscriptions of remote peers, and the documents sent for them.
 extension Replicator {
-    /// The sender's state of one connection.
-    struct Sender {
-        let generation: UInt64
-        let matcher: SubscriptionMatcher
-        /// A matcher that ignores rights, created on first use.
-        var unfiltered: SubscriptionMatcher?
-        /// The newest remote commit at the time of the subscription.
-        let remoteCommit: UInt64
-        /// The local commit up to which all matching documents were sent or are being sent.
-        var sent: CommitID = 0
-        var acknowledged: CommitID = 0
-        /// Whether `sent` is valid.
-        var isStreaming = false
-        /// Whether commits are announced instead of being sent.
-        var isAnnouncing = false
-        /// Whether the next batch contains all changes since the cursor of the subscription.
-        var isBehind = false
-        /// Documents that the next batch must contain complete.
-        package var complete: Set<DocumentAddress> = []
-        /// Documents to add to `complete` once a local commit is durable.
-        var completeLater: [(localCommit: CommitID, address: DocumentAddress)] = []
-        /// The snapshot of the version list that was sent.
-        var compared: DocumentSnapshot?
-        /// Whether documents may have become visible to the peer since that list.
-        var isListOutdated = false
-        /// Results of queries with LIMIT, in that snapshot or when the last batch began.
-        var rankings: SubscriptionRankings?
-        /// The evaluation that precedes the answer to the peer.
-        var preparation: Preparation?
-        /// A catch-up batch whose rankings are not complete.
-        var catchingUp: CatchUp?
-        /// The evaluation of commits that are not sent yet.
-        var judging = Judging()
-        /// A partially sent batch.
-        var outgoing: Outgoing?
-        /// The time at which the replication position is sent, unless a batch is sent before.
-        var echoDue: UInt64?
-        /// Whether sending continues in the next iteration.
-        var hasMore = false
-        /// State that is needed only for a peer with limited rights.
-        var limited = LimitedSender()
-        /// The newest document of the reconciled list and of its parts that were sent.
-        var newestDocument = NewestDocument()
-        /// The commit and number of the parts that were sent before the last `want`.
-        var parts: (commit: CommitID, number: UInt64?)?
-        /// Deliveries that the peer has not acknowledged.
-        var deliveries: [Delivery] = []
-    }
-
-    /// A long batch that is sent in parts.
-    package struct Outgoing {
-        let snapshot: DocumentSnapshot
-        package var documents: Documents
-        /// The commit after which changes are sent; nil if all documents are sent complete.
-        let since: CommitID?
-        package var complete: Set<DocumentAddress> = []
-        /// Whether an earlier batch, to which an acknowledgment may refer, had the same number.
-        var isRepeated = false
-        /// Results of queries with LIMIT after the batch, and before it.
-        var rankings: SubscriptionRankings?
-        /// Number of document bytes already sent in this batch.
-        var length = 0
-        /// The number of a batch for a peer with limited rights; nil for other peers.
-        var number: UInt64?
-        /// Keys of deleted documents that such a peer could read.
-        var knownDeletions: Set<[UInt8]> = []
-        /// The newest document of the batch and of the reconciled list.
-        var newestDocument = NewestDocument()
-        /// Whether the peer continues to reconcile after this part of the wanted documents.
-        var isPart = false
-
-        package enum Documents {
-            /// The documents with these keys, starting at index `next`.
-            case keys([[UInt8]], next: Int)
-            /// All matching documents by collection, starting at a key.
-            case all(collections: ArraySlice<String>, from: [UInt8]?)
-        }
-    }
-
-    // MARK: Sending
-
     /// Sends pending documents while the peer has credit.
     ///
     /// Of a long batch it sends one part: events from other peers are handled before the next part,
     /// and the receiver can begin to process the part.
     func announceChanges(_ connection: Connection) {
         connection.sender?.hasMore = false
+        connection.sender?.isAwake = false
         fillBudget(of: connection)
         guard let sender = connection.sender, sender.isStreaming || sender.outgoing != nil,
             connection.session.isOpen
@@ -120,8 +40,6 @@ extension Replicator {
         }
         connection.session.sendSegment()
         recordSyncedIfIdle(connection)
-        handle(connection)
-        reportNewSite()
     }
 
     /// Begins the next batch or sends commits; returns false if there is nothing to send.
@@ -157,7 +75,7 @@ extension Replicator {
             }
             try ship(
                 documents, of: commit.number, stamp: commit.changes.first?.stamp, on: connection)
-            recordDelivery(of: commit.number, with: commit.number, on: connection)
+            connection.sender?.recordDelivery(of: commit.number, with: commit.number)
             connection.sender?.sent = commit.number
             connection.sender?.echoDue = nil
             isEcho = true
@@ -168,16 +86,13 @@ extension Replicator {
             connection.sender?.sent = newest
             connection.sender?.judging = Judging()
             if isEcho, commits.last?.number == newest {
-                schedulePosition(connection)
+                connection.sender?.schedulePosition(at: now)
             } else {
                 sendPosition(connection)
             }
         }
         return true
     }
-
-    /// Delay before a position is sent that only the peer's own commits advanced, in nanoseconds.
-    private static let echoNanoseconds: UInt64 = 100_000_000
 
     /// Sends the replication position, up to which the peer has everything.
     private func sendPosition(_ connection: Connection) {
@@ -191,18 +106,11 @@ extension Replicator {
         }
     }
 
-    /// Schedules the replication position to be sent, unless a batch is sent before.
-    func schedulePosition(_ connection: Connection) {
-        guard connection.sender?.echoDue == nil else { return }
-        connection.sender?.echoDue = now + Self.echoNanoseconds
-    }
-
     /// Sends the replication position if it is due.
     func sendPositionIfDue(_ connection: Connection) {
-        guard let sender = connection.sender, let due = sender.echoDue, due <= now else { return }
-        connection.sender?.echoDue = nil
-        // The end of a batch contains the position, too.
-        guard sender.isStreaming, sender.outgoing == nil, connection.session.isOpen else { return }
+        guard connection.sender?.beginPosition(at: now) == true, connection.session.isOpen else {
+            return
+        }
         sendPosition(connection)
         connection.session.sendSegment()
     }
@@ -233,15 +141,6 @@ extension Replicator {
             let origin = change.origin
         else { return false }
         return change.connection == connection.nonce && origin.commit > sender.remoteCommit
-    }
-
-    /// A document of a commit that must be sent to the peer.
-    struct Concerning {
-        package let key: [UInt8]
-        package let address: DocumentAddress
-        let written: DocumentSnapshot.Written
-        /// Whether it matched before the commit, so that the peer has it.
-        let hasMatched: Bool
     }
 
     /// Returns the documents of a commit that must be sent; nil if its changes are unknown.
@@ -290,26 +189,12 @@ extension Replicator {
         let matches = try matcher.matches(
             written.document, key: key, in: address.collection, snapshot.names)
         guard matches || hasMatched,
-            try maySend(connection, written.document, before: change.before, key, address, snapshot)
+            try connection.access.maySend(
+                written.document, before: change.before, key, address, snapshot.names)
         else { return (true, nil) }
         return (
             true,
             Concerning(key: key, address: address, written: written, hasMatched: hasMatched)
         )
-    }
-
-    /// The evaluation of commits that are not sent yet.
-    struct Judging {
-        struct Commit {
-            let number: CommitID
-            let snapshot: DocumentSnapshot
-            /// Index of the first change that is not evaluated.
-            var next = 0
-            var found: [Concerning] = []
-        }
-
-        var openCommit: Commit?
-        /// Evaluated commits that are announced together, or of which nothing is sent.
-        var done: [CommitID: [Concerning]] = [:]
     }
 }

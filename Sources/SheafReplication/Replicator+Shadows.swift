@@ -34,14 +34,16 @@ extension Replicator {
         _ address: DocumentAddress, _ key: [UInt8], in snapshot: DocumentSnapshot,
         from connection: Connection, _ peer: [UInt8]
     ) -> Bool {
-        guard let readable = connection.readable,
+        guard let readable = connection.access.readable,
             let place = key.span.withUnsafeBytes({ snapshot.log.recordPointer(of: $0) })
         else { return false }
         let known = limitedPeers[peer]?.shadows.isHidden(address, at: place.position)
         if let known { return known }
         guard let document = try? snapshot.document(key) else { return false }
-        let counted = connection.readMeter.counted
-        defer { slice.charge(EvaluationSlice.visitUnits + connection.readMeter.counted - counted) }
+        let counted = connection.access.readMeter.counted
+        defer {
+            slice.charge(EvaluationSlice.visitUnits + connection.access.readMeter.counted - counted)
+        }
         let isReadable =
             document.isRemnant
             ? true
@@ -102,7 +104,8 @@ extension Replicator {
 
     /// Returns the rule for deletions that may be revealed to a limited peer; nil for other peers.
     func deletionRule(_ connection: Connection) -> DeletionRule? {
-        guard let readable = connection.readable, let readableByID = connection.readableByID,
+        guard let readable = connection.access.readable,
+            let readableByID = connection.access.readableByID,
             let key = connection.session.remote?.peerKey
         else { return nil }
         return DeletionRule(
@@ -141,8 +144,8 @@ extension Replicator {
             let isShown =
                 document.before.isTombstone
                 ? try? deletionRule(connection)?.isReadableByID(key, address, snapshot.names)
-                : try? self.isShown(
-                    connection, document.before, key, address, snapshot, isOwn: true)
+                : try? connection.access.isShown(
+                    document.before, key, address, snapshot.names, isOwn: true)
             return isShown ?? false
         }
     }
@@ -233,8 +236,8 @@ extension Replicator {
     private func versionToRepair(
         _ address: DocumentAddress, in snapshot: DocumentSnapshot, on connection: Connection
     ) -> UInt64? {
-        let counted = connection.readMeter.counted
-        defer { slice.charge(connection.readMeter.counted - counted) }
+        let counted = connection.access.readMeter.counted
+        defer { slice.charge(connection.access.readMeter.counted - counted) }
         guard let key = snapshot.key(of: address), let document = try? snapshot.document(key),
             !document.isRemnant
         else { return nil }

@@ -59,7 +59,7 @@ extension Replicator {
             connection.sender?.sent = outgoing.snapshot.log.commit
             connection.sender?.echoDue = nil
             recordSent(outgoing, on: connection)
-            try recordDelivery(of: rest, on: connection)
+            try connection.sender?.recordDelivery(of: rest)
         } else {
             connection.sender?.outgoing = rest
         }
@@ -105,7 +105,7 @@ extension Replicator {
         _ newest: inout NewestDocument
     ) throws(EngineError) {
         guard let matcher = connection.sender?.matcher else { return }
-        let isFree = connection.readable == nil && connection.sendable == nil
+        let isFree = connection.access.readable == nil && connection.access.sendable == nil
         prepareNames(snapshot.names, on: connection)
         // Subscriptions with a LIMIT are sent by keys instead.
         let rankings = SubscriptionRankings()
@@ -113,7 +113,7 @@ extension Replicator {
         var length = known
         defer { total += length - known }
         while let collection = collections.first {
-            guard isShared(collection, on: connection) else {
+            guard connection.access.isShared(collection) else {
                 collections.removeFirst()
                 continue
             }
@@ -126,7 +126,9 @@ extension Replicator {
                     let id = key[StoreKey.documentPrefixLength...]
                     if !isFree {
                         let address = DocumentAddress(collection: collection, id: Array(id))
-                        guard try maySend(connection, document, before: nil, key, address, snapshot)
+                        guard
+                            try connection.access.maySend(
+                                document, before: nil, key, address, snapshot.names)
                         else {
                             return true
                         }

@@ -8,26 +8,10 @@ import SheafTransport
 
 /// Stores that were restored to an older state, and copies of stores in use at the same time.
 extension Replicator {
-    /// The log IDs under which peers with one key have connected.
-    package struct Openings {
-        /// The log ID of the last connection.
-        var lastLogID: XXH3.Hash128
-        /// The most recent log IDs before it.
-        var earlier: [XXH3.Hash128] = []
-        /// Whether an earlier log ID reappeared, which shows that two peers have the key.
-        var isContested = false
-        /// The time at which the conflict was last logged.
-        var notedAt: UInt64?
-    }
-
     /// Minimum time before another peer with the same key replaces a connection, in nanoseconds.
     static let turn: UInt64 = 5_000_000_000
-    /// Minimum time between two log messages about one key, in nanoseconds.
-    private static let logInterval: UInt64 = 60_000_000_000
     /// Maximum number of logged documents that could not be moved to another site.
     private static let maximumUnmovedMessages = 16
-    /// Maximum number of earlier log IDs that are remembered for a key.
-    private static let maximumEarlierLogIDs = 4
     private static let contested = "another peer with the same key is connected"
 
     /// Logs that a peer has writes of this store that the store itself lacks.
@@ -128,22 +112,15 @@ extension Replicator {
             }
             connection.session.report(report.site)
             connection.reportedSite = report.site
-            handle(connection)
         }
     }
 
     /// Whether documents of snapshots before a commit remain to be sent to the peer.
     private func isSender(before commit: CommitID, _ connection: Connection) -> Bool {
-        let (sender, delayed) = (connection.sender, connection.delayed)
-        let states = [
-            sender?.outgoing?.snapshot, sender?.catchingUp?.snapshot, sender?.compared,
-            sender?.preparation?.snapshot, sender?.limited.draft?.outgoing.snapshot,
-            delayed?.questionSnapshot, delayed?.wanted?.snapshot,
-        ]
+        let delayed = connection.delayed
+        let states = [delayed?.questionSnapshot, delayed?.wanted?.snapshot]
         if states.contains(where: { $0.map { $0.log.commit < commit } ?? false }) { return true }
-        if connection.session.hasUnsent { return true }
-        guard let sender else { return false }
-        return sender.isStreaming && sender.sent < commit
+        return connection.session.hasUnsent || connection.sender?.isPending(before: commit) == true
     }
 
     /// Records the new site of a peer, which has no pauses.
@@ -163,7 +140,7 @@ extension Replicator {
                 && other.session.isOpen
                 && other.session.remote?.log != hello.log
         }
-        guard !rivals.isEmpty || openings[hello.peerKey]?.isContested == true else { return }
+        guard !rivals.isEmpty || openings.isContested(hello.peerKey) else { return }
         for other in rivals + [connection] {
             other.session.report(ForgottenWrite(site: hello.site, time: nil))
         }
@@ -177,7 +154,7 @@ extension Replicator {
         if reported.site == connection.site, !connection.hasNewSite {
             connection.pauses = reported.pauses
         }
-        guard connection.writable == nil, queries.documents.addPauses(reported) != nil else {
+        guard connection.access.writable == nil, queries.documents.addPauses(reported) != nil else {
             return
         }
         if connection.reportedPauses.count >= 2 * KnownPauses.maximumSites {
@@ -212,7 +189,7 @@ extension Replicator {
     /// Two connections to one peer would send everything twice, so the older one is ended. Two
     /// peers with one key would end the connections of each other immediately, so they take turns.
     func replaceConnection(_ connection: Connection, _ hello: Hello) -> Bool {
-        let isContested = recordOpening(hello)
+        let isContested = openings.record(hello)
         connection.greetedAt = now
         for other in orderedConnections
         where other !== connection && other.session.remote?.peerKey == hello.peerKey {
@@ -228,32 +205,13 @@ extension Replicator {
         return true
     }
 
-    /// Records the log ID of a peer; returns whether two peers have its key.
-    private func recordOpening(_ hello: Hello) -> Bool {
-        guard var known = openings[hello.peerKey] else {
-            if openings.count >= Self.maximumRememberedPeers { openings = [:] }
-            openings[hello.peerKey] = Openings(lastLogID: hello.log)
-            return false
-        }
-        guard known.lastLogID != hello.log else { return known.isContested }
-        if known.earlier.contains(hello.log) { known.isContested = true }
-        known.earlier = known.earlier.filter { $0 != hello.log }.suffix(
-            Self.maximumEarlierLogIDs - 1)
-        known.earlier.append(known.lastLogID)
-        known.lastLogID = hello.log
-        openings[hello.peerKey] = known
-        return known.isContested
-    }
-
     /// Logs that two peers have the same key, on all three peers involved.
     func logContested(_ closeMessage: CloseMessage, on connection: Connection) {
         guard closeMessage.code == .sameKey, closeMessage.text == Self.contested,
             let key = connection.session.remote?.peerKey
         else { return }
-        var known = openings[key] ?? Openings(lastLogID: connection.session.remote?.log ?? log)
-        if let notedAt = known.notedAt, now < notedAt + Self.logInterval { return }
-        known.notedAt = now
-        openings[key] = known
+        let remote = connection.session.remote?.log ?? log
+        guard openings.isMessageDue(key, remote, at: now) else { return }
         queries.log?.write(
             .warning,
             "two peers with the same key are connected: one is a copy of the other, or the key is used twice; "

@@ -68,7 +68,7 @@ extension Replicator {
         let key = connection.session.remote?.peerKey ?? []
         guard statuses[key]?.clock.quarantinedRemotely == nil else { return }
         refusals.recordAcknowledged(commit, by: key)
-        guard let delivered = removeDelivered(commit, on: connection) else { return }
+        guard let delivered = connection.sender?.removeDelivered(commit) else { return }
         change(connection) { $0.deliveredUpTo = max($0.deliveredUpTo ?? 0, delivered) }
     }
 

@@ -85,13 +85,13 @@ package final class Replicator {
 
     package let queries: QueryEngine
     var identity: Identity
-    /// The attachment store; nil if attachments are not replicated.
-    let attachments: AttachmentStore?
     /// Random ID of the log, drawn for each replicator; a cursor is valid for one ID.
     package let log: XXH3.Hash128
     private let random: () -> UInt64
     let lengths: Lengths
-    package var connections: [UInt64: Connection] = [:]
+    package private(set) var connections: [UInt64: Connection] = [:]
+    /// All connections, ordered by number so that runs are deterministic.
+    private(set) var orderedConnections: [Connection] = []
     var statuses: [[UInt8]: Status] = [:]
     private var effects: [Effect] = []
 
@@ -109,14 +109,14 @@ package final class Replicator {
     var news: News
     var rateLimiters = RateLimiters()
     /// Evaluation budgets, by peer key.
-    var budgets: [[UInt8]: Budget] = [:]
+    var budgets: EvaluationBudgets
     /// Flag that cancels query evaluation when the peer stops.
     let evaluationStop: EvaluationStop
     /// Evaluation units left in this iteration for the queries of all peers.
     package let slice: EvaluationSlice
     /// Number of the connection on which the last slice was used up.
     var lastSlicedConnection: UInt64 = 0
-    var files = Files()
+    var transfer: AttachmentTransfer
     var repairs: ReadRepairTable
     /// The state of peers with limited rights, by peer key.
     var limitedPeers: [[UInt8]: LimitedPeer] = [:]
@@ -129,7 +129,7 @@ package final class Replicator {
     /// Peers and connections known through gossip.
     var mesh: LinkStateDatabase
     /// Log IDs under which peers have connected, by peer key.
-    var openings: [[UInt8]: Openings] = [:]
+    var openings = PeerOpenings(most: maximumRememberedPeers)
     /// Whether some peers may still have the former site of this store.
     var mayReportSite = false
 
@@ -143,8 +143,9 @@ package final class Replicator {
         /// The peer key proven by the transport.
         let expectedKey: [UInt8]?
         var session: SyncSession
-        let rights: PeerRights?
-        let ownRights: PeerRights?
+        /// Whether an event other than a frame may have made further steps possible.
+        var isChanged = false
+        var access: PeerAccess
         package let kind: PeerConnectionKind
         /// The time at which the hello of the peer was received.
         var greetedAt: UInt64?
@@ -152,26 +153,16 @@ package final class Replicator {
         var sender: Sender?
         /// The received subscription that is not active yet.
         var delayed: Delayed?
-        var files = AttachmentExchange()
         /// Translation of local name numbers to those of the connection.
         var sentNames = NameTranslation()
         /// Names that occurred once in documents sent to a peer with limited rights.
         var seenNames: Set<[UInt8]> = []
         /// Translation of the peer's name numbers to local ones.
         var nameTranslation = NameTranslation()
-        /// Matcher of the documents that the peer may read; nil if it may read all.
-        var readable: SubscriptionMatcher?
         /// Number reserved for the next batch if its snapshot precedes the last subscription.
         var reservedStep: UInt64?
-        /// Meter of the evaluations of `readable`.
-        let readMeter: EvaluationMeter
-        /// The read rule as queries, and a matcher of its part that depends on `_id` alone.
-        var readRule: [SubscriptionQuery]?
-        var readableByID: SubscriptionMatcher?
         /// Number of documents sent, minus those that the peer has refused.
         var refusableCount: UInt64 = 0
-        /// Matcher of the documents that this peer may write remotely; nil if it may write all.
-        var sendable: SubscriptionMatcher?
         /// The site in the peer's hello.
         var site = Site.initial
         /// Whether the peer has reported a site that differs from the one in its hello.
@@ -183,31 +174,26 @@ package final class Replicator {
         var pausesVersion: DocumentEngine.PausesVersion?
         /// The local site that was last reported to the peer.
         var reportedSite = Site.initial
-        /// Queries for the documents that the peer may write here; nil if it may write all.
-        var writable: [SubscriptionQuery]?
 
         /// Whether the peer may read only some documents.
-        var isLimited: Bool { readable != nil }
+        var isLimited: Bool { access.isLimited }
         /// Whether work for the peer remains for the next iteration.
         var isUnfinished: Bool {
             sender?.hasMore == true || sender?.preparation != nil || hasUnsettled
-                || sender?.limited.isJudging == true || files.isCheckingProofs
+                || sender?.limited.isJudging == true
         }
 
-        package init(
+        init(
             _ number: UInt64, nonce: UInt64, at address: String, _ session: SyncSession,
-            _ rights: PeerRights?,
-            own ownRights: PeerRights?, _ kind: PeerConnectionKind, expecting key: [UInt8]?,
-            until stop: EvaluationStop, at now: UInt64
+            _ access: PeerAccess, _ kind: PeerConnectionKind, expecting key: [UInt8]?,
+            at now: UInt64
         ) {
-            readMeter = .unlimited(stop: stop)
+            self.access = access
             (self.address, connectedAt, expectedKey) = (address, now, key)
             self.nonce = nonce
             self.kind = kind
-            self.ownRights = ownRights
             self.number = number
             self.session = session
-            self.rights = rights
         }
     }
 
@@ -218,14 +204,16 @@ package final class Replicator {
     ) {
         self.evaluationStop = evaluationStop
         slice = EvaluationSlice(lengths.evaluated)
+        budgets = EvaluationBudgets(slice, until: evaluationStop)
         self.lengths = lengths
         repairs = ReadRepairTable(most: maximumRepairs)
-        self.attachments = attachments
         self.queries = queries
         self.identity = identity
         self.random = random
         log = XXH3.Hash128(low: random(), high: random())
         news = News(queries.documents)
+        transfer = AttachmentTransfer(
+            attachments, queries.documents, quota: lengths.receivedAttachments, news.snapshot)
         scopes = queries.parameters.values.syncScopes
         mesh = Self.isolatedDatabase(identity, queries, salt: random())
     }
@@ -264,43 +252,57 @@ package final class Replicator {
             isServer: identity.isServer, name: identity.name)
         let session = SyncSession(hello, expecting: key, at: now)
         let connection = Connection(
-            number, nonce: hello.nonce, at: address, session, rights, own: ownRights, kind,
-            expecting: key,
-            until: evaluationStop, at: now)
+            number, nonce: hello.nonce, at: address, session,
+            PeerAccess(rights, own: ownRights, scopes, until: evaluationStop), kind,
+            expecting: key, at: now)
         connection.reportedSite = site.site
         connections[number] = connection
-        handle(connection)
+        orderedConnections = connections.values.sorted { $0.number < $1.number }
+        pump()
+    }
+
+    /// Removes a connection; returns nil if there is none with the number.
+    func removeConnection(_ number: UInt64) -> Connection? {
+        orderedConnections.removeAll { $0.number == number }
+        return connections.removeValue(forKey: number)
     }
 
     package func receive(_ bytes: UnsafeRawBufferPointer, on number: UInt64, at now: UInt64) {
         self.now = now
+        transfer.now = now
         guard let connection = connections[number] else { return }
         connection.session.append(bytes, at: now)
-        while connection.session.processFrame() { handle(connection) }
-        handle(connection)
-        processAttachments()
+        // The effects of a frame precede the next one, which may cancel them.
+        while connection.session.processFrame() { settle(connection) }
+        pump()
     }
 
     package func tick(at now: UInt64) {
         applyScopes()
         self.now = now
+        transfer.now = now
         for connection in orderedConnections {
             connection.session.tick(at: now)
             checkAnnouncementTimeout(connection)
             applyRateLimits(connection)
+            settle(connection)
             sendPositionIfDue(connection)
-            handle(connection)
+            settle(connection)
         }
         continueSending()
-        reportNewSite()
         checkQuarantine()
-        tickFiles()
+        tickTransfer()
         mesh.tick(at: now)
+        pump()
     }
 
     /// The time at which `tick(at:)` is due next; nil if no timer is pending.
     package var deadline: UInt64? {
-        if connections.values.contains(where: \.isUnfinished) { return now }
+        if connections.values.contains(where: \.isUnfinished)
+            || transfer.isCheckingProofs
+        {
+            return now
+        }
         let deadlines = connections.values.compactMap { connection in
             [
                 // Announcements do not time out during a write: the job may contain their
@@ -311,87 +313,23 @@ package final class Replicator {
                 connection.delayed?.turn, connection.sender?.echoDue,
             ].compactMap { $0 }.min()
         }
-        return (deadlines + [filesDeadline, mesh.deadline, quarantineDeadline].compactMap { $0 })
+        return
+            (deadlines + [transferDeadline, mesh.deadline, quarantineDeadline].compactMap { $0 })
             .min()
     }
 
     /// Processes commits that have become visible to readers.
     package func processPublished() {
         news.update(queries.documents)
+        transfer.snapshot = news.snapshot
         // The scopes are updated first: they decide which documents may be sent.
         applyScopes()
         requestEvicted()
         collectChangesForLimitedPeers()
-        for connection in orderedConnections {
-            acknowledge(connection)
-            checkAnnounced(connection)
-            queueDurableRepairs(connection)
-            reviewLacking(connection)
-            sendChanges(connection)
-            handle(connection)
-        }
-        reportNewSite()
+        for connection in orderedConnections { scheduleSending(connection) }
+        pump()
         news.discard(before: connections.values.compactMap { $0.sender?.sent }.min())
-        checkFiles()
-        processAttachments()
-    }
-
-    /// All connections, ordered by number so that runs are deterministic.
-    var orderedConnections: [Connection] { connections.values.sorted { $0.number < $1.number } }
-
-    // MARK: Session effects
-
-    func handle(_ connection: Connection) {
-        // Handling an effect may append further ones, so frames are sent in the order of their
-        // creation.
-        while let effect = connection.session.nextEffect() { handle(effect, of: connection) }
-    }
-
-    private func handle(_ effect: SyncSession.Effect, of connection: Connection) {
-        switch effect {
-        case .send(let bytes): emit(.send(connection: connection.number, bytes))
-        case .end(let closeMessage):
-            logContested(closeMessage, on: connection)
-            emit(.close(connection: connection.number, closeMessage))
-            disconnect(
-                connection.number,
-                .ended(closeMessage, isRemote: connection.session.isEndedRemotely))
-        case .greeted(let hello): greet(connection, hello)
-        case .listOwn(let generation): listOwn(connection, generation)
-        case .apply(let step): apply(step, from: connection)
-        case .announced(let message): announced(message, on: connection)
-        case .announceOnly: announceFromNowOn(on: connection)
-        case .subscribed(let request): subscribed(connection, request)
-        case .listMatches: listMatches(connection, in: news.snapshot)
-        case .wanted(let documents): prepareWanted(connection, documents, in: news.snapshot)
-        case .acknowledged(let commit): acknowledged(connection, commit)
-        case .roomToSend: announceChanges(connection)
-        case .quarantine(let notice): recordQuarantined(notice, on: connection)
-        case .refused(let notice): handleRefusal(notice, on: connection)
-        case .differing(let addresses): recordDiffering(addresses, on: connection)
-        case .forgotten(let message): recordForgotten(message, on: connection)
-        case .changedSite(let site): record(site, of: connection)
-        case .pauses(let known): addPauses(known, from: connection)
-        case .sought(let message): sought(message, on: connection)
-        case .offered(let message): offered(message, on: connection)
-        case .fetched(let part, let bytes): fetched(part, bytes, on: connection)
-        case .proofAsked(let token): handleProofRequest(token, on: connection)
-        case .proven(let token): confirmed(token, on: connection)
-        case .presence(let message): mesh.receive(message, on: connection.number, at: now)
-        case .presenceAcknowledged: mesh.acknowledged(on: connection.number)
-        }
-    }
-
-    private func greet(_ connection: Connection, _ hello: Hello) {
-        guard replaceConnection(connection, hello), prepareRights(of: connection) else { return }
-        makeRoom(forPeer: hello.peerKey)
-        recordAuthorization(connection, hello)
-        record(connected: connection, hello)
-        recordSite(hello, on: connection)
-        compareClock(of: hello, on: connection)
-        mesh.opened(connection.number, to: hello.peerKey, kind: connection.kind.rawValue, at: now)
-        renewSubscription(connection)
-        sendAttachmentRequests(connection)
-        checkTokensSoon()
+        checkTransfers()
+        pump()
     }
 }

@@ -129,6 +129,9 @@ package struct SyncSession: Sendable {
         return effects[returnedCount - 1]
     }
 
+    /// Whether effects are pending.
+    package var hasEffects: Bool { returnedCount < effects.count }
+
     package var isOpen: Bool { phase == .open }
 
     // MARK: Inputs

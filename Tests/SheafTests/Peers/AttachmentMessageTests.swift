@@ -5,7 +5,7 @@ import SheafSync
 import Testing
 
 /// Attachments between peers, message by message.
-@Suite struct AttachmentTransferTests {
+@Suite struct AttachmentMessageTests {
     /// A file of more chunks than are requested at a time.
     private let sample = SampleFile(seed: 3, length: 9 * 262_144 + 77)
 

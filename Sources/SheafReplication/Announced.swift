@@ -1,0 +1,58 @@
+import SheafDocument
+package import SheafStorage
+package import SheafSync
+
+/// Received announcements whose documents are not all stored here.
+package struct Announced {
+    package private(set) var messages: [Announce] = []
+    /// Local commits of batches received after an announcement, by their remote commits.
+    private var written: [UInt64: CommitID] = [:]
+    /// The time at which the announced documents are requested.
+    package private(set) var deadline: UInt64?
+    /// Approximate size in memory of the announcements since the list was last empty.
+    private var length = 0
+    /// Whether the peer announces its commits instead of sending them.
+    var isAnnouncing = false
+
+    /// Time that other peers have to deliver announced documents, in nanoseconds.
+    private static let timeout: UInt64 = 300_000_000
+    /// Maximum number of bytes of announcements kept; beyond it their documents are requested.
+    private static let maximumBytes = 8 << 20
+
+    package init() {}
+
+    /// Adds an announcement; returns false if there are too many, so their documents are requested.
+    package mutating func add(_ message: Announce, at now: UInt64) -> Bool {
+        messages.append(message)
+        if deadline == nil { restartTimer(at: now) }
+        length += message.entries.reduce(64) { $0 + $1.length }
+        return length < Self.maximumBytes
+    }
+
+    /// Gives other peers the complete time again.
+    package mutating func restartTimer(at now: UInt64) {
+        deadline = now + Self.timeout
+    }
+
+    /// Adds a written batch that followed announcements; it is acknowledged after them.
+    package mutating func addWritten(
+        _ commit: UInt64, localCommit: CommitID, generation: UInt64
+    ) {
+        messages.append(Announce(generation: generation, commit: commit, []))
+        written[commit] = localCommit
+    }
+
+    /// Returns the first announcements that are durable and covered, according to `isCovered`.
+    package func arrived(
+        through durable: CommitID, where isCovered: (Announce) -> Bool
+    ) -> ArraySlice<Announce> {
+        messages.prefix { written[$0.commit] ?? 0 <= durable && isCovered($0) }
+    }
+
+    /// Removes the first announcements, the last of which is of `commit`.
+    package mutating func removeFirst(_ count: Int, through commit: UInt64, at now: UInt64) {
+        written = written.filter { $0.key > commit }
+        messages.removeFirst(count)
+        if messages.isEmpty { (length, deadline) = (0, nil) } else { restartTimer(at: now) }
+    }
+}

@@ -1,0 +1,158 @@
+import SheafAttachments
+package import SheafDocument
+import SheafSync
+
+/// Requests for attachments, for this peer or on behalf of others.
+///
+/// A request has a hop limit. Each peer forwards to each neighbor the highest limit received from
+/// the other neighbors, minus one. So requests need no IDs, do not circulate for long, and end when
+/// their originator cancels them.
+extension AttachmentTransfer {
+    /// Starts to fetch an attachment for this peer.
+    package mutating func fetch(_ id: AttachmentID) {
+        recordWantedHere(id)
+        requestAttachment(id, isOwn: true)
+    }
+
+    /// Stops fetching an attachment for this peer; received chunks are kept for a while.
+    package mutating func cancelFetch(_ id: AttachmentID) {
+        guard wanted[id]?.isOwn ?? false else { return }
+        wanted[id]?.isOwn = false
+        review(id)
+    }
+
+    private mutating func requestAttachment(_ id: AttachmentID, isOwn: Bool) {
+        guard let attachments else { return }
+        if wanted[id] == nil {
+            guard isOwn || relayedCount < Self.maximumRelayed else { return }
+            wanted[id] = WantedAttachment()
+            order.append(id)
+        }
+        if isOwn { wanted[id]?.isOwn = true }
+        do throws(AttachmentError) {
+            try begin(id, with: try attachments.beginFetch(id))
+        } catch {
+            return failFile(id, error)
+        }
+        sendHopLimit(id)
+    }
+
+    /// Starts or continues a fetch from its stored state.
+    mutating func begin(
+        _ id: AttachmentID, with state: AttachmentStore.FetchState
+    ) throws(AttachmentError) {
+        switch state {
+        case .unknown: break
+        case .complete: try completeFile(id)
+        case .incoming(let incoming):
+            if case .loading(let known)? = wanted[id]?.phase, known === incoming {
+                return report(id)
+            }
+            wanted[id]?.phase = .loading(incoming)
+            wanted[id]?.next = 0
+            wanted[id]?.again = []
+            report(id)
+        }
+    }
+
+    /// Reports the progress of a fetch for this peer.
+    mutating func report(_ id: AttachmentID) {
+        guard let file = wanted[id], file.isOwn, case .loading(let incoming) = file.phase
+        else { return }
+        effects.append(
+            .fetched(
+                id, .progress(received: incoming.receivedLength, length: incoming.length)))
+    }
+
+    /// Starts or stops fetching an attachment for other peers, according to their requests.
+    mutating func review(_ id: AttachmentID) {
+        let isRelayed = exchanges.values.contains { exchange in
+            // A request with one hop left is not forwarded.
+            guard let request = exchange.sought[id] else { return false }
+            return request.mayRead && request.hops > 1
+        }
+        switch wanted[id] {
+        case nil where isRelayed: requestAttachment(id, isOwn: false)
+        case let file? where !file.isOwn && !isRelayed: removeRequest(id)
+        default: sendHopLimit(id)
+        }
+    }
+
+    /// Starts or stops fetching attachments for other peers, after a change of the scopes.
+    mutating func reviewAll() {
+        for id in order { review(id) }
+    }
+
+    private mutating func removeRequest(_ id: AttachmentID) {
+        guard let file = wanted.removeValue(forKey: id) else { return }
+        // Chunks received so far are kept for a later fetch.
+        if case .loading(let incoming) = file.phase { _ = try? incoming.flush() }
+        removeIfEmpty(id)
+        order.removeAll { $0 == id }
+        for number in numbers { self[number].readable.remove(id) }
+        sendHopLimit(id)
+        // Other requests may be within the limit.
+        if order.count >= SyncLimits.soughtAttachments {
+            for number in numbers { sendRequests(to: number) }
+        }
+    }
+
+    /// Ends a successful fetch and offers the attachment to the peers that request it.
+    mutating func completeFile(_ id: AttachmentID) throws(AttachmentError) {
+        guard let list = try attachments?.chunkList(of: id) else { throw .missing(id) }
+        let isOwn = wanted[id]?.isOwn ?? false
+        removeRequest(id)
+        if isOwn { effects.append(.fetched(id, .complete(length: list.length))) }
+        for number in numbers { offer(id, to: number) }
+    }
+
+    mutating func failFile(_ id: AttachmentID, _ error: AttachmentError) {
+        let isOwn = wanted[id]?.isOwn ?? false
+        removeRequest(id)
+        if isOwn { effects.append(.fetched(id, .failed(error))) }
+    }
+
+    /// Sends the hop limit of a request to each peer for which it has changed.
+    mutating func sendHopLimit(_ id: AttachmentID) {
+        checkTokensSoon()
+        for number in numbers { sendHopLimit(id, to: number) }
+    }
+
+    /// Sends the requests for all wanted attachments to one peer.
+    mutating func sendRequests(to number: UInt64) {
+        for id in order { sendHopLimit(id, to: number) }
+    }
+
+    private mutating func sendHopLimit(_ id: AttachmentID, to number: UInt64) {
+        let hops = hops(of: id, to: number)
+        let sentHops = self[number].sentHopLimits[id] ?? 0
+        guard hops != sentHops else { return }
+        guard sentHops > 0 || self[number].sentHopLimits.count < SyncLimits.soughtAttachments
+        else {
+            return
+        }
+        self[number].sentHopLimits[id] = hops > 0 ? hops : nil
+        // The remote peer forgets its offer, too.
+        if hops == 0 { self[number].offered[id] = nil }
+        send(.seek(Seek(id: id.bytes, hops: hops)), to: number)
+    }
+
+    private mutating func hops(of id: AttachmentID, to number: UInt64) -> Int {
+        // A proof is requested in the same way whether or not the attachment is wanted.
+        guard self[number].check(of: id) == nil else { return SyncLimits.hops }
+        guard let file = wanted[id] else { return 0 }
+        // An attachment that must be hidden from the peer is not requested from it.
+        guard !self[number].access.needsProofs || self[number].readable.contains(id) else {
+            checkSoon(number)
+            return 0
+        }
+        guard !file.isOwn else { return SyncLimits.hops }
+        let others = exchanges.compactMap { other, exchange -> Int? in
+            guard other != number, let request = exchange.sought[id], request.mayRead else {
+                return nil
+            }
+            return request.hops - 1
+        }
+        return max(others.max() ?? 0, 0)
+    }
+}

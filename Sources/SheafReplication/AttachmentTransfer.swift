@@ -1,0 +1,216 @@
+package import SheafAttachments
+package import SheafDocument
+package import SheafEngine
+import SheafStatements
+import SheafStorage
+package import SheafSync
+import SheafSystem
+
+/// The transfer of attachments between this peer and the connected ones.
+///
+/// Its events append to `effects`, which the replicator performs in that order. It reads and writes
+/// the attachments of the store, but no session.
+package struct AttachmentTransfer {
+    /// An action that the replicator must perform.
+    package enum Effect {
+        case send(connection: UInt64, Message)
+        /// Marks tokens as proven that a peer with this site has sent.
+        case prove(connection: UInt64, Site, [UnprovenToken])
+        /// The state of a fetch for this peer has changed.
+        case fetched(AttachmentID, Replicator.FetchUpdate)
+        /// The quota of a peer was checked, of which `kept` bytes are kept.
+        case quota(connection: UInt64, isExceeded: Bool, kept: Int)
+        /// Ends a connection whose requests for proofs cost too much.
+        case fail(connection: UInt64)
+    }
+
+    /// A message to a peer.
+    package enum Message: Equatable {
+        case seek(Seek), offer(Offer), fetch(AttachmentPart), serve([UInt8]?)
+        case requestProof(TokenAddress), confirm(TokenAddress)
+    }
+
+    /// An attachment that is being fetched.
+    struct WantedAttachment {
+        package enum Phase {
+            /// The chunk hashes have not been requested.
+            case seeking
+            /// One peer sends the chunk hashes.
+            case listing(connection: UInt64, length: Int, hashes: [UInt8], asked: Int)
+            case loading(IncomingAttachment)
+        }
+
+        var isOwn = false
+        var phase = Phase.seeking
+        /// The first chunk that was not requested yet.
+        var next = 0
+        /// Earlier chunks that must be requested again.
+        var again: [Int] = []
+        /// Keys of peers that have sent wrong data of the attachment.
+        var distrustedKeys: Set<[UInt8]> = []
+    }
+
+    /// The attachment store; nil if attachments are not replicated.
+    let attachments: AttachmentStore?
+    let documents: DocumentEngine
+    /// Maximum number of bytes kept for each peer with limited rights.
+    let quota: Int
+    /// The newest durable snapshot.
+    var snapshot: DocumentSnapshot
+    /// The time of the last event.
+    package var now: UInt64 = 0
+    package var effects: [Effect] = []
+
+    /// The attachments exchanged with open connections, by their numbers, which `numbers` lists.
+    private(set) var exchanges: [UInt64: AttachmentExchange] = [:]
+    private(set) var numbers: [UInt64] = []
+    var wanted: [AttachmentID: WantedAttachment] = [:]
+    /// The wanted attachments in the order of their requests.
+    var order: [AttachmentID] = []
+    /// Attachments received from peers with limited rights, by peer key.
+    var received: [[UInt8]: ReceivedAttachments] = [:]
+    /// Number of the connection that was served last.
+    var lastServedConnection: UInt64 = 0
+    /// The time at which the wanted attachments were last marked as in use.
+    private var touchedAt: UInt64 = 0
+    /// Attachments fetched for this peer whose tokens may be unproven, stored here or not.
+    var possiblyUnproven: Set<AttachmentID> = []
+    /// The times of the next and the last check of unproven tokens.
+    var tokenCheckAt: UInt64?
+    var tokensCheckedAt: UInt64 = 0
+
+    /// Whether requested proofs wait for the next iteration.
+    var isCheckingProofs: Bool { exchanges.values.contains(where: \.isCheckingProofs) }
+
+    /// Number of attachments that are fetched only for other peers.
+    var relayedCount: Int { wanted.values.count { !$0.isOwn } }
+
+    /// Maximum number of attachments fetched for other peers at a time.
+    static let maximumRelayed = 64
+    /// Time without a received part after which other peers are asked, in nanoseconds.
+    static let stallNanoseconds: UInt64 = 20_000_000_000
+    /// Minimum time between two checks of read access or of tokens, in nanoseconds.
+    static let checkNanoseconds: UInt64 = 1_000_000_000
+    private static let touchNanoseconds: UInt64 = 60_000_000_000
+
+    package init(
+        _ attachments: AttachmentStore?, _ documents: DocumentEngine, quota: Int,
+        _ snapshot: DocumentSnapshot
+    ) {
+        (self.attachments, self.documents) = (attachments, documents)
+        (self.quota, self.snapshot) = (quota, snapshot)
+    }
+
+    /// The exchange of an open connection; changes of another one are dropped.
+    subscript(number: UInt64) -> AttachmentExchange {
+        _read {
+            if let index = exchanges.index(forKey: number) {
+                yield exchanges.values[index]
+            } else {
+                yield Self.none
+            }
+        }
+        _modify {
+            guard let index = exchanges.index(forKey: number) else {
+                var none = Self.none
+                yield &none
+                return
+            }
+            yield &exchanges.values[index]
+        }
+    }
+
+    private static var none: AttachmentExchange {
+        AttachmentExchange(
+            key: [], site: .initial,
+            PeerAccess(nil, own: nil, SyncScopes(), until: EvaluationStop()))
+    }
+
+    func isOpen(_ number: UInt64) -> Bool { exchanges[number] != nil }
+
+    mutating func send(_ message: Message, to number: UInt64) {
+        effects.append(.send(connection: number, message))
+    }
+
+    // MARK: Connections
+
+    /// Adds a connection whose hello was received, and requests the wanted attachments from it.
+    package mutating func open(_ number: UInt64, _ exchange: AttachmentExchange) {
+        exchanges[number] = exchange
+        numbers = exchanges.keys.sorted()
+        sendRequests(to: number)
+        checkTokensSoon()
+    }
+
+    /// Removes a connection, and cancels its requests.
+    package mutating func close(_ number: UInt64) {
+        guard let exchange = exchanges.removeValue(forKey: number) else { return }
+        numbers.removeAll { $0 == number }
+        for part in exchange.requestedParts { requeue(part, of: number) }
+        for check in exchange.checks { removeIfEmpty(check.id) }
+        for id in exchange.sought.keys.sorted(by: { $0.description < $1.description }) {
+            review(id)
+        }
+    }
+
+    /// Forgets what was received from peers that are not connected.
+    mutating func discard(but connected: Set<[UInt8]>) {
+        received = received.filter { connected.contains($0.key) }
+    }
+
+    // MARK: Time
+
+    /// Performs the work that is due, except serving.
+    package mutating func tick() {
+        guard attachments != nil else { return }
+        checkTokens()
+        for number in numbers {
+            checkReaders(number)
+            checkStall(number)
+        }
+        guard !wanted.isEmpty, touchedAt + Self.touchNanoseconds <= now else { return }
+        touchedAt = now
+        for id in order { attachments?.touch(id) }
+    }
+
+    /// The time at which work is due next; nil if none is.
+    var deadline: UInt64? {
+        var deadlines = exchanges.values.compactMap(\.checkAt)
+        for exchange in exchanges.values where !exchange.requestedParts.isEmpty {
+            deadlines.append(exchange.lastReceipt + Self.stallNanoseconds)
+        }
+        if let time = tokenCheckAt { deadlines.append(time) }
+        if !wanted.isEmpty { deadlines.append(touchedAt + Self.touchNanoseconds) }
+        return deadlines.min()
+    }
+
+    // MARK: Commits
+
+    /// Completes the wanted attachments that are stored now.
+    mutating func completeStored() {
+        guard let attachments else { return }
+        checkTokensSoon()
+        for id in order where (try? attachments.has(id)) ?? false {
+            do throws(AttachmentError) { try completeFile(id) } catch { failFile(id, error) }
+        }
+    }
+
+    /// Checks the requests of a peer after a commit, which may name or complete attachments.
+    mutating func checkRequests(of number: UInt64) {
+        guard attachments != nil else { return }
+        for id in self[number].sought.keys.sorted(by: { $0.description < $1.description }) {
+            offer(id, to: number)
+        }
+        let seeksUnread = self[number].sought.values.contains { !$0.mayRead }
+        let isUnknown =
+            self[number].access.needsProofs && !self[number].readable.isSuperset(of: order)
+        if seeksUnread || isUnknown { checkSoon(number) }
+    }
+
+    /// Makes the received chunks durable, so that they are not fetched again.
+    func flushChunks() {
+        for file in wanted.values {
+            if case .loading(let incoming) = file.phase { _ = try? incoming.flush() }
+        }
+    }
+}

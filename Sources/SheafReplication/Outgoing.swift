@@ -1,0 +1,64 @@
+import SheafDocument
+import SheafEngine
+import SheafStorage
+import SheafSync
+
+/// A long batch that is sent in parts.
+struct Outgoing {
+    let snapshot: DocumentSnapshot
+    var documents: Documents
+    /// The commit after which changes are sent; nil if all documents are sent complete.
+    let since: CommitID?
+    var complete: Set<DocumentAddress> = []
+    /// Whether an earlier batch had the same number, so that an acknowledgment may be of that
+    /// one.
+    var isRepeated = false
+    /// Results of queries with LIMIT after the batch, and before it.
+    var rankings: SubscriptionRankings?
+    /// Number of document bytes already sent in this batch.
+    var length = 0
+    /// The number of a batch for a peer with limited rights; nil for other peers.
+    var number: UInt64?
+    /// Keys of deleted documents that such a peer could read.
+    var knownDeletions: Set<[UInt8]> = []
+    /// The newest document of the batch and of the reconciled list.
+    var newestDocument = NewestDocument()
+    /// Whether the peer continues to reconcile after this batch, a part of the wanted
+    /// documents.
+    var isPart = false
+
+    enum Documents {
+        /// The documents with these keys, starting at index `next`.
+        case keys([[UInt8]], next: Int)
+        /// All matching documents by collection, starting at a key.
+        case all(collections: ArraySlice<String>, from: [UInt8]?)
+    }
+}
+
+/// The most recently written document of a batch or of a version list.
+struct NewestDocument {
+    private var pointer: RecordPointer?
+
+    mutating func update(_ key: [UInt8], in snapshot: DocumentSnapshot) {
+        let found = key.span.withUnsafeBytes { snapshot.log.recordPointer(of: $0) }
+        guard let found else { return }
+        if let pointer, pointer.position >= found.position { return }
+        pointer = found
+    }
+
+    /// Returns the commit that wrote the document; nil if there is no document.
+    func commit(in snapshot: DocumentSnapshot) throws(EngineError) -> CommitID? {
+        guard let pointer else { return nil }
+        return try onStorage { () throws(StorageError) in
+            try snapshot.log.operation(at: pointer).commit
+        }
+    }
+}
+
+/// Documents that were sent to the peer, or that it already has.
+struct Delivery {
+    /// The commit whose acknowledgment confirms that the peer has stored the documents.
+    let step: CommitID
+    /// The newest commit that wrote one of the documents.
+    var commit: CommitID
+}

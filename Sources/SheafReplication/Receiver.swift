@@ -1,0 +1,136 @@
+import SheafBytes
+import SheafDocument
+import SheafEngine
+import SheafStorage
+import SheafSync
+
+/// The receiving half of one connection: the subscription at the peer, and what is received for it.
+struct Receiver {
+    var generation: UInt64 = 0
+    var epoch: UInt64 = 0
+    /// Documents of the partially received batch.
+    var staged = SpillBuffer()
+    var stagedStamp: Stamp?
+    /// Received batches that wait until earlier ones are written.
+    var waiting: [PreparedStep] = []
+    var isWriting = false
+    /// Size in memory of the batches being written.
+    var writingLength = 0
+    /// Remote and local commits of written batches that are not acknowledged yet.
+    var written: [(commit: UInt64, localCommit: CommitID)] = []
+    /// The remote commit up to which all documents were received.
+    var reached: UInt64 = 0
+    /// Whether all documents that matched at the time of the subscription were received.
+    var hasCaughtUp = false
+    var announced = Announced()
+    /// The check of queries with LIMIT that follows a reconciliation.
+    var rankCheck: RankCheck?
+    /// The subscription that the rate limiter delays.
+    var delayedSubscription: Replicator.DelayedSubscription?
+    /// Factor by which a reconciliation exceeds the LIMIT of queries.
+    var rankFactor = 1
+    /// Documents that must be received complete before other documents can be written.
+    var missing: Set<DocumentAddress> = []
+    /// Quarantined documents that were requested again.
+    var retried: Set<DocumentAddress> = []
+    /// Whether a reconciliation covers quarantined documents that were not recorded.
+    var reconcilesQuarantine = false
+    /// Whether a check of the quarantined documents was skipped on this connection.
+    var missesCheck = false
+    /// Number of quarantined documents last reported to the peer.
+    var reportedQuarantineCount: UInt64 = 0
+    /// The peer's queries at the last review of documents that this peer may not send.
+    var reviewed: Set<SubscribedQuery> = []
+    /// The local commit of the version list that was last reconciled.
+    var listed = CommitID.max
+    /// Whether a refusal was reported to the peer.
+    var hasReported = false
+    /// Differing documents that this peer may not send, with the commits that wrote them.
+    var disputed: [DocumentAddress: [CommitID]] = [:]
+    /// Disputed documents that the peer has not sent, last one first; its queries decide on
+    /// them.
+    var unsettled: [(key: DocumentAddress, value: [CommitID])] = []
+    /// Documents that the peer sent without a write of this store.
+    ///
+    /// The value is the local commit that must be durable before the document is reviewed.
+    var lacking: [DocumentAddress: CommitID] = [:]
+
+    // MARK: Subscriptions
+
+    /// Begins a new subscription; returns the length of the batches that it discards.
+    ///
+    /// Batches of an older subscription do not define the position in this one.
+    mutating func renew(_ epoch: UInt64) -> Int {
+        generation += 1
+        if self.epoch != epoch { rankFactor = 1 }
+        self.epoch = epoch
+        let length = waiting.reduce(0) { $0 + $1.length }
+        (waiting, written) = ([], [])
+        discardStaged()
+        announced = Announced()
+        rankCheck = nil
+        hasCaughtUp = false
+        (retried, reconcilesQuarantine) = ([], false)
+        return length
+    }
+
+    /// Discards the partially received batch.
+    mutating func discardStaged() {
+        (staged, stagedStamp) = (SpillBuffer(), nil)
+    }
+
+    // MARK: Batches
+
+    /// Whether no received batch waits to be written, not even partially.
+    var isIdle: Bool { staged.isEmpty && waiting.isEmpty && !isWriting }
+
+    /// Size in memory of the complete batches that are not written.
+    var lengthInMemory: Int {
+        waiting.reduce(writingLength) { $0 + $1.documents.lengthInMemory }
+    }
+
+    /// Begins a write job, and returns its batches; nil if one is running or there are none.
+    mutating func beginWriting() -> [PreparedStep]? {
+        guard !isWriting, !waiting.isEmpty else { return nil }
+        isWriting = true
+        writingLength = waiting.reduce(0) { $0 + $1.documents.lengthInMemory }
+        defer { waiting = [] }
+        return waiting
+    }
+
+    mutating func endWriting() {
+        (isWriting, writingLength) = (false, 0)
+    }
+
+    /// Removes the written batches that are durable; returns the remote commit of the last one.
+    mutating func removeDurable(through durable: CommitID) -> UInt64? {
+        let count = written.prefix { $0.localCommit <= durable }.count
+        guard count > 0 else { return nil }
+        defer { written.removeFirst(count) }
+        return written[count - 1].commit
+    }
+
+    // MARK: Documents that this peer may not send
+
+    /// Moves documents that lack local writes at the peer to those that its queries decide on.
+    ///
+    /// `commits` returns the local commits of a document that this peer may not send, or nil.
+    mutating func reviewLacking(
+        through durable: CommitID, _ commits: (DocumentAddress) -> [CommitID]?
+    ) {
+        guard !lacking.isEmpty, unsettled.isEmpty else { return }
+        let ready = lacking.filter { $0.value <= durable }.keys.sorted(by: <)
+        for address in ready {
+            lacking[address] = nil
+            guard let commits = commits(address) else { continue }
+            unsettled.append((address, commits))
+        }
+    }
+
+    /// Removes disputed documents whose content the peer has sent.
+    mutating func settle(_ covered: Set<DocumentAddress>) {
+        guard !covered.isEmpty else { return }
+        for address in covered { disputed[address] = nil }
+        unsettled.removeAll { covered.contains($0.key) }
+    }
+}

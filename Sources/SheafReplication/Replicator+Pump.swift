@@ -1,0 +1,116 @@
+import SheafEngine
+import SheafStorage
+import SheafSync
+import SheafTransport
+
+/// The pump: the only code that performs the effects of sessions.
+///
+/// The contract: an event updates the state, which queues effects in sessions, and ends with
+/// `pump()`. The pump performs the effects of all sessions, in the order of the connections, until
+/// there are none; after each one, `follow(_:)` derives from the state of the connection what has
+/// become possible, in a fixed order: write, acknowledge, check, repair, send. So no event has to
+/// know what follows from it. The caller then takes the effects of the replicator with
+/// `drainEffects()`, and sets its timer to `deadline`.
+extension Replicator {
+    /// Performs the effects of all sessions until there are none.
+    func pump() {
+        repeat {
+            reportNewSite()
+            transfer.requestParts()
+            performTransfers()
+            for connection in orderedConnections {
+                settle(connection)
+                guard connection.isChanged else { continue }
+                follow(connection)
+                settle(connection)
+            }
+        } while connections.values.contains(where: \.session.hasEffects)
+    }
+
+    /// Performs the effects of one session, and what follows from each.
+    ///
+    /// Events call it before they end only where the order matters: a frame may cancel the effects
+    /// of the previous one, a failed connection must end before its successor begins, and a tick
+    /// completes one connection after the other.
+    func settle(_ connection: Connection) {
+        while let effect = connection.session.nextEffect() {
+            perform(effect, of: connection)
+            performTransfers()
+            if case .send = effect { continue }
+            follow(connection)
+        }
+    }
+
+    /// Does what the state of a connection permits, in the order of the frames that this sends.
+    func follow(_ connection: Connection) {
+        connection.isChanged = false
+        write(connection)
+        if let commit = acknowledge(connection) {
+            checkAnnounced(connection)
+            checkRanks(connection, through: commit)
+        }
+        checkAnnounced(connection)
+        connection.sender?.queueDurableRepairs(through: news.snapshot.log.commit)
+        reviewLacking(connection)
+        let newest = news.snapshot.log.commit
+        if connection.sender?.isDue(through: newest, isLimited: connection.isLimited) == true {
+            announceChanges(connection)
+        }
+        if connection.sender?.isReviewDue == true { reviewUnsendable(on: connection) }
+    }
+
+    private func perform(_ effect: SyncSession.Effect, of connection: Connection) {
+        switch effect {
+        case .send(let bytes): emit(.send(connection: connection.number, bytes))
+        case .end(let closeMessage):
+            logContested(closeMessage, on: connection)
+            emit(.close(connection: connection.number, closeMessage))
+            end(
+                connection.number,
+                .ended(closeMessage, isRemote: connection.session.isEndedRemotely))
+        case .greeted(let hello): greet(connection, hello)
+        case .listOwn(let generation): listOwn(connection, generation)
+        case .apply(let step): apply(step, from: connection)
+        case .announced(let message): announced(message, on: connection)
+        case .announceOnly: announceFromNowOn(on: connection)
+        case .subscribed(let request): subscribed(connection, request)
+        case .listMatches: listMatches(connection, in: news.snapshot)
+        case .wanted(let documents): prepareWanted(connection, documents, in: news.snapshot)
+        case .acknowledged(let commit): acknowledged(connection, commit)
+        case .roomToSend: connection.sender?.isAwake = true
+        case .quarantine(let notice): recordQuarantined(notice, on: connection)
+        case .refused(let notice): handleRefusal(notice, on: connection)
+        case .differing(let addresses): recordDiffering(addresses, on: connection)
+        case .forgotten(let message): recordForgotten(message, on: connection)
+        case .changedSite(let site): record(site, of: connection)
+        case .pauses(let known): addPauses(known, from: connection)
+        case .sought(let message): transfer.sought(message, on: connection.number)
+        case .offered(let message): transfer.offered(message, on: connection.number)
+        case .fetched(let part, let bytes): transfer.fetched(part, bytes, on: connection.number)
+        case .proofAsked(let token):
+            transfer.handleProofRequest(token, on: connection.number)
+            answerProofs(on: connection)
+        case .proven(let token): transfer.confirmed(token, on: connection.number)
+        case .presence(let message): mesh.receive(message, on: connection.number, at: now)
+        case .presenceAcknowledged: mesh.acknowledged(on: connection.number)
+        }
+    }
+
+    private func greet(_ connection: Connection, _ hello: Hello) {
+        guard replaceConnection(connection, hello), prepareRights(of: connection, hello) else {
+            return
+        }
+        makeRoom(forPeer: hello.peerKey)
+        recordAuthorization(connection, hello)
+        record(connected: connection, hello)
+        recordSite(hello, on: connection)
+        compareClock(of: hello, on: connection)
+        mesh.opened(connection.number, to: hello.peerKey, kind: connection.kind.rawValue, at: now)
+        renewSubscription(connection)
+        // The requests for documents precede those for attachments.
+        settle(connection)
+        transfer.open(
+            connection.number,
+            AttachmentExchange(key: hello.peerKey, site: hello.site, connection.access))
+    }
+}

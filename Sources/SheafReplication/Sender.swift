@@ -1,0 +1,169 @@
+import SheafDocument
+import SheafEngine
+import SheafStorage
+import SheafSync
+
+/// The sending half of one connection: the subscription of the peer, and what is sent for it.
+struct Sender {
+    let generation: UInt64
+    let matcher: SubscriptionMatcher
+    /// A matcher that ignores rights, created on first use.
+    var unfiltered: SubscriptionMatcher?
+    /// The newest remote commit at the time of the subscription.
+    let remoteCommit: UInt64
+    /// The local commit up to which all matching documents were sent or are being sent.
+    var sent: CommitID = 0
+    var acknowledged: CommitID = 0
+    /// Whether `sent` is valid.
+    var isStreaming = false
+    /// Whether commits are announced instead of being sent.
+    var isAnnouncing = false
+    /// Whether the next batch contains all changes since the cursor of the subscription.
+    var isBehind = false
+    /// Documents that the next batch must contain complete.
+    var complete: Set<DocumentAddress> = []
+    /// Documents to add to `whole` once a local commit is durable.
+    var completeLater: [(localCommit: CommitID, address: DocumentAddress)] = []
+    /// The snapshot of the version list that was sent.
+    var compared: DocumentSnapshot?
+    /// Whether documents may have become visible to the peer since that list.
+    var isListOutdated = false
+    /// Results of queries with LIMIT, in that snapshot or when the last batch began.
+    var rankings: SubscriptionRankings?
+    /// The evaluation that precedes the answer to the peer.
+    var preparation: Replicator.Preparation?
+    /// A catch-up batch whose rankings are not complete.
+    var catchingUp: Replicator.CatchUp?
+    /// The evaluation of commits that are not sent yet.
+    var judging = Judging()
+    /// A partially sent batch.
+    var outgoing: Outgoing?
+    /// The time at which the replication position is sent, unless a batch is sent before.
+    var echoDue: UInt64?
+    /// Whether an event makes the pump send, even to a peer with limited rights.
+    var isAwake = false
+    /// Whether sending continues in the next iteration.
+    var hasMore = false
+    /// Whether the peer may want documents that this peer may not send.
+    var isReviewDue = false
+    /// State that is needed only for a peer with limited rights.
+    var limited = LimitedSender()
+    /// The newest document of the reconciled list and of its parts that were sent.
+    var newestDocument = NewestDocument()
+    /// The commit and number of the parts that were sent before the last `want`.
+    var parts: (commit: CommitID, number: UInt64?)?
+    /// Deliveries that the peer has not acknowledged.
+    var deliveries: [Delivery] = []
+
+    /// Whether the pump sends; to a peer with limited rights, only an event makes it send.
+    func isDue(through newest: CommitID, isLimited: Bool) -> Bool {
+        guard !isAwake else { return true }
+        // The next iteration continues a long batch or an evaluation.
+        guard isStreaming, !hasMore, !isLimited else { return false }
+        return outgoing != nil || isBehind || !complete.isEmpty || sent < newest
+    }
+
+    // MARK: Batches
+
+    /// Discards what is being sent; the peers reconcile.
+    mutating func restart() {
+        isStreaming = false
+        outgoing = nil
+        limited.discardChanges()
+        _ = limited.removePart()
+        catchingUp = nil
+        judging = Judging()
+    }
+
+    /// Whether documents of snapshots before a commit remain to be sent.
+    func isPending(before commit: CommitID) -> Bool {
+        let states = [
+            outgoing?.snapshot, catchingUp?.snapshot, compared, preparation?.snapshot,
+            limited.draft?.outgoing.snapshot,
+        ]
+        if states.contains(where: { $0.map { $0.log.commit < commit } ?? false }) { return true }
+        return isStreaming && sent < commit
+    }
+
+    /// Returns the commit of an unacknowledged batch's snapshot; nil if there is no such batch.
+    func commit(ofStep number: UInt64) -> CommitID? {
+        if let outgoing, outgoing.number == number { return outgoing.snapshot.log.commit }
+        if let parts, parts.number == number { return parts.commit }
+        return limited.steps.first { $0.number == number }?.commit
+    }
+
+    /// The newest commit of which the peer can refuse documents.
+    var newestSent: CommitID {
+        max(sent, outgoing?.snapshot.log.commit ?? 0, parts?.commit ?? 0)
+    }
+
+    // MARK: Read repair
+
+    /// Queues the read repairs whose commits have become durable.
+    mutating func queueDurableRepairs(through durable: CommitID) {
+        guard !completeLater.isEmpty else { return }
+        for (localCommit, address) in completeLater where localCommit <= durable {
+            complete.insert(address)
+        }
+        completeLater.removeAll { $0.localCommit <= durable }
+    }
+
+    /// Queues the read repair of a document, at once or when a local commit is durable.
+    mutating func queueRepair(
+        of address: DocumentAddress, after localCommit: CommitID?, durable: CommitID
+    ) {
+        if let localCommit, localCommit > durable {
+            completeLater.append((localCommit, address))
+        } else {
+            complete.insert(address)
+        }
+    }
+
+    // MARK: The position of the peer
+
+    /// Delay before a position is sent that only the peer's own commits advanced, in nanoseconds.
+    private static let echoNanoseconds: UInt64 = 100_000_000
+
+    /// Schedules the replication position to be sent, unless a batch is sent before.
+    mutating func schedulePosition(at now: UInt64) {
+        guard echoDue == nil else { return }
+        echoDue = now + Self.echoNanoseconds
+    }
+
+    /// Whether the replication position must be sent now; the end of a batch contains it, too.
+    mutating func beginPosition(at now: UInt64) -> Bool {
+        guard let due = echoDue, due <= now else { return false }
+        echoDue = nil
+        return isStreaming && outgoing == nil
+    }
+
+    // MARK: Deliveries
+
+    /// Maximum number of unacknowledged deliveries; the last one absorbs further ones.
+    private static let maximumDeliveries = 1_024
+
+    /// Records that the peer will have documents of `commit` once it acknowledges `step`.
+    mutating func recordDelivery(of commit: CommitID, with step: CommitID) {
+        let delivery = Delivery(step: step, commit: commit)
+        if deliveries.count < Self.maximumDeliveries {
+            deliveries.append(delivery)
+        } else {
+            deliveries[deliveries.count - 1] = delivery
+        }
+    }
+
+    /// Records the delivery of a long batch.
+    mutating func recordDelivery(of outgoing: Outgoing) throws(EngineError) {
+        let step = outgoing.snapshot.log.commit
+        guard let commit = try outgoing.newestDocument.commit(in: outgoing.snapshot) else { return }
+        recordDelivery(of: commit, with: outgoing.isRepeated ? step + 1 : step)
+    }
+
+    /// Removes the acknowledged deliveries, and returns the newest commit of their documents.
+    mutating func removeDelivered(_ commit: CommitID) -> CommitID? {
+        let count = deliveries.prefix { $0.step <= commit }.count
+        guard count > 0 else { return nil }
+        defer { deliveries.removeFirst(count) }
+        return deliveries[..<count].map(\.commit).max()
+    }
+}

@@ -1,0 +1,38 @@
+import SheafReplication
+import SheafSync
+import Testing
+
+/// Received announcements.
+struct AnnouncedTests {
+    private let timeout: UInt64 = 300_000_000
+
+    @Test func `each arrived announcement restarts the timer of the others`() {
+        var announced = Announced()
+        for commit: UInt64 in 5...6 {
+            let isKept = announced.add(Announce(generation: 1, commit: commit, []), at: commit)
+            #expect(isKept)
+        }
+        #expect(announced.deadline == 5 + timeout)
+        let arrived = announced.arrived(through: 9) { $0.commit == 5 }
+        #expect(arrived.map(\.commit) == [5])
+        announced.removeFirst(1, through: 5, at: 10)
+        #expect(announced.deadline == 10 + timeout)
+        announced.removeFirst(1, through: 6, at: 20)
+        #expect(announced.messages.isEmpty)
+        #expect(announced.deadline == nil)
+    }
+
+    @Test func `a batch after an announcement arrives when it is durable`() {
+        var announced = Announced()
+        announced.addWritten(7, localCommit: 12, generation: 1)
+        #expect(announced.arrived(through: 11) { _ in true }.isEmpty)
+        #expect(announced.arrived(through: 12) { _ in true }.map(\.commit) == [7])
+    }
+
+    @Test func `too many announcements are refused`() {
+        var announced = Announced()
+        var count = 0
+        while announced.add(Announce(generation: 1, commit: 1, []), at: 0) { count += 1 }
+        #expect(count == (8 << 20) / 64 - 1)
+    }
+}
