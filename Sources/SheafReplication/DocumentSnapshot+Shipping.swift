@@ -279,7 +279,7 @@ extension EncodedDocument {
         // A join with itself normalizes the encoding.
         return try spelled.span.withUnsafeBytes { (bytes) throws(Malformed) in
             let document = try EncodedDocument(bytes)
-            do throws(JoinError) {
+            do throws(DocumentError) {
                 return try Join.join(document, document, NameTable())
             } catch {
                 throw .invalid("a document that cannot be joined with itself", at: 0)

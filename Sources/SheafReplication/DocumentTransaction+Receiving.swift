@@ -178,7 +178,7 @@ extension DocumentTransaction {
                 guard let rule, try !isPermitted(working[position].original, at: key, rule)
                 else { return .gap }
                 return .refused
-            case .edit(.malformed(let reason)): throw .invalidDocument(reason)
+            case .document(.malformed(let reason)): throw .invalidDocument(reason)
             default: throw error
             }
         }

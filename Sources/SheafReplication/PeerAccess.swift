@@ -41,7 +41,7 @@ package struct PeerAccess {
     /// Parses the rules of a peer whose hello was received.
     mutating func open(
         _ queries: QueryEngine, isServer: Bool, until stop: EvaluationStop
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         self.isServer = isServer
         if let rights {
             let rule = try Self.rule(rights.read, queries)
@@ -59,7 +59,7 @@ package struct PeerAccess {
 
     private static func rule(
         _ conditions: [String: String], _ queries: QueryEngine
-    ) throws(QueryError) -> [SubscriptionQuery] {
+    ) throws(StoreError) -> [SubscriptionQuery] {
         var found: [SubscriptionQuery] = []
         for (collection, condition) in conditions.sorted(by: { $0.key < $1.key }) {
             let name = collection.replacingBackticks

@@ -25,7 +25,7 @@ extension Replicator {
     }
 
     /// Ends a connection because of an invalid query, and quotes the start of the query.
-    func fail(_ connection: Connection, rejecting text: String, because error: QueryError) {
+    func fail(_ connection: Connection, rejecting text: String, because error: StoreError) {
         guard error.reason != .limit else { return fail(connection, .limit, error.message) }
         fail(connection, .refused, "\(error.message) (in the subscription \(text.shortened))")
     }

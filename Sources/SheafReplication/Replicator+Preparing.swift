@@ -101,7 +101,7 @@ extension Replicator {
         connection.delayed?.reading = SubscriptionReading()
         fillBudget(of: connection)
         var text = ""
-        do throws(QueryError) {
+        do throws(StoreError) {
             while reading.queries.count < request.queries.count {
                 guard !meter.isTurnOver else {
                     connection.delayed?.reading = reading

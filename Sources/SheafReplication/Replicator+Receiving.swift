@@ -1,7 +1,7 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
 import SheafEngine
-package import SheafQuery
+import SheafQuery
 import SheafStatements
 import SheafStorage
 import SheafSync
@@ -25,7 +25,7 @@ extension Replicator {
     }
 
     /// Replaces the subscription of this peer.
-    package func subscribe(_ queries: [SubscriptionQuery]) throws(QueryError) {
+    package func subscribe(_ queries: [SubscriptionQuery]) throws(StoreError) {
         var tally = SubscriptionTally()
         for query in queries { try tally.add(query) }
         // A query that another one covers would cost the remote peer time without a benefit.
@@ -288,9 +288,9 @@ extension Replicator {
         }
         func text(_ short: String) -> String { connection.isLimited ? short : "\(error)" }
         switch error {
-        case .invalidDocument, .id, .invalidCollection:
+        case .invalidDocument, .document(.id), .invalidCollection:
             fail(connection, .protocolBroken, text("a batch contains an invalid document"))
-        case .clock: fail(connection, .refused, text("a batch contains an invalid time"))
+        case .document(.time): fail(connection, .refused, text("a batch contains an invalid time"))
         case .limit: fail(connection, .limit, text("a batch, or a document in it, is too long"))
         case .evaluation(let error) where error.reason == .cancelled:
             fail(connection, .done, "the peer stops")

@@ -75,7 +75,7 @@ extension Replicator {
 
     /// Parses the rules of a peer; returns false if they are invalid and the connection was ended.
     func prepareRights(of connection: Connection, _ hello: Hello) -> Bool {
-        do throws(QueryError) {
+        do throws(StoreError) {
             try connection.access.open(queries, isServer: hello.isServer, until: evaluationStop)
             return true
         } catch {

@@ -31,7 +31,7 @@ package final class SubscriptionMatcher {
         /// Like `mismatching`, except that exceeding a limit also throws an error.
         case mismatchingWithinLimits
 
-        fileprivate func throwsError(_ reason: EvaluationFailure.Reason) -> Bool {
+        fileprivate func throwsError(_ reason: StoreError.Reason) -> Bool {
             switch self {
             case .throwing: true
             // A canceled evaluation has no result.
@@ -142,7 +142,7 @@ package final class SubscriptionMatcher {
     func matches(
         _ document: EncodedDocument, id: UnsafeRawBufferPointer, in collection: String,
         nameCount: Int, of transaction: DocumentTransaction? = nil
-    ) throws(QueryError) -> Bool {
+    ) throws(StoreError) -> Bool {
         guard let terms = plainTerms(of: collection) else { return false }
         let fields = try Self.fields(of: document)
         guard let fields else { return false }
@@ -172,33 +172,33 @@ package final class SubscriptionMatcher {
     }
 
     /// The error that represents `EngineError.paused` where only query errors can be thrown.
-    private static let pause = QueryError(.failed, "the evaluation is paused")
+    private static let pause = StoreError(.failed, "the evaluation is paused")
 
     /// Counts the visit of a document; throws if the time slice is over or the peer stops.
     func visit() throws(EngineError) {
         guard let meter else { return }
         guard !meter.isTurnOver else { throw .paused }
-        do throws(QueryError) { try meter.checkStop() } catch { throw EngineError(error) }
+        do throws(StoreError) { try meter.checkStop() } catch { throw .evaluation(error) }
         meter.countVisit()
     }
 
-    private func charge(_ term: Term, _ document: EncodedDocument) throws(QueryError) {
+    private func charge(_ term: Term, _ document: EncodedDocument) throws(StoreError) {
         guard let meter else { return }
         meter.begin(limit: SyncLimits.evaluationUnitsOnDocument)
         guard chargesLength else { return }
         try meter.charge(term.weight * (1 + document.bytes.count / 64))
     }
 
-    private static func fields(of document: EncodedDocument) throws(QueryError) -> EncodedObject? {
+    private static func fields(of document: EncodedDocument) throws(StoreError) -> EncodedObject? {
         do throws(Malformed) { return try document.existingFields() } catch {
-            throw QueryError(.damaged, "a document is damaged: \(error)")
+            throw StoreError(error)
         }
     }
 
     /// Returns the compiled query; compiles it again if the name dictionary has grown.
     private func watched(
         _ term: Term, _ nameCount: Int, _ transaction: DocumentTransaction?
-    ) throws(QueryError) -> IncrementalViewDefinition? {
+    ) throws(StoreError) -> IncrementalViewDefinition? {
         if let watched = term.watched, watched.nameCount >= nameCount { return watched }
         let run = queries.subscriptionRun(
             term.query.statement, term.query.arguments, in: transaction, meter)
@@ -225,7 +225,7 @@ package final class SubscriptionMatcher {
             self.resumption = nil
         }
         do throws(EngineError) {
-            return try read(document, key) { (encoded, id) throws(QueryError) in
+            return try read(document, key) { (encoded, id) throws(StoreError) in
                 try matches(
                     encoded, id: id, in: collection, nameCount: names.count, of: transaction)
             }
@@ -240,7 +240,7 @@ package final class SubscriptionMatcher {
     }
 
     /// Logs the first error of a rule, since it is not sent to the peer.
-    private func logError(_ error: EvaluationFailure) {
+    private func logError(_ error: StoreError) {
         guard !hasLoggedError else { return }
         hasLoggedError = true
         queries.log?.write(
@@ -253,7 +253,7 @@ package final class SubscriptionMatcher {
     func rank(
         _ document: StoredDocument, key: [UInt8], inQuery number: Int, _ names: NameTable
     ) throws(EngineError) -> Ranking.Row? {
-        try read(document, key) { (encoded, id) throws(QueryError) in
+        try read(document, key) { (encoded, id) throws(StoreError) in
             guard let fields = try Self.fields(of: encoded) else { return nil }
             let scanned = ScannedDocument(fields, id: id, position: 0, isLasting: false)
             guard meter?.isTurnOver != true else { throw Self.pause }
@@ -264,24 +264,24 @@ package final class SubscriptionMatcher {
 
     /// Whether each ORDER BY term of a query is descending.
     func isDescending(_ number: Int, _ names: NameTable) throws(EngineError) -> [Bool] {
-        do throws(QueryError) {
+        do throws(StoreError) {
             return try watched(terms[number], names.count, nil)?.isDescending ?? []
         } catch {
-            throw EngineError(error)
+            throw .evaluation(error)
         }
     }
 
     private func read<Answer>(
         _ document: StoredDocument, _ key: [UInt8],
-        _ body: (EncodedDocument, UnsafeRawBufferPointer) throws(QueryError) -> Answer
+        _ body: (EncodedDocument, UnsafeRawBufferPointer) throws(StoreError) -> Answer
     ) throws(EngineError) -> Answer {
-        let result: Result<Answer, QueryError> = key.span.withUnsafeBytes { key in
+        let result: Result<Answer, StoreError> = key.span.withUnsafeBytes { key in
             let id = UnsafeRawBufferPointer(rebasing: key.dropFirst(StoreKey.documentPrefixLength))
             return document.read { bytes in
-                do throws(QueryError) {
+                do throws(StoreError) {
                     let encoded: EncodedDocument
                     do throws(Malformed) { encoded = try EncodedDocument(bytes) } catch {
-                        throw QueryError(.damaged, "a document is damaged: \(error)")
+                        throw StoreError(error)
                     }
                     return .success(try body(encoded, id))
                 } catch {
@@ -292,7 +292,7 @@ package final class SubscriptionMatcher {
         switch result {
         case .success(let answer): return answer
         case .failure(Self.pause): throw .paused
-        case .failure(let error): throw EngineError(error)
+        case .failure(let error): throw .evaluation(error)
         }
     }
 

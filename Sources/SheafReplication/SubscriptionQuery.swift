@@ -1,5 +1,5 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
 package import SheafQuery
 package import SheafStatements
 package import SheafSync
@@ -26,7 +26,7 @@ package struct SubscriptionQuery: Sendable {
     package init(
         _ statement: Statement, _ arguments: ArgumentValues, _ queries: QueryEngine,
         isRestricted: Bool = false, isStrict: Bool = false
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         let statement = try statement.fixed(isStrict: isStrict)
         guard case .select(let select) = statement.body else {
             throw Self.refusal("a subscription must be a SELECT statement", statement)
@@ -63,7 +63,7 @@ package struct SubscriptionQuery: Sendable {
     /// `isRestricted` is the local value of `dql_restrict_subscriptions`.
     package init(
         _ query: SubscribedQuery, _ queries: QueryEngine, isRestricted: Bool
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         let statement = try queries.statement(Query(verbatim: query.text))
         let arguments: Object
         do throws(Malformed) {
@@ -73,7 +73,7 @@ package struct SubscriptionQuery: Sendable {
                 return try document.value(NameTable()) ?? Object()
             }
         } catch {
-            throw QueryError(.argument, "the arguments of a subscription cannot be read: \(error)")
+            throw StoreError(.argument, "the arguments of a subscription cannot be read: \(error)")
         }
         try self.init(
             statement, ArgumentValues(arguments), queries, isRestricted: isRestricted)
@@ -82,7 +82,7 @@ package struct SubscriptionQuery: Sendable {
     /// Whether a condition reads no field except `name`.
     private static func reads(_ condition: Expression?, onlyField name: String) -> Bool {
         var isOnly = true
-        try? condition?.forEachPath { (path, _) throws(QueryError) in
+        try? condition?.forEachPath { (path, _) throws(StoreError) in
             if path.count != 1 || UTF8Order.compare(path[0], name) != 0 { isOnly = false }
         }
         return isOnly
@@ -90,14 +90,14 @@ package struct SubscriptionQuery: Sendable {
 
     private static func wire(
         _ statement: Statement, _ arguments: ArgumentValues
-    ) throws(QueryError) -> SubscribedQuery {
-        do throws(EditError) {
+    ) throws(StoreError) -> SubscribedQuery {
+        do throws(DocumentError) {
             var object = Object()
             for field in arguments.fields { object[field.name] = field.value }
             return SubscribedQuery(
                 text: statement.text, arguments: try Insertion.initial(object, NameTable()))
         } catch {
-            throw QueryError(
+            throw StoreError(
                 .argument, "the arguments of a subscription cannot be sent: \(error)")
         }
     }
@@ -119,8 +119,8 @@ package struct SubscriptionQuery: Sendable {
         return nil
     }
 
-    private static func refusal(_ message: String, _ statement: Statement) -> QueryError {
-        QueryError(
+    private static func refusal(_ message: String, _ statement: Statement) -> StoreError {
+        StoreError(
             .meaning, message, at: SourceRange(0, statement.text.utf8.count), in: statement.text)
     }
 }

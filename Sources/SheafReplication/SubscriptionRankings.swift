@@ -153,15 +153,15 @@ extension SubscriptionMatcher {
     ) throws(EngineError) -> Ranking? {
         guard meter?.isTurnOver != true else { throw .paused }
         meter?.begin(limit: SyncLimits.evaluationUnitsPerTurn)
-        do throws(QueryError) {
+        do throws(StoreError) {
             let run = run(query, on: snapshot)
             guard case .select(let watched, _) = try run.observedChanges() else {
-                throw QueryError(.meaning, "a subscription depends on the current time")
+                throw StoreError(.meaning, "a subscription depends on the current time")
             }
             return try Ranking(watched, run, limit: limit)
         } catch {
             if error.reason == .limit, let meter, !meter.isExhausted { return nil }
-            throw EngineError(error)
+            throw .evaluation(error)
         }
     }
 

@@ -1,4 +1,4 @@
-package import SheafQuery
+package import SheafDocument
 import SheafSync
 
 /// The distinct queries of a peer, counted against the limits of a subscription.
@@ -11,7 +11,7 @@ package struct SubscriptionTally: Sendable {
     package init() {}
 
     /// Adds a query, or throws an error that names the limit and the value that exceeds it.
-    package mutating func add(_ query: SubscriptionQuery) throws(QueryError) {
+    package mutating func add(_ query: SubscriptionQuery) throws(StoreError) {
         let wire = query.wire
         if let count = counts[wire] {
             counts[wire] = count + 1
@@ -32,7 +32,7 @@ package struct SubscriptionTally: Sendable {
         let limit = SyncLimits.rankedDocuments
         let newRanked = ranked + min(query.limit ?? 0, limit + 1)
         guard newRanked <= limit else {
-            throw QueryError(
+            throw StoreError(
                 .limit, "the LIMITs of all subscriptions exceed \(limit) documents in total")
         }
         counts[wire] = 1
@@ -52,7 +52,7 @@ package struct SubscriptionTally: Sendable {
         ranked -= min(query.limit ?? 0, SyncLimits.rankedDocuments + 1)
     }
 
-    private static func check(_ wire: SubscribedQuery) throws(QueryError) {
+    private static func check(_ wire: SubscribedQuery) throws(StoreError) {
         let hint = "pass long lists as documents of a collection, or subscribe to a wider query"
         let length = wire.text.utf8.count
         guard length <= SyncLimits.queryLength else {
@@ -66,8 +66,8 @@ package struct SubscriptionTally: Sendable {
         }
     }
 
-    private static func excess(_ finding: String, _ limit: Int, _ hint: String) -> QueryError {
-        QueryError(.limit, "\(finding); \(limit) are allowed", hint: hint)
+    private static func excess(_ finding: String, _ limit: Int, _ hint: String) -> StoreError {
+        StoreError(.limit, "\(finding); \(limit) are allowed", hint: hint)
     }
 }
 

@@ -13,7 +13,7 @@ extension DocumentTransaction {
     }
 
     /// Applies the mutation of one document; returns whether it changed anything.
-    mutating func apply(_ mutation: Mutation) throws(QueryError) -> Bool {
+    mutating func apply(_ mutation: Mutation) throws(StoreError) -> Bool {
         func change(_ action: DocumentChange.Action) -> DocumentChange {
             DocumentChange(mutation.collection, mutation.id, action)
         }
@@ -33,15 +33,15 @@ extension DocumentTransaction {
             case .evict: return try apply(change(.evict)).isChanged
             }
         } catch {
-            if case .edit(.counter(let counter)) = error {
-                throw QueryError(counter, in: mutation.collection)
+            if case .document(.counter(let counter)) = error {
+                throw StoreError(counter, in: mutation.collection)
             }
-            throw QueryError(error)
+            throw StoreError(error)
         }
     }
 
     /// Returns the mutated document as a statement sees it; nil if there is none.
-    package func object(_ mutation: Mutation, _ types: FieldTypes) throws(QueryError) -> Object? {
+    package func object(_ mutation: Mutation, _ types: FieldTypes) throws(StoreError) -> Object? {
         guard let number = catalog.number(ofCollection: mutation.collection),
             let key = try? StoreKey.bytes(ofDocument: mutation.id, collection: number),
             let position = positions[DocumentKey(key)], let state = working[position].state
@@ -57,7 +57,7 @@ extension DocumentTransaction {
             object?["_id"] = mutation.id
             return object
         } catch {
-            throw QueryError(.damaged, "a document is damaged: \(error)")
+            throw StoreError(error)
         }
     }
 }

@@ -32,8 +32,8 @@ struct ParallelScan {
 
     /// Filters all documents, then passes each part's matches to `body` until it returns false.
     package func run(
-        _ body: (FoundDocuments) throws(QueryError) -> Bool
-    ) throws(QueryError) -> Bool {
+        _ body: (FoundDocuments) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Bool {
         let count = (pointers.count + Self.chunkLength - 1) / Self.chunkLength
         // Each part is used by one thread at a time: first by a worker, then by this one.
         nonisolated(unsafe) let parts = (0..<count).map { number in
@@ -98,15 +98,15 @@ final class FoundDocuments {
 
     /// Passes the matches to `body` in batches; returns false when it needs no more.
     func forEachBatch(
-        _ body: (ScannedDocuments) throws(QueryError) -> Int?
-    ) throws(QueryError) -> Bool {
+        _ body: (ScannedDocuments) throws(StoreError) -> Int?
+    ) throws(StoreError) -> Bool {
         let (allFields, allStored) = (fields, stored)
         for start in stride(from: 0, to: allStored.count, by: DocumentBatch.capacity) {
             let count = min(allStored.count - start, DocumentBatch.capacity)
             let stop = try allFields.span.withUnsafeBufferPointer {
-                (fields) throws(QueryError) -> Int? in
+                (fields) throws(StoreError) -> Int? in
                 try allStored.span.withUnsafeBufferPointer {
-                    (stored) throws(QueryError) -> Int? in
+                    (stored) throws(StoreError) -> Int? in
                     guard let fields = fields.baseAddress, let stored = stored.baseAddress else {
                         return nil
                     }
@@ -120,9 +120,9 @@ final class FoundDocuments {
 
     private static func passDocuments(
         _ fields: UnsafePointer<EncodedObject>, _ stored: UnsafePointer<StoredBytes>, _ count: Int,
-        _ body: (ScannedDocuments) throws(QueryError) -> Int?
-    ) throws(QueryError) -> Int? {
-        try indexes.span.withUnsafeBufferPointer { (indexes) throws(QueryError) in
+        _ body: (ScannedDocuments) throws(StoreError) -> Int?
+    ) throws(StoreError) -> Int? {
+        try indexes.span.withUnsafeBufferPointer { (indexes) throws(StoreError) in
             try body(
                 ScannedDocuments(
                     fields, stored, at: UnsafeBufferPointer(rebasing: indexes[..<count]),

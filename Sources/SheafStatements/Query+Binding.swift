@@ -1,10 +1,10 @@
-import SheafDocument
+package import SheafDocument
 import SheafEngine
 package import SheafQuery
 
 extension Query {
     /// Returns all arguments of a run: the interpolated and the named ones.
-    package func bind(_ named: QueryArguments) throws(QueryError) -> ArgumentValues {
+    package func bind(_ named: QueryArguments) throws(StoreError) -> ArgumentValues {
         try named.check(for: text)
         guard !arguments.isEmpty else { return named.values }
         var fields = Array(named.values.fields)
@@ -14,12 +14,12 @@ extension Query {
             let name = Self.name(ofArgument: index + 1)
             switch argument {
             case .invalid(let problem):
-                throw QueryError(
+                throw StoreError(
                     .argument, "the interpolated value :\(name) cannot be encoded: \(problem)",
                     at: range, in: text)
             case .value(let value):
                 guard named.values[name] == nil else {
-                    throw QueryError(
+                    throw StoreError(
                         .argument, "the argument \(name) has the name of an interpolated value",
                         hint: "rename the argument", at: range, in: text)
                 }

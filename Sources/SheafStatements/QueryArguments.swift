@@ -110,9 +110,9 @@ public struct QueryArguments: Sendable, ExpressibleByDictionaryLiteral {
     }
 
     /// Throws the error of the arguments, if any, located at the parameter in the statement.
-    func check(for text: String) throws(QueryError) {
+    func check(for text: String) throws(StoreError) {
         guard let problem else { return }
-        let error = QueryError(.argument, problem.text)
+        let error = StoreError(.argument, problem.text)
         throw problem.name.map { error.located(atParameter: $0, in: text) } ?? error
     }
 }

@@ -9,7 +9,7 @@ extension QueryEngine {
     func change(
         _ statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
         in transaction: inout DocumentTransaction
-    ) throws(QueryError) -> QueryOutcome {
+    ) throws(StoreError) -> QueryOutcome {
         transaction.maximumLength = parameters.values.hardSizeLimit
         transaction.keepsCounters = true
         if log != nil { transaction.largeDocumentLength = parameters.values.softSizeLimit }
@@ -39,8 +39,8 @@ extension QueryEngine {
     /// Applies the mutation of one document; locates its error in the statement.
     private static func change(
         _ transaction: inout DocumentTransaction, _ mutation: Mutation, in text: String
-    ) throws(QueryError) -> Bool {
-        do throws(QueryError) { return try transaction.apply(mutation) } catch {
+    ) throws(StoreError) -> Bool {
+        do throws(StoreError) { return try transaction.apply(mutation) } catch {
             throw error.located(at: mutation.range, in: text)
         }
     }
@@ -49,7 +49,7 @@ extension QueryEngine {
     private func plan(
         _ statement: Statement, _ arguments: ArgumentValues, _ parameters: SharedParameters,
         on reader: SnapshotReader
-    ) throws(QueryError) -> (MutationPlan, QueryRun?) {
+    ) throws(StoreError) -> (MutationPlan, QueryRun?) {
         let random = options.random
         if parameters.haveNoEffect(on: statement),
             let plan = try statement.fastPath?.mutations(

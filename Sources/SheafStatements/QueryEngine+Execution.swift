@@ -1,5 +1,5 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
 package import SheafEngine
 package import SheafQuery
 import SheafStorage
@@ -12,7 +12,7 @@ extension QueryEngine {
     package func execute(
         _ statement: Statement, _ arguments: ArgumentValues = ArgumentValues(),
         _ sink: CommitSink? = nil
-    ) throws(QueryError) -> ResultStorage {
+    ) throws(StoreError) -> ResultStorage {
         var context = OwnTransaction(sink: sink)
         return try execute(statement, arguments, in: &context, nil)
     }
@@ -21,7 +21,7 @@ extension QueryEngine {
     package func execute(
         _ statement: Statement, _ arguments: ArgumentValues, on snapshot: DocumentSnapshot,
         _ commitCell: CommitCell
-    ) throws(QueryError) -> ResultStorage {
+    ) throws(StoreError) -> ResultStorage {
         var context = snapshot
         return try execute(statement, arguments, in: &context, commitCell)
     }
@@ -30,7 +30,7 @@ extension QueryEngine {
     package func execute(
         _ statement: Statement, _ arguments: ArgumentValues,
         in transaction: inout DocumentTransaction, _ commitCell: CommitCell
-    ) throws(QueryError) -> ResultStorage {
+    ) throws(StoreError) -> ResultStorage {
         try execute(statement, arguments, in: &transaction, Optional(commitCell))
     }
 
@@ -39,9 +39,9 @@ extension QueryEngine {
     private func execute<Context: StatementContext>(
         _ statement: Statement, _ arguments: ArgumentValues, in context: inout Context,
         _ commitCell: CommitCell?
-    ) throws(QueryError) -> ResultStorage {
+    ) throws(StoreError) -> ResultStorage {
         if let found = lookUp(statement, arguments, in: &context, commitCell) { return found }
-        let outcome = try recordingRequest(statement) { () throws(QueryError) in
+        let outcome = try recordingRequest(statement) { () throws(StoreError) in
             try run(statement, arguments, in: &context, isTransaction: commitCell != nil)
         }
         return ResultStorage(outcome, commitCell)
@@ -50,7 +50,7 @@ extension QueryEngine {
     private func run<Context: StatementContext>(
         _ statement: Statement, _ arguments: ArgumentValues, in context: inout Context,
         isTransaction: Bool
-    ) throws(QueryError) -> QueryOutcome {
+    ) throws(StoreError) -> QueryOutcome {
         let parameters = parameters
         switch statement.kind {
         case .reading:
@@ -58,7 +58,7 @@ extension QueryEngine {
             let run = makeRun(statement, arguments, parameters, on: reader)
             return QueryOutcome(rows: try run.rows(), reader: reader)
         case .writing:
-            return try context.write(self) { (transaction) throws(QueryError) in
+            return try context.write(self) { (transaction) throws(StoreError) in
                 try change(statement, arguments, parameters, in: &transaction)
             }
         case .createIndex(let index):
@@ -73,7 +73,7 @@ extension QueryEngine {
             let sink = try sink(of: context, isTransaction: isTransaction)
             return try provision(statement, arguments, on: context.reader(self, parameters), sink)
         case .configuring where isTransaction:
-            throw QueryError(
+            throw StoreError(
                 .meaning, "system parameters cannot be set within a transaction",
                 hint: "run the statement outside of a transaction, with Store.execute")
         case .showing, .configuring:
@@ -84,9 +84,9 @@ extension QueryEngine {
     /// Returns the destination of changed indexes.
     private func sink(
         of context: some StatementContext, isTransaction: Bool
-    ) throws(QueryError) -> CommitSink {
+    ) throws(StoreError) -> CommitSink {
         guard !isTransaction else {
-            throw QueryError(
+            throw StoreError(
                 .meaning, "indexes cannot be created or dropped within a transaction",
                 hint: "run the statement outside of a transaction, with Store.execute")
         }
@@ -97,10 +97,10 @@ extension QueryEngine {
 
     /// Runs `body` for a statement, and records its outcome in the request log.
     private func recordingRequest(
-        _ statement: Statement, _ body: () throws(QueryError) -> QueryOutcome
-    ) throws(QueryError) -> QueryOutcome {
+        _ statement: Statement, _ body: () throws(StoreError) -> QueryOutcome
+    ) throws(StoreError) -> QueryOutcome {
         let number = requests.begin(statement)
-        do throws(QueryError) {
+        do throws(StoreError) {
             try statement.checkDirectives()
             let outcome = try body()
             end(statement, number, outcome.rows.items.count, outcome.mutatedIDs.count, nil)

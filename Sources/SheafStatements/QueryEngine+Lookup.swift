@@ -42,7 +42,7 @@ extension QueryEngine {
     private func find(
         _ lookup: FastPath.Lookup, _ id: Value, _ reader: SnapshotReader, _ commitCell: CommitCell?
     ) -> ResultStorage? {
-        do throws(QueryError) {
+        do throws(StoreError) {
             return ResultStorage(
                 try lookup.item(id, in: reader), of: reader.snapshot, commitCell,
                 storeNumber: number)

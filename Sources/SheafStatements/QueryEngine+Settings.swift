@@ -11,10 +11,10 @@ extension QueryEngine {
     /// Runs CREATE INDEX.
     func create(
         _ index: CreateIndex, in text: String, _ sink: CommitSink
-    ) throws(QueryError) -> QueryOutcome {
+    ) throws(StoreError) -> QueryOutcome {
         let collection = index.collection
         guard !collection.text.hasPrefix("system:"), !collection.text.hasPrefix("__") else {
-            throw QueryError(
+            throw StoreError(
                 .meaning, "\(collection.text) belongs to the system, and has no indexes",
                 at: collection.range, in: text)
         }
@@ -28,14 +28,14 @@ extension QueryEngine {
             return QueryOutcome(
                 rows: QueryRows(), reader: reader(parameters), commit: receipt.commit)
         } catch {
-            throw QueryError(error).located(at: index.name.range, in: text)
+            throw StoreError(error).located(at: index.name.range, in: text)
         }
     }
 
     /// Runs DROP INDEX.
     func drop(
         _ index: DropIndex, in text: String, _ sink: CommitSink
-    ) throws(QueryError) -> QueryOutcome {
+    ) throws(StoreError) -> QueryOutcome {
         do throws(EngineError) {
             let receipt = try documents.dropIndex(
                 index.name.text, on: index.collection.text, ifExists: index.allowsMissing,
@@ -43,14 +43,14 @@ extension QueryEngine {
             return QueryOutcome(
                 rows: QueryRows(), reader: reader(parameters), commit: receipt.commit)
         } catch {
-            throw QueryError(error).located(at: index.name.range, in: text)
+            throw StoreError(error).located(at: index.name.range, in: text)
         }
     }
 
     /// Runs ADVISE.
     func advise(
         _ statement: Statement, _ arguments: ArgumentValues, on reader: SnapshotReader
-    ) throws(QueryError) -> QueryOutcome {
+    ) throws(StoreError) -> QueryOutcome {
         QueryOutcome(rows: try advice(statement, arguments, on: reader).rows, reader: reader)
     }
 
@@ -58,7 +58,7 @@ extension QueryEngine {
     func provision(
         _ statement: Statement, _ arguments: ArgumentValues, on reader: SnapshotReader,
         _ sink: CommitSink
-    ) throws(QueryError) -> QueryOutcome {
+    ) throws(StoreError) -> QueryOutcome {
         let advice = try advice(statement, arguments, on: reader)
         var commit: CommitID?
         for index in advice.indexes {
@@ -69,8 +69,8 @@ extension QueryEngine {
 
     private func advice(
         _ statement: Statement, _ arguments: ArgumentValues, on reader: SnapshotReader
-    ) throws(QueryError) -> Advice {
-        try QueryError.checkIndexes(source.indexFailure, of: reader.snapshot)
+    ) throws(StoreError) -> Advice {
+        try StoreError.checkIndexes(source.indexFailure, of: reader.snapshot)
         return try makeRun(statement, arguments, parameters, on: reader).advice()
     }
 
@@ -79,9 +79,9 @@ extension QueryEngine {
     /// Runs ALTER SYSTEM or SHOW.
     func configure(
         _ statement: Statement, _ arguments: ArgumentValues, on reader: SnapshotReader
-    ) throws(QueryError) -> QueryOutcome {
+    ) throws(StoreError) -> QueryOutcome {
         let change = try makeRun(statement, arguments, parameters, on: reader).configuration()
-        let row = try sharedParameters.withLock { (shared) throws(QueryError) in
+        let row = try sharedParameters.withLock { (shared) throws(StoreError) in
             var values = shared.values
             let row = try values.apply(change, in: statement.text)
             shared = shared.with(values)

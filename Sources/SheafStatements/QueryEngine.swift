@@ -1,5 +1,5 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
 package import SheafEngine
 package import SheafQuery
 package import SheafStorage
@@ -33,11 +33,11 @@ package final class QueryEngine: Sendable {
     package convenience init(
         reading reader: LogReader, options: LogStoreOptions = LogStoreOptions(),
         log: StoreLog? = nil, isStrict: Bool = false
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         do throws(EngineError) {
             self.init(try DocumentSource(reading: reader), options, log, isStrict: isStrict)
         } catch {
-            throw QueryError(error)
+            throw StoreError(error)
         }
     }
 
@@ -61,13 +61,13 @@ package final class QueryEngine: Sendable {
     package convenience init(
         opening store: StoreEngine, log: StoreLog? = nil, maximumListed: Int = 4_096,
         isStrict: Bool = false
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         do throws(EngineError) {
             self.init(
                 try DocumentEngine(store, maximumListed: maximumListed), log: log,
                 isStrict: isStrict)
         } catch {
-            throw QueryError(error)
+            throw StoreError(error)
         }
     }
 
@@ -85,7 +85,7 @@ package final class QueryEngine: Sendable {
     package var parameters: SharedParameters { sharedParameters.withLock { $0 } }
 
     /// Returns the parsed statement of a query, cached by its text.
-    package func statement(_ query: Query) throws(QueryError) -> Statement {
+    package func statement(_ query: Query) throws(StoreError) -> Statement {
         let statement: Statement
         if let known = statements.cache.withLock({ $0.find(query.text) }) {
             statement = known
@@ -100,13 +100,13 @@ package final class QueryEngine: Sendable {
     /// Returns the parsed statement of a query, and the values of its parameters.
     package func prepare(
         _ query: Query, _ arguments: QueryArguments
-    ) throws(QueryError) -> (Statement, ArgumentValues) {
+    ) throws(StoreError) -> (Statement, ArgumentValues) {
         (try statement(query), try query.bind(arguments))
     }
 
-    private func parse(_ query: Query) throws(QueryError) -> Statement {
+    private func parse(_ query: Query) throws(StoreError) -> Statement {
         requests.countParsing()
-        do throws(QueryError) { return try Parser.parse(query.text) } catch {
+        do throws(StoreError) { return try Parser.parse(query.text) } catch {
             // An interpolation between quotes is a better explanation than the syntax error.
             throw InsertedPiece.misplacement(of: query.interpolations, in: query.text) ?? error
         }
@@ -120,7 +120,7 @@ package final class QueryEngine: Sendable {
     /// Returns the plan of a statement as readable text.
     package func planText(
         _ statement: Statement, _ arguments: ArgumentValues = ArgumentValues()
-    ) throws(QueryError) -> String {
+    ) throws(StoreError) -> String {
         try statement.checkDirectives()
         return try makeRun(statement, arguments).planText()
     }

@@ -122,7 +122,7 @@ package final class ResultStorage: Sendable {
     }
 
     /// Returns a decoded row, and retains it.
-    package func materialize(_ index: Int) throws(QueryError) -> Object {
+    package func materialize(_ index: Int) throws(StoreError) -> Object {
         if let known = materializedRow(index) { return known }
         let object = try decoded(index)
         materialized.withLock { $0[index] = object }
@@ -131,33 +131,33 @@ package final class ResultStorage: Sendable {
     }
 
     /// Returns a decoded row, without retaining it.
-    package func object(_ index: Int) throws(QueryError) -> Object {
+    package func object(_ index: Int) throws(StoreError) -> Object {
         if let known = materializedRow(index) { return known }
         return try decoded(index)
     }
 
-    private func decoded(_ index: Int) throws(QueryError) -> Object {
-        do throws(QueryError) { return try item(index).object(names) } catch {
+    private func decoded(_ index: Int) throws(StoreError) -> Object {
+        do throws(StoreError) { return try item(index).object(names) } catch {
             throw located(error)
         }
     }
 
     /// Returns one value of a row without decoding the others; nil if it is missing.
-    package func value(_ index: Int, at path: [String]) throws(QueryError) -> Value? {
-        do throws(QueryError) { return try item(index).value(at: path, names) } catch {
+    package func value(_ index: Int, at path: [String]) throws(StoreError) -> Value? {
+        do throws(StoreError) { return try item(index).value(at: path, names) } catch {
             throw located(error)
         }
     }
 
     /// Returns the value of a top-level field, which is faster than a path.
-    package func value(_ index: Int, of name: String) throws(QueryError) -> Value? {
-        do throws(QueryError) { return try item(index).value(of: name, names) } catch {
+    package func value(_ index: Int, of name: String) throws(StoreError) -> Value? {
+        do throws(StoreError) { return try item(index).value(of: name, names) } catch {
             throw located(error)
         }
     }
 
     /// Adds the file to an error that reports damage.
-    private func located(_ error: QueryError) -> QueryError {
+    private func located(_ error: StoreError) -> StoreError {
         owner.table.map { error.located(in: $0) } ?? error
     }
 

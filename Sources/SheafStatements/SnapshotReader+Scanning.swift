@@ -6,14 +6,14 @@ import SheafStorage
 
 /// Scans of key ranges.
 extension SnapshotReader {
-    package typealias Visitor = (ScannedDocuments) throws(QueryError) -> Int?
+    package typealias Visitor = (ScannedDocuments) throws(StoreError) -> Int?
 
     private var log: LogSnapshot { snapshot.log }
 
     package func scan(
         _ range: KeyRange, _ order: ScanOrder, skipping skipped: Int, filter: FieldFilter?,
         _ tally: inout ScanTally, _ body: Visitor
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         guard let range = remainingRange(range, isReversed: order == .descending, skipping: skipped)
         else { return }
         var scanned = ScanTally()
@@ -25,7 +25,7 @@ extension SnapshotReader {
         let documents = DocumentBatch()
         let firstLength = order == .all ? 0 : ParallelScan.sequentialLength
         try log.forEachPointers(in: range, RecordPointerOrder(order)) {
-            (pointers) throws(QueryError) in
+            (pointers) throws(StoreError) in
             var start = 0
             while start < pointers.count {
                 try interruption?.check()
@@ -60,11 +60,11 @@ extension SnapshotReader {
     /// Passes documents at record pointers to `body`, with their indexes, until it returns false.
     func visit(
         _ pointers: UnsafeBufferPointer<RecordPointer>,
-        _ body: (Int, ScannedDocument) throws(QueryError) -> Bool
-    ) throws(QueryError) {
-        func visit(_ index: Int) throws(QueryError) -> Bool {
+        _ body: (Int, ScannedDocument) throws(StoreError) -> Bool
+    ) throws(StoreError) {
+        func visit(_ index: Int) throws(StoreError) -> Bool {
             try self.visit(try operation(at: pointers[index]), at: pointers[index], nil) {
-                (documents) throws(QueryError) in
+                (documents) throws(StoreError) in
                 try body(index, documents[0]) ? nil : 1
             }
         }
@@ -105,7 +105,7 @@ extension SnapshotReader {
         _ pointers: UnsafeBufferPointer<RecordPointer>, _ stored: UnsafeBufferPointer<StoredBytes>,
         _ documents: DocumentBatch, _ filter: FieldFilter?, _ tally: inout ScanTally,
         _ body: Visitor
-    ) throws(QueryError) -> Bool {
+    ) throws(StoreError) -> Bool {
         guard let base = stored.baseAddress, !stored.isEmpty else { return true }
         guard pending.isEmpty, (try? documents.open(stored, where: filter)) != nil else {
             // They are read one by one: replaced ones are not filtered, errors keep their order.
@@ -133,8 +133,8 @@ extension SnapshotReader {
     /// Passes the matches of a parallel scan to `body`; returns false when no more are needed.
     private func visit(
         _ scan: ParallelScan, _ tally: inout ScanTally, _ body: Visitor
-    ) throws(QueryError) -> Bool {
-        try scan.run { (found) throws(QueryError) in
+    ) throws(StoreError) -> Bool {
+        try scan.run { (found) throws(StoreError) in
             tally.entries += found.scannedCount
             tally.fetched += found.scannedCount
             guard try found.forEachBatch(body) else { return false }
@@ -149,7 +149,7 @@ extension SnapshotReader {
     @inline(never)
     private func visit(
         _ pointer: RecordPointer, _ filter: FieldFilter?, _ tally: inout ScanTally, _ body: Visitor
-    ) throws(QueryError) -> Bool {
+    ) throws(StoreError) -> Bool {
         tally.entries += 1
         let logged = try operation(at: pointer)
         guard pending.isEmpty || pending[Array(logged.key)] == nil else { return true }
@@ -162,7 +162,7 @@ extension SnapshotReader {
     func visit(
         _ logged: SheafStorage.Operation, at pointer: RecordPointer, _ filter: FieldFilter?,
         _ body: Visitor
-    ) throws(QueryError) -> Bool {
+    ) throws(StoreError) -> Bool {
         guard !pointer.isDelta else { return try visit(joinedAt: pointer, filter, body) }
         let number = pointer.position.rawValue
         let fields = try onDocument(at: number) { () throws(Malformed) in
@@ -174,11 +174,11 @@ extension SnapshotReader {
 
     private func visit(
         joinedAt pointer: RecordPointer, _ filter: FieldFilter?, _ body: Visitor
-    ) throws(QueryError) -> Bool {
+    ) throws(StoreError) -> Bool {
         let key: UnsafeRawBufferPointer
         let document: StoredDocument
         do throws(EngineError) { (key, document) = try snapshot.document(at: pointer) } catch {
-            throw QueryError(error)
+            throw StoreError(error)
         }
         return try visit(document, key, pointer.position.rawValue, filter, body)
     }
@@ -187,8 +187,8 @@ extension SnapshotReader {
     func visit(
         _ document: StoredDocument, _ key: UnsafeRawBufferPointer, _ position: UInt64,
         _ filter: FieldFilter?, _ body: Visitor
-    ) throws(QueryError) -> Bool {
-        try document.read { (bytes) throws(QueryError) in
+    ) throws(StoreError) -> Bool {
+        try document.read { (bytes) throws(StoreError) in
             let fields = try onDocument(at: position) { () throws(Malformed) in
                 try EncodedDocument(bytes).existingFields()
             }
@@ -201,12 +201,12 @@ extension SnapshotReader {
     private static func passDocument(
         _ fields: EncodedObject, _ key: UnsafeRawBufferPointer, position: UInt64, isLasting: Bool,
         _ body: Visitor
-    ) throws(QueryError) -> Bool {
+    ) throws(StoreError) -> Bool {
         let stored = StoredBytes(
             key: key, payload: UnsafeRawBufferPointer(start: nil, count: 0), pointer: position)
-        return try withUnsafePointer(to: fields) { (fields) throws(QueryError) in
-            try withUnsafePointer(to: stored) { (stored) throws(QueryError) in
-                try withUnsafePointer(to: UInt16(0)) { (index) throws(QueryError) in
+        return try withUnsafePointer(to: fields) { (fields) throws(StoreError) in
+            try withUnsafePointer(to: stored) { (stored) throws(StoreError) in
+                try withUnsafePointer(to: UInt16(0)) { (index) throws(StoreError) in
                     try body(
                         ScannedDocuments(
                             fields, stored, at: UnsafeBufferPointer(start: index, count: 1),
@@ -238,7 +238,7 @@ extension SnapshotReader {
     package func scanPending(
         _ collection: CollectionDescription, filter: FieldFilter?, _ tally: inout ScanTally,
         _ body: Visitor
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         let keys = pending.keys(startingWith: collection.keyPrefix).sorted {
             $0.lexicographicallyPrecedes($1)
         }
@@ -247,7 +247,7 @@ extension SnapshotReader {
             tally.entries += 1
             tally.fetched += 1
             let position = pendingPosition(of: key)
-            let goesOn = try key.span.withUnsafeBytes { (key) throws(QueryError) in
+            let goesOn = try key.span.withUnsafeBytes { (key) throws(StoreError) in
                 try visit(document, key, position, filter, body)
             }
             guard goesOn else { return }
@@ -259,7 +259,7 @@ extension SnapshotReader {
     @inline(__always)
     private func holds(
         _ filter: FieldFilter?, _ fields: EncodedObject, at position: UInt64
-    ) throws(QueryError) -> Bool {
+    ) throws(StoreError) -> Bool {
         guard let filter else { return true }
         return try onDocument(at: position) { () throws(Malformed) in try filter.holds(fields) }
     }
@@ -267,20 +267,20 @@ extension SnapshotReader {
     @inline(__always)
     private func onDocument<Result>(
         at position: UInt64, _ body: () throws(Malformed) -> Result
-    ) throws(QueryError) -> Result {
+    ) throws(StoreError) -> Result {
         do throws(Malformed) { return try body() } catch { throw damaged(error, at: position) }
     }
 
     @inline(never)
-    private func damaged(_ error: Malformed, at position: UInt64) -> QueryError {
-        QueryError(.damaged, "a document is damaged: \(error)", document: position)
+    private func damaged(_ error: Malformed, at position: UInt64) -> StoreError {
+        StoreError(error, document: position)
             .located(in: log.segments)
     }
 
     /// Returns the newest operation at a record pointer.
-    func operation(at pointer: RecordPointer) throws(QueryError) -> SheafStorage.Operation {
+    func operation(at pointer: RecordPointer) throws(StoreError) -> SheafStorage.Operation {
         do throws(StorageError) { return try snapshot.log.newestOperation(at: pointer) } catch {
-            throw QueryError(EngineError.storage(error))
+            throw StoreError(error)
         }
     }
 }

@@ -2,7 +2,7 @@ package import SheafBytes
 package import SheafDocument
 package import SheafEngine
 package import SheafQuery
-package import SheafStorage
+import SheafStorage
 
 /// The view of a snapshot, and of a writer's pending changes, that statements read.
 package final class SnapshotReader: QueryStore {
@@ -37,7 +37,7 @@ package final class SnapshotReader: QueryStore {
 
     /// Checks for an interruption on every 256th lookup.
     @inline(__always)
-    private func countRead() throws(QueryError) {
+    private func countRead() throws(StoreError) {
         readCount &+= 1
         if readCount & 0xFF == 0 { try interruption?.check() }
     }
@@ -71,7 +71,7 @@ package final class SnapshotReader: QueryStore {
         }
     }
 
-    package func virtualRows(_ name: String) throws(QueryError) -> [Object]? {
+    package func virtualRows(_ name: String) throws(StoreError) -> [Object]? {
         try virtual.rows(of: name, in: snapshot)
     }
 
@@ -88,27 +88,27 @@ package final class SnapshotReader: QueryStore {
 
     package func scanKeys(
         _ range: KeyRange, isReversed: Bool, skipping skipped: Int,
-        _ body: (_ key: UnsafeRawBufferPointer, _ position: UInt64) throws(QueryError) -> Bool
-    ) throws(QueryError) {
+        _ body: (_ key: UnsafeRawBufferPointer, _ position: UInt64) throws(StoreError) -> Bool
+    ) throws(StoreError) {
         guard let range = remainingRange(range, isReversed: isReversed, skipping: skipped) else {
             return
         }
         try snapshot.forEachEntry(in: range, reversed: isReversed) {
-            (key, pointer) throws(QueryError) in
+            (key, pointer) throws(StoreError) in
             try countRead()
             return try body(key, pointer.position.rawValue)
         }
     }
 
     package func read(
-        _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
-    ) throws(QueryError) {
+        _ key: [UInt8], _ body: (ScannedDocument) throws(StoreError) -> Void
+    ) throws(StoreError) {
         try countRead()
         if !pending.isEmpty, let found = pending[key] {
             guard let document = found.document else { return }
             let position = pendingPosition(of: key)
-            return try key.span.withUnsafeBytes { (key) throws(QueryError) in
-                _ = try visit(document, key, position, nil) { (documents) throws(QueryError) in
+            return try key.span.withUnsafeBytes { (key) throws(StoreError) in
+                _ = try visit(document, key, position, nil) { (documents) throws(StoreError) in
                     try body(documents[0])
                     return nil
                 }
@@ -117,19 +117,19 @@ package final class SnapshotReader: QueryStore {
         let log = snapshot.log
         guard let pointer = key.span.withUnsafeBytes({ log.recordPointer(of: $0) }) else { return }
         _ = try visit(try operation(at: pointer), at: pointer, nil) {
-            (documents) throws(QueryError) in
+            (documents) throws(StoreError) in
             try body(documents[0])
             return nil
         }
     }
 
     package func read(
-        _ keys: [[UInt8]], _ body: (_ number: Int, ScannedDocument) throws(QueryError) -> Bool
-    ) throws(QueryError) {
+        _ keys: [[UInt8]], _ body: (_ number: Int, ScannedDocument) throws(StoreError) -> Bool
+    ) throws(StoreError) {
         guard pending.isEmpty else {
             var goesOn = true
             for (number, key) in keys.enumerated() where goesOn {
-                try read(key) { (document) throws(QueryError) in
+                try read(key) { (document) throws(StoreError) in
                     goesOn = try body(number, document)
                 }
             }
@@ -147,65 +147,10 @@ package final class SnapshotReader: QueryStore {
             pointers.append(pointer)
             numbers.append(number)
         }
-        try pointers.span.withUnsafeBufferPointer { (pointers) throws(QueryError) in
-            try visit(pointers) { (index, document) throws(QueryError) in
+        try pointers.span.withUnsafeBufferPointer { (pointers) throws(StoreError) in
+            try visit(pointers) { (index, document) throws(StoreError) in
                 try body(numbers[index], document)
             }
-        }
-    }
-}
-
-extension QueryError {
-    /// Returns the damage that prevents indexes if it may have caused this error, otherwise `self`.
-    func orIndexFailure(of snapshot: DocumentSnapshot, _ failure: EngineError?) -> QueryError {
-        guard reason == .meaning else { return self }
-        do throws(QueryError) { try Self.checkIndexes(failure, of: snapshot) } catch {
-            return error
-        }
-        return self
-    }
-
-    /// Throws the damage that prevents the indexes of a snapshot, if it should have some.
-    static func checkIndexes(
-        _ failure: EngineError?, of snapshot: DocumentSnapshot
-    ) throws(QueryError) {
-        guard !snapshot.hasUsableIndexes, !snapshot.catalog.indexes.isEmpty, let failure else {
-            return
-        }
-        throw QueryError(failure)
-    }
-
-    /// Returns the error with the file and the offset of the damaged document, if they are known.
-    package func located(in table: SegmentTable) -> QueryError {
-        guard document != 0, document & SnapshotReader.pendingBit == 0 else { return self }
-        let position = LogPosition(rawValue: document)
-        return QueryError(EngineError.storage(table.disagreement(at: position, message)))
-    }
-
-    /// Creates the error of a statement from an error of the engine.
-    package init(_ error: EngineError) {
-        switch error {
-        case .damaged, .storage(.corrupt): self.init(.damaged, "\(error)")
-        case .evaluation(let failure): self.init(Reason(failure.reason), failure.message)
-        case .exists:
-            self.init(
-                .conflict, "\(error)",
-                hint: "ON ID CONFLICT DO UPDATE merges the two, DO NOTHING keeps the old one")
-        case .limit("maximumDocumentLength", let value, EncodedDocument.maximumLength):
-            self.init(
-                .limit,
-                "a document may have at most \(EncodedDocument.maximumLength) bytes, and this one "
-                    + "would have \(value)",
-                hint: "no parameter raises this limit: store large content in an attachment, or in "
-                    + "several documents")
-        case .limit("maximumDocumentLength", let value, let limit):
-            self.init(
-                .limit, "a document may have \(limit) bytes, and this one would have \(value)",
-                hint: "the limit is the parameter document_size_hard_limit_bytes")
-        case .limit: self.init(.limit, "\(error)")
-        case .id, .edit, .invalidCollection, .invalidIndex, .indexExists, .noIndex:
-            self.init(.meaning, "\(error)")
-        default: self.init(.failed, "\(error)")
         }
     }
 }

@@ -1,6 +1,6 @@
-import SheafDocument
+package import SheafDocument
 package import SheafEngine
-package import SheafQuery
+import SheafQuery
 import SheafStorage
 
 /// The documents that a statement reads, and the transaction that it changes.
@@ -14,20 +14,20 @@ package protocol StatementContext {
     /// Calls `body` with the transaction to change; discards its changes if it throws.
     mutating func write(
         _ engine: QueryEngine,
-        _ body: (inout DocumentTransaction) throws(QueryError) -> QueryOutcome
-    ) throws(QueryError) -> QueryOutcome
+        _ body: (inout DocumentTransaction) throws(StoreError) -> QueryOutcome
+    ) throws(StoreError) -> QueryOutcome
 
     /// Returns the destination of commits that are not part of a transaction.
-    func sink(_ engine: QueryEngine) throws(QueryError) -> CommitSink
+    func sink(_ engine: QueryEngine) throws(StoreError) -> CommitSink
 }
 
 extension StatementContext {
-    package func sink(_ engine: QueryEngine) throws(QueryError) -> CommitSink { throw .readOnly }
+    package func sink(_ engine: QueryEngine) throws(StoreError) -> CommitSink { throw .readOnly }
 }
 
-extension QueryError {
-    fileprivate static var readOnly: QueryError {
-        QueryError(.failed, "\(StorageError.readOnly)")
+extension StoreError {
+    fileprivate static var readOnly: StoreError {
+        StoreError(.failed, "\(StorageError.readOnly)")
     }
 }
 
@@ -44,27 +44,23 @@ package struct OwnTransaction: StatementContext {
 
     package func write(
         _ engine: QueryEngine,
-        _ body: (inout DocumentTransaction) throws(QueryError) -> QueryOutcome
-    ) throws(QueryError) -> QueryOutcome {
+        _ body: (inout DocumentTransaction) throws(StoreError) -> QueryOutcome
+    ) throws(StoreError) -> QueryOutcome {
         let sink = try sink(engine)
-        var failure: QueryError?
         do throws(EngineError) {
             let (commit, outcome) = try engine.documents.write(from: nil, append: sink.append) {
                 (transaction) throws(EngineError) in
-                do throws(QueryError) {
-                    return try body(&transaction)
-                } catch {
-                    failure = error
-                    throw .rolledBack
+                do throws(StoreError) { return try body(&transaction) } catch {
+                    throw .evaluation(error)
                 }
             }
             return outcome.with(commit)
         } catch {
-            throw failure ?? QueryError(error)
+            throw StoreError(error)
         }
     }
 
-    package func sink(_ engine: QueryEngine) throws(QueryError) -> CommitSink {
+    package func sink(_ engine: QueryEngine) throws(StoreError) -> CommitSink {
         guard case .engine = engine.source, let sink else { throw .readOnly }
         return sink
     }
@@ -80,8 +76,8 @@ extension DocumentSnapshot: StatementContext {
 
     package func write(
         _ engine: QueryEngine,
-        _ body: (inout DocumentTransaction) throws(QueryError) -> QueryOutcome
-    ) throws(QueryError) -> QueryOutcome {
+        _ body: (inout DocumentTransaction) throws(StoreError) -> QueryOutcome
+    ) throws(StoreError) -> QueryOutcome {
         throw .readOnly
     }
 }
@@ -98,10 +94,10 @@ extension DocumentTransaction: StatementContext {
 
     package mutating func write(
         _ engine: QueryEngine,
-        _ body: (inout DocumentTransaction) throws(QueryError) -> QueryOutcome
-    ) throws(QueryError) -> QueryOutcome {
+        _ body: (inout DocumentTransaction) throws(StoreError) -> QueryOutcome
+    ) throws(StoreError) -> QueryOutcome {
         beginStatement()
-        do throws(QueryError) {
+        do throws(StoreError) {
             return try body(&self)
         } catch {
             rollBackStatement()

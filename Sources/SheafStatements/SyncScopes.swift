@@ -1,5 +1,4 @@
 package import SheafDocument
-package import SheafQuery
 
 /// The kinds of peers that each collection is sent to: the parameter `user_collection_sync_scopes`.
 package struct SyncScopes: Equatable, Sendable {
@@ -15,11 +14,11 @@ package struct SyncScopes: Equatable, Sendable {
     package init() {}
 
     /// Parses the parameter: an object of collection names and scopes.
-    package init(_ object: Object) throws(QueryError) {
+    package init(_ object: Object) throws(StoreError) {
         for field in object {
             guard case .string(let name) = field.value, let scope = Scope(rawValue: name) else {
                 let known = Scope.allCases.map { "'\($0.rawValue)'" }.joined(separator: ", ")
-                throw QueryError(
+                throw StoreError(
                     .argument,
                     "invalid sync scope \(field.value.json) of \(field.name); "
                         + "expected one of \(known)")

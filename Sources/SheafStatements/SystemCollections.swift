@@ -1,7 +1,7 @@
 import SheafBytes
 package import SheafDocument
 package import SheafEngine
-package import SheafQuery
+import SheafQuery
 import SheafStorage
 package import SheafSystem
 
@@ -40,7 +40,7 @@ package final class SystemCollections: VirtualCollections {
 
     package func rows(
         of name: String, in snapshot: DocumentSnapshot
-    ) throws(QueryError) -> [Object]? {
+    ) throws(StoreError) -> [Object]? {
         switch name {
         case "dual": [Object()]
         case "indexes": Self.indexes(snapshot)
@@ -73,7 +73,7 @@ package final class SystemCollections: VirtualCollections {
         }
     }
 
-    private func collections(_ snapshot: DocumentSnapshot) throws(QueryError) -> [Object] {
+    private func collections(_ snapshot: DocumentSnapshot) throws(StoreError) -> [Object] {
         let reader = SnapshotReader(snapshot, virtual: self)
         var rows: [Object] = []
         for (number, name) in snapshot.catalog.collections.enumerated() {
@@ -94,11 +94,11 @@ package final class SystemCollections: VirtualCollections {
     /// Counts the existing documents by reading each of them.
     private static func countDocuments(
         in keys: KeyRange, with reader: SnapshotReader
-    ) throws(QueryError) -> Int {
+    ) throws(StoreError) -> Int {
         var count = 0
         var tally = ScanTally()
         try reader.scan(keys, .any, skipping: 0, filter: nil, &tally) {
-            (documents) throws(QueryError) in
+            (documents) throws(StoreError) in
             count += documents.count
             return nil
         }

@@ -7,13 +7,13 @@ extension SystemParameters {
     /// Applies a statement that sets, resets or shows parameters; returns its row.
     mutating func apply(
         _ change: ConfigurationChange, in text: String
-    ) throws(QueryError) -> Object {
-        do throws(QueryError) { return try apply(change) } catch {
+    ) throws(StoreError) -> Object {
+        do throws(StoreError) { return try apply(change) } catch {
             throw error.located(at: change.parameter ?? "", in: text)
         }
     }
 
-    private mutating func apply(_ change: ConfigurationChange) throws(QueryError) -> Object {
+    private mutating func apply(_ change: ConfigurationChange) throws(StoreError) -> Object {
         switch change {
         case .set(let name, let value):
             let name = try set(name, to: value)

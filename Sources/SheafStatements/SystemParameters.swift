@@ -1,5 +1,5 @@
 package import SheafDocument
-package import SheafQuery
+import SheafQuery
 import SheafStorage
 
 /// The parameters of ALTER SYSTEM and SHOW, which are discarded when the store is closed.
@@ -146,7 +146,7 @@ package struct SystemParameters: Sendable {
     }
 
     /// Returns the value of a parameter, ignoring the case of its name.
-    package func value(_ name: String) throws(QueryError) -> Value {
+    package func value(_ name: String) throws(StoreError) -> Value {
         let parameter = try Self.parameter(name)
         return changed[parameter.name] ?? initial(parameter)
     }
@@ -156,7 +156,7 @@ package struct SystemParameters: Sendable {
     }
 
     /// Sets a parameter; returns its name in lowercase.
-    package mutating func set(_ name: String, to value: Value) throws(QueryError) -> String {
+    package mutating func set(_ name: String, to value: Value) throws(StoreError) -> String {
         let parameter = try Self.parameter(name)
         let wanted: String
         if parameter.name == "dql_default_directives", case .object(let object) = value {
@@ -176,11 +176,11 @@ package struct SystemParameters: Sendable {
         case (.object, _): wanted = "an object"
         case (.integer(let least), _): wanted = "an integer of at least \(least)"
         }
-        throw QueryError(.argument, "\(parameter.name) must be \(wanted), not \(value.json)")
+        throw StoreError(.argument, "\(parameter.name) must be \(wanted), not \(value.json)")
     }
 
     /// Resets a parameter, or all parameters if `name` is nil, to the initial value.
-    package mutating func reset(_ name: String?) throws(QueryError) {
+    package mutating func reset(_ name: String?) throws(StoreError) {
         guard let name else {
             changed = [:]
             return
@@ -222,13 +222,13 @@ package struct SystemParameters: Sendable {
         return Int(clamping: number)
     }
 
-    private static func parameter(_ name: String) throws(QueryError) -> Parameter {
+    private static func parameter(_ name: String) throws(StoreError) -> Parameter {
         let lower = name.lowercased()
         guard let found = parameters.first(where: { $0.name == lower }) else {
             if ignoredPrefixes.contains(where: lower.hasPrefix) {
                 return Parameter(name: lower, kind: .ignored, defaultValue: .null)
             }
-            throw QueryError(
+            throw StoreError(
                 .meaning, "unknown parameter '\(name)'",
                 hint: Suggestion.nearest(to: lower, among: parameters.map(\.name)).map {
                     "did you mean \($0)?"

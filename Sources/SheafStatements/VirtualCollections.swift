@@ -1,6 +1,5 @@
 package import SheafDocument
 package import SheafEngine
-package import SheafQuery
 
 /// The system collections, whose rows are created when they are read.
 package protocol VirtualCollections: Sendable {
@@ -10,5 +9,5 @@ package protocol VirtualCollections: Sendable {
     /// Returns the rows of a collection, named without `system:`; nil if it does not exist.
     func rows(
         of name: String, in snapshot: DocumentSnapshot
-    ) throws(QueryError) -> [Object]?
+    ) throws(StoreError) -> [Object]?
 }

@@ -147,7 +147,7 @@ final class DocumentReading {
                 "no such collection: '\(collection.shortened)'" + suggestion(collection))
         }
         let value = (try? Value(json: id)) ?? .string(id)
-        do throws(DocumentID.Refusal) {
+        do throws(DocumentError) {
             return StoreKey.document(
                 collection: number, id: try DocumentID.key(of: value)
             ).bytes

@@ -29,7 +29,7 @@ struct QueryAnswer {
     }
 
     /// Prints the rows, the profile and the commit.
-    func print(_ result: ResultStorage) throws(QueryError) {
+    func print(_ result: ResultStorage) throws(StoreError) {
         // The rows refer to memory that the result keeps valid.
         defer { withExtendedLifetime(result) {} }
         let rows = ResultRows(result)

@@ -55,7 +55,7 @@ enum QueryCommand {
         }
         let text = try StatementInput.text(arguments.operands[1])
         var timer = QueryTimer()
-        var statement = try onStatement(at: path) { () throws(QueryError) in
+        var statement = try onStatement(at: path) { () throws(StoreError) in
             try Parser.parse(text)
         }
         timer.lap("parse")
@@ -67,7 +67,7 @@ enum QueryCommand {
         let answer = QueryAnswer(statement, mode, output)
         if statement.isWriting {
             try write(statement, values, at: path, &timer) { (result) throws(ToolError) in
-                try onStatement(at: path) { () throws(QueryError) in try answer.print(result) }
+                try onStatement(at: path) { () throws(StoreError) in try answer.print(result) }
             }
         } else {
             try read(statement, values, at: path, answer, &timer)
@@ -84,24 +84,24 @@ enum QueryCommand {
             try LogReader.open(at: path)
         }
         defer { reader.close() }
-        let queries = try onStatement(at: path) { () throws(QueryError) in
+        let queries = try onStatement(at: path) { () throws(StoreError) in
             try QueryEngine(reading: reader)
         }
         timer.lap("open")
         if answer.isPlanText {
-            let plan = try onStatement(at: path) { () throws(QueryError) in
+            let plan = try onStatement(at: path) { () throws(StoreError) in
                 try queries.planText(statement, values)
             }
             timer.lap("plan")
             answer.print(plan: plan)
             return
         }
-        let result = try onStatement(at: path) { () throws(QueryError) in
+        let result = try onStatement(at: path) { () throws(StoreError) in
             try queries.execute(statement, values)
         }
         timer.lap("plan and run")
         timer.rowCount = ResultRows(result).count
-        try onStatement(at: path) { () throws(QueryError) in try answer.print(result) }
+        try onStatement(at: path) { () throws(StoreError) in try answer.print(result) }
     }
 
     private static func write(
@@ -127,14 +127,14 @@ enum QueryCommand {
         _ statement: Statement, _ values: ArgumentValues, on store: StoreEngine,
         at path: String, _ timer: inout QueryTimer
     ) throws(ToolError) -> ResultStorage {
-        let queries = try onStatement(at: path) { () throws(QueryError) in
+        let queries = try onStatement(at: path) { () throws(StoreError) in
             try QueryEngine(opening: store)
         }
         timer.lap("open")
         let sink = CommitSink(
             append: { (batch) throws(StorageError) in try store.append(batch) },
             flush: { () throws(StorageError) in while try store.flush() {} })
-        let result = try onStatement(at: path) { () throws(QueryError) in
+        let result = try onStatement(at: path) { () throws(StoreError) in
             try queries.execute(statement, values, sink)
         }
         timer.lap("plan and run")
@@ -158,9 +158,9 @@ extension Statement {
 
 /// Runs `body` and converts its errors to errors of the tool for the store at `path`.
 private func onStatement<Value>(
-    at path: String, _ body: () throws(QueryError) -> Value
+    at path: String, _ body: () throws(StoreError) -> Value
 ) throws(ToolError) -> Value {
-    do throws(QueryError) {
+    do throws(StoreError) {
         return try body()
     } catch {
         throw .statement(error, at: path)

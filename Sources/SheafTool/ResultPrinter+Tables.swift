@@ -7,7 +7,7 @@ extension ResultPrinter {
     private static let maximumWidth = 60
 
     /// Prints the rows as an aligned table, and their number.
-    func printTable(_ rows: ResultRows) throws(QueryError) {
+    func printTable(_ rows: ResultRows) throws(StoreError) {
         var columns = try ResultColumns(of: rows, measuring: { Self.cell($0).width }).all
         for (index, column) in columns.enumerated() {
             columns[index].width = max(column.width, Self.header(column).width)
@@ -16,7 +16,7 @@ extension ResultPrinter {
             printCells(columns) { (Self.header($0), $0.isNumeric) }
             output.write(
                 columns.map { String(repeating: "-", count: $0.width) }.joined(separator: "-+-"))
-            try rows.forEach { (row) throws(QueryError) in
+            try rows.forEach { (row) throws(StoreError) in
                 printCells(columns) { column in
                     guard let value = row[column.name] else { return (.init(), false) }
                     return (Self.cell(value), Self.isNumber(value))
@@ -64,12 +64,12 @@ extension ResultPrinter {
     // MARK: Markdown
 
     /// Prints the rows as a table in GitHub Flavored Markdown.
-    func printMarkdown(_ rows: ResultRows) throws(QueryError) {
+    func printMarkdown(_ rows: ResultRows) throws(StoreError) {
         let columns = try ResultColumns(of: rows).all
         guard !columns.isEmpty else { return }
         printMarkdown(columns.map { Self.escaped($0.name) })
         printMarkdown(columns.map { $0.isNumeric ? "---:" : "---" })
-        try rows.forEach { (row) throws(QueryError) in
+        try rows.forEach { (row) throws(StoreError) in
             printMarkdown(columns.map { row[$0.name].map { Self.escaped(Self.text($0)) } ?? "" })
             return !output.isClosed
         }

@@ -10,10 +10,10 @@ struct ResultPrinter {
     let output: Output
 
     /// Prints all rows.
-    func print(_ rows: ResultRows) throws(QueryError) {
+    func print(_ rows: ResultRows) throws(StoreError) {
         switch mode {
         case .json:
-            try rows.forEach { (row) throws(QueryError) in
+            try rows.forEach { (row) throws(StoreError) in
                 output.write(TerminalText.visible(Value.object(row).json))
                 return !output.isClosed
             }
@@ -32,11 +32,11 @@ struct ResultPrinter {
 
     // MARK: Lines
 
-    private func printFields(_ rows: ResultRows) throws(QueryError) {
+    private func printFields(_ rows: ResultRows) throws(StoreError) {
         let columns = rows.columns ?? []
         let known = Set(columns.map { Array($0.utf8) })
         var isFirst = true
-        try rows.forEach { (row) throws(QueryError) in
+        try rows.forEach { (row) throws(StoreError) in
             if !isFirst { output.write("") }
             isFirst = false
             for name in columns {
@@ -57,11 +57,11 @@ struct ResultPrinter {
     // MARK: CSV
 
     /// Prints RFC 4180 records, with control characters escaped only on a terminal.
-    private func printDelimited(_ rows: ResultRows) throws(QueryError) {
+    private func printDelimited(_ rows: ResultRows) throws(StoreError) {
         let columns = try ResultColumns(of: rows).all
         guard !columns.isEmpty else { return }
         printRecord(columns.map { Self.delimited(Value.string($0.name)) })
-        try rows.forEach { (row) throws(QueryError) in
+        try rows.forEach { (row) throws(StoreError) in
             printRecord(columns.map { row[$0.name].map(Self.delimited) ?? "" })
             return !output.isClosed
         }

@@ -32,7 +32,7 @@ struct ResultRows {
     static let profileName = "~request_profile"
 
     /// Calls `body` with each row until it returns false.
-    func forEach(_ body: (Object) throws(QueryError) -> Bool) throws(QueryError) {
+    func forEach(_ body: (Object) throws(StoreError) -> Bool) throws(StoreError) {
         for item in items {
             guard try body(try item.object(names)) else { return }
         }
@@ -72,9 +72,9 @@ struct ResultColumns {
     /// The latter are in the order of their first appearance.
     init(
         of rows: ResultRows, measuring width: ((Value) -> Int)? = nil
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         for name in rows.columns ?? [] { _ = try number(of: name) }
-        try rows.forEach { (row) throws(QueryError) in
+        try rows.forEach { (row) throws(StoreError) in
             try measure(row, width)
             return true
         }
@@ -82,7 +82,7 @@ struct ResultColumns {
 
     private mutating func measure(
         _ row: Object, _ width: ((Value) -> Int)?
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         for field in row {
             let number = try number(of: field.name)
             all[number].measure(field.value)
@@ -91,11 +91,11 @@ struct ResultColumns {
         }
     }
 
-    private mutating func number(of name: String) throws(QueryError) -> Int {
+    private mutating func number(of name: String) throws(StoreError) -> Int {
         let bytes = Array(name.utf8)
         if let known = numbers[bytes] { return known }
         guard all.count < Self.maximumCount else {
-            throw QueryError(
+            throw StoreError(
                 .limit, "the rows have more than \(Self.maximumCount) different fields",
                 hint: "use the mode json or line")
         }

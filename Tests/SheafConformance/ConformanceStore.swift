@@ -78,7 +78,7 @@ final class ConformanceStore {
             if !Self.isOrdered(step.text) { rows.sort() }
             guard !outcome.mutatedIDs.isEmpty else { return rows }
             return rows + ["~ [" + outcome.mutatedIDs.map(\.json).joined(separator: ",") + "]"]
-        } catch let error as QueryError {
+        } catch let error as StoreError {
             return Self.lines(of: error, in: step.text)
         } catch {
             return ["! \(error)"]
@@ -90,7 +90,7 @@ final class ConformanceStore {
         text.uppercased().contains("ORDER BY") || text.uppercased().hasPrefix("PROFILE")
     }
 
-    private static func lines(of error: QueryError, in text: String) -> [String] {
+    private static func lines(of error: StoreError, in text: String) -> [String] {
         var lines = ["! " + error.message]
         if let excerpt = error.excerpt {
             let start = excerpt.text.index(

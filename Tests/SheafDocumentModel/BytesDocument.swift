@@ -86,7 +86,7 @@ package struct BytesDocument: MergingDocument, Hashable {
         case .delete:
             return read { document in
                 guard let document,
-                    let deletion = try Insertion.deletion(of: document, at: stamp)
+                    let deletion = try Insertion.deletion(of: document.bytes, at: stamp)
                 else { return nil }
                 let joined = Self.joined(Array(document.bytes), deletion, names)
                 precondition(joined == deletion, "A deletion must remove all contents.")
@@ -101,8 +101,9 @@ package struct BytesDocument: MergingDocument, Hashable {
         case .insertDifferences(let object):
             guard value != nil else { return change(.insert(object), stamp: stamp) }
             let edits = read { document in
-                try document.map { try Insertion.differences(between: $0, and: object, names) }
-                    ?? []
+                try document.map {
+                    try Insertion.differences(between: $0.bytes, and: object, names)
+                } ?? []
             }
             return edits.isEmpty ? nil : delta(edits, stamp: stamp)
         case .insertInitial(let object):

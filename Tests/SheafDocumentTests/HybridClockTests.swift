@@ -51,7 +51,7 @@ import Testing
         var clock = HybridClock(site: site)
         let before = try clock.next(at: 1_000_000)
         for milliseconds in [1_300_001, 1 << 40, HybridTime.maximumMilliseconds] as [UInt64] {
-            #expect(throws: HybridClock.Refusal.self) {
+            #expect(throws: DocumentError.self) {
                 try clock.observe(HybridTime(milliseconds: milliseconds), at: 1_000_000)
             }
         }
@@ -67,8 +67,8 @@ import Testing
     @Test func `the maximum time is an error`() throws {
         let end = HybridTime(rawValue: .max)
         var clock = HybridClock(site: site, latest: end)
-        #expect(throws: HybridClock.Refusal.exhausted) { try clock.next(at: 5) }
-        #expect(throws: HybridClock.Refusal.exhausted) { try clock.next(at: .max) }
+        #expect(throws: DocumentError.time(.exhausted)) { try clock.next(at: 5) }
+        #expect(throws: DocumentError.time(.exhausted)) { try clock.next(at: .max) }
     }
 
     @Test func `stamps are ordered by time, then by site, and INITIAL is the first`() {

@@ -242,7 +242,7 @@ struct HiddenDataAttacker {
                 }
             case 2:
                 bytes = try Self.document(at: stamp).withUnsafeBytes { document in
-                    try Insertion.deletion(of: EncodedDocument(document), at: stamp)
+                    try Insertion.deletion(of: document, at: stamp)
                 }
             default: bytes = try Self.document(at: stamp)
             }

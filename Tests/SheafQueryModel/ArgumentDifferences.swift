@@ -26,7 +26,7 @@ package struct ArgumentDifferences {
 
     private enum QueryOutput: Equatable {
         case rows([String], ids: [Value])
-        case failure(QueryError.Reason)
+        case failure(StoreError.Reason)
     }
 
     package init(seed: UInt64) {
@@ -154,7 +154,7 @@ package struct ArgumentDifferences {
     private static func answer(
         _ query: Query, _ arguments: QueryArguments, _ simulation: QuerySimulation
     ) -> QueryOutput {
-        do throws(QueryError) {
+        do throws(StoreError) {
             let outcome = try simulation.run(query, arguments)
             var rows: [String] = []
             for item in outcome.items {

@@ -80,7 +80,7 @@ package struct DamagedStatements {
         let workBefore = ThreadTime.microseconds()
         var isRun = true
         tally.statements += 1
-        do throws(QueryError) {
+        do throws(StoreError) {
             let outcome = try simulation.execute(text, arguments)
             for item in outcome.items { _ = try item.object(outcome.names) }
             tally.run += 1

@@ -41,7 +41,7 @@ package struct LongStatementTiming {
     package mutating func measure(_ name: String, _ text: String) -> StatementTiming {
         let started = ThreadTime.microseconds()
         var isRun = true
-        do throws(QueryError) {
+        do throws(StoreError) {
             let outcome = try simulation.execute(text)
             for item in outcome.items { _ = try item.object(outcome.names) }
         } catch {

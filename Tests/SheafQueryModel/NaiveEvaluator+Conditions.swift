@@ -3,7 +3,7 @@ import SheafQuery
 
 /// Evaluation of conditions to TRUE, FALSE, NULL or MISSING.
 extension NaiveEvaluator {
-    func answer(_ expression: Expression) throws(QueryError) -> Truth {
+    func answer(_ expression: Expression) throws(StoreError) -> Truth {
         switch expression.node {
         case .not(let operand): return try truth(operand).negated
         case .and(let terms):
@@ -16,7 +16,7 @@ extension NaiveEvaluator {
             return truth
         case .xor(let terms):
             // MISSING takes precedence over NULL.
-            let truths = try terms.map { (term) throws(QueryError) in try truth(term) }
+            let truths = try terms.map { (term) throws(StoreError) in try truth(term) }
             if truths.contains(.missing) { return .missing }
             if truths.contains(.null) { return .null }
             return Truth(!truths.count(where: { $0 == .yes }).isMultiple(of: 2))
@@ -46,7 +46,7 @@ extension NaiveEvaluator {
         }
     }
 
-    private func isMember(_ operand: Expression, _ list: Expression) throws(QueryError) -> Truth {
+    private func isMember(_ operand: Expression, _ list: Expression) throws(StoreError) -> Truth {
         guard case .array(let elements) = list.node else {
             return Operators.isMember(try value(operand), of: try value(list))
         }
@@ -57,7 +57,7 @@ extension NaiveEvaluator {
 
     // MARK: Patterns
 
-    private func matches(_ pattern: Pattern) throws(QueryError) -> Truth {
+    private func matches(_ pattern: Pattern) throws(StoreError) -> Truth {
         var operands = [try value(pattern.subject), try value(pattern.pattern)]
         if let escape = pattern.escape { operands.append(try value(escape)) }
         var texts: [String] = []
@@ -106,13 +106,13 @@ extension NaiveEvaluator {
 
     // MARK: Loops
 
-    func value(_ quantified: Quantified) throws(QueryError) -> Value? {
+    func value(_ quantified: Quantified) throws(StoreError) -> Value? {
         var isEmpty = true
         let isAny = quantified.kind == .any
         var truth: Truth = isAny ? .no : .yes
         var evaluator = self
         let unknown = try evaluator.forEach(quantified.bindings[...]) {
-            (row) throws(QueryError) in
+            (row) throws(StoreError) in
             isEmpty = false
             let answer = try row.truth(quantified.condition)
             truth = isAny ? truth.or(answer) : truth.and(answer)
@@ -123,12 +123,12 @@ extension NaiveEvaluator {
         return truth.value
     }
 
-    func value(_ comprehension: Comprehension) throws(QueryError) -> Value? {
+    func value(_ comprehension: Comprehension) throws(StoreError) -> Value? {
         var elements: [Value] = []
         var object = Object()
         var evaluator = self
         let unknown = try evaluator.forEach(comprehension.bindings[...]) {
-            (row) throws(QueryError) in
+            (row) throws(StoreError) in
             if let condition = comprehension.condition, try row.truth(condition) != .yes {
                 return true
             }
@@ -147,16 +147,16 @@ extension NaiveEvaluator {
     ///
     /// Returns NULL or MISSING if a source cannot be iterated.
     private mutating func forEach(
-        _ bindings: ArraySlice<Binding>, _ body: (NaiveEvaluator) throws(QueryError) -> Bool
-    ) throws(QueryError) -> Truth? {
+        _ bindings: ArraySlice<Binding>, _ body: (NaiveEvaluator) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Truth? {
         var isStopped = false
         return try forEach(bindings, &isStopped, body)
     }
 
     private mutating func forEach(
         _ bindings: ArraySlice<Binding>, _ isStopped: inout Bool,
-        _ body: (NaiveEvaluator) throws(QueryError) -> Bool
-    ) throws(QueryError) -> Truth? {
+        _ body: (NaiveEvaluator) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Truth? {
         guard let binding = bindings.first else {
             isStopped = try !body(self)
             return nil

@@ -43,12 +43,12 @@ struct NaiveEvaluator {
     }
 
     /// Returns the truth of a condition for the current row.
-    func truth(_ expression: Expression) throws(QueryError) -> Truth {
+    func truth(_ expression: Expression) throws(StoreError) -> Truth {
         Truth(try value(expression))
     }
 
     /// Returns the value of an expression; nil is MISSING.
-    func value(_ expression: Expression) throws(QueryError) -> Value? {
+    func value(_ expression: Expression) throws(StoreError) -> Value? {
         if let known = groupKey(expression) { return known }
         switch expression.node {
         case .literal(let value): return value
@@ -135,8 +135,8 @@ struct NaiveEvaluator {
 
     // MARK: Choices and functions
 
-    private func value(_ conditional: Conditional) throws(QueryError) -> Value? {
-        let subject = try conditional.subject.map { (subject) throws(QueryError) in
+    private func value(_ conditional: Conditional) throws(StoreError) -> Value? {
+        let subject = try conditional.subject.map { (subject) throws(StoreError) in
             try value(subject)
         }
         for branch in conditional.branches {
@@ -151,18 +151,18 @@ struct NaiveEvaluator {
         return try value(otherwise)
     }
 
-    private func value(_ call: Call) throws(QueryError) -> Value? {
+    private func value(_ call: Call) throws(StoreError) -> Value? {
         if let kind = AggregateKind(rawValue: call.name) { return try aggregate(kind, call) }
         guard let function = Functions.named(call.name),
             function.argumentCount.contains(call.arguments.count)
-        else { throw QueryError(.meaning, "\(call.name) is not a function") }
+        else { throw StoreError(.meaning, "\(call.name) is not a function") }
         var values: [Value?] = []
         for argument in call.arguments { values.append(try value(argument)) }
         return try function.evaluate(values, context)
     }
 
-    private func aggregate(_ kind: AggregateKind, _ call: Call) throws(QueryError) -> Value? {
-        guard let group else { throw QueryError(.meaning, "\(call.name) without a group") }
+    private func aggregate(_ kind: AggregateKind, _ call: Call) throws(StoreError) -> Value? {
+        guard let group else { throw StoreError(.meaning, "\(call.name) without a group") }
         if call.isStar { return .integer(Int64(group.rows.count)) }
         var values: [Value] = []
         var inner = self

@@ -11,7 +11,7 @@ extension NaiveSelect {
     }
 
     /// Returns the value of a column; the name of the only collection yields the document.
-    func columnValue(_ expression: Expression) throws(QueryError) -> Value? {
+    func columnValue(_ expression: Expression) throws(StoreError) -> Value? {
         if let value = try evaluator.value(expression) { return value }
         guard evaluator.group == nil, evaluator.members.count == 1,
             !evaluator.members[0].hasAlias, case .path(let path) = expression.node,
@@ -21,20 +21,20 @@ extension NaiveSelect {
     }
 
     /// Refuses columns that hide others, and resolves column names and numbers to expressions.
-    mutating func replaceColumnNames() throws(QueryError) {
+    mutating func replaceColumnNames() throws(StoreError) {
         try refuseEqualNames()
         order = []
         for term in select.ordering.terms {
             if case .literal(.integer(let number)) = term.expression.node {
                 guard number > 0, number <= select.columns.count,
                     case .expression(let column, _) = select.columns[Int(number) - 1]
-                else { throw QueryError(.meaning, "no column") }
+                else { throw StoreError(.meaning, "no column") }
                 order.append((column, true))
             } else if let column = column(named: term.expression) {
                 order.append((column, true))
             } else {
                 guard Self.readsRows(term.expression) else {
-                    throw QueryError(.meaning, "constant")
+                    throw StoreError(.meaning, "constant")
                 }
                 order.append((term.expression, false))
             }
@@ -53,21 +53,21 @@ extension NaiveSelect {
         }
     }
 
-    private func refuseEqualNames() throws(QueryError) {
+    private func refuseEqualNames() throws(StoreError) {
         var names: Set<String> = []
         var star: String?
         for case .all(let qualifier?, _) in select.columns {
-            guard star == nil else { throw QueryError(.meaning, "two stars") }
+            guard star == nil else { throw StoreError(.meaning, "two stars") }
             star = qualifier.text
         }
         for (number, column) in select.columns.enumerated() {
             guard case .expression(let expression, let alias) = column else { continue }
             guard names.insert(Self.name(of: expression, alias, number: number + 1)).inserted
-            else { throw QueryError(.meaning, "two columns of one name") }
+            else { throw StoreError(.meaning, "two columns of one name") }
             guard let star, alias == nil, case .path(let path) = expression.node else { continue }
             guard case .field(let source, let names) = evaluator.target(of: path),
                 names.count == 1, evaluator.members[source].name == star
-            else { throw QueryError(.meaning, "a field of * is hidden") }
+            else { throw StoreError(.meaning, "a field of * is hidden") }
         }
     }
 
@@ -101,7 +101,7 @@ extension NaiveSelect {
         default: break
         }
         var isKnown = true
-        try? expression.forEachChild { (child) throws(QueryError) in
+        try? expression.forEachChild { (child) throws(StoreError) in
             isKnown = isKnown && self.isKnown(child, keys, bound: bound)
         }
         return isKnown
@@ -112,7 +112,7 @@ extension NaiveSelect {
             return true
         }
         var isFound = false
-        try? expression.forEachChild { (child) throws(QueryError) in
+        try? expression.forEachChild { (child) throws(StoreError) in
             isFound = isFound || hasAggregate(child)
         }
         return isFound
@@ -129,7 +129,7 @@ extension NaiveSelect {
         default: break
         }
         var isFound = false
-        try? expression.forEachChild { (child) throws(QueryError) in
+        try? expression.forEachChild { (child) throws(StoreError) in
             isFound = isFound || readsRows(child, bound: bound)
         }
         return isFound

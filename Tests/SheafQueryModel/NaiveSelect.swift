@@ -52,7 +52,7 @@ package struct NaiveSelect {
     package static func returning(
         _ columns: [ResultColumn], _ source: Source, _ objects: [Object],
         _ arguments: [String: Value], _ context: FunctionContext
-    ) throws(QueryError) -> NaiveRows {
+    ) throws(StoreError) -> NaiveRows {
         let select = Select(columns: columns, source: source)
         var naive = NaiveSelect(select, arguments, context) { _ in [:] }
         try naive.replaceColumnNames()
@@ -60,7 +60,7 @@ package struct NaiveSelect {
     }
 
     /// Returns all rows in order.
-    package mutating func run() throws(QueryError) -> NaiveRows {
+    package mutating func run() throws(StoreError) -> NaiveRows {
         try replaceColumnNames()
         var rows = try source()
         for (number, join) in select.joins.enumerated() {
@@ -79,7 +79,7 @@ package struct NaiveSelect {
 
     // MARK: Sources
 
-    private func source() throws(QueryError) -> [Joined] {
+    private func source() throws(StoreError) -> [Joined] {
         let documents = documents(select.source.name.text)
         let empty = Joined(repeating: nil, count: select.joins.count)
         var ids: [Value]?
@@ -93,7 +93,7 @@ package struct NaiveSelect {
             ids = values
         case .expression(let expression)?:
             guard case .array(let values)? = try evaluator.value(expression) else {
-                throw QueryError(.argument, "not a list of ids")
+                throw StoreError(.argument, "not a list of ids")
             }
             ids = values
         }
@@ -103,7 +103,7 @@ package struct NaiveSelect {
 
     private mutating func joined(
         _ rows: [Joined], _ join: SheafQuery.JoinClause, _ number: Int
-    ) throws(QueryError) -> [Joined] {
+    ) throws(StoreError) -> [Joined] {
         var found: [Joined] = []
         var matched: Set<Value> = []
         let documents = documents(join.source.name.text)
@@ -151,7 +151,7 @@ package struct NaiveSelect {
         }
     }
 
-    private mutating func result(of rows: [Joined]) throws(QueryError) -> NaiveRows {
+    private mutating func result(of rows: [Joined]) throws(StoreError) -> NaiveRows {
         var result = NaiveRows()
         result.limit = try count(select.ordering.limit)
         result.offset = try count(select.ordering.offset) ?? 0
@@ -192,7 +192,7 @@ package struct NaiveSelect {
         return result
     }
 
-    private mutating func groups(of rows: [Joined]) throws(QueryError) -> [NaiveEvaluator.Group] {
+    private mutating func groups(of rows: [Joined]) throws(StoreError) -> [NaiveEvaluator.Group] {
         var numbers: [[Value?]: Int] = [:]
         var groups: [NaiveEvaluator.Group] = []
         if select.groups.isEmpty { return [NaiveEvaluator.Group(keys: [], rows: rows)] }
@@ -215,7 +215,7 @@ package struct NaiveSelect {
         return groups
     }
 
-    private func add(id: Value?, to result: inout NaiveRows) throws(QueryError) {
+    private func add(id: Value?, to result: inout NaiveRows) throws(StoreError) {
         var keys: [Value?] = []
         for term in order {
             keys.append(
@@ -225,7 +225,7 @@ package struct NaiveSelect {
         result.rows.append(NaiveRows.Row(object: try object(), keys: keys, id: id))
     }
 
-    private func object() throws(QueryError) -> Object {
+    private func object() throws(StoreError) -> Object {
         var object = Object()
         var hasAll = false
         for (number, column) in select.columns.enumerated() {
@@ -252,10 +252,10 @@ package struct NaiveSelect {
         return object
     }
 
-    private func count(_ expression: Expression?) throws(QueryError) -> Int? {
+    private func count(_ expression: Expression?) throws(StoreError) -> Int? {
         guard let expression else { return nil }
         guard case .integer(let count)? = try evaluator.value(expression), count >= 0 else {
-            throw QueryError(.argument, "not a number of rows")
+            throw StoreError(.argument, "not a number of rows")
         }
         return Int(clamping: count)
     }

@@ -120,7 +120,7 @@ package struct ObservedDifferences {
         let statement = Statement(
             text: "", body: statements.index(), directives: [], parameters: [])
         // An index with this name may exist with other fields.
-        do throws(QueryError) { try simulation.execute(statement.description) } catch {
+        do throws(StoreError) { try simulation.execute(statement.description) } catch {
             guard error.reason == .meaning else { throw error }
         }
     }

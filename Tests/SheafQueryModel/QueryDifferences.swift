@@ -112,7 +112,7 @@ package struct QueryDifferences {
         let statement = Statement(
             text: "", body: writes.index(), directives: [], parameters: [])
         // An index with this name may exist with other fields.
-        do throws(QueryError) { try simulation.execute(statement.description) } catch {
+        do throws(StoreError) { try simulation.execute(statement.description) } catch {
             guard error.reason == .meaning else { throw error }
         }
     }

@@ -29,9 +29,9 @@ extension QuerySimulation {
             throw difference("it is not a SELECT")
         }
         let expected: NaiveRows
-        do throws(QueryError) { expected = try naive(parsed, arguments) } catch {
+        do throws(StoreError) { expected = try naive(parsed, arguments) } catch {
             guard error.reason == .meaning else { return .failed }
-            do throws(QueryError) { _ = try rows(statement, arguments, reader) } catch {
+            do throws(StoreError) { _ = try rows(statement, arguments, reader) } catch {
                 return error.reason == .meaning ? .refused : .failed
             }
             throw difference("it is not refused: \(error)")
@@ -40,7 +40,7 @@ extension QuerySimulation {
             let found = try rows(statement, arguments, reader)
             guard let problem = RowComparison.difference(found, expected) else { return .same }
             throw difference(problem)
-        } catch let error as QueryError {
+        } catch let error as StoreError {
             if error.isRefusal { return .refused }
             throw difference("it fails: \(error)")
         }
@@ -87,7 +87,7 @@ extension QuerySimulation {
             Expression(.test(.missing, truth, isNegated: false), at: nowhere),
         ]
         let found: [String]
-        do throws(QueryError) { found = try ids(parts, arguments, reader) } catch {
+        do throws(StoreError) { found = try ids(parts, arguments, reader) } catch {
             if error.takesTooLong { return }
             throw error
         }
@@ -102,7 +102,7 @@ extension QuerySimulation {
     /// Returns the concatenated ids of the documents that satisfy each of the conditions.
     private func ids(
         _ conditions: [Expression], _ arguments: [String: Value], _ reader: SnapshotReader
-    ) throws(QueryError) -> [String] {
+    ) throws(StoreError) -> [String] {
         var found: [String] = []
         for condition in conditions {
             let nowhere = condition.range
@@ -119,7 +119,7 @@ extension QuerySimulation {
     }
 }
 
-extension QueryError {
+extension StoreError {
     /// Whether the naive evaluator cannot predict the error: a join without an index, an ambiguous
     /// name, or a loop that exceeds its limit.
     var isRefusal: Bool {

@@ -19,8 +19,8 @@ extension QuerySimulation {
         let parsed = try Parser.parse(text).body
         let before = kept()
         var outcome: ResultStorage?
-        var failure: QueryError?
-        do throws(QueryError) { outcome = try execute(text, arguments) } catch { failure = error }
+        var failure: StoreError?
+        do throws(StoreError) { outcome = try execute(text, arguments) } catch { failure = error }
         if failure?.takesTooLong == true { return .refused }
         func difference(_ problem: String) -> QueryDifference {
             QueryDifference(problem, text, arguments, context + ", " + indexText())
@@ -28,7 +28,7 @@ extension QuerySimulation {
         let effect: Effect
         do {
             effect = try self.effect(of: parsed, arguments, outcome?.mutatedIDs ?? [])
-        } catch let error as QueryError {
+        } catch let error as StoreError {
             restore(before)
             guard failure != nil else { throw difference("it should fail: \(error)") }
             return .failed
@@ -72,7 +72,7 @@ extension QuerySimulation {
     private func returned(
         _ columns: [ResultColumn], _ source: Source, _ objects: [Object],
         _ arguments: [String: Value]
-    ) throws(QueryError) -> NaiveRows? {
+    ) throws(StoreError) -> NaiveRows? {
         guard !columns.isEmpty else { return nil }
         return try NaiveSelect.returning(columns, source, objects, arguments, context)
     }
@@ -81,7 +81,7 @@ extension QuerySimulation {
 
     private func effect(
         of insert: Insert, _ arguments: [String: Value]
-    ) throws(QueryError) -> Effect {
+    ) throws(StoreError) -> Effect {
         guard case .expressions(let expressions) = insert.documents else { return Effect() }
         let collection = insert.source.name.text
         let evaluator = NaiveEvaluator([], arguments, context)
@@ -90,11 +90,11 @@ extension QuerySimulation {
         for expression in expressions {
             guard case .object(var object)? = try evaluator.value(expression),
                 let id = object["_id"], seen.insert(id).inserted
-            else { throw QueryError(.conflict, "two documents have the same id") }
+            else { throw StoreError(.conflict, "two documents have the same id") }
             object["_id"] = nil
             let isPresent = documents[collection]?[id] != nil
             if isPresent, insert.conflict == .fail {
-                throw QueryError(.conflict, "the document exists already")
+                throw StoreError(.conflict, "the document exists already")
             }
             let isDifference = insert.conflict == .mergeDifferences
             if !insert.isInitial, isDifference || insert.conflict == .merge {
@@ -125,7 +125,7 @@ extension QuerySimulation {
 
     private func effect(
         of update: Update, _ arguments: [String: Value]
-    ) throws(QueryError) -> Effect {
+    ) throws(StoreError) -> Effect {
         let collection = update.source.name.text
         var evaluator = NaiveEvaluator([update.source], arguments, context)
         var effect = Effect()
@@ -141,7 +141,7 @@ extension QuerySimulation {
                 case .unset(let path): edits.append(.unset(path: path.names))
                 case .increment(let path, let expression):
                     guard let number = try evaluator.value(expression).flatMap(Number.init) else {
-                        throw QueryError(.argument, "not a number")
+                        throw StoreError(.argument, "not a number")
                     }
                     edits.append(.increment(path: path.names, by: number))
                 case .restart, .incrementOlder: break
@@ -207,11 +207,11 @@ extension QuerySimulation {
     /// Throws if a write would hide a counter of a document.
     private func refuseHiding(
         _ collection: String, _ id: Value, _ hides: (ModelDocument) -> Bool
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         guard let model = models[DocumentName(collection: collection, id: id)], hides(model) else {
             return
         }
-        throw QueryError(.meaning, "a counter would be hidden")
+        throw StoreError(.meaning, "a counter would be hidden")
     }
 
     // MARK: DELETE

@@ -2,7 +2,7 @@ import Sheaf
 package import SheafDocument
 import SheafDocumentModel
 import SheafEngine
-package import SheafQuery
+import SheafQuery
 package import SheafStatements
 import SheafStorage
 import SheafTestSupport
@@ -75,12 +75,12 @@ package final class QuerySimulation {
     @discardableResult
     package func execute(
         _ text: String, _ arguments: [String: Value] = [:]
-    ) throws(QueryError) -> ResultStorage {
+    ) throws(StoreError) -> ResultStorage {
         try run(Query(verbatim: text), QueryArguments(arguments))
     }
 
     /// Runs a query that may contain interpolated values.
-    func run(_ query: Query, _ arguments: QueryArguments) throws(QueryError) -> ResultStorage {
+    func run(_ query: Query, _ arguments: QueryArguments) throws(StoreError) -> ResultStorage {
         clock.advance(milliseconds: 1)
         let (statement, values) = try queries.prepare(query, arguments)
         if var open = transaction {
@@ -125,7 +125,7 @@ package final class QuerySimulation {
     /// Returns the rows of a statement that reads.
     func rows(
         _ statement: Statement, _ arguments: [String: Value], _ reader: SnapshotReader
-    ) throws(QueryError) -> [Object] {
+    ) throws(StoreError) -> [Object] {
         let options = QueryOptions(
             arguments: ArgumentValues(arguments), now: Self.now, clock: { 0 }, newID: { .null })
         var objects: [Object] = []
@@ -148,7 +148,7 @@ package final class QuerySimulation {
 
     func naive(
         _ select: Select, _ arguments: [String: Value]
-    ) throws(QueryError) -> NaiveRows {
+    ) throws(StoreError) -> NaiveRows {
         let documents = documents
         var naive = NaiveSelect(select, arguments, context) { documents[$0] ?? [:] }
         return try naive.run()

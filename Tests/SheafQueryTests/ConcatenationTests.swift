@@ -48,6 +48,6 @@ import Testing
         var chain = Concatenation(half)
         try chain.append(half)
         try chain.append("")
-        #expect(throws: QueryError.self) { try chain.append("x") }
+        #expect(throws: StoreError.self) { try chain.append("x") }
     }
 }

@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafQuery
 import Testing
 
@@ -6,7 +7,7 @@ import Testing
     /// Whether the bytes parse as a statement; checks that such a statement survives printing.
     private func read(_ bytes: some Collection<UInt8>) -> Bool {
         let text = String(decoding: bytes, as: UTF8.self)
-        do throws(QueryError) {
+        do throws(StoreError) {
             let written = try Parser.parse(text).description
             let again = try Parser.parse(written).description
             if written != again { Issue.record("\(text)\n\(written)\n\(again)") }

@@ -43,7 +43,7 @@ import Testing
         let longest = String(repeating: "%", count: DateFormat.maximumLength)
         #expect(
             try call("date_format", [0, .string(longest)]) == text(String(longest.dropLast(512))))
-        let error = #expect(throws: QueryError.self) {
+        let error = #expect(throws: StoreError.self) {
             try call("date_format", [0, .string(longest + "%")])
         }
         #expect(error?.reason == .limit)
@@ -102,7 +102,7 @@ import Testing
             return
         }
         #expect(elements.count == QueryLimits.maximumElements)
-        let error = #expect(throws: QueryError.self) {
+        let error = #expect(throws: StoreError.self) {
             try function.evaluate([0, .integer(limit + 1), "ms", 1], context)
         }
         #expect(error?.reason == .limit)

@@ -30,29 +30,29 @@ final class EmptyStore: QueryStore {
 
     func keyPrefix(ofCollection name: String) -> [UInt8]? { index.map { _ in [1] } }
 
-    func virtualRows(_ name: String) throws(QueryError) -> [Object]? { nil }
+    func virtualRows(_ name: String) throws(StoreError) -> [Object]? { nil }
     func count(in range: KeyRange) -> Int { range.lower.first == 1 ? 1_000 : 1 }
 
     func scan(
         _ range: KeyRange, _ order: ScanOrder, skipping skipped: Int, filter: FieldFilter?,
-        _ tally: inout ScanTally, _ body: (ScannedDocuments) throws(QueryError) -> Int?
-    ) throws(QueryError) {}
+        _ tally: inout ScanTally, _ body: (ScannedDocuments) throws(StoreError) -> Int?
+    ) throws(StoreError) {}
 
     func scanPending(
         _ collection: CollectionDescription, filter: FieldFilter?, _ tally: inout ScanTally,
-        _ body: (ScannedDocuments) throws(QueryError) -> Int?
-    ) throws(QueryError) {}
+        _ body: (ScannedDocuments) throws(StoreError) -> Int?
+    ) throws(StoreError) {}
 
     func scanKeys(
         _ range: KeyRange, isReversed: Bool, skipping skipped: Int,
-        _ body: (_ key: UnsafeRawBufferPointer, _ pointer: UInt64) throws(QueryError) -> Bool
-    ) throws(QueryError) {}
+        _ body: (_ key: UnsafeRawBufferPointer, _ pointer: UInt64) throws(StoreError) -> Bool
+    ) throws(StoreError) {}
 
     func read(
-        _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
-    ) throws(QueryError) {}
+        _ key: [UInt8], _ body: (ScannedDocument) throws(StoreError) -> Void
+    ) throws(StoreError) {}
 
     func read(
-        _ keys: [[UInt8]], _ body: (_ number: Int, ScannedDocument) throws(QueryError) -> Bool
-    ) throws(QueryError) {}
+        _ keys: [[UInt8]], _ body: (_ number: Int, ScannedDocument) throws(StoreError) -> Bool
+    ) throws(StoreError) {}
 }

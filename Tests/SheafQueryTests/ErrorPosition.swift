@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafQuery
 import Testing
 
@@ -8,7 +9,7 @@ enum ErrorPosition {
         for (marked, message, hint) in table {
             let text = marked.replacing("«", with: "").replacing("»", with: "")
             let start = marked.prefix { $0 != "«" }.count
-            let error = #expect(throws: QueryError.self, "\(text)") { try Parser.parse(text) }
+            let error = #expect(throws: StoreError.self, "\(text)") { try Parser.parse(text) }
             guard let error else { continue }
             #expect(error.message == message, "\(text)")
             #expect(error.hint == hint, "\(text)")

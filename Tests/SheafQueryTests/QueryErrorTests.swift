@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafQuery
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 @Suite struct QueryErrorTests {
     @Test func `an error shows the line and marks the faulty part`() {
         let statement = "SELECT *\nFORM cars"
-        let error = QueryError(
+        let error = StoreError(
             .syntax, "expected FROM, found FORM", hint: "did you mean FROM?",
             at: SourceRange(9, 13), in: statement)
         #expect(
@@ -20,7 +21,7 @@ import Testing
     @Test func `an excerpt of a long line is cut around the mark`() throws {
         let statement =
             String(repeating: "x", count: 500) + "é!" + String(repeating: "y", count: 500)
-        let excerpt = QueryError.Excerpt(SourceRange(502, 503), of: statement)
+        let excerpt = StoreError.Excerpt(SourceRange(502, 503), of: statement)
         #expect(excerpt.column == 502)
         let marked = Array(excerpt.text)[excerpt.markStart]
         #expect(marked == "!" && excerpt.text.count == 100)
@@ -31,7 +32,7 @@ import Testing
         _ letters: String
     ) throws {
         let long = String(repeating: letters, count: 4_000)
-        let error = QueryError(
+        let error = StoreError(
             .meaning, "no source is named \(long) here", hint: "write \(long) instead",
             at: SourceRange(7, 7 + long.utf8.count), in: "SELECT \(long) FROM t")
         // A character that the cut would split is omitted.
@@ -47,7 +48,7 @@ import Testing
     }
 
     @Test func `a range beyond the end of the text marks the end`() {
-        let excerpt = QueryError.Excerpt(SourceRange(90, 95), of: "SELECT")
+        let excerpt = StoreError.Excerpt(SourceRange(90, 95), of: "SELECT")
         #expect(excerpt.column == 7 && excerpt.markLength == 1)
     }
 }

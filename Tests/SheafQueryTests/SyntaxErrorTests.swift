@@ -1,10 +1,11 @@
+import SheafDocument
 import SheafQuery
 import Testing
 
 /// Errors for malformed statements.
 @Suite struct SyntaxErrorTests {
     @Test func `an error marks the faulty text below its line`() {
-        let error = #expect(throws: QueryError.self) {
+        let error = #expect(throws: StoreError.self) {
             try Parser.parse("SELECT *\nFROM cars\nWHERE a =")
         }
         #expect(
@@ -36,7 +37,7 @@ import Testing
             ("SELECT ANY v IN a SATISFYS v END FROM b", "SATISFIES"),
             ("SELECT CASE WHEN a THN b END FROM c", "THEN"),
         ] {
-            let error = #expect(throws: QueryError.self) { try Parser.parse(text) }
+            let error = #expect(throws: StoreError.self) { try Parser.parse(text) }
             #expect(error?.hint == "did you mean \(hint)?", "\(text)")
         }
     }

@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafQuery
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 @Suite struct SyntaxLimitTests {
     /// Whether an expression parses; if not, checks that the error is a limit that names `words`.
     private func isRead(_ text: String, says words: String) -> Bool {
-        do throws(QueryError) {
+        do throws(StoreError) {
             _ = try Parser.parseExpression(text)
             return true
         } catch {
@@ -73,7 +74,7 @@ import Testing
             let elements = Array(repeating: element, count: 4_097)
             let whole = start + elements.dropLast().joined(separator: ",") + end
             #expect(throws: Never.self, "\(start)") { try Parser.parse(whole) }
-            let error = #expect(throws: QueryError.self, "\(start)") {
+            let error = #expect(throws: StoreError.self, "\(start)") {
                 try Parser.parse(start + elements.joined(separator: ",") + end)
             }
             #expect(error?.reason == .limit, "\(start)")
@@ -96,20 +97,20 @@ import Testing
         ]
         for (text, limit) in tables {
             #expect(throws: Never.self) { try Parser.parse(text(limit)) }
-            let error = #expect(throws: QueryError.self) { try Parser.parse(text(limit + 1)) }
+            let error = #expect(throws: StoreError.self) { try Parser.parse(text(limit + 1)) }
             #expect(error?.reason == .limit)
             #expect(error?.message.contains("than the limit of \(limit)") == true)
         }
         let maps = { "SELECT * FROM a " + self.nested("(b MAP", "(c MAP)", ")", $0) }
         #expect(throws: Never.self) { try Parser.parse(maps(127)) }
-        #expect(throws: QueryError.self) { try Parser.parse(maps(128)) }
+        #expect(throws: StoreError.self) { try Parser.parse(maps(128)) }
     }
 
     @Test func `statements have at most 1 MiB`() throws {
         let statement = "SELECT * FROM a"
         let padding = String(repeating: " ", count: (1 << 20) - statement.utf8.count)
         #expect(throws: Never.self) { try Parser.parse(statement + padding) }
-        let error = #expect(throws: QueryError.self) {
+        let error = #expect(throws: StoreError.self) {
             try Parser.parse(statement + padding + " ")
         }
         #expect(error?.reason == .limit)

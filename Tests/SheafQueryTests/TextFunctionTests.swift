@@ -6,7 +6,7 @@ import Testing
 /// The string functions, one by one.
 @Suite struct TextFunctionTests {
     /// Returns the result of a function, or an unexpected string if there is no such function.
-    private func call(_ name: String, _ arguments: [Value?]) throws(QueryError) -> Value? {
+    private func call(_ name: String, _ arguments: [Value?]) throws(StoreError) -> Value? {
         guard let function = Function.texts.first(where: { $0.name == name }) else {
             return .string("there is no \(name)")
         }
@@ -299,8 +299,8 @@ import Testing
                 (["\u{1F600}", "^.$"], true), (["e\u{301}", "^.$"], false),
                 (["a", "b", ""], false),
             ])
-        #expect(throws: QueryError.self) { try call("regexp_like", ["a", "("]) }
-        #expect(throws: QueryError.self) { try call("regexp_like", ["a", "a", "q"]) }
+        #expect(throws: StoreError.self) { try call("regexp_like", ["a", "("]) }
+        #expect(throws: StoreError.self) { try call("regexp_like", ["a", "a", "q"]) }
     }
 
     @Test func `substring search agrees with a naive search`() throws {

@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafQuery
 import SheafTestSupport
 import Testing
@@ -153,7 +154,7 @@ import Testing
             let bytes = random.bytes(random.below(12)).map { $0 & 1 == 0 ? $0 : $0 | 0xC0 }
             for pattern in patterns {
                 _ = try bytes.withUnsafeBytes { bytes in
-                    Result { () throws(QueryError) in try pattern.matches(bytes) }
+                    Result { () throws(StoreError) in try pattern.matches(bytes) }
                 }.get()
             }
         }

@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafQuery
 import Testing
 
@@ -123,7 +124,7 @@ import Testing
 
     @Test func `an invalid pattern is refused with its position`() {
         func shows(
-            _ column: Int, _ message: String, _ make: () throws(QueryError) -> TextPattern
+            _ column: Int, _ message: String, _ make: () throws(StoreError) -> TextPattern
         ) -> Bool {
             do {
                 _ = try make()
@@ -151,7 +152,7 @@ import Testing
         ]
         for (pattern, column, message) in expressions {
             #expect(
-                shows(column, message) { () throws(QueryError) in
+                shows(column, message) { () throws(StoreError) in
                     try .regularExpression(pattern, flags: "")
                 }, "\(pattern)")
         }
@@ -161,18 +162,18 @@ import Testing
             ("a*?", 3, "parentheses"), ("a{1!}", 2, "expected {n}"),
         ] {
             #expect(
-                shows(column, message) { () throws(QueryError) in
+                shows(column, message) { () throws(StoreError) in
                     try .similar(pattern, escape: "!")
                 }, "\(pattern)")
         }
         #expect(
-            shows(3, "nothing to escape") { () throws(QueryError) in
+            shows(3, "nothing to escape") { () throws(StoreError) in
                 try .like("%a!", escape: "!", isCaseInsensitive: false)
             })
-        #expect(throws: QueryError.self) { try regular("a", "a", "g") }
+        #expect(throws: StoreError.self) { try regular("a", "a", "g") }
     }
 
-    private func isTooMuch(_ run: () throws(QueryError) -> TextPattern) -> Bool {
+    private func isTooMuch(_ run: () throws(StoreError) -> TextPattern) -> Bool {
         do {
             _ = try run()
             return false
@@ -182,16 +183,16 @@ import Testing
     }
 
     @Test func `patterns have limits of length, depth and states`() throws {
-        func make(_ pattern: String) throws(QueryError) -> TextPattern {
+        func make(_ pattern: String) throws(StoreError) -> TextPattern {
             try .regularExpression(pattern, flags: "")
         }
         let length = PatternLimits.maximumLength
         _ = try TextPattern.similar(String(repeating: "a", count: length), escape: nil)
         _ = try make(String(repeating: "[ab]", count: length / 4))
         let long = String(repeating: "a", count: length + 1)
-        #expect(isTooMuch { () throws(QueryError) in try make(long) })
+        #expect(isTooMuch { () throws(StoreError) in try make(long) })
         #expect(
-            isTooMuch { () throws(QueryError) in
+            isTooMuch { () throws(StoreError) in
                 try .like(long, escape: nil, isCaseInsensitive: true)
             })
 
@@ -201,16 +202,16 @@ import Testing
         }
         _ = try make(nested(PatternLimits.maximumDepth))
         #expect(
-            isTooMuch { () throws(QueryError) in try make(nested(PatternLimits.maximumDepth + 2)) })
+            isTooMuch { () throws(StoreError) in try make(nested(PatternLimits.maximumDepth + 2)) })
         #expect(
-            isTooMuch { () throws(QueryError) in try make(String(repeating: "(", count: length)) })
+            isTooMuch { () throws(StoreError) in try make(String(repeating: "(", count: length)) })
 
         _ = try make("(a{300}){300}")
         for pattern in [
             "(a{1000}){1000}", "((){1000}){1000}", "(((((){99}){99}){99}){99}){99}", "a{100001}",
             "a{99999999999999999999}", "(a{0,400}){400}",
         ] {
-            #expect(isTooMuch { () throws(QueryError) in try make(pattern) }, "\(pattern)")
+            #expect(isTooMuch { () throws(StoreError) in try make(pattern) }, "\(pattern)")
         }
     }
 
@@ -220,7 +221,7 @@ import Testing
         var fuel = start
         let bytes = Array(text.utf8)
         let result = bytes.withUnsafeBytes { bytes in
-            Result { () throws(QueryError) in try pattern.matches(bytes, fuel: &fuel) }
+            Result { () throws(StoreError) in try pattern.matches(bytes, fuel: &fuel) }
         }
         if case .failure(let error) = result { return error.reason == .limit ? nil : 0 }
         return start - fuel

@@ -157,7 +157,8 @@ package final class CrashSimulation {
             }
         }
         if random.chance(1, in: 30) { try expectRefusal(batch, by: engine) }
-        let commit = try engine.append(batch.batch) { [acknowledged] result in
+        let commit = try engine.append(batch.batch)
+        engine.whenDurable(commit) { [acknowledged] result in
             if case .success(let commit) = result { acknowledged.value = commit }
         }
         model.commit(batch.changes)

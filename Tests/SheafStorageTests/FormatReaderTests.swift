@@ -56,8 +56,9 @@ import Testing
                     line += " put:\(hex(key)):\(payload.count)"
                 }
             }
-            let receipt = try await store.commit(batch)
-            written.append("commit \(receipt.id)" + line)
+            let commit = try store.append(batch)
+            try await store.waitForDurability(of: commit)
+            written.append("commit \(commit)" + line)
         }
     }
 

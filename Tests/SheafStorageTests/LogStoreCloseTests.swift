@@ -29,16 +29,18 @@ import Testing
             let writers = try (0..<3).map { writer in
                 try Thread(name: "writer-\(writer)") {
                     for number in 0... {
-                        guard let batch = try? batch("\(writer)/\(number)") else { return }
-                        let commit = try? store.commit(batch) { result in
+                        guard let batch = try? batch("\(writer)/\(number)"),
+                            let commit = try? store.append(batch)
+                        else { return }
+                        store.whenDurable(commit) { result in
                             guard case .success(let commit) = result else { return }
                             _ = acknowledged.withLock { $0.insert(commit) }
                         }
-                        guard commit != nil else { return }
                     }
                 }
             }
             while store.snapshot().commit < 20 {}
+            let last = Mutex<CommitID>(0)
             let closers = try (0..<2).map { number in
                 try Thread(name: "closer-\(number)") {
                     do throws(StorageError) {
@@ -46,8 +48,7 @@ import Testing
                         // Both calls return after the store is closed, so a new opening has it
                         // exclusively.
                         let again = try StoreEngine(opening: volume)
-                        let last = again.snapshot().commit
-                        #expect(acknowledged.withLock { $0.count } == Int(last))
+                        last.withLock { $0 = again.snapshot().commit }
                         try again.close()
                     } catch .locked {
                         // The other thread has reopened the store.
@@ -57,6 +58,7 @@ import Testing
                 }
             }
             for thread in closers + writers { thread.join() }
+            #expect(acknowledged.withLock { $0 } == Set(1...last.withLock { $0 }))
         }
     }
 
@@ -65,10 +67,12 @@ import Testing
         let store = try store(volume)
         let last = Mutex<CommitID>(0)
         @Sendable func commitAgain() {
-            guard let batch = try? batch("key") else { return }
-            _ = try? store.commit(batch) { result in
+            guard let batch = try? batch("key"), let commit = try? store.append(batch) else {
+                return
+            }
+            store.whenDurable(commit) { result in
                 guard case .success(let commit) = result else { return }
-                last.withLock { $0 = commit }
+                last.withLock { $0 = max($0, commit) }
                 commitAgain()
             }
         }
@@ -87,12 +91,15 @@ import Testing
                 try {
                     let store = try store(volume, durability)
                     for number in 0..<20 {
-                        try store.commit(batch("\(number)")) { result in
+                        let commit = try store.append(batch("\(number)"))
+                        // The callback of the store would not wait for a relaxed commit.
+                        store.engine.whenDurable(commit) { result in
                             reported.withLock { $0.append((try? result.get()) ?? 0) }
                         }
+                        store.whenDurable(commit) { _ in }
                     }
                 }()
-                #expect(reported.withLock { $0 } == Array(1...20))
+                #expect(reported.withLock { $0.sorted() } == Array(1...20))
                 let image = try StoreEngine(opening: volume.powerCut(seed: seed))
                 #expect(image.snapshot().commit == 20)
             }
@@ -103,7 +110,8 @@ import Testing
         let volume = SimulatedVolume()
         let answer = Mutex<StorageError?>(nil)
         let held = Mutex<LogStore?>(try store(volume))
-        try held.withLock { $0 }?.commit(batch("key")) { _ in
+        let commit = try held.withLock { $0 }?.append(batch("key"))
+        try held.withLock { $0 }?.whenDurable(#require(commit)) { _ in
             var found: StorageError?
             do throws(StorageError) {
                 try held.withLock { $0 }?.close()
@@ -128,8 +136,9 @@ import Testing
         for seed in 0..<50 as Range<UInt64> {
             let store = try store(SimulatedVolume(seed: seed))
             let refusals = Mutex(0)
+            // Registered before any flush, so that all of them run on the thread of the store.
             for number in 0..<8 {
-                try store.commit(batch("\(number)")) { _ in
+                store.engine.whenDurable(try store.append(batch("\(number)"))) { _ in
                     do throws(StorageError) {
                         try store.close()
                     } catch .closedByItself {
@@ -139,6 +148,7 @@ import Testing
                     }
                 }
             }
+            if seed % 2 == 0 { store.whenDurable(8) { _ in } }
             try store.close()
             #expect(refusals.withLock { $0 } == 8)
         }
@@ -148,9 +158,10 @@ import Testing
         for milliseconds in [Int.max, .max / 1_000_000, 20_000_000_000_000, -1, .min] {
             let volume = SimulatedVolume()
             let store = try store(volume, .relaxed(milliseconds: milliseconds))
-            let receipt = try await store.commit(batch("key"))
-            try await store.synchronize()
-            #expect(store.snapshot().commit == receipt.id)
+            let commit = try store.append(batch("key"))
+            try await store.waitForDurability(of: commit)
+            try store.flush()
+            #expect(store.snapshot().commit == commit)
             try store.close()
         }
     }

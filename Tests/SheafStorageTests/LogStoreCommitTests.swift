@@ -28,40 +28,51 @@ import Testing
         return try LogStore(volume: volume, options: options)
     }
 
+    /// Appends a batch, and waits as the store's durability demands.
+    private func commit(
+        _ batch: WriteBatch, to store: LogStore
+    ) async throws(StorageError) -> CommitID {
+        let commit = try store.append(batch)
+        try await store.waitForDurability(of: commit)
+        return commit
+    }
+
     @Test func `concurrent tasks each get their own commit number`() async throws {
         let store = try store()
-        let receipts = try await withThrowingTaskGroup(of: [CommitID].self) { group in
+        let commits = try await withThrowingTaskGroup(of: [CommitID].self) { group in
             for writer in 0..<8 {
                 group.addTask {
                     var mine: [CommitID] = []
                     for count in 0..<50 {
                         let batch = try batch("\(writer)/\(count)", "\(writer)")
-                        let receipt = try await store.commit(batch)
-                        #expect(receipt.isDurable)
-                        #expect(store.snapshot().commit >= receipt.id)
-                        mine.append(receipt.id)
+                        let number = try await commit(batch, to: store)
+                        #expect(store.snapshot().commit >= number)
+                        mine.append(number)
                     }
                     return mine
                 }
             }
             return try await group.reduce(into: []) { $0.append($1) }
         }
-        for mine in receipts { #expect(mine == mine.sorted()) }
-        #expect(receipts.joined().sorted() == Array(1...400))
+        for mine in commits { #expect(mine == mine.sorted()) }
+        #expect(commits.joined().sorted() == Array(1...400))
         #expect(store.snapshot().count == 400)
         try store.close()
     }
 
-    @Test func `callbacks run once, in commit order, when the commit is readable`() throws {
+    @Test func `callbacks run once, when the commit is readable`() throws {
         let volume = SimulatedVolume()
         let store = try store(volume)
         let reported = Mutex<[CommitID]>([])
         let threads = try (0..<4).map { writer in
             try Thread(name: "writer-\(writer)") {
                 for count in 0..<50 {
-                    guard let batch = try? batch("\(writer)/\(count)", "") else { return }
-                    _ = try? store.commit(batch) { result in
-                        guard case .success(let commit) = result else { return }
+                    guard let batch = try? batch("\(writer)/\(count)", ""),
+                        let commit = try? store.append(batch)
+                    else { return }
+                    store.whenDurable(commit, mayBlock: writer == 0) { result in
+                        guard result == .success(commit) else { return }
+                        #expect(store.snapshot().commit >= commit)
                         reported.withLock { $0.append(commit) }
                     }
                 }
@@ -69,35 +80,62 @@ import Testing
         }
         for thread in threads { thread.join() }
         try store.close()
-        #expect(reported.withLock { $0 } == Array(1...200))
+        #expect(reported.withLock { $0.sorted() } == Array(1...200))
+    }
+
+    @Test func `a thread that may block flushes a store in memory by itself`() throws {
+        let store = try LogStore(volume: MemoryVolume(), options: LogStoreOptions())
+        let commit = try store.append(batch("key", "1"))
+        let reported = Mutex<CommitID?>(nil)
+        store.whenDurable(commit, mayBlock: true) { result in
+            reported.withLock { $0 = try? result.get() }
+        }
+        #expect(reported.withLock { $0 } == commit)
+        #expect(store.snapshot().commit == commit)
+        try store.close()
+    }
+
+    @Test func `a thread that may block gets the failure of its own flush`() throws {
+        let volume = SimulatedVolume()
+        let store = try store(volume)
+        let commit = try store.append(batch("key", "1"))
+        volume.inject(SimulatedFault(.error(.inputOutput), of: .synchronize, forEver: true))
+        let failure = Monitor<StorageError?>(nil)
+        store.whenDurable(commit, mayBlock: true) { result in
+            guard case .failure(let error) = result else { return }
+            failure.withLock { $0 = error }
+            failure.broadcast()
+        }
+        failure.wait(while: { $0 == nil })
+        #expect(store.snapshot().commit == 0)
+        try store.close()
     }
 
     @Test func `relaxed commits are readable only once they are durable`() async throws {
         let volume = SimulatedVolume()
         let store = try store(volume, .relaxed(milliseconds: 3_600_000))
         for number in 1...5 {
-            let receipt = try await store.commit(batch("key", "\(number)"))
-            #expect(receipt.id == CommitID(number) && !receipt.isDurable)
+            #expect(try await commit(batch("key", "\(number)"), to: store) == CommitID(number))
         }
         #expect(store.snapshot().commit == 0)
-        try await store.synchronize()
+        try store.flush()
         #expect(store.snapshot().commit == 5)
         #expect(try payload("key", in: store.snapshot()) == "5")
         for seed in 0..<50 as Range<UInt64> {
             let image = try StoreEngine(opening: volume.powerCut(seed: seed))
             #expect(image.snapshot().commit == 5, "seed \(seed)")
         }
-        _ = try await store.commit(batch("key", "6"))
+        _ = try await commit(batch("key", "6"), to: store)
         #expect(store.snapshot().commit == 5)
-        // Closing flushes everything, even without `synchronize`.
+        // Closing flushes everything, even without `flush`.
         try store.close()
         #expect(try StoreEngine(opening: volume).snapshot().commit == 6)
     }
 
     @Test func `relaxed commits become durable after their interval`() async throws {
         let store = try store(SimulatedVolume(), .relaxed(milliseconds: 2))
-        let receipt = try await store.commit(batch("key", "1"))
-        while store.snapshot().commit < receipt.id { await Task.yield() }
+        let number = try await commit(batch("key", "1"), to: store)
+        while store.snapshot().commit < number { await Task.yield() }
         try store.close()
     }
 
@@ -105,9 +143,10 @@ import Testing
         let store = try store(SimulatedVolume(), .relaxed(milliseconds: 3_600_000))
         var large = WriteBatch()
         try large.put([1], [UInt8](repeating: 7, count: Limits.maximumPayloadLength))
-        #expect(try await !store.commit(large).isDurable)
-        #expect(try await !store.commit(large).isDurable)
-        #expect(try await store.commit(large).isDurable)
+        _ = try await commit(large, to: store)
+        #expect(store.snapshot().commit == 0)
+        _ = try await commit(large, to: store)
+        #expect(store.snapshot().commit == 2)
         try store.close()
     }
 
@@ -117,7 +156,7 @@ import Testing
         for call in 1...3 {
             volume.inject(SimulatedFault(.error(.interrupted), atCall: call, of: .synchronize))
         }
-        _ = try await store.commit(batch("key", "new"))
+        _ = try await commit(batch("key", "new"), to: store)
         for seed in 0..<20 as Range<UInt64> {
             let again = try StoreEngine(opening: volume.powerCut(seed: seed))
             #expect(try payload("key", in: again.snapshot()) == "new", "seed \(seed)")
@@ -130,7 +169,7 @@ import Testing
     {
         let volume = SimulatedVolume()
         let store = try store(volume)
-        _ = try await store.commit(batch("key", "old"))
+        _ = try await commit(batch("key", "old"), to: store)
         volume.inject(SimulatedFault(.error(.inputOutput), of: .synchronize, forEver: true))
         let errors = await withTaskGroup(of: StorageError?.self) { group in
             for writer in 0..<8 {
@@ -138,7 +177,7 @@ import Testing
                     do throws(StorageError) {
                         var batch = WriteBatch()
                         try batch.put(Array("\(writer)".utf8), [])
-                        _ = try await store.commit(batch)
+                        _ = try await commit(batch, to: store)
                         return nil
                     } catch {
                         return error
@@ -151,12 +190,12 @@ import Testing
         for error in errors {
             switch error {
             case .io, .poisoned: break
-            default: Issue.record("A writer got \(error.map { "\($0)" } ?? "a receipt").")
+            default: Issue.record("A writer got \(error.map { "\($0)" } ?? "a commit").")
             }
         }
         #expect(store.snapshot().commit == 1)
         #expect(try payload("key", in: store.snapshot()) == "old")
-        await #expect(throws: StorageError.self) { try await store.synchronize() }
+        #expect(throws: StorageError.self) { try store.flush() }
         // No commit is pending.
         try store.close()
         let again = try StoreEngine(opening: volume.powerCut(seed: 1))
@@ -168,13 +207,14 @@ import Testing
         let store = try store(volume)
         // After these commits the store anticipates the next one.
         for number in 1...200 as ClosedRange<CommitID> {
-            let receipt = try await store.commit(batch("key", "\(number)"))
-            #expect(receipt.id == number && receipt.isDurable)
+            #expect(try await commit(batch("key", "\(number)"), to: store) == number)
             #expect(store.snapshot().commit == number)
         }
         volume.inject(SimulatedFault(.error(.inputOutput), of: .synchronize, forEver: true))
         for _ in 0..<3 {
-            await #expect(throws: StorageError.self) { try await store.commit(batch("key", "")) }
+            await #expect(throws: StorageError.self) {
+                try await commit(batch("key", ""), to: store)
+            }
         }
         #expect(try payload("key", in: store.snapshot()) == "200")
         try store.close()
@@ -199,17 +239,12 @@ import Testing
 
     @Test func `a closed store refuses commits and may be closed again`() async throws {
         let store = try store()
-        _ = try await store.commit(batch("key", "1"))
+        _ = try await commit(batch("key", "1"), to: store)
         let snapshot = store.snapshot()
         try store.close()
         try store.close()
-        await #expect(throws: StorageError.closed) { try await store.commit(batch("key", "2")) }
-        await #expect(throws: StorageError.closed) { try await store.synchronize() }
-        #expect(throws: StorageError.closed) {
-            try store.commit(try batch("key", "2")) { _ in
-                Issue.record("A refused commit must not run its callback.")
-            }
-        }
+        #expect(throws: StorageError.closed) { try store.append(batch("key", "2")) }
+        #expect(throws: StorageError.closed) { try store.append(WriteBatch()) }
         #expect(try payload("key", in: snapshot) == "1")
     }
 
@@ -219,11 +254,11 @@ import Testing
         for seed in 0..<10 as Range<UInt64> {
             let volume = SimulatedVolume(seed: seed)
             let store = try store(volume)
-            let receipts = try await withThrowingTaskGroup(of: CommitID?.self) { group in
+            let commits = try await withThrowingTaskGroup(of: CommitID?.self) { group in
                 for writer in 0..<6 {
                     group.addTask {
                         do {
-                            return try await store.commit(batch("\(writer)", "")).id
+                            return try await commit(batch("\(writer)", ""), to: store)
                         } catch StorageError.closed {
                             return nil
                         }
@@ -236,22 +271,18 @@ import Testing
                 return try await group.reduce(into: []) { $0.append($1) }.compactMap { $0 }
             }
             let again = try StoreEngine(opening: volume.powerCut(seed: seed))
-            #expect(Int(again.snapshot().commit) == receipts.count, "seed \(seed)")
-            #expect(receipts.sorted() == Array(1..<CommitID(receipts.count + 1)))
+            #expect(Int(again.snapshot().commit) == commits.count, "seed \(seed)")
+            #expect(commits.sorted() == Array(1..<CommitID(commits.count + 1)))
         }
-    }
-
-    private func expectEmptyCommit(_ expected: CommitID, on store: LogStore) async throws {
-        let receipt = try await store.commit(WriteBatch())
-        #expect(receipt.id == expected && receipt.isDurable)
     }
 
     @Test func `an empty batch creates no commit, and waits for earlier ones`() async throws {
         let volume = SimulatedVolume()
         let store = try store(volume)
-        try await expectEmptyCommit(0, on: store)
-        _ = try await store.commit(batch("key", "1"))
-        try await expectEmptyCommit(1, on: store)
+        #expect(try await commit(WriteBatch(), to: store) == 0)
+        #expect(try store.append(batch("key", "1")) == 1)
+        #expect(try await commit(WriteBatch(), to: store) == 1)
+        #expect(store.snapshot().commit == 1)
         try store.close()
         #expect(try StoreEngine(opening: volume).snapshot().commit == 1)
     }

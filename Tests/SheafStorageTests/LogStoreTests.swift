@@ -17,8 +17,9 @@ import Testing
         for number in 1...100 {
             var batch = WriteBatch()
             try batch.put(Array("key\(number % 10)".utf8), Array("value\(number)".utf8))
-            let receipt = try await store.commit(batch)
-            #expect(receipt.id == CommitID(number) && receipt.isDurable)
+            let commit = try store.append(batch)
+            try await store.waitForDurability(of: commit)
+            #expect(commit == CommitID(number) && store.snapshot().commit == commit)
         }
         try store.close()
 
@@ -51,7 +52,7 @@ import Testing
                 for number in 0..<1_000 {
                     var batch = WriteBatch()
                     try batch.put([1], [UInt8](repeating: UInt8(number % 256), count: 1_000))
-                    _ = try await store.commit(batch)
+                    try await store.waitForDurability(of: store.append(batch))
                 }
             } catch .full {
                 exit(7)
@@ -70,8 +71,9 @@ import Testing
         for number in 1...2_000 {
             var batch = WriteBatch()
             try batch.put(Array("key\(number % 50)".utf8), [UInt8](repeating: 1, count: 900))
-            let receipt = try await store.commit(batch)
-            #expect(receipt.id == CommitID(number))
+            let commit = try store.append(batch)
+            try await store.waitForDurability(of: commit)
+            #expect(commit == CommitID(number))
         }
         try store.close()
     }

@@ -96,9 +96,9 @@ import Testing
     @Test func `an invalid change is refused with its reason`() throws {
         try commit(insert("a", ["x": 1]))
         for (id, refusal) in [
-            (1.5, DocumentID.Refusal.float), (.null, .null), ([1, [2.0]], .float),
-        ] as [(Value, DocumentID.Refusal)] {
-            #expect(throws: EngineError.id(refusal)) { try commit(insert(id, [:])) }
+            (1.5, InvalidID.float), (.null, .null), ([1, [2.0]], .float),
+        ] as [(Value, InvalidID)] {
+            #expect(throws: EngineError.document(.id(refusal))) { try commit(insert(id, [:])) }
         }
         #expect(throws: EngineError.self) {
             try commit(insert(.string(String(repeating: "x", count: 2_000)), [:]))
@@ -108,13 +108,13 @@ import Testing
         }
         var deep: Value = 1
         for _ in 0..<64 { deep = ["x": deep] }
-        #expect(throws: EngineError.edit(.tooDeep(limit: 64))) {
+        #expect(throws: EngineError.document(.tooDeep(limit: 64))) {
             try commit(insert("b", ["x": deep]))
         }
-        #expect(throws: EngineError.edit(.tooDeep(limit: 64))) {
+        #expect(throws: EngineError.document(.tooDeep(limit: 64))) {
             try commit(DocumentChange("cars", "a", .edit([.set(path: ["x"], to: deep)])))
         }
-        #expect(throws: EngineError.edit(.emptyPath)) {
+        #expect(throws: EngineError.document(.emptyPath)) {
             try commit(DocumentChange("cars", "a", .edit([.unset(path: [])])))
         }
         let large = Value.bytes([UInt8](repeating: 0, count: EncodedDocument.maximumLength))
@@ -134,7 +134,7 @@ import Testing
         do {
             try commit(DocumentChange("cars", "a", .join(early)))
             Issue.record("A stamp far ahead of the clock was accepted.")
-        } catch EngineError.clock(let refusal) {
+        } catch EngineError.document(.time(let refusal)) {
             #expect(refusal == .ahead(milliseconds: 301_000, limit: 300_000))
         }
         let stamp = Stamp(HybridTime(milliseconds: 1_780_000_000_000), Site(rawValue: 5))
@@ -223,7 +223,7 @@ import Testing
         let key = try DocumentID.key(of: id)
         #expect(try DocumentID.id(of: key) == id)
         for deeper in [[id], ["x": id]] as [Value] {
-            #expect(throws: EngineError.id(.tooDeep(limit: 64))) {
+            #expect(throws: EngineError.document(.id(.tooDeep(limit: 64)))) {
                 try commit(insert(deeper, ["x": 1]))
             }
         }

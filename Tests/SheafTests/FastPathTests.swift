@@ -11,7 +11,7 @@ import Testing
     /// The result of a statement.
     private enum StatementResult: Equatable {
         case outcome(rows: [String], ids: [Value], commit: Int64?)
-        case failure(QueryError.Reason, String, hint: String?)
+        case failure(StoreError.Reason, String, hint: String?)
     }
 
     private static let ids: [Value] = [
@@ -53,7 +53,7 @@ import Testing
     private static func answer(
         _ life: QuerySimulation, _ text: String, _ arguments: [String: Value]
     ) throws -> StatementResult {
-        do throws(QueryError) {
+        do throws(StoreError) {
             let outcome = try life.execute(text, arguments)
             var rows: [String] = []
             for item in outcome.items {

@@ -24,7 +24,7 @@ final class InterpolationStore {
     @discardableResult
     func execute(
         _ query: Query, _ arguments: QueryArguments = [:]
-    ) throws(QueryError) -> ResultStorage {
+    ) throws(StoreError) -> ResultStorage {
         let store = store
         let flush = { @Sendable () throws(StorageError) in while try store.flush() {} }
         let (statement, values) = try queries.prepare(query, arguments)
@@ -32,7 +32,7 @@ final class InterpolationStore {
             statement, values,
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) }, flush: flush))
-        do throws(StorageError) { try flush() } catch { throw QueryError(.failed, "\(error)") }
+        do throws(StorageError) { try flush() } catch { throw StoreError(.failed, "\(error)") }
         return outcome
     }
 
@@ -50,7 +50,7 @@ final class InterpolationStore {
 
     /// Returns the error text of a query, or nil if it succeeds.
     func problem(_ query: Query, _ arguments: QueryArguments = [:]) -> String? {
-        do throws(QueryError) {
+        do throws(StoreError) {
             try execute(query, arguments)
             return nil
         } catch {

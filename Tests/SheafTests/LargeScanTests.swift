@@ -53,7 +53,7 @@ import Testing
     }
 
     @discardableResult
-    private func execute(_ query: Query) throws(QueryError) -> ResultStorage {
+    private func execute(_ query: Query) throws(StoreError) -> ResultStorage {
         let store = store
         let flush = { @Sendable () throws(StorageError) in while try store.flush() {} }
         let (statement, values) = try queries.prepare(query, [:])
@@ -61,7 +61,7 @@ import Testing
             statement, values,
             CommitSink(
                 append: { batch throws(StorageError) in try store.append(batch) }, flush: flush))
-        do throws(StorageError) { try flush() } catch { throw QueryError(.failed, "\(error)") }
+        do throws(StorageError) { try flush() } catch { throw StoreError(.failed, "\(error)") }
         return outcome
     }
 
@@ -69,7 +69,7 @@ import Testing
         let outcome = try execute(query)
         return try outcome.items.map { item in
             guard case .integer(let id)? = try item.object(outcome.names)["_id"] else {
-                throw QueryError(.failed, "a row without an id")
+                throw StoreError(.failed, "a row without an id")
             }
             return id
         }
@@ -163,7 +163,7 @@ import Testing
         try batch.put(StoreKey.document(collection: number, id: id).bytes, [1])
         _ = try store.append(batch)
         try store.flush()
-        let error = #expect(throws: QueryError.self) {
+        let error = #expect(throws: StoreError.self) {
             try ids("SELECT * FROM many WHERE n >= 0")
         }
         #expect(error?.reason == .damaged)

@@ -144,7 +144,7 @@ import Testing
         #expect(rows.count == 1)
         #expect(plan["#operator"] == "delete")
         #expect(try store.rows("SELECT COUNT(*) AS n FROM cars") == [["n": 40]])
-        #expect(throws: QueryError.self) {
+        #expect(throws: StoreError.self) {
             try store.execute("EXPLAIN DELETE FROM system:indexes")
         }
     }

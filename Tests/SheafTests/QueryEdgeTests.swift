@@ -112,7 +112,7 @@ import Testing
                 + "v\(depth - 1) = v\(depth - 1)" + String(repeating: " END", count: depth),
         ]
         for statement in statements {
-            #expect(throws: QueryError.self, "\(statement)") {
+            #expect(throws: StoreError.self, "\(statement)") {
                 _ = try simulation.rows("SELECT \(statement) AS x FROM t")
             }
         }

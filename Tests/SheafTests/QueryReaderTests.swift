@@ -63,7 +63,7 @@ import Testing
             "INSERT INTO cars DOCUMENTS ({})", "UPDATE cars SET x = 1",
         ] {
             let statement = try Parser.parse(text)
-            do throws(QueryError) {
+            do throws(StoreError) {
                 _ = try queries.execute(statement)
                 Issue.record("\(text) was run")
             } catch {
@@ -91,7 +91,7 @@ import Testing
             "ADVISE SELECT _id FROM cars WHERE color = 'red'",
         ] {
             let statement = try Parser.parse(text)
-            do throws(QueryError) {
+            do throws(StoreError) {
                 _ = try queries.execute(statement)
                 Issue.record("\(text) was run")
             } catch {

@@ -77,7 +77,7 @@ enum ChildCommand {
         var count = try CrashLoad.count(of: writer, in: store.snapshot())
         for _ in 0..<commits {
             count += 1
-            _ = try await store.commit(CrashLoad.batch(writer, count))
+            try await store.waitForDurability(of: store.append(CrashLoad.batch(writer, count)))
             print("\(writer) \(count)", to: 1)
             keep(&hoarded)
         }

@@ -34,7 +34,7 @@ enum Leaks {
         let store = try LogStore.open(at: path, options: options)
         var batch = WriteBatch()
         try batch.put(Array("key".utf8), Array("payload".utf8))
-        _ = try await store.commit(batch)
+        try await store.waitForDurability(of: store.append(batch))
         if closing { try store.close() }
     }
 

@@ -21,7 +21,7 @@ extension Simulation {
             if !write.isReturnedBefore { returned = try self.returned(write, ids) }
         } catch { throw difference("SQLite fails: \(error)") }
         let outcome: ResultStorage
-        do throws(QueryError) { outcome = try store.execute(write.sheaf, write.arguments) } catch {
+        do throws(StoreError) { outcome = try store.execute(write.sheaf, write.arguments) } catch {
             throw difference("Sheaf fails: \(error)")
         }
         let mutated = outcome.mutatedIDs.sorted()

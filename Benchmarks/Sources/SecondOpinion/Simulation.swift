@@ -50,7 +50,7 @@ struct Simulation {
     private mutating func makeIndex() throws {
         let text = writes.index()
         // Another index may already have this name.
-        do throws(QueryError) { try store.execute(text) } catch {
+        do throws(StoreError) { try store.execute(text) } catch {
             guard error.reason == .meaning else { throw error }
         }
     }
@@ -61,7 +61,7 @@ struct Simulation {
         let found: Answer
         do {
             found = try answer(select)
-        } catch let error as QueryError {
+        } catch let error as StoreError {
             guard error.message.hasPrefix("Joining to") else {
                 throw difference("Sheaf fails: \(error)", select, [])
             }

@@ -72,7 +72,7 @@ final class ObservedResult {
     /// `run` creates an untimed run of the statement.
     func apply(_ images: DocumentImages, _ run: (ObservedResult) -> QueryRun) -> Bool {
         guard !isStale else { return true }
-        do throws(QueryError) {
+        do throws(StoreError) {
             try refresh(run)
             guard let viewDefinition else {
                 if case .collections(_, isPlain: true) = observedChanges, images.areEqual {
@@ -110,7 +110,7 @@ final class ObservedResult {
     }
 
     /// Compiles the statement again if field names were added, since documents use their numbers.
-    private func refresh(_ run: (ObservedResult) -> QueryRun) throws(QueryError) {
+    private func refresh(_ run: (ObservedResult) -> QueryRun) throws(StoreError) {
         guard let viewDefinition, viewDefinition.nameCount != knownNameCount else { return }
         observedChanges = try run(self).observedChanges()
     }
@@ -125,7 +125,7 @@ final class ObservedResult {
         _ reader: SnapshotReader, always: Bool, _ run: (_ isTimed: Bool) -> QueryRun
     ) -> Observer.Outcome? {
         let hasFailed = failure != nil
-        do throws(QueryError) {
+        do throws(StoreError) {
             let result = try result(reader, always: always || hasFailed, run)
             failure = nil
             return result.map { .success($0) }
@@ -134,7 +134,7 @@ final class ObservedResult {
             isStale = true
             isChanged = true
             view = nil
-            let error = StoreError(error.located(in: reader.snapshot.log.segments))
+            let error = error.located(in: reader.snapshot.log.segments)
             guard error != failure else { return nil }
             failure = error
             return .failure(error)
@@ -143,7 +143,7 @@ final class ObservedResult {
 
     private func result(
         _ reader: SnapshotReader, always: Bool, _ run: (_ isTimed: Bool) -> QueryRun
-    ) throws(QueryError) -> QueryResult? {
+    ) throws(StoreError) -> QueryResult? {
         let table = reader.snapshot.log.segments
         if view != nil, !isStale, olderTables.count < Self.maximumOlderTables {
             retain(table)
@@ -171,7 +171,7 @@ final class ObservedResult {
             guard always || !isSame else { return nil }
             return result(outcome, reader)
         }
-        let isSame = try old.map { (old) throws(QueryError) in
+        let isSame = try old.map { (old) throws(StoreError) in
             try live.hasSameContents(old, reader.names)
         }
         (view, isStale) = (live, false)
@@ -181,7 +181,7 @@ final class ObservedResult {
     }
 
     /// Returns the incremental view, if the statement supports one and has not too many rows.
-    private func newView(_ run: QueryRun) throws(QueryError) -> IncrementalView? {
+    private func newView(_ run: QueryRun) throws(StoreError) -> IncrementalView? {
         guard let viewDefinition, viewDefinition.isIncremental else { return nil }
         guard runsUntilView == 0 else {
             runsUntilView -= 1
@@ -218,7 +218,7 @@ struct ResultFingerprint: Equatable {
     private let hash: Int
 
     /// Hashes `rows`; unless `isOrdered`, the order does not affect the hash.
-    init(_ rows: QueryRows, _ names: NameTable, isOrdered: Bool) throws(QueryError) {
+    init(_ rows: QueryRows, _ names: NameTable, isOrdered: Bool) throws(StoreError) {
         count = rows.items.count
         var all = 0
         for item in rows.items {

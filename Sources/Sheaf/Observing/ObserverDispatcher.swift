@@ -56,12 +56,9 @@ final class ObserverDispatcher: Sendable {
     func observe(
         _ query: Query, _ arguments: QueryArguments, _ callback: Observer.Callback
     ) throws(StoreError) -> Observer {
-        let (statement, values) = try onStore { () throws(QueryError) in
-            let (statement, values) = try queries.prepare(query, arguments)
-            // Errors of the statement are thrown here, not delivered.
-            _ = try queries.makeRun(statement, values).observedChanges()
-            return (statement, values)
-        }
+        let (statement, values) = try queries.prepare(query, arguments)
+        // Errors of the statement are thrown here, not delivered.
+        _ = try queries.makeRun(statement, values).observedChanges()
         _ = try documents
         let number = lastNumber.add(1, ordering: .relaxed).newValue
         let observer = Observer(query, number: number, callback, dispatcher: self)
@@ -77,9 +74,7 @@ final class ObserverDispatcher: Sendable {
         }
         do throws(ThreadRefused) { isIn = try workers.add(newObserver, dispatch) } catch {
             observer.cancel()
-            throw StoreError(
-                .failed, "cannot start a thread: system error \(error.code)",
-                hint: "end some threads and try again")
+            throw StoreError(error)
         }
         guard isIn else {
             observers.withLock { $0[number] = nil }

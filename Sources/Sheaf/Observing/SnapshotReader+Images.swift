@@ -13,8 +13,8 @@ extension SnapshotReader {
     ) -> Bool {
         var isShown = false
         var isReadable = true
-        do throws(QueryError) {
-            try read(change.key.bytes) { (document) throws(QueryError) in
+        do throws(StoreError) {
+            try read(change.key.bytes) { (document) throws(StoreError) in
                 isShown = true
                 isReadable = passImages(change, document, body)
             }

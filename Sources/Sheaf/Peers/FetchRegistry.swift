@@ -70,7 +70,7 @@ final class FetchRegistry: Sendable {
         switch update {
         case .progress(let received, let length):
             return .progress(downloaded: received, total: length)
-        case .failed(let error): return .failed(StoreError(attachments: error))
+        case .failed(let error): return .failed(StoreError(error))
         case .complete(let length):
             guard length == token.length else {
                 return .failed(

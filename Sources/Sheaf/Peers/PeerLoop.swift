@@ -86,9 +86,7 @@ final class PeerLoop: Sendable {
             let thread = try Thread(name: "sheaf-peer") { [self] in run(identity) }
             self.thread.withLock { $0 = thread }
         } catch {
-            throw StoreError(
-                .failed, "cannot start a thread: system error \(error.code)",
-                hint: "end some threads and try again")
+            throw StoreError(error)
         }
         // The closure captures only the inbox: the log's thread must not be the last to release a
         // store.
@@ -191,7 +189,7 @@ final class PeerLoop: Sendable {
         case .written(let outcome): replicator.handleOutcome(outcome)
         case .entered(let job): write(job)
         case .subscribed(let queries):
-            do throws(QueryError) { try replicator.subscribe(queries) } catch {
+            do throws(StoreError) { try replicator.subscribe(queries) } catch {
                 store.queries.log?.write(.error, "a subscription cannot be sent: \(error.message)")
             }
         case .fetch(let id): replicator.fetch(id, at: now)
@@ -297,11 +295,7 @@ final class PeerLoop: Sendable {
         store.leave()
         guard let commit, let log = try? store.log else { return }
         // With no other work pending, the thread may block until the disk has synced.
-        if inbox.withLock({ $0.isEmptyBut(1) }) {
-            log.makeDurable(commit)
-        } else {
-            log.whenDurable(commit) { _ in }
-        }
+        log.whenDurable(commit, mayBlock: inbox.withLock { $0.isEmptyBut(1) }) { _ in }
     }
 
     /// Runs a job on the thread of the previous writer.

@@ -100,7 +100,7 @@ public final class PeerSync: Sendable {
         let checked = try check(query, arguments)
         let subscription: Subscription? = try state.withLock { state in
             guard !state.isShutDown else { return nil }
-            try onStore { () throws(QueryError) in try state.tally.add(checked) }
+            try state.tally.add(checked)
             state.count += 1
             let subscription = Subscription(checked, number: state.count, sync: self)
             state.subscriptions.append(subscription)
@@ -160,19 +160,17 @@ public final class PeerSync: Sendable {
         do throws(EngineError) {
             return DocumentChecksum(try store.queries.snapshot().versions(matching: matcher))
         } catch {
-            throw StoreError(QueryError(error))
+            throw StoreError(error)
         }
     }
 
     private func check(
         _ query: Query, _ arguments: QueryArguments
     ) throws(StoreError) -> SubscriptionQuery {
-        try onStore { () throws(QueryError) in
-            try SubscriptionQuery(
-                try store.queries.statement(query), try query.bind(arguments), store.queries,
-                isRestricted: store.queries.parameters.values.restrictsSubscriptions,
-                isStrict: store.queries.parameters.values.isStrict)
-        }
+        try SubscriptionQuery(
+            try store.queries.statement(query), try query.bind(arguments), store.queries,
+            isRestricted: store.queries.parameters.values.restrictsSubscriptions,
+            isStrict: store.queries.parameters.values.isStrict)
     }
 }
 

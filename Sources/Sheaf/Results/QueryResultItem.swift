@@ -24,7 +24,7 @@ public struct QueryResultItem: Sendable {
 
     @inline(never)
     private func object() throws(StoreError) -> Object {
-        try onStore { () throws(QueryError) in try storage.object(index) }
+        try storage.object(index)
     }
 
     /// One field of the row, without decoding the others; nil if it is missing.
@@ -39,14 +39,14 @@ public struct QueryResultItem: Sendable {
     public subscript(name: String) -> Value? {
         @inline(never) get throws {
             if let known = storage.materializedRow(index) { return known[name] }
-            return try onStore { () throws(QueryError) in try storage.value(index, of: name) }
+            return try storage.value(index, of: name)
         }
     }
 
     /// Returns the value at a path; nil if it is missing.
     func field(_ path: [String]) throws(StoreError) -> Value? {
         if let known = storage.materializedRow(index) { return Self.value(at: path, in: known) }
-        return try onStore { () throws(QueryError) in try storage.value(index, at: path) }
+        return try storage.value(index, at: path)
     }
 
     private static func value(at path: [String], in object: Object) -> Value? {
@@ -79,7 +79,7 @@ public struct QueryResultItem: Sendable {
     /// Decodes the row, and retains it until `dematerialize` or the end of the result.
     @inline(never)
     public func materialize() throws {
-        _ = try onStore { () throws(QueryError) in try storage.materialize(index) }
+        _ = try storage.materialize(index)
     }
 
     /// Releases the decoded row; further accesses decode it again.

@@ -150,5 +150,5 @@ extension AttachmentFile {
 func onAttachments<Result>(
     _ body: () throws(AttachmentError) -> Result
 ) throws(StoreError) -> Result {
-    do throws(AttachmentError) { return try body() } catch { throw StoreError(attachments: error) }
+    do throws(AttachmentError) { return try body() } catch { throw StoreError(error) }
 }

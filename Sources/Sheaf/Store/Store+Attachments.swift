@@ -119,7 +119,7 @@ extension Store {
     /// both found no reference to it, so a file first seen by this call is not removed.
     @discardableResult
     public nonisolated(nonsending) func collectAttachments() async throws -> Int {
-        guard !isReadOnly else { throw StoreError(.readOnly) }
+        guard !isReadOnly else { throw StoreError(StorageError.readOnly) }
         let (attachments, queries, collecting) = (attachments, queries, attachmentCollection)
         return try await Self.runOnThread("sheaf-collect") { () throws(StoreError) in
             try Self.collect(attachments, queries, collecting)
@@ -160,7 +160,7 @@ extension Store {
                 try collecting.referencedAttachments(among: wanted, in: queries.snapshot())
             }
         } catch let error as AttachmentError {
-            throw StoreError(attachments: error)
+            throw StoreError(error)
         } catch let error as EngineError {
             throw StoreError(error)
         } catch {

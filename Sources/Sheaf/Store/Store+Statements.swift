@@ -40,15 +40,13 @@ extension Store {
     private func prepare(
         _ query: Query, _ arguments: QueryArguments
     ) throws(StoreError) -> (Statement, ArgumentValues) {
-        try onStore { () throws(QueryError) in try queries.prepare(query, arguments) }
+        try queries.prepare(query, arguments)
     }
 
     private func read(
         _ statement: Statement, _ values: ArgumentValues
     ) throws(StoreError) -> QueryResult {
-        let result = try onStore { () throws(QueryError) in
-            try queries.execute(statement, values)
-        }
+        let result = try queries.execute(statement, values)
         // Changed parameters may change the meaning of observed statements.
         if case .configuring = statement.kind { dispatcher.wakeDispatcher() }
         return QueryResult(result)
@@ -83,10 +81,7 @@ extension Store {
     ) throws(StoreError) -> QueryResult {
         var sink = try sink
         sink.stop = stop
-        return QueryResult(
-            try onStore { () throws(QueryError) in
-                try queries.execute(statement, values, sink)
-            })
+        return QueryResult(try queries.execute(statement, values, sink))
     }
 
     /// Runs the statement of a waiting writer; returns false if the writer must run it itself.
@@ -139,7 +134,7 @@ extension Store {
     nonisolated(nonsending) func waitForDurability(of commit: CommitID) async throws {
         let log = try log
         do throws(StorageError) {
-            try await log.reachDurability(of: commit)
+            try await log.waitForDurability(of: commit)
         } catch {
             throw StoreError(error)
         }

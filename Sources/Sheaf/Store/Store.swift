@@ -55,7 +55,7 @@ public final class Store: Sendable {
         self.backing = backing
         attachments = AttachmentStore(
             in: backing.volume, options: options.attachments(inMemory: backing.isInMemory))
-        do throws(QueryError) {
+        do throws(StoreError) {
             switch backing {
             case .log(let log):
                 queries = try QueryEngine(
@@ -76,7 +76,7 @@ public final class Store: Sendable {
             }
         } catch {
             backing.abandon()
-            throw StoreError(error)
+            throw error
         }
         installReferenceHandler()
     }
@@ -159,7 +159,7 @@ public final class Store: Sendable {
         get throws(StoreError) {
             switch backing {
             case .log(let log): return log
-            case .reader: throw StoreError(.readOnly)
+            case .reader: throw StoreError(StorageError.readOnly)
             }
         }
     }
@@ -233,9 +233,7 @@ public final class Store: Sendable {
                 }
             }.get()
         } catch let refusal as ThreadRefused {
-            throw StoreError(
-                .failed, "cannot start a thread: system error \(refusal.code)",
-                hint: "end some threads and try again")
+            throw StoreError(refusal)
         }
     }
 }

@@ -96,17 +96,12 @@ public final class Transaction: Sendable {
         let (queries, cell) = (store.queries, commitCell)
         return try phase.withLock { (phase) throws(StoreError) in
             guard isOpen else { throw hasEndedError }
-            let (statement, values) = try onStore { () throws(QueryError) in
-                try queries.prepare(query, arguments)
-            }
+            let (statement, values) = try queries.prepare(query, arguments)
             if let result = try phase.writing?.execute(statement, values, queries, cell) {
                 return QueryResult(result)
             }
             guard let snapshot = phase.reading, !statement.isWriting else { throw readOnlyError }
-            return QueryResult(
-                try onStore { () throws(QueryError) in
-                    try queries.execute(statement, values, on: snapshot, cell)
-                })
+            return QueryResult(try queries.execute(statement, values, on: snapshot, cell))
         }
     }
 
@@ -166,10 +161,6 @@ extension DocumentTransaction {
         _ statement: Statement, _ arguments: ArgumentValues, _ queries: QueryEngine,
         _ commitCell: CommitCell
     ) throws(StoreError) -> ResultStorage {
-        do throws(QueryError) {
-            return try queries.execute(statement, arguments, in: &self, commitCell)
-        } catch {
-            throw StoreError(error)
-        }
+        try queries.execute(statement, arguments, in: &self, commitCell)
     }
 }

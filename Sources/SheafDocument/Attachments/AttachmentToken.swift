@@ -28,46 +28,50 @@ public struct AttachmentToken: Hashable, Sendable {
         self.metadata = metadata
     }
 
-    /// The reason why a value is not a token.
-    package struct Refusal: Error {
-        package let reason: String
+    /// Reads a token from the value of a field; throws if the value is no token.
+    public init(_ value: Value) throws {
+        try self.init(reading: value)
     }
 
-    package init(reading value: Value) throws(Refusal) {
+    private init(reading value: Value) throws(StoreError) {
         guard case .object(let object) = value else {
-            throw Refusal(reason: "it is \(value.kind), not object")
+            throw Self.refusal("it is \(value.kind), not object")
         }
         guard case .string(let text)? = object["id"] else {
-            throw Refusal(reason: "it has no string `id`")
+            throw Self.refusal("it has no string `id`")
         }
         guard let id = AttachmentID(text) else {
-            throw Refusal(reason: "its `id` is not 64 hexadecimal digits")
+            throw Self.refusal("its `id` is not 64 hexadecimal digits")
         }
         guard case .integer(let number)? = object["len"] else {
-            throw Refusal(reason: "it has no integer `len`")
+            throw Self.refusal("it has no integer `len`")
         }
         guard let length = Int(exactly: number), 0...Self.maximumLength ~= length else {
-            throw Refusal(
-                reason: "its `len` is \(number), not from 0 to \(Self.maximumLength)")
+            throw Self.refusal("its `len` is \(number), not from 0 to \(Self.maximumLength)")
         }
         self.init(id: id, length: length, metadata: try Self.metadata(object["metadata"]))
     }
 
-    private static func metadata(_ value: Value?) throws(Refusal) -> [String: String] {
+    private static func refusal(_ reason: String) -> StoreError {
+        StoreError(
+            .argument, "the value is not an attachment token: \(reason)",
+            hint: "a token is the value of an ATTACHMENT field, or of \(AttachmentToken.self)")
+    }
+
+    private static func metadata(_ value: Value?) throws(StoreError) -> [String: String] {
         guard let value else { return [:] }
         guard case .object(let object) = value else {
-            throw Refusal(reason: "its `metadata` is not an object")
+            throw refusal("its `metadata` is not an object")
         }
         var metadata: [String: String] = [:]
         for field in object {
             guard case .string(let text) = field.value else {
-                throw Refusal(reason: "its `metadata` has a value that is not a string")
+                throw refusal("its `metadata` has a value that is not a string")
             }
             metadata[field.name] = text
         }
         guard length(of: metadata) <= maximumMetadataLength else {
-            throw Refusal(
-                reason: "its `metadata` is longer than \(maximumMetadataLength) bytes")
+            throw refusal("its `metadata` is longer than \(maximumMetadataLength) bytes")
         }
         return metadata
     }
@@ -88,18 +92,18 @@ public struct AttachmentToken: Hashable, Sendable {
 
 extension AttachmentToken: Codable {
     public init(from decoder: any Decoder) throws {
-        do throws(Refusal) {
+        do throws(StoreError) {
             self = try AttachmentToken(reading: try Self.value(from: decoder))
         } catch {
             throw DecodingError.dataCorrupted(
                 DecodingError.Context(
                     codingPath: decoder.codingPath,
-                    debugDescription: "the value is not an attachment token: \(error.reason)"))
+                    debugDescription: error.message))
         }
     }
 
-    private static func value(from decoder: any Decoder) throws(Refusal) -> Value {
-        do { return try Value(from: decoder) } catch { throw Refusal(reason: "\(error)".shortened) }
+    private static func value(from decoder: any Decoder) throws(StoreError) -> Value {
+        do { return try Value(from: decoder) } catch { throw refusal("\(error)".shortened) }
     }
 
     public func encode(to encoder: any Encoder) throws {

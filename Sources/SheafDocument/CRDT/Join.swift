@@ -1,31 +1,31 @@
-package import SheafBytes
-
-/// An error of a join.
-package enum JoinError: Error, Equatable, Sendable {
-    /// A delta whose base the other document does not cover.
-    case gap
-    case malformed(Malformed)
-}
+import SheafBytes
 
 /// The join of two states or deltas of a document (`format-spec/documents.md`).
 package enum Join {
+    /// Joins two encoded documents.
+    package static func join(
+        _ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer, _ names: NameTable,
+        base: VersionVector?
+    ) throws(DocumentError) -> [UInt8] {
+        let (left, right) = try onBytes { () throws(Malformed) in
+            (try EncodedDocument(left), try EncodedDocument(right))
+        }
+        return try join(left, right, names, base: base)
+    }
+
     /// Joins two states, a state and a delta, or two deltas.
     ///
     /// The base of two deltas is the intersection of theirs; `base` applies to all other results.
     package static func join(
         _ left: EncodedDocument, _ right: EncodedDocument, _ names: NameTable = NameTable(),
         base: VersionVector? = nil
-    ) throws(JoinError) -> [UInt8] {
-        let joiner: Joiner
-        do throws(Malformed) { joiner = try Joiner(left, right, names) } catch {
-            throw .malformed(error)
+    ) throws(DocumentError) -> [UInt8] {
+        let joined = try onBytes { () throws(Malformed) -> [UInt8]? in
+            let joiner = try Joiner(left, right, names)
+            return try joiner.coversBases() ? joiner.join(base: base) : nil
         }
-        do throws(Malformed) {
-            if try joiner.coversBases() { return try joiner.join(base: base) }
-        } catch {
-            throw .malformed(error)
-        }
-        throw .gap
+        guard let joined else { throw .gap }
+        return joined
     }
 }
 

@@ -1,4 +1,4 @@
-package import SheafBytes
+import SheafBytes
 
 /// A document whose stamps ahead of the clock are replaced.
 ///
@@ -14,15 +14,12 @@ package struct RestampedDocument {
 
     /// Restamps a document; nil if none of its dots is ahead.
     package init?(
-        _ document: EncodedDocument, at wallMilliseconds: UInt64, _ names: NameTable
-    ) throws(RestampingError) {
-        let late: [Stamp]
-        let seen: VersionVector
-        do throws(Malformed) {
-            late = try document.stamps(ahead: wallMilliseconds).sorted()
-            seen = try document.header().vector()
-        } catch {
-            throw .malformed(error)
+        _ bytes: UnsafeRawBufferPointer, at wallMilliseconds: UInt64, _ names: NameTable
+    ) throws(DocumentError) {
+        let (document, late, seen) = try onBytes { () throws(Malformed) in
+            let document = try EncodedDocument(bytes)
+            let late = try document.stamps(ahead: wallMilliseconds).sorted()
+            return (document, late, try document.header().vector())
         }
         guard !late.isEmpty else { return nil }
         var vector = seen
@@ -33,20 +30,13 @@ package struct RestampedDocument {
                 milliseconds: wallMilliseconds, counter: HybridTime.maximumCounter))
         var changed: [Stamp: Stamp] = [:]
         for stamp in late {
-            let time: HybridTime
-            do throws(HybridClock.Refusal) {
-                time = try clock.next(at: wallMilliseconds).time
-            } catch {
-                throw .clock(error)
-            }
+            let time = try clock.next(at: wallMilliseconds).time
             let site = stamp.site.replacement(seen.time(of: stamp.site))
             changed[stamp] = Stamp(time, site)
             vector.record(Stamp(time, site))
         }
-        do throws(Malformed) {
-            bytes = try Self.write(document, changed, vector, names)
-        } catch {
-            throw .malformed(error)
+        self.bytes = try onBytes { () throws(Malformed) in
+            try Self.write(document, changed, vector, names)
         }
         latest = clock.latest
         count = late.count
@@ -65,12 +55,6 @@ package struct RestampedDocument {
                 root: root.map { changed[$0] ?? $0 }),
             vector: vector, base: nil)
     }
-}
-
-/// An error of restamping.
-package enum RestampingError: Error {
-    case malformed(Malformed)
-    case clock(HybridClock.Refusal)
 }
 
 /// The stamps of a document, with replacements.

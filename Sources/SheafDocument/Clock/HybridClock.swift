@@ -2,14 +2,6 @@
 ///
 /// The wall clock may stop or go back. It is passed in: the clock is a machine without effects.
 package struct HybridClock: Sendable {
-    /// The reason for the refusal of a time.
-    package enum Refusal: Error, Hashable, Sendable {
-        /// The time is further ahead of the local clock than the tolerance.
-        case ahead(milliseconds: UInt64, limit: UInt64)
-        /// The range of times is exhausted.
-        case exhausted
-    }
-
     /// Default tolerance for times ahead of the local clock.
     package static let defaultLeniencyMilliseconds: UInt64 = 300_000
 
@@ -29,14 +21,16 @@ package struct HybridClock: Sendable {
     }
 
     /// Returns the stamp of the next write.
-    package mutating func next(at wallMilliseconds: UInt64) throws(Refusal) -> Stamp {
+    package mutating func next(at wallMilliseconds: UInt64) throws(DocumentError) -> Stamp {
         let now = min(wallMilliseconds, HybridTime.maximumMilliseconds)
         if now > latest.milliseconds {
             latest = HybridTime(milliseconds: now)
         } else if latest.counter < HybridTime.maximumCounter {
             latest = HybridTime(rawValue: latest.rawValue + 1)
         } else {
-            guard latest.milliseconds < HybridTime.maximumMilliseconds else { throw .exhausted }
+            guard latest.milliseconds < HybridTime.maximumMilliseconds else {
+                throw .time(.exhausted)
+            }
             latest = HybridTime(milliseconds: latest.milliseconds + 1)
         }
         return Stamp(latest, site)
@@ -48,11 +42,12 @@ package struct HybridClock: Sendable {
     /// wall clock and not to `latest`, which peers could push forward step by step.
     package mutating func observe(
         _ time: HybridTime, at wallMilliseconds: UInt64
-    ) throws(Refusal) {
+    ) throws(DocumentError) {
         guard isAcceptable(time, at: wallMilliseconds) else {
-            throw .ahead(
-                milliseconds: time.milliseconds - min(time.milliseconds, wallMilliseconds),
-                limit: leniencyMilliseconds)
+            throw .time(
+                .ahead(
+                    milliseconds: time.milliseconds - min(time.milliseconds, wallMilliseconds),
+                    limit: leniencyMilliseconds))
         }
         latest = max(latest, time)
     }
@@ -66,17 +61,5 @@ package struct HybridClock: Sendable {
     /// Whether a time of another site is within the tolerance.
     package func isAcceptable(_ time: HybridTime, at wallMilliseconds: UInt64) -> Bool {
         time.milliseconds - min(time.milliseconds, wallMilliseconds) <= leniencyMilliseconds
-    }
-}
-
-extension HybridClock.Refusal: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .ahead(let milliseconds, let limit):
-            "the time is \(milliseconds) ms ahead of the local clock; the limit is \(limit) ms; "
-                + "correct the clock of the writing device or of this one"
-        case .exhausted:
-            "the clock has reached its last time"
-        }
     }
 }

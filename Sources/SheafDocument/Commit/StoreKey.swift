@@ -144,7 +144,7 @@ package enum StoreKey: Hashable, Sendable {
     /// Returns the key of the document with an id.
     package static func bytes(
         ofDocument id: Value, collection: UInt16
-    ) throws(DocumentID.Refusal) -> [UInt8] {
+    ) throws(DocumentError) -> [UInt8] {
         try DocumentID.check(id, depth: 1)
         let key = SortKey.identity(of: id, behind: bytes(First.document, collection))
         try DocumentID.checkLength(key.count - documentPrefixLength)
@@ -158,28 +158,20 @@ package enum StoreKey: Hashable, Sendable {
 
 /// The ids of documents, and their encoding in keys.
 package enum DocumentID {
-    /// The reason for which a value is refused as an id.
-    package enum Refusal: Error, Hashable, Sendable {
-        case float
-        case null
-        case tooDeep(limit: Int)
-        case tooLong(byteCount: Int, limit: Int)
-    }
-
     /// Maximum length of an encoded id: keys of the log have up to 1,024 bytes.
     package static let maximumLength = 1_021
 
     /// Returns the encoded id.
-    package static func key(of id: Value) throws(Refusal) -> [UInt8] {
+    package static func key(of id: Value) throws(DocumentError) -> [UInt8] {
         try check(id, depth: 1)
         let key = SortKey.identity(of: id)
         try checkLength(key.count)
         return key
     }
 
-    fileprivate static func checkLength(_ length: Int) throws(Refusal) {
+    fileprivate static func checkLength(_ length: Int) throws(DocumentError) {
         guard length <= maximumLength else {
-            throw .tooLong(byteCount: length, limit: maximumLength)
+            throw .id(.tooLong(byteCount: length, limit: maximumLength))
         }
     }
 
@@ -207,13 +199,15 @@ package enum DocumentID {
     }
 
     /// Throws if a value cannot be an id; `depth` counts the enclosing arrays and objects plus one.
-    fileprivate static func check(_ id: Value, depth: Int) throws(Refusal) {
-        func checkDepth() throws(Refusal) {
-            guard depth <= Value.maximumDepth else { throw .tooDeep(limit: Value.maximumDepth) }
+    fileprivate static func check(_ id: Value, depth: Int) throws(DocumentError) {
+        func checkDepth() throws(DocumentError) {
+            guard depth <= Value.maximumDepth else {
+                throw .id(.tooDeep(limit: Value.maximumDepth))
+            }
         }
         switch id {
-        case .float: throw .float
-        case .null: throw .null
+        case .float: throw .id(.float)
+        case .null: throw .id(.null)
         case .array(let values):
             try checkDepth()
             for value in values { try check(value, depth: depth + 1) }
@@ -221,19 +215,6 @@ package enum DocumentID {
             try checkDepth()
             for field in object { try check(field.value, depth: depth + 1) }
         case .bool, .integer, .string, .bytes: break
-        }
-    }
-}
-
-extension DocumentID.Refusal: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .float: "an _id must not be or contain a float; use an integer or a string"
-        case .null: "an _id must not be or contain null; use a string"
-        case .tooDeep(let limit):
-            "arrays and objects in an _id must not be nested deeper than \(limit)"
-        case .tooLong(let count, let limit):
-            "an encoded _id must not exceed \(limit) bytes; this one has \(count)"
         }
     }
 }

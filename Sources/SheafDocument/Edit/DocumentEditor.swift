@@ -1,28 +1,4 @@
-package import SheafBytes
-
-/// An error of an edit.
-package enum EditError: Error, Equatable, Sendable {
-    /// The edited document is damaged.
-    case malformed(Malformed)
-    /// Fields are nested deeper than the limit.
-    case tooDeep(limit: Int)
-    /// An edit of the root that does not merge an object.
-    case emptyPath
-    /// A value would hide a counter.
-    case counter(HiddenCounter)
-}
-
-extension EditError: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .malformed(let reason): "the document is damaged: \(reason)"
-        case .tooDeep(let limit): "fields are nested deeper than \(limit)"
-        case .emptyPath: "an edit requires a field name"
-        case .counter(let counter):
-            "\(counter.path.joined(separator: ".").shortened) is a counter and cannot be set"
-        }
-    }
-}
+import SheafBytes
 
 /// A collector of edits of a document, which encodes them as a delta with one stamp.
 package struct DocumentEditor {
@@ -35,27 +11,25 @@ package struct DocumentEditor {
     /// Begins editing a document; pass nil if there is not even a tombstone.
     package init(
         _ document: EncodedDocument?, at stamp: Stamp, _ names: NameTable
-    ) throws(EditError) {
+    ) throws(DocumentError) {
         self.document = document
         self.stamp = stamp
         self.names = names
-        do throws(Malformed) {
-            header = try document?.header()
+        (header, root) = try onBytes { () throws(Malformed) in
+            let header = try document?.header()
             let source = try document.map { (document) throws(Malformed) in
                 DraftSource(
                     header: try document.header(),
                     root: try document.header().rootStamp(readingTo: document.bytes.count),
                     names: names)
             }
-            root = try MapDraft(root: document?.root, source)
-            root.isComplete = document == nil
-        } catch {
-            throw .malformed(error)
+            return (header, try MapDraft(root: document?.root, source))
         }
+        root.isComplete = document == nil
     }
 
     /// Applies an edit; later edits see its result.
-    package func apply(_ edit: Edit) throws(EditError) {
+    package func apply(_ edit: Edit) throws(DocumentError) {
         switch edit {
         case .set(let path, let value, let mode):
             guard !value.isDeeper(than: Value.maximumDepth - path.count) else {
@@ -82,9 +56,9 @@ package struct DocumentEditor {
     }
 
     /// Returns the delta of all edits, or the state of a new document; nil without changes.
-    package func finish() throws(EditError) -> [UInt8]? {
+    package func finish() throws(DocumentError) -> [UInt8]? {
         guard root.isChanged else { return nil }
-        do throws(Malformed) {
+        return try onBytes { () throws(Malformed) in
             let seen = try header?.vector() ?? VersionVector()
             var vector = seen
             vector.record(stamp)
@@ -94,17 +68,15 @@ package struct DocumentEditor {
             ) { (writer) throws(Malformed) in
                 try root.writeRoot(into: &writer, names)
             }
-        } catch {
-            throw .malformed(error)
         }
     }
 
     private func set(
         _ path: [String], _ value: Value, _ mode: Edit.Mode
-    ) throws(EditError) {
+    ) throws(DocumentError) {
         if path.isEmpty {
             guard case .object(let object) = value, mode == .merging else { throw .emptyPath }
-            return try translating { () throws(Malformed) in
+            return try onBytes { () throws(Malformed) in
                 try root.mark(at: stamp)
                 try root.merge(object, at: stamp)
             }
@@ -125,12 +97,12 @@ package struct DocumentEditor {
     private func change(
         _ path: [String], creating: Bool = true,
         _ body: (FieldDraft) throws(Malformed) -> Void
-    ) throws(EditError) {
+    ) throws(DocumentError) {
         guard path.count <= Value.maximumDepth else {
             throw .tooDeep(limit: Value.maximumDepth)
         }
         guard let last = path.last else { throw .emptyPath }
-        try translating { () throws(Malformed) in
+        try onBytes { () throws(Malformed) in
             var map = root
             if creating { try map.markIfUnmarked(at: stamp) }
             for name in path.dropLast() {
@@ -140,12 +112,6 @@ package struct DocumentEditor {
             }
             try body(try map.field(last))
         }
-    }
-
-    private func translating(
-        _ body: () throws(Malformed) -> Void
-    ) throws(EditError) {
-        do throws(Malformed) { try body() } catch { throw .malformed(error) }
     }
 }
 

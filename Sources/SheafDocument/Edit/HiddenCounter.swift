@@ -1,13 +1,6 @@
 import SheafBytes
 
-/// A counter that a value would hide until the next increment.
-package struct HiddenCounter: Error, Equatable, Sendable {
-    package let path: [String]
-    /// Whether the counter is of the older kind, which cannot be restarted.
-    package let isOlder: Bool
-    /// The value set at the counter itself; nil if it is set below it.
-    package let value: Value?
-
+extension HiddenCounter {
     /// Returns the first counter that edits would hide; nil if there is none.
     static func first(
         of edits: [Edit], in document: EncodedDocument, _ names: NameTable

@@ -5,21 +5,23 @@ package enum Insertion {
     /// Returns the state of a new document; objects in it become maps.
     package static func document(
         _ object: Object, at stamp: Stamp, _ names: NameTable
-    ) throws(EditError) -> [UInt8] {
+    ) throws(DocumentError) -> [UInt8] {
         try document(object, without: nil, at: stamp, names).bytes
     }
 
     /// Returns the state of a new document without one field, such as its `_id`.
     package static func document(
         _ object: Object, without omitted: String?, at stamp: Stamp, _ names: NameTable
-    ) throws(EditError) -> ChangedBytes {
+    ) throws(DocumentError) -> ChangedBytes {
         try checkDepth(of: object)
         let covered = stamp == .initial ? initialStamp(object) : stamp
         var spellsNames = false
-        let bytes = try document(at: stamp, noting: covered, capacity: 256) {
-            (writer) throws(Malformed) in
-            writer.writeFields(object, without: omitted, at: stamp, names)
-            spellsNames = writer.hasSpelledFields
+        let bytes = try onBytes { () throws(Malformed) in
+            try document(at: stamp, noting: covered, capacity: 256) {
+                (writer) throws(Malformed) in
+                writer.writeFields(object, without: omitted, at: stamp, names)
+                spellsNames = writer.hasSpelledFields
+            }
         }
         return ChangedBytes(bytes: bytes, isDerivable: false, spellsNames: spellsNames)
     }
@@ -27,7 +29,7 @@ package enum Insertion {
     /// Returns the state of a document that any peer may insert; it loses to all other writes.
     package static func initial(
         _ object: Object, _ names: NameTable
-    ) throws(EditError) -> [UInt8] {
+    ) throws(DocumentError) -> [UInt8] {
         try document(object, at: .initial, names)
     }
 
@@ -63,19 +65,15 @@ package enum Insertion {
     static func document(
         at stamp: Stamp, noting covered: Stamp, capacity: Int,
         _ writeFields: (inout EntryWriter) throws(Malformed) -> Void
-    ) throws(EditError) -> [UInt8] {
+    ) throws(Malformed) -> [UInt8] {
         var vector = VersionVector()
         vector.record(covered)
-        do throws(Malformed) {
-            return try DocumentWriter.write(
-                vector: vector, base: nil, deletion: nil, isPartial: false, capacity: capacity
-            ) { (writer) throws(Malformed) in
-                writer.rootStamp = stamp
-                writer.writeReferring(.map, to: stamp)
-                try writeFields(&writer)
-            }
-        } catch {
-            throw .malformed(error)
+        return try DocumentWriter.write(
+            vector: vector, base: nil, deletion: nil, isPartial: false, capacity: capacity
+        ) { (writer) throws(Malformed) in
+            writer.rootStamp = stamp
+            writer.writeReferring(.map, to: stamp)
+            try writeFields(&writer)
         }
     }
 
@@ -83,9 +81,10 @@ package enum Insertion {
     ///
     /// It is both the delta and the new state.
     package static func deletion(
-        of document: EncodedDocument, at stamp: Stamp, base: VersionVector? = nil
-    ) throws(EditError) -> [UInt8]? {
-        do throws(Malformed) {
+        of document: UnsafeRawBufferPointer, at stamp: Stamp, base: VersionVector? = nil
+    ) throws(DocumentError) -> [UInt8]? {
+        try onBytes { () throws(Malformed) in
+            let document = try EncodedDocument(document)
             guard try document.exists() else { return nil }
             var vector = try document.vector()
             vector.record(stamp)
@@ -93,27 +92,23 @@ package enum Insertion {
                 vector: vector, base: base, deletion: max(stamp, document.deletion() ?? stamp),
                 isPartial: false, capacity: 64
             ) { $0.write(.noRoot) }
-        } catch {
-            throw .malformed(error)
         }
     }
 
     /// Returns the edits that give a document the fields of an object; other fields are kept.
     package static func differences(
-        between document: EncodedDocument, and object: Object, _ names: NameTable
-    ) throws(EditError) -> [Edit] {
+        between document: UnsafeRawBufferPointer, and object: Object, _ names: NameTable
+    ) throws(DocumentError) -> [Edit] {
         try checkDepth(of: object)
         var edits: [Edit] = []
-        do throws(Malformed) {
-            try record(
-                object, in: document.fields(), path: [], names, depth: 1, into: &edits)
-        } catch {
-            throw .malformed(error)
+        try onBytes { () throws(Malformed) in
+            let document = try EncodedDocument(document)
+            try record(object, in: document.fields(), path: [], names, depth: 1, into: &edits)
         }
         return edits
     }
 
-    private static func checkDepth(of object: Object) throws(EditError) {
+    private static func checkDepth(of object: Object) throws(DocumentError) {
         guard !object.isDeeper(than: Value.maximumDepth) else {
             throw .tooDeep(limit: Value.maximumDepth)
         }

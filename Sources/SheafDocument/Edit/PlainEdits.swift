@@ -17,23 +17,30 @@ package struct ChangedBytes: Sendable {
 }
 
 extension DocumentEditor {
+    /// Returns the delta of consecutive edits of an encoded document; nil if they change nothing.
+    package static func delta(
+        of edits: [Edit], in bytes: UnsafeRawBufferPointer, at stamp: Stamp, _ names: NameTable,
+        keepsCounters: Bool = false
+    ) throws(DocumentError) -> ChangedBytes? {
+        let document = try onBytes { () throws(Malformed) in try EncodedDocument(bytes) }
+        return try delta(of: edits, in: document, at: stamp, names, keepsCounters: keepsCounters)
+    }
+
     /// Returns the delta of consecutive edits; nil if they change nothing.
     ///
     /// With `keepsCounters`, values that would hide a counter are refused.
     package static func delta(
         of edits: [Edit], in document: EncodedDocument, at stamp: Stamp, _ names: NameTable,
         keepsCounters: Bool = false
-    ) throws(EditError) -> ChangedBytes? {
+    ) throws(DocumentError) -> ChangedBytes? {
         // No counter can be hidden where only registers are replaced.
-        if let delta = try PlainEdits.delta(of: edits, in: document, at: stamp, names) {
-            return delta
+        let plain = try onBytes { () throws(Malformed) in
+            try PlainEdits.delta(of: edits, in: document, at: stamp, names)
         }
+        if let plain { return plain }
         if keepsCounters {
-            let hidden: HiddenCounter?
-            do throws(Malformed) {
-                hidden = try HiddenCounter.first(of: edits, in: document, names)
-            } catch {
-                throw .malformed(error)
+            let hidden = try onBytes { () throws(Malformed) in
+                try HiddenCounter.first(of: edits, in: document, names)
             }
             if let hidden { throw .counter(hidden) }
         }
@@ -52,35 +59,31 @@ private enum PlainEdits {
     /// Returns the delta that an editor would produce; nil if the fast path does not apply.
     static func delta(
         of edits: [Edit], in document: EncodedDocument, at stamp: Stamp, _ names: NameTable
-    ) throws(EditError) -> ChangedBytes? {
-        do throws(Malformed) {
-            guard try arePlain(edits, in: document, names) else { return nil }
-            let header = try document.header()
-            let seen = try header.vector()
-            var vector = seen
-            vector.record(stamp)
-            var spellsNames = false
-            let bytes = try DocumentWriter.write(
-                vector: vector, base: seen, deletion: try document.deletion(), isPartial: true,
-                capacity: 256
-            ) { (writer) throws(Malformed) in
-                try writer.writeRoot(mark: nil, isPartial: true) { (writer) throws(Malformed) in
-                    let frame = writer.beginObject()
-                    for edit in edits {
-                        guard case .set(let path, let value, _) = edit else { continue }
-                        writer.beginField(path[0], names)
-                        writer.write(value, at: stamp, names)
-                        writer.endField()
-                    }
-                    _ = writer.endObject(frame, isPartial: true)
-                    spellsNames = writer.hasSpelledFields
-                    return edits.count
+    ) throws(Malformed) -> ChangedBytes? {
+        guard try arePlain(edits, in: document, names) else { return nil }
+        let header = try document.header()
+        let seen = try header.vector()
+        var vector = seen
+        vector.record(stamp)
+        var spellsNames = false
+        let bytes = try DocumentWriter.write(
+            vector: vector, base: seen, deletion: try document.deletion(), isPartial: true,
+            capacity: 256
+        ) { (writer) throws(Malformed) in
+            try writer.writeRoot(mark: nil, isPartial: true) { (writer) throws(Malformed) in
+                let frame = writer.beginObject()
+                for edit in edits {
+                    guard case .set(let path, let value, _) = edit else { continue }
+                    writer.beginField(path[0], names)
+                    writer.write(value, at: stamp, names)
+                    writer.endField()
                 }
+                _ = writer.endObject(frame, isPartial: true)
+                spellsNames = writer.hasSpelledFields
+                return edits.count
             }
-            return ChangedBytes(bytes: bytes, isDerivable: true, spellsNames: spellsNames)
-        } catch {
-            throw .malformed(error)
         }
+        return ChangedBytes(bytes: bytes, isDerivable: true, spellsNames: spellsNames)
     }
 
     private static func arePlain(

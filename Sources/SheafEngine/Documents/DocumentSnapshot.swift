@@ -20,11 +20,8 @@ package struct DocumentSnapshot: Sendable {
     /// Returns the key of a document; nil if its collection does not exist.
     package func key(collection: String, id: Value) throws(EngineError) -> [UInt8]? {
         guard let number = catalog.number(ofCollection: collection) else { return nil }
-        do throws(DocumentID.Refusal) {
-            return StoreKey.document(collection: number, id: try DocumentID.key(of: id)).bytes
-        } catch {
-            throw .id(error)
-        }
+        let key = try onDocument { () throws(DocumentError) in try DocumentID.key(of: id) }
+        return StoreKey.document(collection: number, id: key).bytes
     }
 
     /// Returns a document or its tombstone; nil if there is neither.

@@ -8,18 +8,17 @@ package enum EngineError: Error, Equatable, Sendable {
     /// The bytes of a document violate the format.
     case damaged(key: [UInt8], Malformed)
     /// A query cannot be evaluated on a document.
-    case evaluation(EvaluationFailure)
+    case evaluation(StoreError)
     /// A pause, not an error: evaluation for a peer continues in the next turn of the loop.
     case paused
-    /// The caller of `write` rolled the transaction back, for a reason that it keeps itself.
+    /// The caller of `write` rolled the transaction back, without an error.
     case rolledBack
     /// The received data is not a document.
     case invalidDocument(Malformed)
     /// The store already has an engine.
     case inUse
-    case edit(EditError)
-    case id(DocumentID.Refusal)
-    case clock(HybridClock.Refusal)
+    /// A document, an id, an edit or a time is refused.
+    case document(DocumentError)
     /// A document with this id already exists.
     case exists(collection: String, id: Value)
     /// A delta builds on changes that the store lacks: the complete document is needed.
@@ -38,7 +37,7 @@ package enum EngineError: Error, Equatable, Sendable {
 extension EngineError {
     /// The error of an evaluation that another thread stopped.
     package static let stopped = EngineError.evaluation(
-        EvaluationFailure(.cancelled, "the evaluation was stopped"))
+        StoreError(.cancelled, "the evaluation was stopped"))
 }
 
 extension EngineError: CustomStringConvertible {
@@ -54,9 +53,7 @@ extension EngineError: CustomStringConvertible {
         case .rolledBack: "the transaction was rolled back"
         case .invalidDocument(let reason): "received data is not a document: \(reason)"
         case .inUse: "the store already has a document engine; it can have one at a time"
-        case .edit(let error): "\(error)"
-        case .id(let refusal): "\(refusal)"
-        case .clock(let refusal): "\(refusal)"
+        case .document(let error): "\(error)"
         case .exists(let collection, let id):
             "there is a document with the _id \(id.json.shortened) in \(collection.shortened) already"
         case .gap(let collection, let id):
@@ -83,6 +80,17 @@ package func onDocument<Result>(
     _ key: [UInt8], _ body: () throws(Malformed) -> Result
 ) throws(EngineError) -> Result {
     do throws(Malformed) { return try body() } catch { throw .damaged(key: key, error) }
+}
+
+/// Runs a closure that changes or joins a document, and converts its errors.
+@inline(__always)
+func onDocument<Result>(
+    _ body: () throws(DocumentError) -> Result
+) throws(EngineError) -> Result {
+    do throws(DocumentError) { return try body() } catch {
+        // The caller knows the document that has the gap.
+        throw error == .gap ? .gap(collection: "", id: .null) : .document(error)
+    }
 }
 
 /// Runs a closure that reads the log, and converts its errors.

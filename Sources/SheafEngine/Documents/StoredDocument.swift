@@ -78,13 +78,11 @@ package struct StoredDocument: Sendable {
     private static func join(
         _ state: EncodedDocument, _ delta: EncodedDocument, _ names: NameTable
     ) throws(Malformed) -> [UInt8] {
-        do throws(JoinError) {
+        do throws(DocumentError) {
             return try Join.join(state, delta, names)
         } catch {
-            switch error {
-            case .gap: throw .invalid("a delta whose base does not match", at: 0)
-            case .malformed(let error): throw error
-            }
+            if case .malformed(let reason) = error { throw reason }
+            throw .invalid("\(error)", at: 0)
         }
     }
 

@@ -140,28 +140,19 @@ extension DocumentTransaction {
         let position = try open(key)
         guard let state = working[position].state else { return false }
         let names = catalog.names
-        let result: Result<RestampedDocument?, RestampingError> =
-            state.span.withUnsafeBytes { bytes in
-                do throws(Malformed) {
-                    let document = try EncodedDocument(bytes)
-                    do throws(RestampingError) {
-                        return .success(try RestampedDocument(document, at: wall, names))
-                    } catch {
-                        return .failure(error)
-                    }
-                } catch {
-                    return .failure(.malformed(error))
-                }
+        let found: RestampedDocument?
+        do throws(DocumentError) {
+            found = try state.span.withUnsafeBytes { bytes throws(DocumentError) in
+                try RestampedDocument(bytes, at: wall, names)
             }
-        switch result {
-        case .failure(.clock(let refusal)): throw .clock(refusal)
-        case .failure(.malformed(let reason)): throw .damaged(key: key.bytes, reason)
-        case .success(nil): return false
-        case .success(let restamped?):
-            // The clock advances past the new times, which can be slightly ahead if there are many.
-            try observe(restamped.latest)
-            return try working[position].applyIfNew(
-                ChangedBytes(bytes: restamped.bytes), isPartial: false, names)
+        } catch {
+            guard case .malformed(let reason) = error else { throw .document(error) }
+            throw .damaged(key: key.bytes, reason)
         }
+        guard let restamped = found else { return false }
+        // The clock advances past the new times, which can be slightly ahead if there are many.
+        try observe(restamped.latest)
+        return try working[position].applyIfNew(
+            ChangedBytes(bytes: restamped.bytes), isPartial: false, names)
     }
 }

@@ -4,24 +4,23 @@ package import SheafDocument
 extension DocumentTransaction {
     /// Joins a document with all field names spelled out; returns whether it had new writes.
     package mutating func join(_ bytes: [UInt8], at position: Int) throws(EngineError) -> Bool {
-        let (seen, isPartial, own) = try convertErrors { () throws(EditError) in
-            try bytes.span.withUnsafeBytes { bytes throws(EditError) in
-                let document = try Self.document(bytes)
-                do throws(Malformed) {
-                    try document.validate(NameTable())
-                    return (
-                        try document.latestDot(), document.isPartial,
-                        (
-                            try document.renamed(from: NameTable(), to: catalog.names),
-                            try document.header().time(of: clock.site)
-                        )
+        let seen: HybridTime
+        let isPartial: Bool
+        let own: ([UInt8], HybridTime)
+        do throws(Malformed) {
+            (seen, isPartial, own) = try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
+                let document = try EncodedDocument(bytes)
+                try document.validate(NameTable())
+                return (
+                    try document.latestDot(), document.isPartial,
+                    (
+                        try document.renamed(from: NameTable(), to: catalog.names),
+                        try document.header().time(of: clock.site)
                     )
-                } catch {
-                    throw .malformed(error)
-                }
+                )
             }
-        } orRefusing: {
-            .invalidDocument($0)
+        } catch {
+            throw .invalidDocument(error)
         }
         try recordLocalTokens(own.0, at: position)
         checkOwnWrites(own.1, of: position)
@@ -32,9 +31,7 @@ extension DocumentTransaction {
 
     /// Advances the clock past a received time, unless the time is too far ahead.
     package mutating func observe(_ time: HybridTime) throws(EngineError) {
-        do throws(HybridClock.Refusal) { try clock.observe(time, at: now) } catch {
-            throw .clock(error)
-        }
+        try onDocument { () throws(DocumentError) in try clock.observe(time, at: now) }
     }
 
     /// Returns the number of a collection; adds the collection if it does not exist.

@@ -131,7 +131,7 @@ package struct DocumentTransaction: Sendable {
             return try insert(object, conflict, change, at: position)
         case .insertInitial(let object):
             guard working[position].state == nil else { return false }
-            let state = try convertErrors { () throws(EditError) in
+            let state = try onDocument { () throws(DocumentError) in
                 try Insertion.initial(object, catalog.names)
             }
             try recordLocalTokens(state, at: position)
@@ -141,8 +141,8 @@ package struct DocumentTransaction: Sendable {
         case .delete:
             guard try working[position].exists() else { return false }
             let stamp = try nextStamp(for: position)
-            do throws(EditError) { return try working[position].delete(at: stamp) } catch {
-                throw Self.engineError(error) { .edit(.malformed($0)) }
+            return try onDocument { () throws(DocumentError) in
+                try working[position].delete(at: stamp)
             }
         case .evict:
             return try working[position].evict(by: clock.site, at: clock.latest)
@@ -198,7 +198,7 @@ package struct DocumentTransaction: Sendable {
 
     private mutating func edit(_ position: Int, _ edits: [Edit]) throws(EngineError) -> Bool {
         let stamp = try nextStamp(for: position)
-        let delta = try convertErrors { () throws(EditError) in
+        let delta = try onDocument { () throws(DocumentError) in
             try working[position].delta(
                 edits, at: stamp, catalog.names, keepsCounters: keepsCounters)
         }
@@ -214,7 +214,7 @@ package struct DocumentTransaction: Sendable {
     ) throws(EngineError) -> Bool {
         guard let state = working[position].state else {
             let stamp = try nextStamp(for: position)
-            let state = try convertErrors { () throws(EditError) in
+            let state = try onDocument { () throws(DocumentError) in
                 try Insertion.document(
                     object, without: IndexKeyBuilder.idName, at: stamp, catalog.names)
             }
@@ -231,10 +231,9 @@ package struct DocumentTransaction: Sendable {
         case .doNothing: return false
         case .merge: return try edit(position, [merging])
         case .mergeDifferences:
-            let edits = try convertErrors { () throws(EditError) in
-                try state.span.withUnsafeBytes { bytes throws(EditError) in
-                    try Insertion.differences(
-                        between: try Self.document(bytes), and: object, catalog.names)
+            let edits = try onDocument { () throws(DocumentError) in
+                try state.span.withUnsafeBytes { bytes throws(DocumentError) in
+                    try Insertion.differences(between: bytes, and: object, catalog.names)
                 }
             }
             return try edits.isEmpty ? false : edit(position, edits)
@@ -258,15 +257,13 @@ package struct DocumentTransaction: Sendable {
                 number = try catalog.add(collection: change.collection)
             }
         }
-        do throws(DocumentID.Refusal) {
-            return DocumentKey(try StoreKey.bytes(ofDocument: change.id, collection: number))
-        } catch {
-            throw .id(error)
+        return try onDocument { () throws(DocumentError) in
+            DocumentKey(try StoreKey.bytes(ofDocument: change.id, collection: number))
         }
     }
 
     private static func checkID(_ id: Value) throws(EngineError) {
-        do throws(DocumentID.Refusal) { _ = try DocumentID.key(of: id) } catch { throw .id(error) }
+        _ = try onDocument { () throws(DocumentError) in try DocumentID.key(of: id) }
     }
 
     package mutating func open(_ key: DocumentKey) throws(EngineError) -> Int {
@@ -289,14 +286,10 @@ package struct DocumentTransaction: Sendable {
             usedStamp = stamp
             return stamp
         }
-        do throws(HybridClock.Refusal) {
-            let next = try clock.next(at: now)
-            if stamp == nil { stamp = next }
-            usedStamp = next
-            return next
-        } catch {
-            throw .clock(error)
-        }
+        let next = try onDocument { () throws(DocumentError) in try clock.next(at: now) }
+        if stamp == nil { stamp = next }
+        usedStamp = next
+        return next
     }
 
     // MARK: The batch
@@ -372,15 +365,15 @@ package struct DocumentTransaction: Sendable {
     ) -> EngineError {
         switch error {
         case .gap: .gap(collection: change.collection, id: change.id)
-        case .edit(.malformed(.tooLong(0, let length, UInt64(EncodedDocument.maximumLength)))):
+        case .document(.malformed(.tooLong(0, let length, UInt64(EncodedDocument.maximumLength)))):
             .limit(
                 name: "maximumDocumentLength", value: Int(clamping: length),
                 limit: EncodedDocument.maximumLength)
-        case .edit(.malformed(.tooLong(0, let count, UInt64(EncodedDocument.maximumSites)))):
+        case .document(.malformed(.tooLong(0, let count, UInt64(EncodedDocument.maximumSites)))):
             .limit(
                 name: "maximumSites", value: Int(clamping: count),
                 limit: EncodedDocument.maximumSites)
-        case .edit(.malformed(let reason)): .damaged(key: key, reason)
+        case .document(.malformed(let reason)): .damaged(key: key, reason)
         default: error
         }
     }

@@ -90,15 +90,11 @@ package struct WorkingDocument: Sendable {
     /// Returns the delta of some edits; nil if they change nothing.
     package func delta(
         _ edits: [Edit], at stamp: Stamp, _ names: NameTable, keepsCounters: Bool
-    ) throws(EditError) -> ChangedBytes? {
+    ) throws(DocumentError) -> ChangedBytes? {
         guard let state else { return nil }
-        return try state.span.withUnsafeBytes { bytes throws(EditError) in
-            let document: EncodedDocument
-            do throws(Malformed) { document = try EncodedDocument(bytes) } catch {
-                throw .malformed(error)
-            }
-            return try DocumentEditor.delta(
-                of: edits, in: document, at: stamp, names, keepsCounters: keepsCounters)
+        return try state.span.withUnsafeBytes { bytes throws(DocumentError) in
+            try DocumentEditor.delta(
+                of: edits, in: bytes, at: stamp, names, keepsCounters: keepsCounters)
         }
     }
 
@@ -119,14 +115,10 @@ package struct WorkingDocument: Sendable {
     /// Deletes the document; returns false if it does not exist.
     ///
     /// The deletion covers everything in the document, so nothing needs to be joined.
-    package mutating func delete(at stamp: Stamp) throws(EditError) -> Bool {
+    package mutating func delete(at stamp: Stamp) throws(DocumentError) -> Bool {
         guard let older = state else { return false }
-        let deletion = try older.span.withUnsafeBytes { bytes throws(EditError) in
-            let document: EncodedDocument
-            do throws(Malformed) { document = try EncodedDocument(bytes) } catch {
-                throw .malformed(error)
-            }
-            return try Insertion.deletion(of: document, at: stamp, base: base)
+        let deletion = try older.span.withUnsafeBytes { bytes throws(DocumentError) in
+            try Insertion.deletion(of: bytes, at: stamp, base: base)
         }
         guard let deletion else { return false }
         (state, accumulatedChange, hasBase, isDerivable) = (deletion, deletion, base != nil, false)
@@ -227,24 +219,12 @@ package struct WorkingDocument: Sendable {
     private func joined(
         _ left: [UInt8], _ right: [UInt8], _ names: NameTable, base: VersionVector? = nil
     ) throws(EngineError) -> [UInt8] {
-        let result: Result<[UInt8], JoinError> = left.span.withUnsafeBytes { left in
-            right.span.withUnsafeBytes { right in
-                do throws(Malformed) {
-                    let (left, right) = (try EncodedDocument(left), try EncodedDocument(right))
-                    do throws(JoinError) {
-                        return .success(try Join.join(left, right, names, base: base))
-                    } catch {
-                        return .failure(error)
-                    }
-                } catch {
-                    return .failure(.malformed(error))
+        try onDocument { () throws(DocumentError) in
+            try left.span.withUnsafeBytes { left throws(DocumentError) in
+                try right.span.withUnsafeBytes { right throws(DocumentError) in
+                    try Join.join(left, right, names, base: base)
                 }
             }
-        }
-        switch result {
-        case .success(let bytes): return bytes
-        case .failure(.gap): throw .gap(collection: "", id: .null)
-        case .failure(.malformed(let reason)): throw .edit(.malformed(reason))
         }
     }
 

@@ -38,7 +38,7 @@ struct ChainRules {
         }
         let value = try DocumentID.id(of: id)
         let own: [UInt8]
-        do throws(DocumentID.Refusal) { own = try DocumentID.key(of: value) } catch {
+        do throws(DocumentError) { own = try DocumentID.key(of: value) } catch {
             throw .invalid("\(error)", at: 3)
         }
         guard own == id else { throw .invalid("an id that is not in its canonical form", at: 3) }

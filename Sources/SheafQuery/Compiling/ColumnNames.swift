@@ -1,3 +1,5 @@
+import SheafDocument
+
 /// Names of the columns of a result; duplicates are errors.
 struct ColumnNames {
     private let scope: Scope
@@ -16,12 +18,12 @@ struct ColumnNames {
     }
 
     /// Throws if a column would hide another.
-    mutating func check(_ columns: [ResultColumn]) throws(QueryError) {
+    mutating func check(_ columns: [ResultColumn]) throws(StoreError) {
         var all: Name?
         for column in columns {
             guard case .all(let qualifier?, let range) = column else { continue }
             if let first = all {
-                throw QueryError(
+                throw StoreError(
                     .meaning,
                     "\(first.text).* and \(qualifier.text).* have fields of the same name, like _id",
                     hint: scope.members.count > 1
@@ -34,7 +36,7 @@ struct ColumnNames {
             guard case .expression(let expression, let alias) = column else { continue }
             let name = Self.name(of: expression, alias, number: index + 1)
             guard usedNames.insert(Array(name.utf8)).inserted else {
-                throw QueryError(
+                throw StoreError(
                     .meaning, "two columns are named \(name)",
                     hint: remedy(for: expression, number: index + 1, columns),
                     at: alias?.range ?? expression.range, in: scope.text)
@@ -42,7 +44,7 @@ struct ColumnNames {
             guard let all, alias == nil, case .path(let path) = expression.node,
                 try !isField(path, expression.range, of: all.text)
             else { continue }
-            throw QueryError(
+            throw StoreError(
                 .meaning,
                 "\(path.joined(separator: ".")) may hide the field \(name) of \(all.text).*",
                 hint: remedy(for: expression, number: index + 1, columns),
@@ -53,7 +55,7 @@ struct ColumnNames {
     /// Whether a path is a top-level field of `source`, which hides only itself.
     private func isField(
         _ path: [String], _ range: SourceRange, of source: String
-    ) throws(QueryError) -> Bool {
+    ) throws(StoreError) -> Bool {
         switch try scope.resolve(path, at: range) {
         case .id(let member, let rest):
             rest.isEmpty && scope.members[member].name.isSpelled(source)

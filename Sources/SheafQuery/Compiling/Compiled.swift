@@ -1,7 +1,7 @@
 import SheafDocument
 
 /// A closure that computes a value in a row context; nil is MISSING.
-typealias Evaluator = (RowContext) throws(QueryError) -> Value?
+typealias Evaluator = (RowContext) throws(StoreError) -> Value?
 
 /// A compiled expression.
 enum Compiled {
@@ -11,7 +11,7 @@ enum Compiled {
 
     var evaluator: Evaluator {
         switch self {
-        case .constant(let value): { (_) throws(QueryError) in value }
+        case .constant(let value): { (_) throws(StoreError) in value }
         case .dynamic(let evaluator): evaluator
         }
     }
@@ -22,35 +22,35 @@ enum Compiled {
     }
 
     /// Applies a function to the value, immediately if it is constant.
-    package func map(_ transform: @escaping (Value?) throws(QueryError) -> Value?)
-        throws(QueryError)
+    package func map(_ transform: @escaping (Value?) throws(StoreError) -> Value?)
+        throws(StoreError)
         -> Compiled
     {
         switch self {
         case .constant(let value): return .constant(try transform(value))
         case .dynamic(let evaluator):
-            return .dynamic { (frame) throws(QueryError) in try transform(try evaluator(frame)) }
+            return .dynamic { (frame) throws(StoreError) in try transform(try evaluator(frame)) }
         }
     }
 
     /// Applies a function to two values, immediately if both are constant.
     static func combine(
         _ left: Compiled, _ right: Compiled,
-        _ transform: @escaping (Value?, Value?) throws(QueryError) -> Value?
-    ) throws(QueryError) -> Compiled {
+        _ transform: @escaping (Value?, Value?) throws(StoreError) -> Value?
+    ) throws(StoreError) -> Compiled {
         switch (left, right) {
         case (.constant(let left), .constant(let right)):
             return .constant(try transform(left, right))
         case (.dynamic(let left), .constant(let right)):
-            return .dynamic { (frame) throws(QueryError) in
+            return .dynamic { (frame) throws(StoreError) in
                 try transform(try left(frame), right)
             }
         case (.constant(let left), .dynamic(let right)):
-            return .dynamic { (frame) throws(QueryError) in
+            return .dynamic { (frame) throws(StoreError) in
                 try transform(left, try right(frame))
             }
         case (.dynamic(let left), .dynamic(let right)):
-            return .dynamic { (frame) throws(QueryError) in
+            return .dynamic { (frame) throws(StoreError) in
                 try transform(try left(frame), try right(frame))
             }
         }
@@ -58,13 +58,13 @@ enum Compiled {
 
     /// Applies a function to several values, immediately if all are constant.
     static func combine(
-        _ operands: [Compiled], _ transform: @escaping ([Value?]) throws(QueryError) -> Value?
-    ) throws(QueryError) -> Compiled {
+        _ operands: [Compiled], _ transform: @escaping ([Value?]) throws(StoreError) -> Value?
+    ) throws(StoreError) -> Compiled {
         var constants: [Value?] = []
         for case .constant(let value) in operands { constants.append(value) }
         if constants.count == operands.count { return .constant(try transform(constants)) }
         let evaluators = operands.map(\.evaluator)
-        return .dynamic { (frame) throws(QueryError) in
+        return .dynamic { (frame) throws(StoreError) in
             var values: [Value?] = []
             values.reserveCapacity(evaluators.count)
             for evaluator in evaluators { values.append(try evaluator(frame)) }

@@ -11,11 +11,11 @@ enum ComputedValueSize {
     /// Returns the value unchanged; throws if it has too many parts.
     static func checked(
         _ value: Value, parts limit: Int = QueryLimits.maximumElements
-    ) throws(QueryError) -> Value {
+    ) throws(StoreError) -> Value {
         var rest = limit
         take(value, from: &rest)
         guard rest >= 0 else {
-            throw QueryError(.limit, "a value has more than \(limit) parts")
+            throw StoreError(.limit, "a value has more than \(limit) parts")
         }
         return value
     }

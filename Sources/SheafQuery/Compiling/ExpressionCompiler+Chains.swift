@@ -6,14 +6,14 @@ protocol OperatorChain {
     init(_ value: Value?)
     mutating func append(
         _ operation: ArithmeticOperator, _ value: Value?
-    ) throws(QueryError)
+    ) throws(StoreError)
     var value: Value? { get }
 }
 
 extension Concatenation: OperatorChain {
     mutating func append(
         _ operation: ArithmeticOperator, _ value: Value?
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         try append(value)
     }
 }
@@ -28,7 +28,7 @@ private struct Calculation: OperatorChain {
 
     mutating func append(
         _ operation: ArithmeticOperator, _ value: Value?
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         self.value = try Operators.arithmetic(operation, self.value, value)
     }
 }
@@ -37,21 +37,21 @@ extension ExpressionCompiler {
     /// Compiles a chain of operators into a loop, so that long chains do not recurse.
     func compileChain(
         _ first: Expression, _ steps: [ArithmeticStep], at range: SourceRange
-    ) throws(QueryError) -> Compiled {
+    ) throws(StoreError) -> Compiled {
         let text = scope.text
         if steps.count == 1 {
             let (operation, context) = (steps[0].operation, context)
             return try Compiled.combine(try compile(first), try compile(steps[0].operand)) {
-                (left, right) throws(QueryError) in
+                (left, right) throws(StoreError) in
                 try context.charge(left, right)
-                do throws(QueryError) {
+                do throws(StoreError) {
                     return try Operators.arithmetic(operation, left, right)
                 } catch {
                     throw error.located(at: range, in: text)
                 }
             }
         }
-        do throws(QueryError) {
+        do throws(StoreError) {
             // `||` has a precedence of its own, so a chain contains no other operator.
             return steps[0].operation == .concatenate
                 ? try compile(first, steps, as: Concatenation.self, at: range)
@@ -63,7 +63,7 @@ extension ExpressionCompiler {
 
     private func compile<Chain: OperatorChain>(
         _ first: Expression, _ steps: [ArithmeticStep], as: Chain.Type, at range: SourceRange
-    ) throws(QueryError) -> Compiled {
+    ) throws(StoreError) -> Compiled {
         let start = try compile(first)
         var known: Chain?
         if case .constant(let value) = start { known = Chain(value) }
@@ -79,12 +79,12 @@ extension ExpressionCompiler {
         if let known, rest.isEmpty { return .constant(known.value) }
         let (text, first, beginning, others) = (scope.text, start.evaluator, known, rest)
         let context = context
-        return .dynamic { (frame) throws(QueryError) in
+        return .dynamic { (frame) throws(StoreError) in
             var chain = if let beginning { beginning } else { Chain(try first(frame)) }
             for (operation, operand) in others {
                 let value = try operand(frame)
                 try context.charge(value)
-                do throws(QueryError) { try chain.append(operation, value) } catch {
+                do throws(StoreError) { try chain.append(operation, value) } catch {
                     throw error.located(at: range, in: text)
                 }
             }

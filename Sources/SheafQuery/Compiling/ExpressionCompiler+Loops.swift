@@ -3,7 +3,7 @@ import SheafDocument
 /// Quantifiers and comprehensions.
 extension ExpressionCompiler {
     /// Compiles a quantifier or comprehension.
-    func compileLoop(_ expression: Expression) throws(QueryError) -> Compiled {
+    func compileLoop(_ expression: Expression) throws(StoreError) -> Compiled {
         let loop: Evaluator
         switch expression.node {
         case .quantified(let quantified):
@@ -15,8 +15,8 @@ extension ExpressionCompiler {
         default: preconditionFailure("Only quantifiers and comprehensions are loops.")
         }
         let (range, text) = (expression.range, scope.text)
-        return .dynamic { (frame) throws(QueryError) in
-            do throws(QueryError) { return try loop(frame) } catch {
+        return .dynamic { (frame) throws(StoreError) in
+            do throws(StoreError) { return try loop(frame) } catch {
                 throw error.located(at: range, in: text)
             }
         }
@@ -25,7 +25,7 @@ extension ExpressionCompiler {
     /// Throws if loops are nested too deeply; each level multiplies the number of steps.
     private func checkNesting(
         _ bindings: [Binding], _ expression: Expression
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         guard scope.boundCount + bindings.count <= QueryLimits.maximumLoopNesting else {
             throw error(
                 .limit,
@@ -34,15 +34,15 @@ extension ExpressionCompiler {
         }
     }
 
-    private func compile(_ quantified: Quantified) throws(QueryError) -> Compiled {
+    private func compile(_ quantified: Quantified) throws(StoreError) -> Compiled {
         let loop = try bind(quantified.bindings)
         let condition = try compilePredicate(quantified.condition).predicate
         for _ in quantified.bindings { scope.unbind() }
         let kind = quantified.kind
-        return .dynamic { (frame) throws(QueryError) in
+        return .dynamic { (frame) throws(StoreError) in
             var count = 0
             var truth: Truth = kind == .any ? .no : .yes
-            let unknown = try loop.run(frame) { (frame) throws(QueryError) in
+            let unknown = try loop.run(frame) { (frame) throws(StoreError) in
                 count += 1
                 let answer = try condition(frame)
                 truth = kind == .any ? truth.or(answer) : truth.and(answer)
@@ -54,24 +54,24 @@ extension ExpressionCompiler {
         }
     }
 
-    private func compile(_ comprehension: Comprehension) throws(QueryError) -> Compiled {
+    private func compile(_ comprehension: Comprehension) throws(StoreError) -> Compiled {
         let loop = try bind(comprehension.bindings)
-        let condition = try comprehension.condition.map { (condition) throws(QueryError) in
+        let condition = try comprehension.condition.map { (condition) throws(StoreError) in
             try compilePredicate(condition).predicate
         }
         let element = try compile(comprehension.element).evaluator
-        let key = try comprehension.key.map { (key) throws(QueryError) in
+        let key = try comprehension.key.map { (key) throws(StoreError) in
             try compile(key).evaluator
         }
         for _ in comprehension.bindings { scope.unbind() }
-        return .dynamic { (frame) throws(QueryError) in
+        return .dynamic { (frame) throws(StoreError) in
             var elements: [Value] = []
             var fields: [Object.Field] = []
-            let unknown = try loop.run(frame) { (frame) throws(QueryError) in
+            let unknown = try loop.run(frame) { (frame) throws(StoreError) in
                 if let condition, try condition(frame) != .yes { return true }
                 guard let value = try element(frame) else { return true }
                 guard elements.count + fields.count < QueryLimits.maximumLoopParts else {
-                    throw QueryError(
+                    throw StoreError(
                         .limit, "a loop yields more than \(QueryLimits.maximumLoopParts) elements")
                 }
                 guard let key else {
@@ -91,7 +91,7 @@ extension ExpressionCompiler {
         }
     }
 
-    private func bind(_ bindings: [Binding]) throws(QueryError) -> Loop {
+    private func bind(_ bindings: [Binding]) throws(StoreError) -> Loop {
         var loop = Loop()
         for binding in bindings {
             let source = try compile(binding.source).evaluator
@@ -119,8 +119,8 @@ private struct Loop {
     ///
     /// Returns `.missing` or `.null` if a source is missing or not a collection, and nil otherwise.
     func run(
-        _ frame: RowContext, _ body: (RowContext) throws(QueryError) -> Bool
-    ) throws(QueryError) -> Truth? {
+        _ frame: RowContext, _ body: (RowContext) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Truth? {
         var isStopped = false
         // Nested loops share the step counter of the outermost one.
         if frame.loopDepth == 0 { frame.loopSteps = 0 }
@@ -131,8 +131,8 @@ private struct Loop {
 
     private func run(
         _ depth: Int, _ frame: RowContext, _ isStopped: inout Bool,
-        _ body: (RowContext) throws(QueryError) -> Bool
-    ) throws(QueryError) -> Truth? {
+        _ body: (RowContext) throws(StoreError) -> Bool
+    ) throws(StoreError) -> Truth? {
         guard depth < steps.count else {
             isStopped = try !body(frame)
             return nil
@@ -156,7 +156,7 @@ private struct Loop {
             try frame.context.meter?.charge(16)
             guard frame.loopSteps <= limit else {
                 let loop = frame.loopDepth + depth > 1 ? "a loop within a loop" : "a loop"
-                throw QueryError(.limit, "\(loop) takes more than \(limit) steps")
+                throw StoreError(.limit, "\(loop) takes more than \(limit) steps")
             }
             frame.variables[step.variable] = element
             if let unknown = try run(depth + 1, frame, &isStopped, body) { return unknown }

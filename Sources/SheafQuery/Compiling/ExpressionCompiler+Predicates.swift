@@ -2,7 +2,7 @@ import SheafBytes
 import SheafDocument
 
 /// A closure that evaluates a condition in a row context.
-typealias Predicate = (RowContext) throws(QueryError) -> Truth
+typealias Predicate = (RowContext) throws(StoreError) -> Truth
 
 /// A compiled condition.
 enum CompiledPredicate {
@@ -11,7 +11,7 @@ enum CompiledPredicate {
 
     var predicate: Predicate {
         switch self {
-        case .constant(let truth): { (_) throws(QueryError) in truth }
+        case .constant(let truth): { (_) throws(StoreError) in truth }
         case .dynamic(let predicate): predicate
         }
     }
@@ -21,7 +21,7 @@ extension ExpressionCompiler {
     /// Compiles a condition to a truth value, without creating a `Value`.
     func compilePredicate(
         _ expression: Expression
-    ) throws(QueryError) -> CompiledPredicate {
+    ) throws(StoreError) -> CompiledPredicate {
         switch expression.node {
         case .and(let terms): return try combine(terms, startingWith: .yes, endingAt: .no)
         case .or(let terms): return try combine(terms, startingWith: .no, endingAt: .yes)
@@ -30,15 +30,15 @@ extension ExpressionCompiler {
             switch try compilePredicate(operand) {
             case .constant(let truth): return .constant(truth.negated)
             case .dynamic(let predicate):
-                return .dynamic { (frame) throws(QueryError) in try predicate(frame).negated }
+                return .dynamic { (frame) throws(StoreError) in try predicate(frame).negated }
             }
         case .comparison(let operation, let left, let right):
-            return try predicate(try compile([left, right])) { (values) throws(QueryError) in
+            return try predicate(try compile([left, right])) { (values) throws(StoreError) in
                 Operators.compare(operation, values[0], values[1])
             }
         case .between(let operand, let low, let high, let isNegated):
             return try predicate(try compile([operand, low, high])) {
-                (values) throws(QueryError) in
+                (values) throws(StoreError) in
                 let truth = Operators.isBetween(values[0], values[1], values[2])
                 return isNegated ? truth.negated : truth
             }
@@ -46,11 +46,11 @@ extension ExpressionCompiler {
             return try compileMembership(operand, list, isNegated: isNegated)
         case .pattern(let pattern): return try compile(pattern, expression)
         case .test(let test, let operand, let isNegated):
-            return try predicate(try compile([operand])) { (values) throws(QueryError) in
+            return try predicate(try compile([operand])) { (values) throws(StoreError) in
                 Truth(Operators.test(test, values[0]) != isNegated)
             }
         default:
-            return try predicate(try compile([expression])) { (values) throws(QueryError) in
+            return try predicate(try compile([expression])) { (values) throws(StoreError) in
                 Truth(values[0])
             }
         }
@@ -58,8 +58,8 @@ extension ExpressionCompiler {
 
     /// Applies a test to values, immediately if all are constant.
     private func predicate(
-        _ operands: [Compiled], _ ask: @escaping ([Value?]) throws(QueryError) -> Truth
-    ) throws(QueryError) -> CompiledPredicate {
+        _ operands: [Compiled], _ ask: @escaping ([Value?]) throws(StoreError) -> Truth
+    ) throws(StoreError) -> CompiledPredicate {
         if case .constant(let value) = operands[0], operands.count == 1 {
             return .constant(try ask([value]))
         }
@@ -69,7 +69,7 @@ extension ExpressionCompiler {
             return .constant(try ask(values))
         }
         let evaluators = operands.map(\.evaluator)
-        return .dynamic { (frame) throws(QueryError) in
+        return .dynamic { (frame) throws(StoreError) in
             var values: [Value?] = []
             values.reserveCapacity(evaluators.count)
             for evaluator in evaluators { values.append(try evaluator(frame)) }
@@ -79,7 +79,7 @@ extension ExpressionCompiler {
 
     private func combine(
         _ terms: [Expression], startingWith start: Truth, endingAt end: Truth
-    ) throws(QueryError) -> CompiledPredicate {
+    ) throws(StoreError) -> CompiledPredicate {
         var known = start
         var predicates: [Predicate] = []
         for term in terms {
@@ -90,7 +90,7 @@ extension ExpressionCompiler {
         }
         if predicates.isEmpty || known == end { return .constant(known) }
         let isConjunction = end == .no
-        return .dynamic { [known, predicates] (frame) throws(QueryError) in
+        return .dynamic { [known, predicates] (frame) throws(StoreError) in
             var result = known
             for predicate in predicates {
                 let truth = try predicate(frame)
@@ -102,7 +102,7 @@ extension ExpressionCompiler {
     }
 
     /// Compiles XOR, which evaluates all of its terms.
-    private func exclusive(_ terms: [Expression]) throws(QueryError) -> CompiledPredicate {
+    private func exclusive(_ terms: [Expression]) throws(StoreError) -> CompiledPredicate {
         var known = Truth.no
         var predicates: [Predicate] = []
         for term in terms {
@@ -112,7 +112,7 @@ extension ExpressionCompiler {
             }
         }
         if predicates.isEmpty { return .constant(known) }
-        return .dynamic { [known, predicates] (frame) throws(QueryError) in
+        return .dynamic { [known, predicates] (frame) throws(StoreError) in
             var result = known
             for predicate in predicates { result = result.xor(try predicate(frame)) }
             return result
@@ -121,14 +121,14 @@ extension ExpressionCompiler {
 
     private func compileMembership(
         _ operand: Expression, _ list: Expression, isNegated: Bool
-    ) throws(QueryError) -> CompiledPredicate {
+    ) throws(StoreError) -> CompiledPredicate {
         let value = try compile(operand)
         if case .array(let elements) = list.node {
             let elements = try compile(elements)
             if let known = KnownElements(elements) {
                 return try predicate(value, in: known, isNegated: isNegated)
             }
-            return try predicate([value] + elements) { (values) throws(QueryError) in
+            return try predicate([value] + elements) { (values) throws(StoreError) in
                 let truth = Operators.isMember(values[0], among: Array(values.dropFirst()))
                 return isNegated ? truth.negated : truth
             }
@@ -137,7 +137,7 @@ extension ExpressionCompiler {
         if case .constant(.array(let values)?) = elements {
             return try predicate(value, in: KnownElements(values), isNegated: isNegated)
         }
-        return try predicate([value, elements]) { (values) throws(QueryError) in
+        return try predicate([value, elements]) { (values) throws(StoreError) in
             let truth = Operators.isMember(values[0], of: values[1])
             return isNegated ? truth.negated : truth
         }
@@ -145,8 +145,8 @@ extension ExpressionCompiler {
 
     private func predicate(
         _ value: Compiled, in known: KnownElements, isNegated: Bool
-    ) throws(QueryError) -> CompiledPredicate {
-        try predicate([value]) { (values) throws(QueryError) in
+    ) throws(StoreError) -> CompiledPredicate {
+        try predicate([value]) { (values) throws(StoreError) in
             let truth = known.contains(values[0])
             return isNegated ? truth.negated : truth
         }
@@ -154,7 +154,7 @@ extension ExpressionCompiler {
 
     private func compile(
         _ pattern: Pattern, _ expression: Expression
-    ) throws(QueryError) -> CompiledPredicate {
+    ) throws(StoreError) -> CompiledPredicate {
         let operands = try compile(
             [pattern.subject, pattern.pattern] + (pattern.escape.map { [$0] } ?? []))
         let (kind, isNegated) = (pattern.kind, pattern.isNegated)
@@ -164,13 +164,13 @@ extension ExpressionCompiler {
             var escape: Value? = .string("")
             if operands.count > 2, case .constant(let value) = operands[2] { escape = value }
             let matcher: PatternMatcher
-            do throws(QueryError) {
+            do throws(StoreError) {
                 matcher = try PatternMatcher(kind, text, escape: escape)
             } catch {
                 throw self.error(error.reason, error.message, hint: error.hint, pattern.pattern)
             }
             let (context, length) = (context, text?.textLength ?? 0)
-            return try predicate([operands[0]]) { (values) throws(QueryError) in
+            return try predicate([operands[0]]) { (values) throws(StoreError) in
                 if case .string(let text)? = values[0] {
                     try context.charge(pattern: length, on: text)
                 }
@@ -179,12 +179,12 @@ extension ExpressionCompiler {
             }
         }
         let (range, text, context) = (pattern.pattern.range, scope.text, context)
-        return try predicate(operands) { (values) throws(QueryError) in
+        return try predicate(operands) { (values) throws(StoreError) in
             if case .string(let text)? = values[0] {
                 try context.charge(pattern: values[1]?.textLength ?? 0, on: text)
             }
             let escape = values.count > 2 ? values[2] : .string("")
-            do throws(QueryError) {
+            do throws(StoreError) {
                 let truth = try PatternMatcher(kind, values[1], escape: escape).matches(values[0])
                 return isNegated ? truth.negated : truth
             } catch {
@@ -242,7 +242,7 @@ private struct PatternMatcher {
     /// The result for a string if there is no matcher.
     private let unknown: Truth
 
-    init(_ kind: Pattern.Kind, _ pattern: Value?, escape: Value?) throws(QueryError) {
+    init(_ kind: Pattern.Kind, _ pattern: Value?, escape: Value?) throws(StoreError) {
         unknown =
             switch (pattern, escape) {
             case (nil, _), (_, nil): .missing
@@ -255,7 +255,7 @@ private struct PatternMatcher {
         }
         let scalars = escape.unicodeScalars
         guard scalars.count <= 1 else {
-            throw QueryError(.argument, "ESCAPE takes one character, not \(scalars.count)")
+            throw StoreError(.argument, "ESCAPE takes one character, not \(scalars.count)")
         }
         switch kind {
         case .like, .caseInsensitiveLike:
@@ -265,7 +265,7 @@ private struct PatternMatcher {
         }
     }
 
-    func matches(_ value: Value?) throws(QueryError) -> Truth {
+    func matches(_ value: Value?) throws(StoreError) -> Truth {
         switch value {
         case .string(let text)?:
             guard let matcher else { return unknown }

@@ -23,30 +23,30 @@ final class ExpressionCompiler {
         self.context = context
     }
 
-    func compile(_ expression: Expression) throws(QueryError) -> Compiled {
+    func compile(_ expression: Expression) throws(StoreError) -> Compiled {
         if let index = try groups?.key(of: expression, scope) {
-            return .dynamic { (frame) throws(QueryError) in frame.groups[index] }
+            return .dynamic { (frame) throws(StoreError) in frame.groups[index] }
         }
         switch expression.node {
         case .literal(let value): return .constant(value)
         case .missing: return .constant(nil)
         case .parameter(let name):
             guard let value = arguments[name] else {
-                throw QueryError(
+                throw StoreError(
                     .argument, "Parameter \(name) was not provided",
                     hint: argumentHint(name), at: expression.range, in: scope.text)
             }
             return .constant(value)
         case .path(let path): return try compile(path: path, at: expression.range)
         case .array(let elements):
-            return try Compiled.combine(try compile(elements)) { (values) throws(QueryError) in
+            return try Compiled.combine(try compile(elements)) { (values) throws(StoreError) in
                 // Missing elements are omitted, as in every computed array.
                 try ComputedValueSize.checked(.array(values.compactMap { $0 }))
             }
         case .object(let fields):
             let names = fields.map(\.name)
             let values = try compile(fields.map(\.value))
-            return try Compiled.combine(values) { (values) throws(QueryError) in
+            return try Compiled.combine(values) { (values) throws(StoreError) in
                 var object: [Object.Field] = []
                 for (name, value) in zip(names, values) {
                     if let value { object.append(Object.Field(name, value)) }
@@ -54,7 +54,7 @@ final class ExpressionCompiler {
                 return try ComputedValueSize.checked(.object(Object(sorting: object)))
             }
         case .negate(let operand):
-            return try compile(operand).map { (value) throws(QueryError) in
+            return try compile(operand).map { (value) throws(StoreError) in
                 Operators.negate(value)
             }
         case .not, .and, .or, .xor, .comparison, .between, .membership, .pattern, .test:
@@ -62,21 +62,21 @@ final class ExpressionCompiler {
             switch predicate {
             case .constant(let truth): return .constant(truth.value)
             case .dynamic(let evaluator):
-                return .dynamic { (frame) throws(QueryError) in try evaluator(frame).value }
+                return .dynamic { (frame) throws(StoreError) in try evaluator(frame).value }
             }
         case .arithmetic(let first, let steps):
             return try compileChain(first, steps, at: expression.range)
         case .conditional(let conditional): return try compile(conditional)
         case .call(let call): return try compile(call, at: expression.range)
         case .cast(let operand, let type):
-            return try compile(operand).map { (value) throws(QueryError) in
+            return try compile(operand).map { (value) throws(StoreError) in
                 Operators.cast(value, to: type)
             }
         case .quantified, .comprehension: return try compileLoop(expression)
         }
     }
 
-    func compile(_ expressions: [Expression]) throws(QueryError) -> [Compiled] {
+    func compile(_ expressions: [Expression]) throws(StoreError) -> [Compiled] {
         var compiled: [Compiled] = []
         for expression in expressions { compiled.append(try compile(expression)) }
         return compiled
@@ -85,13 +85,13 @@ final class ExpressionCompiler {
     /// Returns the value of an expression that must not depend on rows, or throws.
     func constant(
         _ expression: Expression, for clause: String
-    ) throws(QueryError) -> Value? {
+    ) throws(StoreError) -> Value? {
         switch try compile(expression) {
         case .constant(let value): return value
         case .dynamic(let evaluator):
             // Loops and CASE are never compiled to constants, but without paths they need no row.
             var hasPath = false
-            try expression.forEachPath { (_, _) throws(QueryError) in hasPath = true }
+            try expression.forEachPath { (_, _) throws(StoreError) in hasPath = true }
             guard !hasPath else {
                 throw error(.meaning, "\(clause) must not depend on documents", expression)
             }
@@ -112,19 +112,19 @@ final class ExpressionCompiler {
     }
 
     func error(
-        _ reason: QueryError.Reason, _ message: String, hint: String? = nil,
+        _ reason: StoreError.Reason, _ message: String, hint: String? = nil,
         _ expression: Expression
-    ) -> QueryError {
-        QueryError(reason, message, hint: hint, at: expression.range, in: scope.text)
+    ) -> StoreError {
+        StoreError(reason, message, hint: hint, at: expression.range, in: scope.text)
     }
 
     // MARK: Paths
 
-    private func compile(path: [String], at range: SourceRange) throws(QueryError) -> Compiled {
+    private func compile(path: [String], at range: SourceRange) throws(StoreError) -> Compiled {
         let target = try scope.resolve(path, at: range)
         if groups != nil {
             guard case .variable = target else {
-                throw QueryError(
+                throw StoreError(
                     .meaning,
                     "\(path.joined(separator: ".")) is neither in GROUP BY nor in an aggregate",
                     hint: "add it to GROUP BY", at: range, in: scope.text)
@@ -132,26 +132,26 @@ final class ExpressionCompiler {
         }
         switch target {
         case .variable(let index, let rest):
-            return .dynamic { (frame) throws(QueryError) in
+            return .dynamic { (frame) throws(StoreError) in
                 Operators.value(at: rest[...], of: frame.variables[index])
             }
         case .row(let source):
             let types = scope.members[source].types
-            return .dynamic { (frame) throws(QueryError) in
+            return .dynamic { (frame) throws(StoreError) in
                 try frame.rows[source].object(types, frame.names).map(Value.object)
             }
         case .id(let source, let rest):
-            return .dynamic { (frame) throws(QueryError) in
+            return .dynamic { (frame) throws(StoreError) in
                 Operators.value(at: rest[...], of: try frame.rows[source].idValue())
             }
         case .field(let source, let path):
             let followed = scope.members[source].types.path(path, in: names)
             if let types = scope.members[source].types.typesOfMap(at: path) {
-                return .dynamic { (frame) throws(QueryError) in
+                return .dynamic { (frame) throws(StoreError) in
                     try Self.map(at: followed, types, path, frame.rows[source], frame.names)
                 }
             }
-            return .dynamic { (frame) throws(QueryError) in
+            return .dynamic { (frame) throws(StoreError) in
                 if let fields = frame.rows[source].fields {
                     let names = frame.names
                     return try onDocument(at: frame.rows[source].position) { () throws(Malformed) in
@@ -168,7 +168,7 @@ final class ExpressionCompiler {
     private static func map(
         at followed: FieldPath, _ types: FieldTypes, _ path: [String], _ row: Row,
         _ names: NameTable
-    ) throws(QueryError) -> Value? {
+    ) throws(StoreError) -> Value? {
         switch row.content {
         case .absent: return nil
         case .value(let object): return Operators.value(at: path[...], of: .object(object))
@@ -183,7 +183,7 @@ final class ExpressionCompiler {
     }
 
     /// Returns the path of an expression that is a visible field of the first source, or nil.
-    func field(_ expression: Expression) throws(QueryError) -> FieldPath? {
+    func field(_ expression: Expression) throws(StoreError) -> FieldPath? {
         guard groups == nil, case .path(let names) = expression.node,
             case .field(0, let path) = try scope.resolve(names, at: expression.range)
         else { return nil }
@@ -193,7 +193,7 @@ final class ExpressionCompiler {
 
     // MARK: Choices
 
-    private func compile(_ conditional: Conditional) throws(QueryError) -> Compiled {
+    private func compile(_ conditional: Conditional) throws(StoreError) -> Compiled {
         var subject: Evaluator?
         if let expression = conditional.subject { subject = try compile(expression).evaluator }
         var branches: [(when: Evaluator, then: Evaluator)] = []
@@ -201,13 +201,13 @@ final class ExpressionCompiler {
             branches.append(
                 (try compile(branch.when).evaluator, try compile(branch.then).evaluator))
         }
-        var otherwise: Evaluator = { (_) throws(QueryError) in .null }
+        var otherwise: Evaluator = { (_) throws(StoreError) in .null }
         if let expression = conditional.otherwise {
             otherwise = try compile(expression).evaluator
         }
         let last = otherwise
         let choices = branches
-        return .dynamic { (frame) throws(QueryError) in
+        return .dynamic { (frame) throws(StoreError) in
             let value = try subject?(frame)
             for (when, then) in choices {
                 let candidate = try when(frame)
@@ -222,7 +222,7 @@ final class ExpressionCompiler {
 
     // MARK: Functions
 
-    private func compile(_ call: Call, at range: SourceRange) throws(QueryError)
+    private func compile(_ call: Call, at range: SourceRange) throws(StoreError)
         -> Compiled
     {
         if let kind = AggregateKind(rawValue: call.name) {
@@ -230,17 +230,17 @@ final class ExpressionCompiler {
         }
         guard let function = Functions.named(call.name) else {
             let near = Functions.suggestion(for: call.name)
-            throw QueryError(
+            throw StoreError(
                 .meaning, "there is no function \(call.name)",
                 hint: near.map { "did you mean \($0)?" }, at: range, in: scope.text)
         }
         guard !call.isDistinct, !call.isStar else {
-            throw QueryError(
+            throw StoreError(
                 .meaning, "only aggregates take DISTINCT or *; \(call.name) is not an aggregate",
                 at: range, in: scope.text)
         }
         guard function.argumentCount.contains(call.arguments.count) else {
-            throw QueryError(
+            throw StoreError(
                 .meaning,
                 "\(call.name) takes \(function.expectedArguments), not \(call.arguments.count)",
                 at: range, in: scope.text)
@@ -250,9 +250,9 @@ final class ExpressionCompiler {
         let operands = try compile(call.arguments)
         if let special = try compilePattern(call, operands, at: range) { return special }
         let text = scope.text
-        return try Compiled.combine(operands) { (values) throws(QueryError) in
+        return try Compiled.combine(operands) { (values) throws(StoreError) in
             try context.charge(values)
-            do throws(QueryError) {
+            do throws(StoreError) {
                 let result = try function.evaluate(values, context)
                 try context.charge(result)
                 return result
@@ -265,7 +265,7 @@ final class ExpressionCompiler {
     /// Compiles `regexp_like` with a constant pattern, so that the pattern is parsed only once.
     private func compilePattern(
         _ call: Call, _ operands: [Compiled], at range: SourceRange
-    ) throws(QueryError) -> Compiled? {
+    ) throws(StoreError) -> Compiled? {
         guard call.name == "regexp_like", case .constant(.string(let pattern)?) = operands[1]
         else { return nil }
         var flags = ""
@@ -274,14 +274,14 @@ final class ExpressionCompiler {
             flags = text
         }
         let matcher: TextPattern
-        do throws(QueryError) {
+        do throws(StoreError) {
             matcher = try TextPattern.regularExpression(pattern, flags: flags)
         } catch {
-            throw QueryError(
+            throw StoreError(
                 error.reason, error.message, hint: error.hint, at: range, in: scope.text)
         }
         let context = context
-        return try operands[0].map { (value) throws(QueryError) in
+        return try operands[0].map { (value) throws(StoreError) in
             guard case .string(let text)? = value else { return value == .null ? .null : nil }
             try context.charge(pattern: pattern.utf8.count, on: text)
             return .bool(try matcher.matches(text))
@@ -290,15 +290,15 @@ final class ExpressionCompiler {
 
     private func compile(
         aggregate kind: AggregateKind, _ call: Call, at range: SourceRange
-    ) throws(QueryError) -> Compiled {
+    ) throws(StoreError) -> Compiled {
         guard var groups else {
-            throw QueryError(
+            throw StoreError(
                 .meaning, "the aggregate \(kind.rawValue.uppercased()) is not allowed here",
                 hint: "aggregates are allowed in columns, HAVING and ORDER BY", at: range,
                 in: scope.text)
         }
         guard call.isStar ? kind == .count : call.arguments.count == 1 else {
-            throw QueryError(
+            throw StoreError(
                 .meaning,
                 "\(kind.rawValue.uppercased()) takes one value"
                     + (kind == .count ? ", or *" : ""), at: range, in: scope.text)
@@ -308,7 +308,7 @@ final class ExpressionCompiler {
         defer { self.groups = groups }
         let operand = try call.isStar ? nil : compile(call.arguments[0]).evaluator
         let index = groups.add(kind, isDistinct: call.isDistinct, operand)
-        return .dynamic { (frame) throws(QueryError) in frame.aggregates[index] }
+        return .dynamic { (frame) throws(StoreError) in frame.aggregates[index] }
     }
 }
 

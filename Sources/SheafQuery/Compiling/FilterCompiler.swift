@@ -9,7 +9,7 @@ struct FilterCompiler {
     /// Splits a condition into a filter, the terms it covers, and the remaining terms.
     func split(
         _ condition: Expression
-    ) throws(QueryError) -> (filter: FieldFilter?, asked: [Expression], rest: [Expression]) {
+    ) throws(StoreError) -> (filter: FieldFilter?, asked: [Expression], rest: [Expression]) {
         let terms: [Expression]
         if case .and(let all) = condition.node { terms = all } else { terms = [condition] }
         var filters: [FieldFilter] = []
@@ -28,7 +28,7 @@ struct FilterCompiler {
     }
 
     /// Returns the filter for a condition, or nil if the condition needs a row context.
-    func filter(_ expression: Expression) throws(QueryError) -> FieldFilter? {
+    func filter(_ expression: Expression) throws(StoreError) -> FieldFilter? {
         switch expression.node {
         case .and(let terms): return try filters(terms).map(FieldFilter.all)
         case .or(let terms): return try filters(terms).map(FieldFilter.any)
@@ -69,7 +69,7 @@ struct FilterCompiler {
 
     private func filters(
         _ expressions: [Expression]
-    ) throws(QueryError) -> [FieldFilter]? {
+    ) throws(StoreError) -> [FieldFilter]? {
         var filters: [FieldFilter] = []
         for expression in expressions {
             guard let filter = try filter(expression) else { return nil }
@@ -78,7 +78,7 @@ struct FilterCompiler {
         return filters
     }
 
-    private func path(of expression: Expression) throws(QueryError) -> FieldPath? {
+    private func path(of expression: Expression) throws(StoreError) -> FieldPath? {
         guard case .path(let names) = expression.node,
             case .field(source, let path) = try compiler.scope.resolve(
                 names, at: expression.range)
@@ -89,7 +89,7 @@ struct FilterCompiler {
     }
 
     /// Returns the value of a constant that is neither null nor missing.
-    private func value(_ expression: Expression) throws(QueryError) -> Value? {
+    private func value(_ expression: Expression) throws(StoreError) -> Value? {
         guard case .constant(let value?) = try compiler.compile(expression), value != .null else {
             return nil
         }

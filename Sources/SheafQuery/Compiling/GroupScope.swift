@@ -18,7 +18,7 @@ struct GroupScope {
     /// Creates a scope with the expressions of GROUP BY.
     init(
         _ expressions: [Expression], _ scope: Scope, _ arguments: ArgumentValues
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         firstNames = expressions.isEmpty ? [:] : Self.firstNames(of: arguments)
         for (index, expression) in expressions.enumerated() {
             keys[try identity(of: expression, scope)] = index
@@ -26,7 +26,7 @@ struct GroupScope {
     }
 
     /// Returns the number of the group key that equals `expression`, or nil.
-    func key(of expression: Expression, _ scope: Scope) throws(QueryError) -> Int? {
+    func key(of expression: Expression, _ scope: Scope) throws(StoreError) -> Int? {
         guard !keys.isEmpty else { return nil }
         if case .literal = expression.node { return nil }
         return keys[try identity(of: expression, scope)]
@@ -41,12 +41,12 @@ struct GroupScope {
     /// Returns a canonical form, the same for paths with and without their source.
     private func identity(
         of expression: Expression, _ scope: Scope
-    ) throws(QueryError) -> [UInt8] {
+    ) throws(StoreError) -> [UInt8] {
         let text = try text(of: expression, scope)
         return Array(text.utf8)
     }
 
-    private func text(of expression: Expression, _ scope: Scope) throws(QueryError) -> String {
+    private func text(of expression: Expression, _ scope: Scope) throws(StoreError) -> String {
         guard case .path(let path) = expression.node else {
             var printer = Printer()
             printer.parameterNames = firstNames

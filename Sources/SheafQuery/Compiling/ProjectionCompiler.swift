@@ -4,7 +4,7 @@ import SheafDocument
 enum ProjectionCompiler {
     static func compile(
         _ columns: [ResultColumn], _ compiler: ExpressionCompiler
-    ) throws(QueryError) -> Projection {
+    ) throws(StoreError) -> Projection {
         if columns.count == 1, case .all(nil, _) = columns[0] {
             let members = compiler.scope.members
             return members.count == 1 ? .document : .rows(members.map(\.name))
@@ -15,7 +15,7 @@ enum ProjectionCompiler {
         for (index, column) in columns.enumerated() {
             switch column {
             case .all(nil, let range):
-                throw QueryError(
+                throw StoreError(
                     .meaning, "unqualified * with other projection elements is not supported",
                     hint: "write \(compiler.scope.members[0].name).*", at: range,
                     in: compiler.scope.text)
@@ -26,7 +26,7 @@ enum ProjectionCompiler {
                     })
                 else {
                     let names = compiler.scope.members.map(\.name)
-                    throw QueryError(
+                    throw StoreError(
                         .meaning, "no source is named \(qualifier.text)",
                         hint: Suggestion.nearest(to: qualifier.text, among: names).map {
                             "did you mean \($0)?"
@@ -47,11 +47,11 @@ enum ProjectionCompiler {
     /// none.
     static func value(
         of expression: Expression, _ compiler: ExpressionCompiler
-    ) throws(QueryError) -> Evaluator {
+    ) throws(StoreError) -> Evaluator {
         let field = try compiler.compile(expression).evaluator
         guard compiler.groups == nil, compiler.scope.isBareSource(expression) else { return field }
         let types = compiler.scope.members[0].types
-        return { (frame) throws(QueryError) in
+        return { (frame) throws(StoreError) in
             if let value = try field(frame) { return value }
             return try frame.rows[0].object(types, frame.names).map(Value.object)
         }
@@ -75,7 +75,7 @@ extension Projection {
     }
 
     /// Returns the result row for the current row context.
-    func object(_ frame: RowContext, _ types: [FieldTypes]) throws(QueryError) -> Object {
+    func object(_ frame: RowContext, _ types: [FieldTypes]) throws(StoreError) -> Object {
         switch self {
         case .document: return try frame.rows[0].object(types[0], frame.names) ?? Object()
         case .rows(let names):

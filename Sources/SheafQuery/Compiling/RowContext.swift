@@ -108,7 +108,7 @@ package struct Row {
     package static let idName = "_id"
 
     /// Returns the value of `_id`.
-    func idValue() throws(QueryError) -> Value? {
+    func idValue() throws(StoreError) -> Value? {
         guard let id else {
             if case .value(let object) = content { return object[Self.idName] }
             return nil
@@ -120,15 +120,15 @@ package struct Row {
 /// Runs a body that reads a document; reports malformed bytes as damage with its position.
 func onDocument<Result>(
     at place: UInt64, _ body: () throws(Malformed) -> Result
-) throws(QueryError) -> Result {
+) throws(StoreError) -> Result {
     do throws(Malformed) { return try body() } catch {
-        throw QueryError(.damaged, "a document is damaged: \(error)", document: place)
+        throw StoreError(error, document: place)
     }
 }
 
 extension Row {
     /// Returns the complete document with its id, as a statement with these types sees it.
-    func object(_ types: FieldTypes, _ names: NameTable) throws(QueryError) -> Object? {
+    func object(_ types: FieldTypes, _ names: NameTable) throws(StoreError) -> Object? {
         switch content {
         case .absent: return nil
         case .value(let object): return object

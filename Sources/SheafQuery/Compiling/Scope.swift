@@ -1,3 +1,5 @@
+import SheafDocument
+
 /// The names that are visible in a statement.
 struct Scope {
     /// A source of the statement.
@@ -29,10 +31,10 @@ struct Scope {
     }
 
     /// Adds a source.
-    mutating func add(_ source: Source, isStrict: Bool) throws(QueryError) {
+    mutating func add(_ source: Source, isStrict: Bool) throws(StoreError) {
         let name = Self.name(of: source)
         guard !members.contains(where: { $0.name.isSpelled(name) }) else {
-            throw QueryError(
+            throw StoreError(
                 .meaning, "two sources are named \(name)",
                 hint: "give one of them an alias: \(source.name.text) AS other",
                 at: (source.alias ?? source.name).range, in: text)
@@ -66,7 +68,7 @@ struct Scope {
         variables.removeLast()
     }
 
-    func resolve(_ path: [String], at range: SourceRange) throws(QueryError) -> Target {
+    func resolve(_ path: [String], at range: SourceRange) throws(StoreError) -> Target {
         guard let first = path.first else { preconditionFailure("A path has at least one name.") }
         if let variable = variables.last(where: { $0.name.isSpelled(first) }) {
             return .variable(variable.index, rest: Array(path.dropFirst()))
@@ -78,12 +80,12 @@ struct Scope {
         }
         guard members.count == 1 else {
             guard !members.isEmpty else {
-                throw QueryError(
+                throw StoreError(
                     .meaning, "there is no source for the field \(first) here",
                     at: range, in: text)
             }
             let choices = members.map { "\($0.name).\(first)" }.joined(separator: " or ")
-            throw QueryError(
+            throw StoreError(
                 .meaning, "the field \(first) is ambiguous", hint: "write \(choices)",
                 at: range, in: text)
         }

@@ -5,7 +5,7 @@ package import SheafDocument
 /// A value with shared parts can be small in memory and far too long as JSON.
 package enum BoundedJSON {
     /// Returns a value as JSON, as `Value.json` does; throws if it is too long.
-    package static func bytes(of value: Value) throws(QueryError) -> [UInt8] {
+    package static func bytes(of value: Value) throws(StoreError) -> [UInt8] {
         var writer = JSONWriter()
         try write(value, to: &writer)
         return writer.bytes
@@ -13,7 +13,7 @@ package enum BoundedJSON {
 
     private static func write(
         _ value: Value, to writer: inout JSONWriter
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         switch value {
         case .array(let values):
             writer.write(word: "[")
@@ -35,7 +35,7 @@ package enum BoundedJSON {
             writer.write(value)
         }
         guard writer.bytes.count <= QueryLimits.maximumTextLength else {
-            throw QueryError(
+            throw StoreError(
                 .limit, "a value has more than \(QueryLimits.maximumTextLength) bytes as JSON")
         }
     }

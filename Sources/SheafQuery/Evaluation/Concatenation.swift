@@ -22,12 +22,12 @@ package struct Concatenation {
     }
 
     /// Appends a value; throws if the string becomes too long.
-    package mutating func append(_ value: Value?) throws(QueryError) {
+    package mutating func append(_ value: Value?) throws(StoreError) {
         switch value {
         case .string(let piece)?:
             guard outcome == .text else { return }
             guard text.utf8.count + piece.utf8.count <= QueryLimits.maximumTextLength else {
-                throw QueryError(
+                throw StoreError(
                     .limit, "a text has more than \(QueryLimits.maximumTextLength) bytes")
             }
             text += piece

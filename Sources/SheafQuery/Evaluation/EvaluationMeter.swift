@@ -63,23 +63,23 @@ package final class EvaluationMeter: Sendable {
     package func countVisit() { slice?.charge(EvaluationSlice.visitUnits) }
 
     /// Consumes units; throws if a limit is exceeded or the evaluation was stopped.
-    package func charge(_ units: Int) throws(QueryError) {
+    package func charge(_ units: Int) throws(StoreError) {
         let left = Self.lower(remaining, by: units)
         guard !isUnlimited else { return try checkStop() }
         let allowed = Self.lower(allowance, by: units)
         slice?.charge(units)
         guard left >= 0 else {
-            throw QueryError(.limit, "the evaluation budget of the queries is exhausted")
+            throw StoreError(.limit, "the evaluation budget of the queries is exhausted")
         }
         guard allowed >= 0 else {
-            throw QueryError(.limit, "a query exceeds the evaluation budget for one document")
+            throw StoreError(.limit, "a query exceeds the evaluation budget for one document")
         }
         try checkStop()
     }
 
     /// Throws if the evaluation was stopped, regardless of the budget.
     @inline(__always)
-    package func checkStop() throws(QueryError) { try stop?.check() }
+    package func checkStop() throws(StoreError) { try stop?.check() }
 
     // Only one thread evaluates at a time, so the load and store need not be atomic together.
     @inline(__always)
@@ -91,12 +91,12 @@ package final class EvaluationMeter: Sendable {
     }
 
     /// Charges the cost of reading or computing values.
-    package func charge(_ values: some Sequence<Value?>) throws(QueryError) {
+    package func charge(_ values: some Sequence<Value?>) throws(StoreError) {
         try charge(values.reduce(8) { $0 + Self.cost(of: $1) })
     }
 
     /// Charges the cost of matching a string with a pattern of `length` bytes.
-    package func charge(pattern length: Int, on text: String) throws(QueryError) {
+    package func charge(pattern length: Int, on text: String) throws(StoreError) {
         try charge(8 + text.utf8.count * (1 + length / 8))
     }
 
@@ -159,8 +159,8 @@ package final class EvaluationSlice: Sendable {
 extension EvaluationStop {
     /// Throws if the evaluation was stopped.
     @inline(__always)
-    package func check() throws(QueryError) {
+    package func check() throws(StoreError) {
         guard isSet else { return }
-        throw QueryError(.cancelled, "the evaluation was stopped")
+        throw StoreError(.cancelled, "the evaluation was stopped")
     }
 }

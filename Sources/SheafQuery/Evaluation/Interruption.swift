@@ -1,3 +1,5 @@
+package import SheafDocument
+
 /// The condition that ends a statement: a timeout, task cancellation or an exhausted budget.
 ///
 /// A run checks it every few microseconds.
@@ -33,13 +35,13 @@ package struct Interruption: Sendable {
     }
 
     /// Throws if the statement must end.
-    package func check() throws(QueryError) {
+    package func check() throws(StoreError) {
         guard !Task.isCancelled else {
-            throw QueryError(.cancelled, "the task that runs the statement was cancelled")
+            throw StoreError(.cancelled, "the task that runs the statement was cancelled")
         }
         try meter?.charge(Self.stepUnits)
         guard let deadline, clock() >= deadline else { return }
-        throw QueryError(
+        throw StoreError(
             .timedOut, "the statement exceeded its time limit of \(seconds) s",
             hint:
                 "the limit is the parameter dql_request_timeout_seconds; PROFILE shows "

@@ -5,7 +5,7 @@ extension Operators {
     /// Returns the result of a binary operator; throws if a string becomes too long.
     package static func arithmetic(
         _ operation: ArithmeticOperator, _ left: Value?, _ right: Value?
-    ) throws(QueryError) -> Value? {
+    ) throws(StoreError) -> Value? {
         if operation == .concatenate {
             var result = Concatenation(left)
             try result.append(right)

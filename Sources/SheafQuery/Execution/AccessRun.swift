@@ -12,14 +12,14 @@ struct AccessRun {
     /// The consumer of batches of scanned documents.
     ///
     /// Returns the number of documents after which the scan stops, or nil to continue.
-    var consumeDocuments: ((ScannedDocuments) throws(QueryError) -> Int?)?
+    var consumeDocuments: ((ScannedDocuments) throws(StoreError) -> Int?)?
 
     init(_ store: any QueryStore, _ collection: CollectionDescription?) {
         self.store = store
         self.collection = collection
     }
 
-    typealias Visitor = (Row, _ place: UInt64) throws(QueryError) -> Bool
+    typealias Visitor = (Row, _ place: UInt64) throws(StoreError) -> Bool
 
     /// Visits the rows in order until `body` returns false.
     ///
@@ -27,8 +27,8 @@ struct AccessRun {
     func run(
         _ access: Access, _ tally: AccessTally?, filter: FieldFilter? = nil,
         skipping skipped: Int = 0, _ body: Visitor
-    ) throws(QueryError) {
-        try measure(tally?.rows, tally?.meter) { () throws(QueryError) in
+    ) throws(StoreError) {
+        try measure(tally?.rows, tally?.meter) { () throws(StoreError) in
             switch access {
             case .nothing: return
             case .virtual(let name): try visit(try store.virtualRows(name) ?? [], tally, body)
@@ -49,7 +49,7 @@ struct AccessRun {
 
     private func visit(
         _ rows: [Object], _ tally: AccessTally?, _ body: Visitor
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         for (number, row) in rows.enumerated() {
             tally?.scan.entries += 1
             tally?.rows.rowsOut += 1
@@ -59,11 +59,11 @@ struct AccessRun {
 
     private func read(
         _ keys: [[UInt8]], _ filter: FieldFilter?, _ tally: AccessTally?, _ body: Visitor
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         var continues = true
         for key in keys where continues {
             tally?.scan.entries += 1
-            try store.read(key) { (document) throws(QueryError) in
+            try store.read(key) { (document) throws(StoreError) in
                 tally?.scan.fetched += 1
                 if let filter {
                     guard try matches(filter, document, tally) else { return }
@@ -76,8 +76,8 @@ struct AccessRun {
 
     private func matches(
         _ filter: FieldFilter, _ document: ScannedDocument, _ tally: AccessTally?
-    ) throws(QueryError) -> Bool {
-        try measure(tally?.filter, tally?.meter) { () throws(QueryError) in
+    ) throws(StoreError) -> Bool {
+        try measure(tally?.filter, tally?.meter) { () throws(StoreError) in
             tally?.filter.rowsIn += 1
             let holds = try onDocument(at: document.position) { () throws(Malformed) in
                 try filter.holds(document.fields)
@@ -92,7 +92,7 @@ struct AccessRun {
     private func scan(
         _ ranges: [KeyRange], _ isReversed: Bool, _ filter: FieldFilter?, _ skipped: Int,
         _ tally: AccessTally?, _ body: Visitor
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         // PROFILE evaluates the filter here, where its time and rows are measured.
         let countedFilter = tally == nil ? nil : filter
         let filter = tally == nil ? filter : nil
@@ -102,7 +102,7 @@ struct AccessRun {
             tally?.scan.add(visited)
             tally?.rows.rowsOut += rows
         }
-        func visit(_ documents: ScannedDocuments) throws(QueryError) -> Int? {
+        func visit(_ documents: ScannedDocuments) throws(StoreError) -> Int? {
             if let consumeDocuments {
                 let stop = try consumeDocuments(documents)
                 continues = stop == nil
@@ -146,7 +146,7 @@ struct AccessRun {
     /// Produces rows from the entries of a covering index.
     private func cover(
         _ scan: IndexScan, _ skipped: Int, _ tally: AccessTally?, _ body: Visitor
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         let reader = EntryReader(scan.index)
         var skipped = skipped
         var (entries, continues) = (0, true)
@@ -157,7 +157,7 @@ struct AccessRun {
         for range in scan.isReversed ? scan.ranges.reversed() : scan.ranges where continues {
             guard let first = enter(range, &skipped) else { continue }
             try store.scanKeys(range, isReversed: scan.isReversed, skipping: first) {
-                (key, place) throws(QueryError) in
+                (key, place) throws(StoreError) in
                 entries += 1
                 continues = try body(Row(try reader.object(of: key)), place)
                 return continues
@@ -169,14 +169,14 @@ struct AccessRun {
 
     private func unite(
         _ accesses: [Access], _ filter: FieldFilter?, _ tally: AccessTally?, _ body: Visitor
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         var seen: Set<UInt64> = []
         var continues = true
         var single = self
         single.consumeDocuments = nil
         for (number, access) in accesses.enumerated() where continues {
             try single.run(access, tally?.children[number], filter: filter) {
-                (row, place) throws(QueryError) in
+                (row, place) throws(StoreError) in
                 tally?.rows.rowsIn += 1
                 guard seen.insert(place).inserted else { return true }
                 tally?.rows.rowsOut += 1
@@ -189,7 +189,7 @@ struct AccessRun {
     /// Reads only the documents whose record pointers occur in all scans.
     private func intersect(
         _ accesses: [Access], _ filter: FieldFilter?, _ tally: AccessTally?, _ body: Visitor
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         var common: Set<UInt64> = []
         var keys: [[UInt8]] = []
         for (number, access) in accesses.enumerated() {
@@ -198,10 +198,10 @@ struct AccessRun {
             }
             let (part, known) = (tally?.children[number], common)
             common = []
-            try measure(part?.rows, part?.meter) { () throws(QueryError) in
+            try measure(part?.rows, part?.meter) { () throws(StoreError) in
                 for range in scan.ranges {
                     try store.scanKeys(range, isReversed: false, skipping: 0) {
-                        (key, place) throws(QueryError) in
+                        (key, place) throws(StoreError) in
                         part?.scan.entries += 1
                         part?.rows.rowsOut += 1
                         tally?.rows.rowsIn += 1

@@ -15,13 +15,13 @@ struct EntryReader {
     }
 
     /// Returns an object with the indexed fields and the id.
-    func object(of key: UnsafeRawBufferPointer) throws(QueryError) -> Object {
+    func object(of key: UnsafeRawBufferPointer) throws(StoreError) -> Object {
         let rest = UnsafeRawBufferPointer(rebasing: key.dropFirst(prefixLength))
         let values = try onDocument(at: 0) { () throws(Malformed) in
             try SortKeyReader.read(rest, descending: isDescending)
         }
         guard values.count == fields.count + 1 else {
-            throw QueryError(.damaged, "an entry of an index has \(values.count) values")
+            throw StoreError(.damaged, "an entry of an index has \(values.count) values")
         }
         var object = Object()
         for (field, value) in zip(fields, values) {

@@ -21,7 +21,7 @@ struct Grouper {
     var count: Int { keys.count }
 
     /// Adds the current row of a row context.
-    mutating func add(_ frame: RowContext) throws(QueryError) {
+    mutating func add(_ frame: RowContext) throws(StoreError) {
         var number = 0
         if plan.keys.count == 1 {
             number = group(.one(try plan.keys[0](frame)))
@@ -75,8 +75,8 @@ struct Grouper {
 
     /// Sets each group in the row context and calls `body`, until it returns false.
     func forEach(
-        _ frame: RowContext, _ body: () throws(QueryError) -> Bool
-    ) throws(QueryError) {
+        _ frame: RowContext, _ body: () throws(StoreError) -> Bool
+    ) throws(StoreError) {
         for number in keys.indices {
             frame.groups = keys[number]
             frame.aggregates = aggregates[number].map { $0.result() }

@@ -20,7 +20,7 @@ package struct ResultItem {
 
 extension ResultItem {
     /// Returns the decoded row.
-    package func object(_ names: NameTable) throws(QueryError) -> Object {
+    package func object(_ names: NameTable) throws(StoreError) -> Object {
         switch content {
         case .object(let object): return object
         case .stored(let fields, let id, let pointer):
@@ -31,7 +31,7 @@ extension ResultItem {
     }
 
     /// Returns the value at a path without decoding the rest of the row, or nil if it is missing.
-    package func value(at path: [String], _ names: NameTable) throws(QueryError) -> Value? {
+    package func value(at path: [String], _ names: NameTable) throws(StoreError) -> Value? {
         guard case .stored(let fields, let id, let pointer) = content, let first = path.first else {
             return try object(names)[path: path]
         }
@@ -44,7 +44,7 @@ extension ResultItem {
     }
 
     /// Returns the value of a field without decoding the rest of the row, or nil if it is missing.
-    package func value(of name: String, _ names: NameTable) throws(QueryError) -> Value? {
+    package func value(of name: String, _ names: NameTable) throws(StoreError) -> Value? {
         guard case .stored(let fields, let id, let pointer) = content else {
             return try object(names)[name]
         }

@@ -5,16 +5,16 @@ import SheafDocument
 extension RowCollector {
     /// Adds a batch of documents; returns the number after which the scan stops, or nil to
     /// continue.
-    func add(_ documents: ScannedDocuments) throws(QueryError) -> Int? {
+    func add(_ documents: ScannedDocuments) throws(StoreError) -> Int? {
         if appendsDocuments, visitor == nil, documents.isLasting { return give(documents) }
         guard let sortFilter else { return try addEach(documents) }
         return try sortFilter.select(documents, sorter?.boundary) {
-            (documents) throws(QueryError) in
+            (documents) throws(StoreError) in
             try addEach(documents)
         }
     }
 
-    private func addEach(_ documents: ScannedDocuments) throws(QueryError) -> Int? {
+    private func addEach(_ documents: ScannedDocuments) throws(StoreError) -> Int? {
         for number in 0..<documents.count {
             frame.rows[0] = Row(documents[number])
             guard try addIfMatching() else { return number + 1 }
@@ -78,8 +78,8 @@ final class SortFilter {
     /// Returns the number of documents after which the scan stops, or nil to continue.
     func select(
         _ documents: ScannedDocuments, _ boundary: (key: Value?, number: Int)?,
-        _ body: (ScannedDocuments) throws(QueryError) -> Int?
-    ) throws(QueryError) -> Int? {
+        _ body: (ScannedDocuments) throws(StoreError) -> Int?
+    ) throws(StoreError) -> Int? {
         guard let last = boundary else { return try body(documents) }
         if last.number != number {
             number = last.number

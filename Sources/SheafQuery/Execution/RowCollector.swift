@@ -14,7 +14,7 @@ final class RowCollector {
     // work.
     @exclusivity(unchecked) var items: [ResultItem] = []
     /// The receiver of the result rows, which replaces `items`.
-    @exclusivity(unchecked) var visitor: ((RowContext) throws(QueryError) -> Void)?
+    @exclusivity(unchecked) var visitor: ((RowContext) throws(StoreError) -> Void)?
     @exclusivity(unchecked) private var distinct: DistinctRows
     /// Number of rows skipped for OFFSET.
     @exclusivity(unchecked) var skipped = 0
@@ -51,11 +51,11 @@ final class RowCollector {
     }
 
     /// Returns the rows of the result; called once after the last row.
-    func finish() throws(QueryError) -> [ResultItem] {
+    func finish() throws(StoreError) -> [ResultItem] {
         if let grouper {
-            try measure(tallies?.group, meter) { () throws(QueryError) in
+            try measure(tallies?.group, meter) { () throws(StoreError) in
                 tallies?.group.rowsOut += grouper.count
-                try grouper.forEach(frame) { () throws(QueryError) in
+                try grouper.forEach(frame) { () throws(StoreError) in
                     tallies?.having.rowsOut += 1
                     return try self.addRow()
                 }
@@ -64,7 +64,7 @@ final class RowCollector {
         try finishDistinct()
         if var sorter {
             self.sorter = nil
-            try measure(tallies?.sort, meter) { () throws(QueryError) in
+            try measure(tallies?.sort, meter) { () throws(StoreError) in
                 let rows = sorter.finish()
                 for row in rows {
                     tallies?.sort.rowsOut += 1
@@ -84,17 +84,17 @@ final class RowCollector {
     // MARK: Rows
 
     /// Adds the current row if it matches WHERE; returns false to stop.
-    func addIfMatching() throws(QueryError) -> Bool {
+    func addIfMatching() throws(StoreError) -> Bool {
         if let condition = plan.condition {
             tallies?.filter.rowsIn += 1
-            let truth = try measure(tallies?.filter, meter) { () throws(QueryError) in
+            let truth = try measure(tallies?.filter, meter) { () throws(StoreError) in
                 try condition(frame)
             }
             guard truth == .yes else { return true }
             tallies?.filter.rowsOut += 1
         }
         guard grouper != nil else { return try addRow() }
-        try measure(tallies?.group, meter) { () throws(QueryError) in
+        try measure(tallies?.group, meter) { () throws(StoreError) in
             tallies?.group.rowsIn += 1
             try grouper?.add(frame)
         }
@@ -102,10 +102,10 @@ final class RowCollector {
     }
 
     /// Adds a row to the sorter or to the result; returns false to stop.
-    private func addRow() throws(QueryError) -> Bool {
+    private func addRow() throws(StoreError) -> Bool {
         if plan.isDistinct { return try addDistinctRow() }
         guard sorter == nil else {
-            try sort { () throws(QueryError) in try item() }
+            try sort { () throws(StoreError) in try item() }
             return true
         }
         guard !skips() else { return true }
@@ -116,16 +116,16 @@ final class RowCollector {
 
     /// Passes a row to the visitor.
     func show(
-        _ visitor: (RowContext) throws(QueryError) -> Void
-    ) throws(QueryError) {
+        _ visitor: (RowContext) throws(StoreError) -> Void
+    ) throws(StoreError) {
         shown += 1
         tallies?.projection.rowsIn += 1
-        try measure(tallies?.projection, meter) { () throws(QueryError) in try visitor(frame) }
+        try measure(tallies?.projection, meter) { () throws(StoreError) in try visitor(frame) }
     }
 
-    private func addDistinctRow() throws(QueryError) -> Bool {
+    private func addDistinctRow() throws(StoreError) -> Bool {
         tallies?.projection.rowsIn += 1
-        let object = try measure(tallies?.projection, meter) { () throws(QueryError) in
+        let object = try measure(tallies?.projection, meter) { () throws(StoreError) in
             try plan.projection.object(frame, types)
         }
         // With a limit and no order, distinct rows are emitted immediately.
@@ -143,7 +143,7 @@ final class RowCollector {
     }
 
     /// Emits or sorts the distinct rows.
-    private func finishDistinct() throws(QueryError) {
+    private func finishDistinct() throws(StoreError) {
         guard plan.isDistinct, plan.limit == nil || sorter != nil else { return }
         for row in distinct.rows {
             let item = ResultItem(content: .object(row.object))
@@ -152,13 +152,13 @@ final class RowCollector {
                 _ = try emit(item)
             } else {
                 tallies?.sort.rowsIn += 1
-                try sorter?.add(row.keys) { () throws(QueryError) in item }
+                try sorter?.add(row.keys) { () throws(StoreError) in item }
             }
         }
     }
 
-    private func sort(_ item: () throws(QueryError) -> ResultItem) throws(QueryError) {
-        try measure(tallies?.sort, meter) { () throws(QueryError) in
+    private func sort(_ item: () throws(StoreError) -> ResultItem) throws(StoreError) {
+        try measure(tallies?.sort, meter) { () throws(StoreError) in
             tallies?.sort.rowsIn += 1
             guard let first = plan.order.first else { return }
             let key = try first.evaluator(frame)
@@ -168,13 +168,13 @@ final class RowCollector {
     }
 
     /// Returns the sort keys of the current row, of which the first is known.
-    private func sortKeys(after first: Value?) throws(QueryError) -> [Value?] {
+    private func sortKeys(after first: Value?) throws(StoreError) -> [Value?] {
         var keys = [first]
         for term in plan.order.dropFirst() { keys.append(try term.evaluator(frame)) }
         return keys
     }
 
-    private func item() throws(QueryError) -> ResultItem {
+    private func item() throws(StoreError) -> ResultItem {
         tallies?.projection.rowsIn += 1
         tallies?.projection.rowsOut += 1
         if isLazy, frame.rows[0].isLasting, let fields = frame.rows[0].fields,
@@ -183,7 +183,7 @@ final class RowCollector {
             return ResultItem(
                 content: .stored(fields: fields, id: id, position: frame.rows[0].position))
         }
-        return try measure(tallies?.projection, meter) { () throws(QueryError) in
+        return try measure(tallies?.projection, meter) { () throws(StoreError) in
             ResultItem(content: .object(try plan.projection.object(frame, types)))
         }
     }
@@ -200,7 +200,7 @@ final class RowCollector {
     }
 
     /// Appends a row to the result unless OFFSET skips it; returns false at the limit.
-    private func emit(_ item: ResultItem) throws(QueryError) -> Bool {
+    private func emit(_ item: ResultItem) throws(StoreError) -> Bool {
         skips() ? true : deliver(item)
     }
 

@@ -29,10 +29,10 @@ final class SelectRun {
     }
 
     /// Returns the rows of the result.
-    func run() throws(QueryError) -> [ResultItem] {
+    func run() throws(StoreError) -> [ResultItem] {
         if plan.limit == 0 { return [] }
         if let counted = plan.countedRanges {
-            try measure(tallies?.access.rows, meter) { () throws(QueryError) in count(counted) }
+            try measure(tallies?.access.rows, meter) { () throws(StoreError) in count(counted) }
         } else {
             try visitRows()
         }
@@ -49,7 +49,7 @@ final class SelectRun {
     /// Calls `body` with each row of the result in the row context.
     ///
     /// Sorted results are collected first and then read again.
-    func forEach(_ body: @escaping (RowContext) throws(QueryError) -> Void) throws(QueryError) {
+    func forEach(_ body: @escaping (RowContext) throws(StoreError) -> Void) throws(StoreError) {
         collector.visitor = body
         if plan.isOrdered {
             _ = try run()
@@ -58,7 +58,7 @@ final class SelectRun {
         // Sorting keeps only ids, so the documents are read again.
         let keys = try sortedKeys()
         let access = AccessRun(store, plan.sources[0].collection)
-        try access.run(.ids(keys), tallies?.second) { (row, _) throws(QueryError) in
+        try access.run(.ids(keys), tallies?.second) { (row, _) throws(StoreError) in
             frame.rows[0] = row
             try collector.show(body)
             return true
@@ -66,7 +66,7 @@ final class SelectRun {
     }
 
     /// Returns the keys of the documents in the result, in order.
-    private func sortedKeys() throws(QueryError) -> [[UInt8]] {
+    private func sortedKeys() throws(StoreError) -> [[UInt8]] {
         guard let prefix = plan.sources[0].collection?.keyPrefix else { return [] }
         collector.visitor = nil
         var keys: [[UInt8]] = []
@@ -81,7 +81,7 @@ final class SelectRun {
 
     // MARK: Rows
 
-    private func visitRows() throws(QueryError) {
+    private func visitRows() throws(StoreError) {
         var access = AccessRun(store, plan.sources[0].collection)
         access.isOrderFree = plan.allowsAnyOrder
         access.isExhaustive = plan.visitsAllRows
@@ -90,7 +90,7 @@ final class SelectRun {
         try access.run(
             plan.sources[0].path.access, tallies?.access, filter: plan.filter,
             skipping: collector.skipped
-        ) { (row, _) throws(QueryError) in
+        ) { (row, _) throws(StoreError) in
             frame.rows[0] = row
             isFinished = try !join(0)
             return !isFinished
@@ -99,14 +99,14 @@ final class SelectRun {
     }
 
     /// Returns a consumer for batches of documents; nil if the first join needs single rows.
-    private func documentConsumer() -> ((ScannedDocuments) throws(QueryError) -> Int?)? {
+    private func documentConsumer() -> ((ScannedDocuments) throws(StoreError) -> Int?)? {
         guard let join = plan.joins.first else {
-            return { [collector] (documents) throws(QueryError) in try collector.add(documents) }
+            return { [collector] (documents) throws(StoreError) in try collector.add(documents) }
         }
         guard join.kind == .inner, case .id(let evaluator, _) = join.lookup,
             let prefix = plan.sources[join.source].collection?.keyPrefix
         else { return nil }
-        return { [unowned self] (documents) throws(QueryError) in
+        return { [unowned self] (documents) throws(StoreError) in
             try self.join(documents, join, evaluator, prefix)
         }
     }
@@ -115,7 +115,7 @@ final class SelectRun {
     private func join(
         _ documents: ScannedDocuments, _ join: JoinPlan, _ evaluator: Evaluator,
         _ prefix: [UInt8]
-    ) throws(QueryError) -> Int? {
+    ) throws(StoreError) -> Int? {
         var keys: [[UInt8]] = []
         var rows: [(number: Int, isFound: Bool)] = []
         keys.reserveCapacity(documents.count)
@@ -127,7 +127,7 @@ final class SelectRun {
             rows.append((number, value.isFoundByKey))
         }
         var stop: Int?
-        try store.read(keys) { (index, document) throws(QueryError) in
+        try store.read(keys) { (index, document) throws(StoreError) in
             let (number, isFound) = rows[index]
             frame.rows[0] = Row(documents[number])
             frame.rows[join.source] = Row(document)
@@ -142,15 +142,15 @@ final class SelectRun {
     }
 
     /// Joins the current rows with all joins from `number` on; returns false to stop.
-    private func join(_ number: Int) throws(QueryError) -> Bool {
+    private func join(_ number: Int) throws(StoreError) -> Bool {
         guard number < plan.joins.count else { return try collector.addIfMatching() }
         let join = plan.joins[number]
         let tally = tallies?.joins[number]
         tally?.rows.rowsIn += 1
         var continues = true
         var hasPartner = false
-        try measure(tally?.rows, meter) { () throws(QueryError) in
-            try visitPartners(join, tally?.inner) { (row, pointer, isFound) throws(QueryError) in
+        try measure(tally?.rows, meter) { () throws(StoreError) in
+            try visitPartners(join, tally?.inner) { (row, pointer, isFound) throws(StoreError) in
                 frame.rows[join.source] = row
                 if let left = isFound ? join.residualPredicate : join.condition {
                     guard try left(frame) == .yes else { return true }
@@ -173,9 +173,9 @@ final class SelectRun {
     /// `isFound` is true if the id lookup already satisfies the equality in the join condition.
     private func visitPartners(
         _ join: JoinPlan, _ tally: AccessTally?,
-        _ body: (Row, _ place: UInt64, _ isFound: Bool) throws(QueryError) -> Bool
-    ) throws(QueryError) {
-        let visit: AccessRun.Visitor = { (row, pointer) throws(QueryError) in
+        _ body: (Row, _ place: UInt64, _ isFound: Bool) throws(StoreError) -> Bool
+    ) throws(StoreError) {
+        let visit: AccessRun.Visitor = { (row, pointer) throws(StoreError) in
             try body(row, pointer, false)
         }
         let source = plan.sources[join.source]
@@ -191,7 +191,7 @@ final class SelectRun {
             guard let value = try evaluator(frame), value != .null else { return }
             let key = SortKey.identity(of: value, behind: collection.keyPrefix)
             if tally != nil { return try run.run(.ids([key]), tally, visit) }
-            try store.read(key) { (document) throws(QueryError) in
+            try store.read(key) { (document) throws(StoreError) in
                 _ = try body(Row(document), document.position, value.isFoundByKey)
             }
         case .index(let index, let evaluator, _):
@@ -207,7 +207,7 @@ final class SelectRun {
     }
 
     /// Adds the rows of right joins that found no partner.
-    private func visitUnmatched() throws(QueryError) {
+    private func visitUnmatched() throws(StoreError) {
         for (number, join) in plan.joins.enumerated() where join.kind == .right && !isFinished {
             for index in 0..<join.source { frame.rows[index] = Row() }
             let found = matched[number] ?? []
@@ -215,7 +215,7 @@ final class SelectRun {
             let tally = tallies?.joins[number]
             try AccessRun(store, collection).run(
                 .documents([collection.keys], isReversed: false), tally?.inner
-            ) { (row, pointer) throws(QueryError) in
+            ) { (row, pointer) throws(StoreError) in
                 guard !found.contains(pointer) else { return true }
                 frame.rows[join.source] = row
                 tally?.rows.rowsOut += 1

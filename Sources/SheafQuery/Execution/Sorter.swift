@@ -36,8 +36,8 @@ struct Sorter<Row> {
 
     /// Adds a row; calls `row` only if the row is retained.
     mutating func add(
-        _ keys: [Value?], _ row: () throws(QueryError) -> Row
-    ) throws(QueryError) {
+        _ keys: [Value?], _ row: () throws(StoreError) -> Row
+    ) throws(StoreError) {
         let number = count
         count += 1
         guard let limit else {

@@ -18,10 +18,10 @@ extension Function {
         _ evaluate:
             @escaping @Sendable (
                 _ arguments: [Value], _ context: FunctionContext
-            ) throws(QueryError) -> Value?
+            ) throws(StoreError) -> Value?
     ) -> Function {
         Function(name, argumentCount, readsClock: readsClock) {
-            (arguments, context) throws(QueryError) in
+            (arguments, context) throws(StoreError) in
             guard argumentCount ~= arguments.count else { return nil }
             var values: [Value] = []
             var isNull = false
@@ -40,7 +40,7 @@ extension Function {
 extension Function {
     /// Implements `clock([format[, zone]])`, the time of the statement.
     private static func clock(_ zones: ZoneDirectory) -> Function {
-        strict("clock", 0...2, readsClock: true) { (arguments, context) throws(QueryError) in
+        strict("clock", 0...2, readsClock: true) { (arguments, context) throws(StoreError) in
             guard let now = Moment(milliseconds: context.now) else { return nil }
             guard !arguments.isEmpty else { return .string(now.text) }
             return try text(of: now, as: arguments, zones)
@@ -49,7 +49,7 @@ extension Function {
 
     /// Implements `date_format(date, format[, zone])`; the default zone is UTC.
     private static func dateFormat(_ zones: ZoneDirectory) -> Function {
-        strict("date_format", 2...3) { (arguments, _) throws(QueryError) in
+        strict("date_format", 2...3) { (arguments, _) throws(StoreError) in
             guard let date = DateValue(arguments[0]) else { return nil }
             return try text(of: date.moment, as: Array(arguments.dropFirst()), zones)
         }
@@ -58,7 +58,7 @@ extension Function {
     /// Returns a moment in a format and, with two arguments, in a time zone.
     private static func text(
         of moment: Moment, as arguments: [Value], _ zones: ZoneDirectory
-    ) throws(QueryError) -> Value? {
+    ) throws(StoreError) -> Value? {
         guard let format = try format(arguments[0]) else { return nil }
         var zone = Zone.utc
         if arguments.count > 1 {
@@ -68,10 +68,10 @@ extension Function {
         return format.text(of: moment, in: zone).map { .string($0) }
     }
 
-    private static func format(_ value: Value) throws(QueryError) -> DateFormat? {
+    private static func format(_ value: Value) throws(StoreError) -> DateFormat? {
         guard let text = value.dateText else { return nil }
         guard text.utf8.count <= DateFormat.maximumLength else {
-            throw QueryError(
+            throw StoreError(
                 .limit, "a date format has at most \(DateFormat.maximumLength) bytes")
         }
         return DateFormat(text)
@@ -81,7 +81,7 @@ extension Function {
     ///
     /// Without a zone in the format, the text is in UTC.
     private static let dateCast = strict("date_cast", 1...2) {
-        (arguments, _) throws(QueryError) in
+        (arguments, _) throws(StoreError) in
         guard arguments.count > 1 else {
             return DateValue(arguments[0]).map { $0.value(of: $0.moment) }
         }
@@ -93,7 +93,7 @@ extension Function {
 
     /// Implements `tz_offset(zone[, date])`, the offset from UTC, such as `+02:00`.
     private static func tzOffset(_ zones: ZoneDirectory) -> Function {
-        strict("tz_offset", 1...2, readsClock: true) { (arguments, context) throws(QueryError) in
+        strict("tz_offset", 1...2, readsClock: true) { (arguments, context) throws(StoreError) in
             let moment =
                 arguments.count > 1
                 ? DateValue(arguments[1])?.moment : Moment(milliseconds: context.now)
@@ -112,13 +112,13 @@ extension Function {
 
     /// `duration_cast('1h30m')`, which returns milliseconds.
     private static let durationCast = strict("duration_cast", 1...1) {
-        (arguments, _) throws(QueryError) in
+        (arguments, _) throws(StoreError) in
         arguments[0].dateText.flatMap { DurationText.milliseconds($0) }.map { .integer($0) }
     }
 
     /// `duration_format(5400000)`, which returns `1h30m0s`.
     private static let durationFormat = strict("duration_format", 1...1) {
-        (arguments, _) throws(QueryError) in
+        (arguments, _) throws(StoreError) in
         let milliseconds: Int64? =
             if case .float(let number) = arguments[0] {
                 Int64(exactly: number.rounded(.towardZero))
@@ -133,20 +133,20 @@ extension Function {
 
 extension Function {
     /// `date_add(date, part, n)`; days beyond the end of a month become its last day.
-    private static let dateAdd = strict("date_add", 3...3) { (arguments, _) throws(QueryError) in
+    private static let dateAdd = strict("date_add", 3...3) { (arguments, _) throws(StoreError) in
         guard let step = DateStep(arguments[1], arguments[2]) else { return nil }
         return DateValue(arguments[0])?.moved(by: step.count, step.unit)
     }
 
     /// `date_sub(date, part, n)`, the opposite of `date_add`.
-    private static let dateSub = strict("date_sub", 3...3) { (arguments, _) throws(QueryError) in
+    private static let dateSub = strict("date_sub", 3...3) { (arguments, _) throws(StoreError) in
         guard let step = DateStep(arguments[1], arguments[2]) else { return nil }
         let (negated, overflow) = Int64(0).subtractingReportingOverflow(step.count)
         return overflow ? nil : DateValue(arguments[0])?.moved(by: negated, step.unit)
     }
 
     /// `date_diff(d1, d2, part)`, the number of complete parts from d2 to d1.
-    private static let dateDiff = strict("date_diff", 3...3) { (arguments, _) throws(QueryError) in
+    private static let dateDiff = strict("date_diff", 3...3) { (arguments, _) throws(StoreError) in
         guard let left = DateValue(arguments[0]), let right = DateValue(arguments[1]),
             let unit = arguments[2].dateUnit
         else { return nil }
@@ -155,7 +155,7 @@ extension Function {
 
     /// `date_trunc(date, part)`, the start of the part in UTC.
     private static let dateTrunc = strict("date_trunc", 2...2) {
-        (arguments, _) throws(QueryError) in
+        (arguments, _) throws(StoreError) in
         guard let date = DateValue(arguments[0]), let unit = arguments[1].dateUnit else {
             return nil
         }
@@ -166,7 +166,7 @@ extension Function {
     ///
     /// Dates are counted from the start: January 31 is followed by February 29 and by March 31.
     private static let dateRange = strict("date_range", 4...4) {
-        (arguments, _) throws(QueryError) in
+        (arguments, _) throws(StoreError) in
         guard let start = DateValue(arguments[0]), let end = DateValue(arguments[1]),
             let steps = DateStep(arguments[2], arguments[3])
         else { return nil }
@@ -178,7 +178,7 @@ extension Function {
             step > 0 ? next < end.moment : end.moment < next
         {
             guard elements.count < QueryLimits.maximumElements else {
-                throw QueryError(
+                throw StoreError(
                     .limit, "date_range returns at most \(QueryLimits.maximumElements) dates")
             }
             elements.append(start.value(of: next))
@@ -190,7 +190,7 @@ extension Function {
     }
 
     /// `date_part(date, part)` in UTC; only `timezone` is that of the text.
-    private static let datePart = strict("date_part", 2...2) { (arguments, _) throws(QueryError) in
+    private static let datePart = strict("date_part", 2...2) { (arguments, _) throws(StoreError) in
         guard let date = DateValue(arguments[0]), let name = arguments[1].dateText else {
             return nil
         }

@@ -3,7 +3,7 @@ import SheafDocument
 /// Functions that convert between values and JSON.
 extension Function {
     package static let json: [Function] = [
-        Function("serialize_json", 1) { (arguments, _) throws(QueryError) in
+        Function("serialize_json", 1) { (arguments, _) throws(StoreError) in
             guard let value = arguments[0] else { return nil }
             let bytes = try BoundedJSON.bytes(of: value)
             return .string(String(decoding: bytes, as: UTF8.self))

@@ -12,7 +12,7 @@ extension Function {
         Function("object_length", 1) { arguments, _ in
             ofObject(arguments[0]) { .integer(Int64($0.count)) }
         },
-        Function("object_size", 1) { (arguments, _) throws(QueryError) in
+        Function("object_size", 1) { (arguments, _) throws(StoreError) in
             guard case .object? = arguments[0], let value = arguments[0] else {
                 return Operators.unfit(arguments, .object)
             }
@@ -20,7 +20,7 @@ extension Function {
         },
         Function("object_set", 3...4) { arguments, _ in set(arguments) },
         Function("object_unset", 2...anyNumber) { arguments, _ in unset(arguments) },
-        Function("object_concat", 1...anyNumber) { (arguments, _) throws(QueryError) in
+        Function("object_concat", 1...anyNumber) { (arguments, _) throws(StoreError) in
             try concatenate(arguments)
         },
         Function("object_rename", 3) { arguments, _ in rename(arguments) },
@@ -61,7 +61,7 @@ extension Function {
     }
 
     /// Implements `object_concat(o..)`; the last of several equal names wins.
-    private static func concatenate(_ arguments: [Value?]) throws(QueryError) -> Value? {
+    private static func concatenate(_ arguments: [Value?]) throws(StoreError) -> Value? {
         var fields: [Object.Field] = []
         for argument in arguments {
             guard case .object(let object) = argument else {
@@ -69,7 +69,7 @@ extension Function {
             }
             fields.append(contentsOf: object)
             guard fields.count <= QueryLimits.maximumElements else {
-                throw QueryError(
+                throw StoreError(
                     .limit, "an object has more than \(QueryLimits.maximumElements) fields")
             }
         }

@@ -11,14 +11,14 @@ package struct Function: Sendable {
     package let argumentCount: ClosedRange<Int>
     /// Whether the result depends on the time of the statement.
     let readsClock: Bool
-    package let evaluate: @Sendable ([Value?], FunctionContext) throws(QueryError) -> Value?
+    package let evaluate: @Sendable ([Value?], FunctionContext) throws(StoreError) -> Value?
 
     package init(
         _ name: String, _ argumentCount: ClosedRange<Int>, readsClock: Bool = false,
         _ evaluate:
             @escaping @Sendable (
                 _ arguments: [Value?], _ context: FunctionContext
-            ) throws(QueryError) -> Value?
+            ) throws(StoreError) -> Value?
     ) {
         self.name = name
         self.argumentCount = argumentCount
@@ -31,7 +31,7 @@ package struct Function: Sendable {
         _ evaluate:
             @escaping @Sendable (
                 _ arguments: [Value?], _ context: FunctionContext
-            ) throws(QueryError) -> Value?
+            ) throws(StoreError) -> Value?
     ) {
         self.init(name, argumentCount...argumentCount, evaluate)
     }
@@ -65,7 +65,7 @@ package struct FunctionContext: Sendable {
     /// Without a meter, only long values are checked, because the check costs more than reading a
     /// short value.
     @inline(__always)
-    package func charge(_ value: Value?) throws(QueryError) {
+    package func charge(_ value: Value?) throws(StoreError) {
         if let meter { return try meter.charge(CollectionOfOne(value)) }
         guard Self.isLong(value) else { return }
         try interruption?.check()
@@ -73,7 +73,7 @@ package struct FunctionContext: Sendable {
 
     /// Charges the cost of several values.
     @inline(__always)
-    package func charge(_ values: [Value?]) throws(QueryError) {
+    package func charge(_ values: [Value?]) throws(StoreError) {
         if let meter { return try meter.charge(values) }
         guard values.contains(where: Self.isLong) else { return }
         try interruption?.check()
@@ -81,7 +81,7 @@ package struct FunctionContext: Sendable {
 
     /// Charges the cost of the operands of a binary operator.
     @inline(__always)
-    package func charge(_ left: Value?, _ right: Value?) throws(QueryError) {
+    package func charge(_ left: Value?, _ right: Value?) throws(StoreError) {
         if let meter { return try meter.charge([left, right]) }
         guard Self.isLong(left) || Self.isLong(right) else { return }
         try interruption?.check()
@@ -89,7 +89,7 @@ package struct FunctionContext: Sendable {
 
     /// Charges the cost of matching a string with a pattern of `length` bytes.
     @inline(__always)
-    package func charge(pattern length: Int, on text: String) throws(QueryError) {
+    package func charge(pattern length: Int, on text: String) throws(StoreError) {
         if let meter { return try meter.charge(pattern: length, on: text) }
         guard text.utf8.count > Self.longText else { return }
         try interruption?.check()

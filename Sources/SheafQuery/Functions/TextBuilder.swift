@@ -1,3 +1,5 @@
+import SheafDocument
+
 /// A string buffer with the length limit of computed strings.
 struct TextBuilder {
     private(set) var bytes: [UInt8] = []
@@ -6,21 +8,21 @@ struct TextBuilder {
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// Throws if a length exceeds the limit of strings.
-    static func check(_ count: Int) throws(QueryError) {
+    static func check(_ count: Int) throws(StoreError) {
         guard count <= QueryLimits.maximumTextLength else {
-            throw QueryError(
+            throw StoreError(
                 .limit, "a text of more than \(QueryLimits.maximumTextLength) bytes")
         }
     }
 
     /// Reserves capacity; throws if it exceeds the limit.
-    mutating func reserve(_ count: Int) throws(QueryError) {
+    mutating func reserve(_ count: Int) throws(StoreError) {
         try Self.check(count)
         bytes.reserveCapacity(count)
     }
 
     /// Appends UTF-8 bytes.
-    mutating func append(_ piece: some Collection<UInt8>) throws(QueryError) {
+    mutating func append(_ piece: some Collection<UInt8>) throws(StoreError) {
         try Self.check(bytes.count + piece.count)
         bytes.append(contentsOf: piece)
     }
@@ -28,7 +30,7 @@ struct TextBuilder {
     /// Returns a text with each scalar replaced by its mapping.
     static func mapped(
         _ text: String, _ mapping: (Unicode.Scalar.Properties) -> String
-    ) throws(QueryError) -> String {
+    ) throws(StoreError) -> String {
         var builder = TextBuilder()
         try builder.reserve(text.utf8.count)
         for scalar in text.unicodeScalars {

@@ -3,18 +3,18 @@ import SheafDocument
 /// Functions that build strings.
 extension Function {
     static let joins = [
-        text("concat", 1...anyNumber) { (arguments) throws(QueryError) -> Value? in
+        text("concat", 1...anyNumber) { (arguments) throws(StoreError) -> Value? in
             var builder = TextBuilder()
             for index in 0..<arguments.count { try builder.append(arguments.text(index).utf8) }
             return .string(builder.text)
         },
-        Function("joinstr", 2...anyNumber) { (arguments, _) throws(QueryError) -> Value? in
+        Function("joinstr", 2...anyNumber) { (arguments, _) throws(StoreError) -> Value? in
             try joined(arguments)
         },
     ]
 
     /// Joins strings and the elements of arrays of strings, as the inverse of `split`.
-    private static func joined(_ arguments: [Value?]) throws(QueryError) -> Value? {
+    private static func joined(_ arguments: [Value?]) throws(StoreError) -> Value? {
         var isNull = false
         var pieces: [String] = []
         func add(_ value: Value?) -> Bool {
@@ -43,15 +43,15 @@ extension Function {
     }
 
     static let changes = [
-        text("lpad", 2...3, counts: 1...1) { (arguments) throws(QueryError) -> Value? in
+        text("lpad", 2...3, counts: 1...1) { (arguments) throws(StoreError) -> Value? in
             let (text, padding) = try padded(arguments)
             return .string(padding + text)
         },
-        text("rpad", 2...3, counts: 1...1) { (arguments) throws(QueryError) -> Value? in
+        text("rpad", 2...3, counts: 1...1) { (arguments) throws(StoreError) -> Value? in
             let (text, padding) = try padded(arguments)
             return .string(text + padding)
         },
-        text("repeat", 2...2, counts: 1...1) { (arguments) throws(QueryError) -> Value? in
+        text("repeat", 2...2, counts: 1...1) { (arguments) throws(StoreError) -> Value? in
             let text = arguments.text(0)
             let count = Int(clamping: max(arguments.integer(1), 0))
             guard !text.isEmpty else { return "" }
@@ -59,7 +59,7 @@ extension Function {
             try TextBuilder.check(isTooMuch ? .max : length)
             return .string(String(repeating: text, count: count))
         },
-        text("replace", 3...3) { (arguments) throws(QueryError) -> Value? in
+        text("replace", 3...3) { (arguments) throws(StoreError) -> Value? in
             .string(try replaced(arguments))
         },
     ]
@@ -67,7 +67,7 @@ extension Function {
     /// Returns the text cut to the requested length, and the padding; spaces are the default.
     private static func padded(
         _ arguments: TextArguments
-    ) throws(QueryError) -> (text: String, padding: String) {
+    ) throws(StoreError) -> (text: String, padding: String) {
         let text = arguments.text(0)
         let padding = arguments.count == 3 ? arguments.text(2) : " "
         let wanted = Int(clamping: max(arguments.integer(1), 0))
@@ -86,11 +86,11 @@ extension Function {
     }
 
     /// Replaces all occurrences from left to right; an empty search string matches nothing.
-    private static func replaced(_ arguments: TextArguments) throws(QueryError) -> String {
+    private static func replaced(_ arguments: TextArguments) throws(StoreError) -> String {
         let (old, new) = (arguments.text(1), arguments.text(2))
         guard !old.isEmpty else { return arguments.text(0) }
         let result = arguments.withBytes(of: 0, 1) { text, old in
-            Result { () throws(QueryError) -> String in
+            Result { () throws(StoreError) -> String in
                 var builder = TextBuilder()
                 var start = 0
                 while let match = TextSearch.first(old, in: text, from: start) {

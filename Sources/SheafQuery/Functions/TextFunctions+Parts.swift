@@ -32,7 +32,7 @@ extension Function {
     /// Splits at a separator: without one at white space, with an empty one between all characters.
     @Sendable private static func split(
         _ arguments: TextArguments
-    ) throws(QueryError) -> Value? {
+    ) throws(StoreError) -> Value? {
         let (text, separator) = (arguments.text(0), arguments.text(1))
         let parts: [Value]?
         if arguments.count == 1 {
@@ -46,7 +46,7 @@ extension Function {
             parts = arguments.withBytes(of: 0, 1) { split($0, at: $1) }
         }
         guard let parts else {
-            throw QueryError(
+            throw StoreError(
                 .limit, "an array of more than \(QueryLimits.maximumElements) elements")
         }
         return .array(parts)

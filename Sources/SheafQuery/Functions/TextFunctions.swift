@@ -15,9 +15,9 @@ extension Function {
     /// Creates a function of strings, with integers at the indexes in `counts`.
     static func text(
         _ name: String, _ argumentCount: ClosedRange<Int>, counts: ClosedRange<Int>? = nil,
-        _ evaluate: @escaping @Sendable (TextArguments) throws(QueryError) -> Value?
+        _ evaluate: @escaping @Sendable (TextArguments) throws(StoreError) -> Value?
     ) -> Function {
-        Function(name, argumentCount) { (arguments, _) throws(QueryError) -> Value? in
+        Function(name, argumentCount) { (arguments, _) throws(StoreError) -> Value? in
             guard argumentCount ~= arguments.count else { return nil }
             var isNull = false
             for (index, argument) in arguments.enumerated() {
@@ -56,18 +56,18 @@ extension Function {
                 })
         },
         // `ExpressionCompiler` compiles constant patterns once and does not call this function.
-        text("regexp_like", 2...6) { (arguments) throws(QueryError) -> Value? in
+        text("regexp_like", 2...6) { (arguments) throws(StoreError) -> Value? in
             let flags = (2..<max(arguments.count, 2)).map(arguments.text).joined()
             let pattern = try TextPattern.regularExpression(arguments.text(1), flags: flags)
             return .bool(try pattern.matches(arguments.text(0)))
         },
     ]
 
-    private static let lower = text("lower", 1...1) { (arguments) throws(QueryError) -> Value? in
+    private static let lower = text("lower", 1...1) { (arguments) throws(StoreError) -> Value? in
         .string(try TextBuilder.mapped(arguments.text(0)) { $0.lowercaseMapping })
     }
 
-    private static let upper = text("upper", 1...1) { (arguments) throws(QueryError) -> Value? in
+    private static let upper = text("upper", 1...1) { (arguments) throws(StoreError) -> Value? in
         .string(try TextBuilder.mapped(arguments.text(0)) { $0.uppercaseMapping })
     }
 }

@@ -8,17 +8,17 @@ struct AssignmentChecker {
     let types: FieldTypes
 
     /// Returns the path of an assignment from the root of the document.
-    func path(of assignment: Assignment) throws(QueryError) -> [String] {
+    func path(of assignment: Assignment) throws(StoreError) -> [String] {
         let (path, part) = Self.target(of: assignment)
         let names = relative(path)
         guard names[0] != Row.idName else {
-            throw QueryError(
+            throw StoreError(
                 .meaning, "_id cannot be changed", hint: "insert a new document instead",
                 at: path.range, in: text)
         }
         try checkWay(to: names, path)
         if let part, let declared = declaredPart(of: names), declared != part {
-            throw QueryError(
+            throw StoreError(
                 .meaning,
                 "\(names.joined(separator: ".")) is \(Self.word(for: declared)), "
                     + "and cannot be changed as \(Self.word(for: part))",
@@ -32,7 +32,7 @@ struct AssignmentChecker {
     /// declared.
     func edit(
         _ path: [String], to value: Value, as mode: Edit.Mode, at range: SourceRange
-    ) throws(QueryError) -> Edit {
+    ) throws(StoreError) -> Edit {
         guard mode != .attachment, case .object(let object) = value, object.isAttachmentToken else {
             return .set(path: path, to: value, as: mode)
         }
@@ -42,25 +42,25 @@ struct AssignmentChecker {
             return .set(path: path, to: value, as: .attachment)
         }
         guard mode == .register else {
-            throw QueryError.tokenInMap(path, at: range, in: text)
+            throw StoreError.tokenInMap(path, at: range, in: text)
         }
         return .set(path: path, to: value, as: mode)
     }
 
     /// Returns how SET stores its value.
-    func mode(for assignment: Assignment) throws(QueryError) -> Edit.Mode {
+    func mode(for assignment: Assignment) throws(StoreError) -> Edit.Mode {
         let (path, _) = Self.target(of: assignment)
         switch declaredPart(of: relative(path)) {
         case nil, .map?: return .merging
         case .register?: return .register
         case .attachment?: return .attachment
         case .counter?:
-            throw QueryError(
+            throw StoreError(
                 .meaning, "a COUNTER cannot be set",
                 hint: "write APPLY .. RESTART WITH or INCREMENT BY",
                 at: path.range, in: text)
         case .olderCounter?:
-            throw QueryError(
+            throw StoreError(
                 .meaning, "a PN_COUNTER cannot be set", hint: "use APPLY with PN_INCREMENT BY",
                 at: path.range, in: text)
         }
@@ -85,11 +85,11 @@ struct AssignmentChecker {
     }
 
     /// Throws if the path leads through a field declared as anything but a map.
-    private func checkWay(to names: [String], _ path: Path) throws(QueryError) {
+    private func checkWay(to names: [String], _ path: Path) throws(StoreError) {
         var types = types
         for (index, name) in names.dropLast().enumerated() {
             if let part = types.part(of: name), part != .map {
-                throw QueryError(
+                throw StoreError(
                     .meaning,
                     "\(name) is \(Self.word(for: part)); its fields cannot be changed alone",
                     hint: types.isStrict ? declaration(of: names[...index], as: .map) : nil,
@@ -126,12 +126,12 @@ struct AssignmentChecker {
     }
 }
 
-extension QueryError {
+extension StoreError {
     /// Creates the error for an attachment token in a field declared as a map.
     fileprivate static func tokenInMap(
         _ path: [String], at range: SourceRange, in text: String
-    ) -> QueryError {
-        QueryError(
+    ) -> StoreError {
+        StoreError(
             .argument,
             "\(path.joined(separator: ".")) is a MAP, but the value is an attachment token",
             hint: "declare the field as ATTACHMENT, or leave its type out", at: range, in: text)
@@ -145,12 +145,12 @@ struct InsertionTyper {
 
     func split(
         _ object: Object, _ types: FieldTypes, isInitial: Bool
-    ) throws(QueryError) -> (object: Object, edits: [Edit]) {
+    ) throws(StoreError) -> (object: Object, edits: [Edit]) {
         guard !types.isPlain else { return (object, []) }
         var edits: [Edit] = []
         let plain = try split(object, types, [], &edits)
         guard edits.isEmpty || !isInitial else {
-            throw QueryError(
+            throw StoreError(
                 .meaning, "INITIAL documents can contain only maps and registers of plain values",
                 hint: "declare objects as MAP and leave other types out, or INSERT without INITIAL",
                 at: range, in: text)
@@ -160,7 +160,7 @@ struct InsertionTyper {
 
     private func split(
         _ object: Object, _ types: FieldTypes, _ path: [String], _ edits: inout [Edit]
-    ) throws(QueryError) -> Object {
+    ) throws(StoreError) -> Object {
         var plain = Object()
         for field in object {
             let fieldPath = path + [field.name]
@@ -169,7 +169,7 @@ struct InsertionTyper {
             case (let part?, .object(let inner))
             where inner.isAttachmentToken && ![.counter, .olderCounter].contains(part):
                 switch (part, types.declares(field.name)) {
-                case (.map, true): throw QueryError.tokenInMap(fieldPath, at: range, in: text)
+                case (.map, true): throw StoreError.tokenInMap(fieldPath, at: range, in: text)
                 case (.register, true):
                     edits.append(.set(path: fieldPath, to: field.value, as: .register))
                 // An attachment token is an attachment even if the field is not declared as one.
@@ -185,7 +185,7 @@ struct InsertionTyper {
                 edits.append(.set(path: fieldPath, to: field.value, as: .attachment))
             case (.counter?, let value), (.olderCounter?, let value):
                 guard let number = Number(value) else {
-                    throw QueryError(
+                    throw StoreError(
                         .argument,
                         "\(fieldPath.joined(separator: ".")) is a counter and cannot start at "
                             + value.json, at: range, in: text)

@@ -3,7 +3,7 @@ import SheafDocument
 /// Planning of INSERT.
 extension MutationPlanner {
     /// Plans an INSERT of documents in the statement, or of `rows` if it has a SELECT.
-    func plan(_ insert: Insert, rows: [Object]?) throws(QueryError) -> MutationPlan {
+    func plan(_ insert: Insert, rows: [Object]?) throws(StoreError) -> MutationPlan {
         try check(insert)
         let compiler = environment.compiler()
         return try Self.plan(
@@ -12,13 +12,13 @@ extension MutationPlanner {
     }
 
     /// Throws for system collections and invalid directives.
-    private func check(_ insert: Insert) throws(QueryError) {
+    private func check(_ insert: Insert) throws(StoreError) {
         try checkChangeable(insert.source)
         _ = try environment.hints(insert.source)
     }
 
     /// Returns the SELECT whose rows are inserted, or nil if the statement contains documents.
-    func selection(_ insert: Insert) throws(QueryError) -> Select? {
+    func selection(_ insert: Insert) throws(StoreError) -> Select? {
         try check(insert)
         if case .select(let select) = insert.documents { return select }
         return nil
@@ -28,7 +28,7 @@ extension MutationPlanner {
     static func plan(
         _ insert: Insert, _ documents: [(Object, SourceRange)], _ types: FieldTypes,
         in text: String, newID: () -> Value
-    ) throws(QueryError) -> MutationPlan {
+    ) throws(StoreError) -> MutationPlan {
         var mutations: [Mutation] = []
         mutations.reserveCapacity(documents.count)
         var seen: Set<[UInt8]> = []
@@ -41,11 +41,11 @@ extension MutationPlanner {
             // The id of a single document is checked here only if it is unusual.
             if documents.count > 1 || !id.isFoundAlone {
                 let key: [UInt8]
-                do throws(DocumentID.Refusal) { key = try DocumentID.key(of: id) } catch {
-                    throw QueryError(.argument, "\(error)", at: range, in: text)
+                do throws(DocumentError) { key = try DocumentID.key(of: id) } catch {
+                    throw StoreError(.argument, "\(error)", at: range, in: text)
                 }
                 guard seen.insert(key).inserted else {
-                    throw QueryError(
+                    throw StoreError(
                         .conflict, "two documents of one INSERT have the _id \(id.json)",
                         at: range, in: text)
                 }
@@ -67,7 +67,7 @@ extension MutationPlanner {
 
     private func documents(
         of insert: Insert, _ rows: [Object]?, _ compiler: ExpressionCompiler
-    ) throws(QueryError) -> [(Object, SourceRange)] {
+    ) throws(StoreError) -> [(Object, SourceRange)] {
         if let rows { return rows.map { ($0, insert.source.name.range) } }
         guard case .expressions(let expressions) = insert.documents else { return [] }
         var documents: [(Object, SourceRange)] = []

@@ -13,15 +13,15 @@ struct MutationPlanner {
 
     // MARK: DELETE and EVICT
 
-    func plan(_ delete: Delete) throws(QueryError) -> MutationPlan {
+    func plan(_ delete: Delete) throws(StoreError) -> MutationPlan {
         var mutations: [Mutation] = []
         var older: [Object] = []
         let action: Mutation.Action = delete.isEviction ? .evict : .delete
         let returnsRows = !delete.returning.isEmpty
         let finding = try forEachDocument(
-            of: delete.source, by: { () throws(QueryError) in try selection(delete) },
+            of: delete.source, by: { () throws(StoreError) in try selection(delete) },
             readsAll: returnsRows
-        ) { (id, document, _) throws(QueryError) in
+        ) { (id, document, _) throws(StoreError) in
             if let document { older.append(document) }
             mutations.append(
                 Mutation(
@@ -34,7 +34,7 @@ struct MutationPlanner {
     }
 
     /// Returns the SELECT that finds the documents to delete.
-    func selection(_ delete: Delete) throws(QueryError) -> Select {
+    func selection(_ delete: Delete) throws(StoreError) -> Select {
         try delete.ordering.refuseConstants(
             of: delete.isEviction ? "EVICT" : "DELETE", in: environment.text)
         return try selection(
@@ -44,14 +44,14 @@ struct MutationPlanner {
 
     // MARK: UPDATE
 
-    func plan(_ update: Update) throws(QueryError) -> MutationPlan {
+    func plan(_ update: Update) throws(StoreError) -> MutationPlan {
         let compiler = environment.compiler()
         let assignments = try compile(update, compiler)
         var mutations: [Mutation] = []
         let finding = try forEachDocument(
-            of: update.source, by: { () throws(QueryError) in try selection(update) },
+            of: update.source, by: { () throws(StoreError) in try selection(update) },
             readsAll: false, variableCount: compiler.scope.variableCount
-        ) { (id, _, frame) throws(QueryError) in
+        ) { (id, _, frame) throws(StoreError) in
             var edits: [Edit] = []
             for assignment in assignments {
                 if let edit = try assignment(frame) { edits.append(edit) }
@@ -70,7 +70,7 @@ struct MutationPlanner {
     }
 
     /// Returns the SELECT that finds the documents to update.
-    func selection(_ update: Update) throws(QueryError) -> Select {
+    func selection(_ update: Update) throws(StoreError) -> Select {
         // Assigned values may depend on any field.
         try selection(of: update.source, update.condition, Ordering(), readsFields: true)
     }
@@ -80,12 +80,12 @@ struct MutationPlanner {
         FieldTypes(source.types, isStrict: environment.isStrict)
     }
 
-    private typealias NumberMaker = (RowContext) throws(QueryError) -> Number
-    private typealias EditMaker = (RowContext) throws(QueryError) -> Edit?
+    private typealias NumberMaker = (RowContext) throws(StoreError) -> Number
+    private typealias EditMaker = (RowContext) throws(StoreError) -> Edit?
 
     private func compile(
         _ update: Update, _ compiler: ExpressionCompiler
-    ) throws(QueryError) -> [EditMaker] {
+    ) throws(StoreError) -> [EditMaker] {
         try compiler.scope.add(update.source, isStrict: environment.isStrict)
         let types = compiler.scope.members[0].types
         let checker = AssignmentChecker(
@@ -100,13 +100,13 @@ struct MutationPlanner {
     private func maker(
         of assignment: Assignment, _ checker: AssignmentChecker,
         _ compiler: ExpressionCompiler
-    ) throws(QueryError) -> EditMaker {
+    ) throws(StoreError) -> EditMaker {
         let path = try checker.path(of: assignment)
         switch assignment {
         case .set(let target, let expression):
             let evaluator = try compiler.compile(expression).evaluator
             let mode = try checker.mode(for: assignment)
-            let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
+            let maker: EditMaker = { (frame) throws(StoreError) -> Edit? in
                 // A missing value leaves the field unchanged.
                 guard let found = try evaluator(frame) else { return nil }
                 return try checker.edit(path, to: found, as: mode, at: target.range)
@@ -114,13 +114,13 @@ struct MutationPlanner {
             return maker
         case .unset:
             let parts = checker.parts(of: path)
-            let maker: EditMaker = { (_) throws(QueryError) -> Edit? in
+            let maker: EditMaker = { (_) throws(StoreError) -> Edit? in
                 Edit.unset(path: path, parts: parts)
             }
             return maker
         case .increment(_, let expression):
             let number = try number(expression, "INCREMENT BY", compiler)
-            let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
+            let maker: EditMaker = { (frame) throws(StoreError) -> Edit? in
                 Edit.increment(path: path, by: try number(frame))
             }
             return maker
@@ -129,15 +129,15 @@ struct MutationPlanner {
             if let expression {
                 number = try self.number(expression, "RESTART WITH", compiler)
             } else {
-                number = { (_) throws(QueryError) -> Number in .integer(0) }
+                number = { (_) throws(StoreError) -> Number in .integer(0) }
             }
-            let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
+            let maker: EditMaker = { (frame) throws(StoreError) -> Edit? in
                 Edit.restart(path: path, with: try number(frame))
             }
             return maker
         case .incrementOlder(_, let expression):
             let number = try number(expression, "PN_INCREMENT BY", compiler)
-            let maker: EditMaker = { (frame) throws(QueryError) -> Edit? in
+            let maker: EditMaker = { (frame) throws(StoreError) -> Edit? in
                 Edit.incrementOlder(path: path, by: try number(frame))
             }
             return maker
@@ -146,13 +146,13 @@ struct MutationPlanner {
 
     private func number(
         _ expression: Expression, _ clause: String, _ compiler: ExpressionCompiler
-    ) throws(QueryError) -> NumberMaker {
+    ) throws(StoreError) -> NumberMaker {
         let evaluator = try compiler.compile(expression).evaluator
         let text = environment.text
-        return { (frame) throws(QueryError) -> Number in
+        return { (frame) throws(StoreError) -> Number in
             let value = try evaluator(frame)
             guard let number = value.flatMap(Number.init) else {
-                throw QueryError(
+                throw StoreError(
                     .argument, "\(clause) takes a number, not \(value?.json ?? "MISSING")",
                     at: expression.range, in: text)
             }
@@ -163,14 +163,14 @@ struct MutationPlanner {
     // MARK: Documents
 
     /// Throws for system collections and reserved names.
-    func checkChangeable(_ source: Source) throws(QueryError) {
+    func checkChangeable(_ source: Source) throws(StoreError) {
         guard !environment.isVirtual(source) else {
-            throw QueryError(
+            throw StoreError(
                 .meaning, "\(source.name.text) is a system collection and cannot be changed",
                 at: source.name.range, in: environment.text)
         }
         guard !PlanEnvironment.isReserved(source) else {
-            throw QueryError(
+            throw StoreError(
                 .meaning,
                 "\(source.name.text) cannot be changed: names that begin with __ are reserved",
                 hint: "use a collection whose name does not begin with __", at: source.name.range,
@@ -181,7 +181,7 @@ struct MutationPlanner {
     /// Returns the SELECT that finds the documents to change.
     private func selection(
         of source: Source, _ condition: Expression?, _ ordering: Ordering, readsFields: Bool
-    ) throws(QueryError) -> Select {
+    ) throws(StoreError) -> Select {
         try checkChangeable(source)
         let (range, name) = (source.name.range, Scope.name(of: source))
         let id = Expression(.path([name, Row.idName]), at: range)
@@ -196,16 +196,16 @@ struct MutationPlanner {
 
     /// Visits the documents of a statement before any of them is changed.
     private func forEachDocument(
-        of source: Source, by selection: () throws(QueryError) -> Select, readsAll: Bool,
+        of source: Source, by selection: () throws(StoreError) -> Select, readsAll: Bool,
         variableCount: Int = 0,
-        _ body: @escaping (_ id: Value, _ document: Object?, RowContext) throws(QueryError) -> Void
-    ) throws(QueryError) -> PlannedSelect? {
+        _ body: @escaping (_ id: Value, _ document: Object?, RowContext) throws(StoreError) -> Void
+    ) throws(StoreError) -> PlannedSelect? {
         let types = types(of: source)
         if let key {
             let frame = RowContext(
                 sourceCount: 1, variableCount: variableCount, names: environment.store.names,
                 context: environment.context)
-            try environment.store.read(key) { (document) throws(QueryError) in
+            try environment.store.read(key) { (document) throws(StoreError) in
                 frame.rows[0] = Row(document)
                 try visit(frame, readsAll ? types : nil, body)
             }
@@ -216,7 +216,7 @@ struct MutationPlanner {
         // The expressions of the statement use the row context of the search.
         plan.variableCount = max(plan.variableCount, variableCount)
         let run = SelectRun(plan, environment, clock: clock)
-        try run.forEach { (frame) throws(QueryError) in
+        try run.forEach { (frame) throws(StoreError) in
             try visit(frame, readsAll ? types : nil, body)
         }
         return PlannedSelect(select: select, plan: plan, tallies: run.tallies)
@@ -225,10 +225,10 @@ struct MutationPlanner {
     /// Passes the id of the current document to `body`, with its fields if `types` is not nil.
     private func visit(
         _ frame: RowContext, _ types: FieldTypes?,
-        _ body: (_ id: Value, _ document: Object?, RowContext) throws(QueryError) -> Void
-    ) throws(QueryError) {
+        _ body: (_ id: Value, _ document: Object?, RowContext) throws(StoreError) -> Void
+    ) throws(StoreError) {
         guard let id = try frame.rows[0].idValue() else { return }
-        let object = try types.flatMap { (types) throws(QueryError) in
+        let object = try types.flatMap { (types) throws(StoreError) in
             try frame.rows[0].object(types, frame.names)
         }
         try body(id, object, frame)

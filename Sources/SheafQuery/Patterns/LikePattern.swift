@@ -1,3 +1,5 @@
+import SheafDocument
+
 /// A pattern of literals, single scalars and gaps, which covers LIKE and simple expressions.
 ///
 /// Gaps separate a pattern into segments. Unless there is a gap, the first segment must match at
@@ -221,7 +223,7 @@ extension LikePattern {
     /// Parses the pattern of LIKE; the scalar after `escape` is a literal.
     static func elements(
         _ pattern: String, escape: Unicode.Scalar?
-    ) throws(QueryError) -> [Element] {
+    ) throws(StoreError) -> [Element] {
         var elements: [Element] = []
         elements.reserveCapacity(pattern.utf8.count)
         var isEscaped = false

@@ -1,3 +1,5 @@
+import SheafDocument
+
 /// Escape sequences of regular expressions.
 extension PatternParser {
     /// The meaning of an escape sequence.
@@ -5,7 +7,7 @@ extension PatternParser {
         case scalar(Unicode.Scalar), kinds(ScalarSet.Kinds), assertion(PatternAssertion)
     }
 
-    mutating func parseEscape(from start: Int) throws(QueryError) -> PatternNode {
+    mutating func parseEscape(from start: Int) throws(StoreError) -> PatternNode {
         switch try readEscape(from: start, isInSet: false) {
         case .scalar(let scalar): return .scalar(scalar.value)
         case .assertion(let assertion): return .assertion(assertion)
@@ -23,7 +25,7 @@ extension PatternParser {
     /// Parses an escape sequence in brackets: a scalar or a character class.
     mutating func parseSetEscape(
         from start: Int
-    ) throws(QueryError) -> (scalar: Unicode.Scalar?, kinds: ScalarSet.Kinds) {
+    ) throws(StoreError) -> (scalar: Unicode.Scalar?, kinds: ScalarSet.Kinds) {
         switch try readEscape(from: start, isInSet: true) {
         case .scalar(let scalar): return (scalar, [])
         case .kinds(let kinds): return (nil, kinds)
@@ -33,7 +35,7 @@ extension PatternParser {
 
     private mutating func readEscape(
         from start: Int, isInSet: Bool
-    ) throws(QueryError) -> Escape {
+    ) throws(StoreError) -> Escape {
         let scalar = try literal(escapedAt: start)
         switch scalar {
         case "d": return .kinds(.digit)
@@ -70,7 +72,7 @@ extension PatternParser {
     /// Reads `\x41`, `\u0041` or, with any number of digits, `\x{41}`.
     private mutating func readHexadecimal(
         digits: Int, from start: Int
-    ) throws(QueryError) -> Unicode.Scalar {
+    ) throws(StoreError) -> Unicode.Scalar {
         let isBraced = accept("{")
         let first = index
         var value: UInt32 = 0

@@ -1,3 +1,5 @@
+import SheafDocument
+
 /// Bracket expressions.
 extension PatternParser {
     /// An item of a set: a scalar, which may begin a range, or character classes.
@@ -12,7 +14,7 @@ extension PatternParser {
     ]
 
     /// Parses the set after `[`; an initial `]` is a literal.
-    mutating func parseSet(from start: Int) throws(QueryError) -> PatternNode {
+    mutating func parseSet(from start: Int) throws(StoreError) -> PatternNode {
         let isNegated = accept("^")
         var ranges: [ClosedRange<UInt32>] = []
         var kinds: ScalarSet.Kinds = []
@@ -41,7 +43,7 @@ extension PatternParser {
     }
 
     /// Parses the end of a range; returns nil and consumes nothing if there is none.
-    private mutating func parseRangeEnd() throws(QueryError) -> Unicode.Scalar? {
+    private mutating func parseRangeEnd() throws(StoreError) -> Unicode.Scalar? {
         let start = index
         guard accept("-") else { return nil }
         guard current != nil, !isAt("]"), case .scalar(let upper) = try parseItem() else {
@@ -51,7 +53,7 @@ extension PatternParser {
         return upper
     }
 
-    private mutating func parseItem() throws(QueryError) -> Item {
+    private mutating func parseItem() throws(StoreError) -> Item {
         let start = index
         if isAtEscape {
             index += 1
@@ -66,7 +68,7 @@ extension PatternParser {
     }
 
     /// Parses a class such as `[:alpha:]`; returns nil and consumes nothing if there is none.
-    private mutating func parseName() throws(QueryError) -> ScalarSet.Kinds? {
+    private mutating func parseName() throws(StoreError) -> ScalarSet.Kinds? {
         let start = index
         guard accept("["), accept(":") else {
             index = start

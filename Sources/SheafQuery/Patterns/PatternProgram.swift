@@ -1,3 +1,5 @@
+import SheafDocument
+
 /// A pattern compiled to a nondeterministic automaton.
 ///
 /// It is simulated as described by Thompson, so that each scalar visits each state at most once.
@@ -26,7 +28,7 @@ struct PatternProgram: Sendable {
 
     init(
         _ node: PatternNode, sets: [ScalarSet], matchesCompleteText: Bool, ignoresCase: Bool
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         var compiler = PatternCompiler(ignoresCase: ignoresCase)
         try compiler.emit(node)
         instructions = compiler.instructions + [.accept]
@@ -98,10 +100,10 @@ struct PatternCompiler {
     }
 
     /// Appends the states of a node.
-    mutating func emit(_ node: PatternNode) throws(QueryError) {
+    mutating func emit(_ node: PatternNode) throws(StoreError) {
         work += 1
         guard max(instructions.count, work) < PatternLimits.maximumStates else {
-            throw QueryError(
+            throw StoreError(
                 .limit, "a pattern with more than \(PatternLimits.maximumStates) states",
                 hint: "repetitions such as {1000} are expanded")
         }
@@ -121,7 +123,7 @@ struct PatternCompiler {
 
     private var next: UInt32 { UInt32(instructions.count) }
 
-    private mutating func emitChoice(_ branches: [PatternNode]) throws(QueryError) {
+    private mutating func emitChoice(_ branches: [PatternNode]) throws(StoreError) {
         var jumps: [Int] = []
         for (index, branch) in branches.enumerated() {
             guard index < branches.count - 1 else {
@@ -140,7 +142,7 @@ struct PatternCompiler {
 
     private mutating func emitRepetition(
         _ node: PatternNode, least: Int, most: Int?
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         guard let most else {
             for _ in 1..<max(least, 1) { try emit(node) }
             if least > 0 {

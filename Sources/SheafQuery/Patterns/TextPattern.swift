@@ -1,3 +1,5 @@
+package import SheafDocument
+
 /// A compiled pattern of LIKE, ILIKE or SIMILAR TO, or a regular expression.
 ///
 /// Matching does not backtrack and is limited by fuel. LIKE patterns without `_` between two `%`
@@ -21,7 +23,7 @@ package struct TextPattern: Sendable {
     /// As in SQL, no character is an escape by default, not even a backslash.
     package static func like(
         _ pattern: String, escape: Unicode.Scalar?, isCaseInsensitive: Bool
-    ) throws(QueryError) -> TextPattern {
+    ) throws(StoreError) -> TextPattern {
         try check(pattern)
         let elements = try LikePattern.elements(pattern, escape: escape)
         return TextPattern(LikePattern(elements, ignoresCase: isCaseInsensitive))
@@ -31,7 +33,7 @@ package struct TextPattern: Sendable {
     /// texts.
     package static func similar(
         _ pattern: String, escape: Unicode.Scalar?
-    ) throws(QueryError) -> TextPattern {
+    ) throws(StoreError) -> TextPattern {
         try check(pattern)
         return try read(pattern, .similar(escape: escape), [])
     }
@@ -42,7 +44,7 @@ package struct TextPattern: Sendable {
     /// dots match newlines, and `x` ignores spaces and comments.
     package static func regularExpression(
         _ pattern: String, flags: String
-    ) throws(QueryError) -> TextPattern {
+    ) throws(StoreError) -> TextPattern {
         try check(pattern)
         var known: PatternParser.Flags = []
         for flag in flags.unicodeScalars {
@@ -52,7 +54,7 @@ package struct TextPattern: Sendable {
             case "s": known.insert(.dotIsAll)
             case "x": known.insert(.spaced)
             default:
-                throw QueryError(
+                throw StoreError(
                     .argument, "unknown flag \(flag) for a regular expression",
                     hint: "the flags are i, m, s and x")
             }
@@ -60,16 +62,16 @@ package struct TextPattern: Sendable {
         return try read(pattern, .regularExpression, known)
     }
 
-    private static func check(_ pattern: String) throws(QueryError) {
+    private static func check(_ pattern: String) throws(StoreError) {
         guard pattern.utf8.count <= PatternLimits.maximumLength else {
-            throw QueryError(
+            throw StoreError(
                 .limit, "a pattern of more than \(PatternLimits.maximumLength) bytes")
         }
     }
 
     private static func read(
         _ pattern: String, _ dialect: PatternParser.Dialect, _ flags: PatternParser.Flags
-    ) throws(QueryError) -> TextPattern {
+    ) throws(StoreError) -> TextPattern {
         var parser = PatternParser(pattern, dialect, flags)
         let node = try parser.parse()
         let ignoresCase = flags.contains(.ignoresCase)
@@ -102,13 +104,13 @@ package struct TextPattern: Sendable {
     // MARK: Matching
 
     /// Whether a text in UTF-8 matches.
-    package func matches(_ text: UnsafeRawBufferPointer) throws(QueryError) -> Bool {
+    package func matches(_ text: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
         var fuel = PatternLimits.maximumFuel
         return try matches(text, fuel: &fuel)
     }
 
     /// Whether a text matches.
-    package func matches(_ text: String) throws(QueryError) -> Bool {
+    package func matches(_ text: String) throws(StoreError) -> Bool {
         var fuel = PatternLimits.maximumFuel
         return try requireResult(text.withBytes { result(for: $0, fuel: &fuel) })
     }
@@ -116,7 +118,7 @@ package struct TextPattern: Sendable {
     /// Whether a text in UTF-8 matches; consumes `fuel`.
     package func matches(
         _ text: UnsafeRawBufferPointer, fuel: inout Int
-    ) throws(QueryError) -> Bool {
+    ) throws(StoreError) -> Bool {
         try requireResult(result(for: text, fuel: &fuel))
     }
 
@@ -127,9 +129,9 @@ package struct TextPattern: Sendable {
         }
     }
 
-    private func requireResult(_ result: Bool?) throws(QueryError) -> Bool {
+    private func requireResult(_ result: Bool?) throws(StoreError) -> Bool {
         guard let result else {
-            throw QueryError(
+            throw StoreError(
                 .limit, "matching the pattern takes too long",
                 hint: "shorter patterns and smaller numbers in { } help")
         }

@@ -36,7 +36,7 @@ struct ConditionReader {
     /// Returns a necessary condition for `expression` to be true.
     func read(
         _ expression: Expression, isNegated: Bool = false
-    ) throws(QueryError) -> Condition {
+    ) throws(StoreError) -> Condition {
         switch expression.node {
         case .and(let terms), .or(let terms):
             var isAll = false
@@ -88,7 +88,7 @@ struct ConditionReader {
     // MARK: Parts
 
     /// Returns the path of a visible field of the source; nil for other expressions.
-    private func path(of expression: Expression) throws(QueryError) -> [String]? {
+    private func path(of expression: Expression) throws(StoreError) -> [String]? {
         guard case .path(let path) = expression.node else { return nil }
         switch try compiler.scope.resolve(path, at: expression.range) {
         case .id(source, let rest): return [Row.idName] + rest
@@ -100,14 +100,14 @@ struct ConditionReader {
     }
 
     /// Returns the value of a constant expression.
-    private func constant(_ expression: Expression) throws(QueryError) -> Value?? {
+    private func constant(_ expression: Expression) throws(StoreError) -> Value?? {
         guard case .constant(let value) = try compiler.compile(expression) else { return nil }
         return .some(value)
     }
 
     private func comparison(
         _ operation: ComparisonOperator, _ left: Expression, _ right: Expression
-    ) throws(QueryError) -> Condition {
+    ) throws(StoreError) -> Condition {
         if let path = try path(of: left) {
             guard let value = try constant(right) else { return .anything }
             return Self.comparison(path, operation, value)
@@ -129,7 +129,7 @@ struct ConditionReader {
 
     private func membership(
         _ operand: Expression, _ list: Expression, isNegated: Bool
-    ) throws(QueryError) -> Condition {
+    ) throws(StoreError) -> Condition {
         guard let path = try path(of: operand) else { return .anything }
         var elements: [Value?] = []
         if case .array(let expressions) = list.node {
@@ -157,7 +157,7 @@ struct ConditionReader {
 
     private func test(
         _ test: Test, _ operand: Expression, isNegated: Bool
-    ) throws(QueryError) -> Condition {
+    ) throws(StoreError) -> Condition {
         guard let path = try path(of: operand) else { return .anything }
         let point: ComponentRange =
             switch test {
@@ -174,7 +174,7 @@ struct ConditionReader {
         }
     }
 
-    private func pattern(_ pattern: Pattern) throws(QueryError) -> Condition {
+    private func pattern(_ pattern: Pattern) throws(StoreError) -> Condition {
         guard pattern.kind == .like, let path = try path(of: pattern.subject),
             case .string(let text)?? = try constant(pattern.pattern)
         else { return .anything }

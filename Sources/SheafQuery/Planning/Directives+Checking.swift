@@ -2,20 +2,20 @@ package import SheafDocument
 
 extension Directives {
     /// Throws for unknown directives and for those that apply to single statements only.
-    package static func check(_ directives: Object) throws(QueryError) {
+    package static func check(_ directives: Object) throws(StoreError) {
         try PlanEnvironment.check(directives)
         guard strictness(in: [directives]) == nil else {
-            throw QueryError(
+            throw StoreError(
                 .meaning, "\(strictMode) applies to single statements only",
                 hint: "set dql_strict_mode instead")
         }
     }
 
     /// Throws for unknown directives in the text of a statement.
-    static func check(_ directives: [Object], in text: String) throws(QueryError) {
+    static func check(_ directives: [Object], in text: String) throws(StoreError) {
         for directive in directives {
             for field in directive {
-                do throws(QueryError) { try PlanEnvironment.check([field.name: field.value]) } catch
+                do throws(StoreError) { try PlanEnvironment.check([field.name: field.value]) } catch
                 {
                     throw error.located(at: "\"\(field.name)\"", in: text)
                 }
@@ -26,7 +26,7 @@ extension Directives {
 
 extension Statement {
     /// Throws for unknown directives; statements without a plan need this check.
-    package func checkDirectives() throws(QueryError) {
+    package func checkDirectives() throws(StoreError) {
         try Directives.check(directives, in: text)
     }
 }

@@ -1,3 +1,5 @@
+import SheafDocument
+
 /// Counters of one operator of a plan.
 final class OperatorTally {
     @exclusivity(unchecked) var rowsIn = 0
@@ -80,8 +82,8 @@ final class Meter {
 /// Runs the body of an operator and measures it if profiling is enabled.
 @inline(__always)
 func measure<Result>(
-    _ tally: OperatorTally?, _ meter: Meter?, _ body: () throws(QueryError) -> Result
-) throws(QueryError) -> Result {
+    _ tally: OperatorTally?, _ meter: Meter?, _ body: () throws(StoreError) -> Result
+) throws(StoreError) -> Result {
     guard let meter, let tally else { return try body() }
     let before = meter.turn(to: tally)
     defer { _ = meter.turn(to: before) }

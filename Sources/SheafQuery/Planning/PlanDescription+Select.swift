@@ -83,7 +83,7 @@ struct PlanDescriber {
                 let text = expression.description
                 if !texts.hasSpelling(text) { texts.append(text) }
             }
-            try? expression.forEachChild { (child) throws(QueryError) in visit(child) }
+            try? expression.forEachChild { (child) throws(StoreError) in visit(child) }
         }
         for case .expression(let expression, _) in select.columns { visit(expression) }
         if let having = select.having { visit(having) }

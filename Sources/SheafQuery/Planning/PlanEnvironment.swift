@@ -51,12 +51,12 @@ final class PlanEnvironment {
     }
 
     /// Throws if a source is an unknown system collection.
-    func checkVirtual(_ source: Source) throws(QueryError) {
+    func checkVirtual(_ source: Source) throws(StoreError) {
         guard isVirtual(source) else { return }
         let (name, names) = (virtualName(source), store.virtualNames)
         guard !names.contains(name) else { return }
         let near = Suggestion.nearest(to: name, among: names)
-        throw QueryError(
+        throw StoreError(
             .meaning, "there is no collection \(source.name.text)",
             hint: near.map { "did you mean system:\($0)?" }
                 ?? "the system collections are \(names.joined(separator: ", "))",
@@ -107,7 +107,7 @@ final class PlanEnvironment {
     func keys(
         of ids: IDSelection, in collection: CollectionDescription,
         _ compiler: ExpressionCompiler
-    ) throws(QueryError) -> [[UInt8]] {
+    ) throws(StoreError) -> [[UInt8]] {
         var values: [Value] = []
         switch ids {
         case .list(let expressions):
@@ -136,18 +136,18 @@ final class PlanEnvironment {
     // MARK: Directives
 
     /// Returns the hints from the directives of the statement and of a source.
-    func hints(_ source: Source) throws(QueryError) -> PlanHints {
+    func hints(_ source: Source) throws(StoreError) -> PlanHints {
         var hints = PlanHints()
         hints.indexes = source.indexes.map(\.text).filter { !$0.isEmpty }
         if Directives.strictness(in: source.directives) != nil {
-            throw QueryError(
+            throw StoreError(
                 .meaning, "\(Directives.strictMode) applies to a statement, not to a source",
                 hint: "write it at the start of the statement"
             ).located(at: "\"\(Directives.strictMode)\"", in: text)
         }
         for directive in directives + source.directives {
             for field in directive {
-                do throws(QueryError) { try Self.apply(field, to: &hints) } catch {
+                do throws(StoreError) { try Self.apply(field, to: &hints) } catch {
                     throw error.located(at: "\"\(field.name)\"", in: text)
                 }
             }
@@ -156,21 +156,21 @@ final class PlanEnvironment {
     }
 
     /// Throws for unknown directives of joined collections, which have no other effect.
-    func checkDirectives(ofJoins select: Select) throws(QueryError) {
+    func checkDirectives(ofJoins select: Select) throws(StoreError) {
         for join in select.joins where !join.source.directives.isEmpty {
             _ = try hints(join.source)
         }
     }
 
     /// Throws for unknown directives.
-    static func check(_ directives: Object) throws(QueryError) {
+    static func check(_ directives: Object) throws(StoreError) {
         var hints = PlanHints()
         for field in directives { try apply(field, to: &hints) }
     }
 
     private static func apply(
         _ field: Object.Field, to hints: inout PlanHints
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         switch (field.name.lowercased(), field.value) {
         case ("#index", .string(let name)): hints.indexes = name.isEmpty ? [] : [name]
         case ("#index", .array(let values)) where values.allSatisfy { $0.kind == .string }:
@@ -189,9 +189,9 @@ final class PlanEnvironment {
         case (Directives.strictMode, _), ("#index", _), ("#disable_index_scan", _),
             ("#prefer_order", _), ("#intersects", _),
             ("#max_scans", _), ("#max_joins", _):
-            throw QueryError(.meaning, "the directive \(field.name) cannot be \(field.value.json)")
+            throw StoreError(.meaning, "the directive \(field.name) cannot be \(field.value.json)")
         default:
-            throw QueryError(
+            throw StoreError(
                 .meaning, "there is no directive \(field.name)",
                 hint: "the directives are #index, #disable_index_scan, #prefer_order, #max_scans, "
                     + "#intersects, #max_joins and #strict_mode")
@@ -203,7 +203,7 @@ extension ExpressionCompiler {
     /// Returns the number in LIMIT or OFFSET.
     func count(
         _ expression: Expression?, for clause: String
-    ) throws(QueryError) -> Int? {
+    ) throws(StoreError) -> Int? {
         guard let expression else { return nil }
         switch try constant(expression, for: clause) {
         case .integer(let count)? where count >= 0: return Int(count)

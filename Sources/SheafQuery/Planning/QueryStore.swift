@@ -19,7 +19,7 @@ package protocol QueryStore: AnyObject {
     var virtualNames: [String] { get }
 
     /// Returns the rows of a virtual collection, or nil if there is no such collection.
-    func virtualRows(_ name: String) throws(QueryError) -> [Object]?
+    func virtualRows(_ name: String) throws(StoreError) -> [Object]?
 
     /// Returns the exact number of entries in a range, without visiting them.
     func count(in range: KeyRange) -> Int
@@ -30,30 +30,30 @@ package protocol QueryStore: AnyObject {
     /// `filter` are omitted.
     func scan(
         _ range: KeyRange, _ order: ScanOrder, skipping skipped: Int, filter: FieldFilter?,
-        _ tally: inout ScanTally, _ body: (ScannedDocuments) throws(QueryError) -> Int?
-    ) throws(QueryError)
+        _ tally: inout ScanTally, _ body: (ScannedDocuments) throws(StoreError) -> Int?
+    ) throws(StoreError)
 
     /// Visits the documents of a collection with pending changes, which scans omit.
     func scanPending(
         _ collection: CollectionDescription, filter: FieldFilter?, _ tally: inout ScanTally,
-        _ body: (ScannedDocuments) throws(QueryError) -> Int?
-    ) throws(QueryError)
+        _ body: (ScannedDocuments) throws(StoreError) -> Int?
+    ) throws(StoreError)
 
     /// Visits keys in order until `body` returns false.
     func scanKeys(
         _ range: KeyRange, isReversed: Bool, skipping skipped: Int,
-        _ body: (_ key: UnsafeRawBufferPointer, _ place: UInt64) throws(QueryError) -> Bool
-    ) throws(QueryError)
+        _ body: (_ key: UnsafeRawBufferPointer, _ place: UInt64) throws(StoreError) -> Bool
+    ) throws(StoreError)
 
     /// Visits a document if it exists.
     func read(
-        _ key: [UInt8], _ body: (ScannedDocument) throws(QueryError) -> Void
-    ) throws(QueryError)
+        _ key: [UInt8], _ body: (ScannedDocument) throws(StoreError) -> Void
+    ) throws(StoreError)
 
     /// Visits existing documents by key, with the index of the key, until `body` returns false.
     func read(
-        _ keys: [[UInt8]], _ body: (_ number: Int, ScannedDocument) throws(QueryError) -> Bool
-    ) throws(QueryError)
+        _ keys: [[UInt8]], _ body: (_ number: Int, ScannedDocument) throws(StoreError) -> Bool
+    ) throws(StoreError)
 }
 
 /// The order in which a scan visits documents.
@@ -105,13 +105,13 @@ package struct ScannedDocuments {
     /// Returns the documents that match a filter; `kept` has room for all of their indexes.
     func select(
         _ filter: FieldFilter, _ kept: UnsafeMutablePointer<UInt16>
-    ) throws(QueryError) -> ScannedDocuments {
+    ) throws(StoreError) -> ScannedDocuments {
         let count: Int
         do throws(Malformed) {
             count = try filter.select(indexes, of: fields, into: kept)
         } catch {
             try blame(filter)
-            throw QueryError(.damaged, "a document is damaged: \(error)")
+            throw StoreError(error)
         }
         return ScannedDocuments(
             fields, stored, at: UnsafeBufferPointer(start: kept, count: count),
@@ -119,7 +119,7 @@ package struct ScannedDocuments {
     }
 
     /// Throws an error with the position of the first document that the filter cannot read.
-    private func blame(_ filter: FieldFilter) throws(QueryError) {
+    private func blame(_ filter: FieldFilter) throws(StoreError) {
         for number in 0..<count {
             let fields = fields(number)
             _ = try onDocument(at: position(number)) { () throws(Malformed) in

@@ -5,7 +5,7 @@ extension SelectPlanner {
     /// Replaces column numbers in ORDER BY, and aliases that are not valid as fields.
     ///
     /// The sources must have been added before.
-    func withoutColumnNames(_ written: Select) throws(QueryError) -> Select {
+    func withoutColumnNames(_ written: Select) throws(StoreError) -> Select {
         var select = written
         select.ordering = try select.ordering.withColumns(select.columns, in: environment.text)
         let aliases = select.columns.contains {
@@ -41,7 +41,7 @@ extension SelectPlanner {
     ) -> Bool {
         let scratch = environment.compiler()
         scratch.scope = compiler.scope
-        do throws(QueryError) {
+        do throws(StoreError) {
             _ = try scratch.compile(group)
             scratch.groups = try GroupScope(
                 groups.filter { (try? scratch.compile($0)) != nil }, compiler.scope,
@@ -67,7 +67,7 @@ extension SelectPlanner {
     }
 
     /// Returns the fields of ORDER BY; nil if the scan of an index cannot provide the order.
-    func requestedOrder(isGrouped: Bool) throws(QueryError) -> [IndexDescription.Field]? {
+    func requestedOrder(isGrouped: Bool) throws(StoreError) -> [IndexDescription.Field]? {
         guard !isGrouped, !select.isDistinct, select.joins.isEmpty else { return nil }
         var fields: [IndexDescription.Field] = []
         for term in select.ordering.terms {
@@ -110,7 +110,7 @@ extension Ordering {
     /// Returns the ordering with aliases and numbers replaced by their columns.
     fileprivate func withColumns(
         _ columns: [ResultColumn], in text: String
-    ) throws(QueryError) -> Ordering {
+    ) throws(StoreError) -> Ordering {
         guard !terms.isEmpty else { return self }
         var replaced: [OrderTerm] = []
         for term in terms {
@@ -130,10 +130,10 @@ extension Ordering {
     }
 
     /// Throws for column numbers, if the statement has no columns, and for other constants.
-    func refuseConstants(of statement: String, in text: String) throws(QueryError) {
+    func refuseConstants(of statement: String, in text: String) throws(StoreError) {
         for term in terms {
             if let number = term.columnNumber {
-                throw QueryError(
+                throw StoreError(
                     .meaning, "ORDER BY \(number) is a column, but \(statement) has no columns",
                     hint: "write a field, as in ORDER BY price", at: term.expression.range,
                     in: text)
@@ -144,18 +144,18 @@ extension Ordering {
 
     private static func column(
         _ number: Int64, _ columns: [ResultColumn], at range: SourceRange, in text: String
-    ) throws(QueryError) -> Expression {
+    ) throws(StoreError) -> Expression {
         guard (1...Int64(columns.count)).contains(number) else {
             let count =
                 columns.count == 1 ? "there is 1 column" : "there are \(columns.count) columns"
-            throw QueryError(
+            throw StoreError(
                 .meaning, "ORDER BY \(number) is out of range: \(count)",
                 hint: columns.count == 1
                     ? "columns are numbered from 1" : "write a number from 1 to \(columns.count)",
                 at: range, in: text)
         }
         guard let column = columns[Int(number) - 1].expression else {
-            throw QueryError(
+            throw StoreError(
                 .meaning, "ORDER BY \(number) is not a single column: it is *",
                 hint: "write a field, as in ORDER BY price", at: range, in: text)
         }
@@ -171,13 +171,13 @@ extension OrderTerm {
     }
 
     /// Throws if the term has no fields or aggregates and is therefore constant.
-    fileprivate func refuseConstant(in text: String) throws(QueryError) {
+    fileprivate func refuseConstant(in text: String) throws(StoreError) {
         var readsFields = expression.hasAggregate
-        try expression.forEachPath { (_, _) throws(QueryError) in readsFields = true }
+        try expression.forEachPath { (_, _) throws(StoreError) in readsFields = true }
         guard !readsFields else { return }
         var isValue = false
         if case .parameter = expression.node { isValue = true }
-        throw QueryError(
+        throw StoreError(
             .meaning, "ORDER BY requires a field or column; this is the same for all rows",
             hint: isValue
                 ? "a parameter is a value: write the name of a field or the number of a column"

@@ -16,7 +16,7 @@ struct IndexCandidates {
 
 extension SelectPlanner {
     /// Returns the properties that an index could serve, without planning the statement.
-    func candidates() throws(QueryError) -> IndexCandidates {
+    func candidates() throws(StoreError) -> IndexCandidates {
         for source in [select.source] + select.joins.map(\.source) {
             try compiler.scope.add(source, isStrict: environment.isStrict)
         }
@@ -50,7 +50,7 @@ extension SelectPlanner {
     /// Returns the fields of a source that a join compares with preceding rows.
     ///
     /// The result is empty if the rows are found by id.
-    private func pathsFound(by join: JoinClause, _ source: Int) throws(QueryError) -> [[String]] {
+    private func pathsFound(by join: JoinClause, _ source: Int) throws(StoreError) -> [[String]] {
         let terms: [Expression]
         if case .and(let all) = join.condition.node {
             terms = all

@@ -4,7 +4,7 @@ import SheafDocument
 /// Planning of joins.
 extension SelectPlanner {
     /// Returns the plans of all joins.
-    func planJoins() throws(QueryError) -> [JoinPlan] {
+    func planJoins() throws(StoreError) -> [JoinPlan] {
         var plans: [JoinPlan] = []
         for (number, join) in select.joins.enumerated() {
             let source = number + 1
@@ -13,7 +13,7 @@ extension SelectPlanner {
                 JoinPlan(
                     kind: join.kind, source: source, lookup: lookup,
                     condition: try compiler.compilePredicate(join.condition).predicate,
-                    rest: try rest.map { (rest) throws(QueryError) in
+                    rest: try rest.map { (rest) throws(StoreError) in
                         try compiler.compilePredicate(rest).predicate
                     }, expression: join.condition))
         }
@@ -23,7 +23,7 @@ extension SelectPlanner {
     /// Returns the lookup of a join and, for lookups by id, the remaining condition.
     private func lookup(
         _ join: JoinClause, _ source: Int
-    ) throws(QueryError) -> (JoinPlan.Lookup, rest: Expression?) {
+    ) throws(StoreError) -> (JoinPlan.Lookup, rest: Expression?) {
         if environment.isVirtual(join.source) { return (.scan, nil) }
         if join.source.index?.text.isEmpty == true { return (.scan, nil) }
         guard let collection = environment.collection(join.source) else { return (.scan, nil) }
@@ -63,7 +63,7 @@ extension SelectPlanner {
             }
         }
         if let byIndex { return (byIndex, nil) }
-        throw QueryError(
+        throw StoreError(
             .meaning,
             "Joining to \"\(Scope.name(of: join.source))\" disallowed without appropriate index support. "
                 + "Please run ADVISE for recommendations.",
@@ -71,7 +71,7 @@ extension SelectPlanner {
     }
 
     /// Returns the path of a visible field of a source; nil for other expressions.
-    func path(of expression: Expression, in source: Int) throws(QueryError) -> [String]? {
+    func path(of expression: Expression, in source: Int) throws(StoreError) -> [String]? {
         guard case .path(let path) = expression.node else { return nil }
         switch try compiler.scope.resolve(path, at: expression.range) {
         case .id(source, let rest): return [Row.idName] + rest
@@ -85,9 +85,9 @@ extension SelectPlanner {
     /// Whether an expression reads only sources before `source`.
     func depends(
         _ expression: Expression, onlyBefore source: Int
-    ) throws(QueryError) -> Bool {
+    ) throws(StoreError) -> Bool {
         var isBefore = true
-        try expression.forEachPath { (path, range) throws(QueryError) in
+        try expression.forEachPath { (path, range) throws(StoreError) in
             switch try compiler.scope.resolve(path, at: range) {
             case .row(let other), .id(let other, _), .field(let other, _):
                 if other >= source { isBefore = false }

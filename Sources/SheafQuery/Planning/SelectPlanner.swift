@@ -20,11 +20,11 @@ final class SelectPlanner {
         compiler = environment.compiler()
     }
 
-    func plan() throws(QueryError) -> SelectPlan {
+    func plan() throws(StoreError) -> SelectPlan {
         hints = try environment.hints(select.source)
         try environment.checkDirectives(ofJoins: select)
         guard select.joins.count <= hints.maximumJoins else {
-            throw QueryError(
+            throw StoreError(
                 .limit, "#max_joins forbids more than \(hints.maximumJoins) joins",
                 at: select.joins[hints.maximumJoins].source.name.range, in: environment.text)
         }
@@ -61,7 +61,7 @@ final class SelectPlanner {
         return plan
     }
 
-    func add(_ source: Source) throws(QueryError) {
+    func add(_ source: Source) throws(StoreError) {
         try compiler.scope.add(source, isStrict: environment.isStrict)
         try environment.checkVirtual(source)
     }
@@ -69,7 +69,7 @@ final class SelectPlanner {
     // MARK: Conditions
 
     /// Returns the conditions to evaluate for rows from an access path.
-    private func conditions(_ access: Access) throws(QueryError) -> RequestedConditions {
+    private func conditions(_ access: Access) throws(StoreError) -> RequestedConditions {
         var filtered = RequestedConditions()
         guard let expression = environment.condition(of: select) else { return filtered }
         // Covering scans have no encoded documents to filter, and rows added by a right join have
@@ -94,7 +94,7 @@ final class SelectPlanner {
     }
 
     /// Returns the part of the condition that keys can decide.
-    private func keyCondition() throws(QueryError) -> Condition {
+    private func keyCondition() throws(StoreError) -> Condition {
         guard let expression = environment.condition(of: select) else { return .always }
         guard !expression.hasAggregate else {
             throw compiler.error(
@@ -112,7 +112,7 @@ final class SelectPlanner {
         terms.count > 1 ? Expression(.and(terms), at: whole.range) : terms.first
     }
 
-    private func predicate(_ expression: Expression) throws(QueryError) -> Predicate? {
+    private func predicate(_ expression: Expression) throws(StoreError) -> Predicate? {
         switch try compiler.compilePredicate(expression) {
         case .constant(.yes): return nil
         case let compiled: return compiled.predicate
@@ -123,7 +123,7 @@ final class SelectPlanner {
 
     private func accessPlanner(
         order: [IndexDescription.Field], limit: Int?, offset: Int
-    ) throws(QueryError) -> AccessPlanner? {
+    ) throws(StoreError) -> AccessPlanner? {
         guard rows == nil, let collection = environment.collection(select.source) else {
             return nil
         }
@@ -137,7 +137,7 @@ final class SelectPlanner {
     }
 
     /// Whether an index may cover the statement; a quick check that excludes most statements.
-    private func mayBeCovered(by indexes: [IndexDescription]) throws(QueryError) -> Bool {
+    private func mayBeCovered(by indexes: [IndexDescription]) throws(StoreError) -> Bool {
         guard !indexes.isEmpty else { return false }
         for column in select.columns {
             guard let expression = column.expression else { return false }
@@ -153,7 +153,7 @@ final class SelectPlanner {
 
     private func accessPath(
         _ condition: Condition, _ planner: AccessPlanner?
-    ) throws(QueryError) -> AccessPath {
+    ) throws(StoreError) -> AccessPath {
         if let rows {
             return AccessPath(access: .rows(rows), count: rows.count, isExact: true)
         }
@@ -172,7 +172,7 @@ final class SelectPlanner {
         return path
     }
 
-    private func sourcePlans(_ path: AccessPath) throws(QueryError) -> [SourcePlan] {
+    private func sourcePlans(_ path: AccessPath) throws(StoreError) -> [SourcePlan] {
         var plans: [SourcePlan] = []
         for (index, source) in ([select.source] + select.joins.map(\.source)).enumerated() {
             plans.append(
@@ -186,7 +186,7 @@ final class SelectPlanner {
     }
 
     /// Returns the paths of all fields that the statement reads, or nil if it reads all fields.
-    func neededPaths() throws(QueryError) -> [[String]]? {
+    func neededPaths() throws(StoreError) -> [[String]]? {
         guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict else {
             return nil
         }
@@ -207,7 +207,7 @@ final class SelectPlanner {
         var paths: [[String]] = []
         var readsAll = false
         for expression in expressions {
-            try expression.forEachPath { (path, range) throws(QueryError) in
+            try expression.forEachPath { (path, range) throws(StoreError) in
                 switch try compiler.scope.resolve(path, at: range) {
                 case .id: paths.append([Row.idName])
                 case .field(_, let path): paths.append(path)
@@ -218,7 +218,7 @@ final class SelectPlanner {
         return readsAll ? nil : paths
     }
 
-    func bounds() throws(QueryError) -> (limit: Int?, offset: Int) {
+    func bounds() throws(StoreError) -> (limit: Int?, offset: Int) {
         (
             try compiler.count(select.ordering.limit, for: "LIMIT"),
             try compiler.count(select.ordering.offset, for: "OFFSET") ?? 0
@@ -234,7 +234,7 @@ final class SelectPlanner {
     }
 
     /// Whether rows are grouped; throws for invalid groupings.
-    func checkGrouping() throws(QueryError) -> Bool {
+    func checkGrouping() throws(StoreError) -> Bool {
         select = try withoutColumnNames(select)
         let isGrouped =
             !select.groups.isEmpty || select.having?.hasAggregate == true
@@ -247,14 +247,14 @@ final class SelectPlanner {
         }
         guard isGrouped else { return false }
         for case .all(_, let range) in select.columns {
-            throw QueryError(
+            throw StoreError(
                 .meaning, "* is not allowed in groups: columns must be keys or aggregates",
                 at: range, in: environment.text)
         }
         return true
     }
 
-    func planOutput(isGrouped: Bool) throws(QueryError) -> Output {
+    func planOutput(isGrouped: Bool) throws(StoreError) -> Output {
         var keys: [Evaluator] = []
         if isGrouped {
             for expression in select.groups {
@@ -263,7 +263,7 @@ final class SelectPlanner {
             compiler.groups = try GroupScope(select.groups, compiler.scope, compiler.arguments)
         }
         let projection = try ProjectionCompiler.compile(select.columns, compiler)
-        let having = try select.having.map { (having) throws(QueryError) in
+        let having = try select.having.map { (having) throws(StoreError) in
             try compiler.compilePredicate(having).predicate
         }
         var order: [SortTerm] = []

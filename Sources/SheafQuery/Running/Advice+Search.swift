@@ -15,7 +15,7 @@ struct Adviser {
         self.existing = existing
     }
 
-    mutating func advise(_ select: Select) throws(QueryError) {
+    mutating func advise(_ select: Select) throws(StoreError) {
         let candidates = try SelectPlanner(select, environment).candidates()
         if hasIndexes(select.source) {
             for fields in advised(candidates.condition, candidates) {

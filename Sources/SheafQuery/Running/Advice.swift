@@ -1,4 +1,4 @@
-import SheafDocument
+package import SheafDocument
 
 /// The result of ADVISE: the suggested indexes and the row that describes them.
 package struct Advice {
@@ -60,9 +60,9 @@ struct IndexAdvice {
 
 extension QueryRun {
     /// Returns the advice for the statement after ADVISE.
-    package func advice() throws(QueryError) -> Advice {
+    package func advice() throws(StoreError) -> Advice {
         guard case .advise(let body, let isProvisioning) = statement.body else {
-            throw QueryError(.meaning, "the statement is not an ADVISE statement")
+            throw StoreError(.meaning, "the statement is not an ADVISE statement")
         }
         guard let select = try selection(of: body) else {
             return Advice([], existing: [], isProvisioning: isProvisioning)
@@ -77,7 +77,7 @@ extension QueryRun {
     }
 
     /// Returns the SELECT that finds the documents of a statement, or nil if there is none.
-    private func selection(of body: Statement.Body) throws(QueryError) -> Select? {
+    private func selection(of body: Statement.Body) throws(StoreError) -> Select? {
         let mutations = MutationPlanner(environment: environment, newID: options.newID)
         switch body {
         case .select(let select): return select

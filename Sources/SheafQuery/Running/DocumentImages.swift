@@ -31,7 +31,7 @@ extension ResultItem {
     }
 
     /// Whether two rows have identical contents, including the types of numbers.
-    package func hasSameContents(_ other: ResultItem, _ names: NameTable) throws(QueryError) -> Bool
+    package func hasSameContents(_ other: ResultItem, _ names: NameTable) throws(StoreError) -> Bool
     {
         if case .stored(_, _, let pointer) = content, case .stored(_, _, pointer) = other.content,
             pointer != 0

@@ -6,7 +6,7 @@ extension FastPath {
     /// Whether the document exists is checked when the changes are applied.
     package func mutations(
         _ arguments: ArgumentValues, newID: () -> Value
-    ) throws(QueryError) -> MutationPlan? {
+    ) throws(StoreError) -> MutationPlan? {
         switch self {
         case .insertion(let insertion): return try insertion.mutations(arguments, newID)
         case .lookup(let lookup): return lookup.mutations(arguments)
@@ -23,7 +23,7 @@ extension FastPath {
 extension FastPath.Insertion {
     fileprivate func mutations(
         _ arguments: ArgumentValues, _ newID: () -> Value
-    ) throws(QueryError) -> MutationPlan? {
+    ) throws(StoreError) -> MutationPlan? {
         var objects: [(Object, SourceRange)] = []
         objects.reserveCapacity(documents.count)
         for (operand, range) in documents {
@@ -43,10 +43,10 @@ extension FastPath.Lookup {
     }
 
     /// Returns the document with an id as a row, or nil if there is none.
-    package func item(_ id: Value, in store: any QueryStore) throws(QueryError) -> ResultItem? {
+    package func item(_ id: Value, in store: any QueryStore) throws(StoreError) -> ResultItem? {
         guard let key = key(of: id, in: store) else { return nil }
         var item: ResultItem?
-        try store.read(key) { (document) throws(QueryError) in
+        try store.read(key) { (document) throws(StoreError) in
             item = try ResultItem(document, store.names)
         }
         return item
@@ -90,7 +90,7 @@ extension FastPath.Lookup {
 
 extension ResultItem {
     /// Creates a row of a document; decodes it if its bytes are invalid after the visit.
-    fileprivate init(_ document: ScannedDocument, _ names: NameTable) throws(QueryError) {
+    fileprivate init(_ document: ScannedDocument, _ names: NameTable) throws(StoreError) {
         if document.isLasting {
             self.init(
                 content: .stored(

@@ -40,14 +40,14 @@ package struct IncrementalView {
     /// Creates the view by running its statement; nil if the result is too large.
     package init?(
         _ watched: IncrementalViewDefinition, _ environment: QueryRun
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         guard let plan = try environment.planOfDocuments() else { return nil }
         // One additional row detects that the result is too large.
         plan.limit = Self.maximumCount + 1
         let run = SelectRun(plan, environment.environment)
         var rows: [ViewRow] = []
         var isTooLong = false
-        try run.forEach { (frame) throws(QueryError) in
+        try run.forEach { (frame) throws(StoreError) in
             guard rows.count < Self.maximumCount else {
                 isTooLong = true
                 return
@@ -68,11 +68,11 @@ package struct IncrementalView {
     /// Applies the change of a document.
     package mutating func apply(
         _ images: DocumentImages, _ definition: IncrementalViewDefinition
-    ) throws(QueryError) -> Effect {
-        let before = try images.before.flatMap { (document) throws(QueryError) in
+    ) throws(StoreError) -> Effect {
+        let before = try images.before.flatMap { (document) throws(StoreError) in
             try definition.matches(document) ? document : nil
         }
-        let after = try images.after.flatMap { (document) throws(QueryError) in
+        let after = try images.after.flatMap { (document) throws(StoreError) in
             try definition.matches(document) ? document : nil
         }
         var old: Int?
@@ -132,7 +132,7 @@ package struct IncrementalView {
     }
 
     /// Whether the rows have the same contents as the rows of another snapshot.
-    package func hasSameContents(_ others: IncrementalView, _ names: NameTable) throws(QueryError)
+    package func hasSameContents(_ others: IncrementalView, _ names: NameTable) throws(StoreError)
         -> Bool
     {
         guard rows.count == others.rows.count else { return false }

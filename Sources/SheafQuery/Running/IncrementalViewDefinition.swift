@@ -1,5 +1,5 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
 
 /// The definition of an incremental view: a SELECT that is evaluated per document.
 ///
@@ -64,7 +64,7 @@ package final class IncrementalViewDefinition {
     }
 
     /// Whether a document belongs to the result.
-    package func matches(_ document: ScannedDocument) throws(QueryError) -> Bool {
+    package func matches(_ document: ScannedDocument) throws(StoreError) -> Bool {
         // Some callers have not looked the document up by the handle.
         if case .document(let id) = handle, !id.elementsEqual(document.id) { return false }
         if let filter {
@@ -79,7 +79,7 @@ package final class IncrementalViewDefinition {
     }
 
     /// Returns the sort keys of a document.
-    func keys(_ document: ScannedDocument) throws(QueryError) -> [Value?] {
+    func keys(_ document: ScannedDocument) throws(StoreError) -> [Value?] {
         guard !order.isEmpty else { return [] }
         frame.rows[0] = Row(document)
         var keys: [Value?] = []
@@ -88,7 +88,7 @@ package final class IncrementalViewDefinition {
     }
 
     /// Returns the row of a document.
-    func row(_ document: ScannedDocument) throws(QueryError) -> ViewRow {
+    func row(_ document: ScannedDocument) throws(StoreError) -> ViewRow {
         let keys = try keys(document)
         guard !isLazy || !document.isLasting || !types[0].coverAllFields(of: document.fields) else {
             let item = ResultItem(
@@ -129,7 +129,7 @@ extension QueryRun {
     /// Returns a plan for all documents of an observed result, without order and limit.
     ///
     /// It is planned for the current snapshot, because indexes may be created and dropped.
-    func planOfDocuments() throws(QueryError) -> SelectPlan? {
+    func planOfDocuments() throws(StoreError) -> SelectPlan? {
         guard case .select(let select) = statement.body else { return nil }
         var all = Select(
             columns: [.all(qualifier: nil, at: select.source.name.range)], source: select.source)
@@ -138,9 +138,9 @@ extension QueryRun {
     }
 
     /// Returns the changes to follow in order to keep the result of a SELECT up to date.
-    package func observedChanges() throws(QueryError) -> ObservedChanges {
+    package func observedChanges() throws(StoreError) -> ObservedChanges {
         guard case .select(let select) = statement.body else {
-            throw QueryError(
+            throw StoreError(
                 .meaning, "only the result of a SELECT can be observed",
                 at: SourceRange(0, statement.text.utf8.count), in: statement.text)
         }
@@ -162,7 +162,7 @@ extension QueryRun {
 
 extension SelectPlanner {
     /// Compiles the statement as a view; returns nil if its rows depend on several documents.
-    fileprivate func definition() throws(QueryError) -> IncrementalViewDefinition? {
+    fileprivate func definition() throws(StoreError) -> IncrementalViewDefinition? {
         guard select.joins.isEmpty, select.source.ids == nil else { return nil }
         try add(select.source)
         let isGrouped = try checkGrouping()
@@ -172,7 +172,7 @@ extension SelectPlanner {
             let (filtered, _, left) = try FilterCompiler(compiler: compiler, source: 0)
                 .split(condition)
             filter = filtered
-            rest = try Self.conjunction(left, of: condition).map { (left) throws(QueryError) in
+            rest = try Self.conjunction(left, of: condition).map { (left) throws(StoreError) in
                 try compiler.compilePredicate(left).predicate
             }
             handle = try self.handle(of: condition)
@@ -190,7 +190,7 @@ extension SelectPlanner {
     }
 
     /// Returns a property that all documents satisfying the condition share.
-    private func handle(of condition: Expression) throws(QueryError)
+    private func handle(of condition: Expression) throws(StoreError)
         -> IncrementalViewDefinition.Handle
     {
         let terms: [Expression]

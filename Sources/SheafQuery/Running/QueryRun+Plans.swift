@@ -1,19 +1,19 @@
-import SheafDocument
+package import SheafDocument
 
 /// EXPLAIN and PROFILE.
 extension QueryRun {
     /// Returns the plan of a statement as one row.
-    func explain(_ body: Statement.Body) throws(QueryError) -> QueryRows {
+    func explain(_ body: Statement.Body) throws(StoreError) -> QueryRows {
         let description = try describe(body)
         return QueryRows(objects: [["plan": description.value]], columns: ["plan"])
     }
 
     /// Returns the plan of a statement as an indented tree with one operator per line.
-    package func planText() throws(QueryError) -> String {
+    package func planText() throws(StoreError) -> String {
         try describe(statement.body).text
     }
 
-    private func describe(_ body: Statement.Body) throws(QueryError) -> PlanDescription {
+    private func describe(_ body: Statement.Body) throws(StoreError) -> PlanDescription {
         let mutations = MutationPlanner(environment: environment, newID: options.newID)
         switch body {
         case .select(let select): return describe(try plan(select))
@@ -31,7 +31,7 @@ extension QueryRun {
         }
     }
 
-    private func plan(_ select: Select) throws(QueryError) -> PlannedSelect {
+    private func plan(_ select: Select) throws(StoreError) -> PlannedSelect {
         let planner = SelectPlanner(select, environment)
         return PlannedSelect(select: select, plan: try planner.plan(), tallies: nil)
     }
@@ -47,9 +47,9 @@ extension QueryRun {
     }
 
     /// Returns the rows of a SELECT, followed by a row with its profile.
-    func profile(_ body: Statement.Body) throws(QueryError) -> QueryRows {
+    func profile(_ body: Statement.Body) throws(StoreError) -> QueryRows {
         guard case .select(let select) = body else {
-            throw QueryError(.meaning, "PROFILE requires a statement about documents")
+            throw StoreError(.meaning, "PROFILE requires a statement about documents")
         }
         let (rows, planned) = try rows(of: select, clock: options.clock)
         return rows.appending(describe(planned).profile)

@@ -7,12 +7,12 @@ package enum ConfigurationChange {
     case reset(String?)
     case show(String)
     /// A list of the parameters whose names match.
-    case showAll((String) throws(QueryError) -> Bool)
+    case showAll((String) throws(StoreError) -> Bool)
 }
 
 extension QueryRun {
     /// Returns the operation of a statement of the kind `showing` or `configuring`.
-    package func configuration() throws(QueryError) -> ConfigurationChange {
+    package func configuration() throws(StoreError) -> ConfigurationChange {
         let compiler = environment.compiler()
         switch statement.body {
         case .set(let name, let expression):
@@ -23,13 +23,13 @@ extension QueryRun {
         case .reset(let name): return .reset(name)
         case .show(let name): return .show(name)
         case .showAll(let kind, let pattern):
-            guard let pattern else { return .showAll { (_) throws(QueryError) in true } }
+            guard let pattern else { return .showAll { (_) throws(StoreError) in true } }
             guard case .string(let text)? = try compiler.constant(pattern, for: "the pattern")
             else { throw compiler.error(.argument, "the pattern must be a string", pattern) }
             let matcher = try TextPattern.like(
                 text, escape: nil, isCaseInsensitive: kind == .caseInsensitiveLike)
-            return .showAll { (name) throws(QueryError) in try matcher.matches(name) }
-        default: throw QueryError(.meaning, "the statement is not about parameters")
+            return .showAll { (name) throws(StoreError) in try matcher.matches(name) }
+        default: throw StoreError(.meaning, "the statement is not about parameters")
         }
     }
 }

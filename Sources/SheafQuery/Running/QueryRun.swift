@@ -74,7 +74,7 @@ package struct QueryRun {
     }
 
     /// Returns the rows of a statement that reads.
-    package func rows() throws(QueryError) -> QueryRows {
+    package func rows() throws(StoreError) -> QueryRows {
         // Plans contain the meter of their run, so a metered run neither uses nor fills the cache.
         let basis =
             options.meter == nil ? PlanBasis(options, environment.store.planState) : nil
@@ -88,31 +88,31 @@ package struct QueryRun {
         return try rows(of: plan)
     }
 
-    private func rows(of plan: SelectPlan) throws(QueryError) -> QueryRows {
+    private func rows(of plan: SelectPlan) throws(StoreError) -> QueryRows {
         QueryRows(
             items: try SelectRun(plan, environment).run(), columns: plan.projection.columnNames,
             notes: plan.notes)
     }
 
     /// Plans a SELECT to check that it is valid.
-    package func prepare() throws(QueryError) {
+    package func prepare() throws(StoreError) {
         guard case .select(let select) = statement.body else { return }
         let planner = SelectPlanner(select, environment)
         _ = try planner.plan()
     }
 
-    private func rows(of body: Statement.Body) throws(QueryError) -> QueryRows {
+    private func rows(of body: Statement.Body) throws(StoreError) -> QueryRows {
         switch body {
         case .select(let select): return try rows(of: select).rows
         case .explain(let inner): return try explain(inner)
         case .profile(let inner): return try profile(inner)
-        default: throw QueryError(.meaning, "the statement returns no rows")
+        default: throw StoreError(.meaning, "the statement returns no rows")
         }
     }
 
     func rows(
         of select: Select, clock: (() -> UInt64)? = nil
-    ) throws(QueryError) -> (rows: QueryRows, planned: PlannedSelect) {
+    ) throws(StoreError) -> (rows: QueryRows, planned: PlannedSelect) {
         let plan = try SelectPlanner(select, environment).plan()
         let run = SelectRun(plan, environment, clock: clock)
         let items = try run.run()
@@ -123,7 +123,7 @@ package struct QueryRun {
     // MARK: Changes
 
     /// Returns the changes of a statement that writes.
-    package func mutations() throws(QueryError) -> MutationPlan {
+    package func mutations() throws(StoreError) -> MutationPlan {
         guard case .profile(let body) = statement.body else {
             return try mutations(of: statement.body)
         }
@@ -134,7 +134,7 @@ package struct QueryRun {
 
     private func mutations(
         of body: Statement.Body, clock: (() -> UInt64)? = nil
-    ) throws(QueryError) -> MutationPlan {
+    ) throws(StoreError) -> MutationPlan {
         var planner = MutationPlanner(
             environment: environment, newID: options.newID, clock: clock)
         if options.isPlain {
@@ -155,20 +155,20 @@ package struct QueryRun {
             var plan = try planner.plan(insert, rows: objects)
             plan.finding = found.planned
             return plan
-        default: throw QueryError(.meaning, "the statement changes no documents")
+        default: throw StoreError(.meaning, "the statement changes no documents")
         }
     }
 
     /// Returns the rows of RETURNING and PROFILE, after `count` documents were changed.
     package func returned(
         _ documents: [Object], by plan: MutationPlan, changing count: Int
-    ) throws(QueryError) -> QueryRows {
+    ) throws(StoreError) -> QueryRows {
         let profile = plan.profile?.finish(plan, count, environment)
         let rows = plan.returnsRows ? try returned(documents) : QueryRows()
         return profile.map(rows.appending) ?? rows
     }
 
-    private func returned(_ documents: [Object]) throws(QueryError) -> QueryRows {
+    private func returned(_ documents: [Object]) throws(StoreError) -> QueryRows {
         guard let (source, columns) = statement.body.returning, !columns.isEmpty else {
             return QueryRows()
         }

@@ -1,4 +1,4 @@
-import SheafDocument
+package import SheafDocument
 
 /// The first documents of a collection by ORDER BY and LIMIT, updated document by document.
 ///
@@ -114,7 +114,7 @@ package struct Ranking: Sendable {
 
 extension IncrementalViewDefinition {
     /// Returns the row of a document, or nil if it does not match.
-    package func rank(_ document: ScannedDocument) throws(QueryError) -> Ranking.Row? {
+    package func rank(_ document: ScannedDocument) throws(StoreError) -> Ranking.Row? {
         guard try matches(document) else { return nil }
         return Ranking.Row(id: Array(document.id), keys: try keys(document))
     }
@@ -123,12 +123,12 @@ extension IncrementalViewDefinition {
 extension Ranking {
     /// Creates a ranking of the first `limit` documents, using an index if there is one.
     package init(_ definition: IncrementalViewDefinition, _ run: QueryRun, limit: Int)
-        throws(QueryError)
+        throws(StoreError)
     {
         self.limit = limit
         isDescending = definition.isDescending
         for id in try run.firstIDs(limit) {
-            try run.environment.store.read(id) { (document) throws(QueryError) in
+            try run.environment.store.read(id) { (document) throws(StoreError) in
                 guard let row = try definition.rank(document) else { return }
                 rows.append(row)
                 ranks[row.id] = row
@@ -140,7 +140,7 @@ extension Ranking {
 
 extension QueryRun {
     /// Returns the keys of the first documents of a SELECT; equal sort keys are ordered by id.
-    fileprivate func firstIDs(_ limit: Int) throws(QueryError) -> [[UInt8]] {
+    fileprivate func firstIDs(_ limit: Int) throws(StoreError) -> [[UInt8]] {
         guard case .select(let select) = statement.body, limit > 0,
             let prefix = environment.store.keyPrefix(ofCollection: select.source.name.text)
         else { return [] }

@@ -1,9 +1,11 @@
+package import SheafDocument
+
 /// Traversal of expression trees.
 extension Expression {
     /// Visits the direct subexpressions.
     package func forEachChild(
-        _ body: (Expression) throws(QueryError) -> Void
-    ) throws(QueryError) {
+        _ body: (Expression) throws(StoreError) -> Void
+    ) throws(StoreError) {
         switch node {
         case .literal, .missing, .parameter, .path: break
         case .array(let elements), .and(let elements), .or(let elements), .xor(let elements):
@@ -43,7 +45,7 @@ extension Expression {
     var hasAggregate: Bool {
         if case .call(let call) = node, AggregateKind(rawValue: call.name) != nil { return true }
         var isFound = false
-        try? forEachChild { (child) throws(QueryError) in
+        try? forEachChild { (child) throws(StoreError) in
             isFound = isFound || child.hasAggregate
         }
         return isFound
@@ -52,8 +54,8 @@ extension Expression {
     /// Visits all paths except those whose first name is a bound variable.
     package func forEachPath(
         bound: [String] = [],
-        _ body: ([String], SourceRange) throws(QueryError) -> Void
-    ) throws(QueryError) {
+        _ body: ([String], SourceRange) throws(StoreError) -> Void
+    ) throws(StoreError) {
         switch node {
         case .path(let path):
             if let first = path.first, !bound.hasSpelling(first) { try body(path, range) }
@@ -66,7 +68,7 @@ extension Expression {
             try comprehension.element.forEachPath(bound: bound, body)
             try comprehension.condition?.forEachPath(bound: bound, body)
         default:
-            try forEachChild { (child) throws(QueryError) in
+            try forEachChild { (child) throws(StoreError) in
                 try child.forEachPath(bound: bound, body)
             }
         }
@@ -76,8 +78,8 @@ extension Expression {
 extension [Binding] {
     /// Visits the paths in the sources of the bindings; returns the variables in scope after them.
     fileprivate func forEachPath(
-        _ outer: [String], _ body: ([String], SourceRange) throws(QueryError) -> Void
-    ) throws(QueryError) -> [String] {
+        _ outer: [String], _ body: ([String], SourceRange) throws(StoreError) -> Void
+    ) throws(StoreError) -> [String] {
         var bound = outer
         for binding in self {
             // A variable is not in scope in its own source.
@@ -90,8 +92,8 @@ extension [Binding] {
 
 extension Conditional {
     fileprivate func forEachChild(
-        _ body: (Expression) throws(QueryError) -> Void
-    ) throws(QueryError) {
+        _ body: (Expression) throws(StoreError) -> Void
+    ) throws(StoreError) {
         if let subject { try body(subject) }
         for branch in branches {
             try body(branch.when)

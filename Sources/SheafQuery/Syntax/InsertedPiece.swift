@@ -1,4 +1,5 @@
 import SheafBytes
+package import SheafDocument
 
 /// A placeholder or name that string interpolation inserted into a statement.
 package struct InsertedPiece: Sendable {
@@ -22,7 +23,7 @@ package struct InsertedPiece: Sendable {
     /// The search ends at the first lexical error.
     package static func misplacement(
         of pieces: [InsertedPiece], in text: String
-    ) -> QueryError? {
+    ) -> StoreError? {
         var copy = text
         let found = copy.withUTF8 { firstMisplaced(of: pieces, in: Lexer($0)) }
         return found.map { $0.piece.misplacement(in: $0.place, of: text) }
@@ -62,14 +63,14 @@ package struct InsertedPiece: Sendable {
 
     // MARK: Errors
 
-    private func misplacement(in position: Position, of text: String) -> QueryError {
+    private func misplacement(in position: Position, of text: String) -> StoreError {
         let name = description(in: text)
         let (message, hint) =
             switch position {
             case .comment: ("\(name) is in a comment", "remove it: comments are ignored")
             case .token(let token): problem(name, in: token)
             }
-        return QueryError(.syntax, message, hint: hint, at: range, in: text)
+        return StoreError(.syntax, message, hint: hint, at: range, in: text)
     }
 
     private func problem(_ name: String, in token: Token) -> (String, String) {
@@ -109,7 +110,7 @@ extension Statement {
     /// Throws unless the parser read each piece as a placeholder or name.
     ///
     /// Within quotes, a value would become part of a string and a name could end the string.
-    package func check(_ pieces: [InsertedPiece]) throws(QueryError) {
+    package func check(_ pieces: [InsertedPiece]) throws(StoreError) {
         guard !pieces.isEmpty else { return }
         var placeholders = placeholders[...]
         var names = quotedNames[...]
@@ -130,7 +131,7 @@ extension Statement {
         guard placeholders.isEmpty || valueCount == 0 else { throw mismatch(pieces) }
     }
 
-    private func mismatch(_ pieces: [InsertedPiece]) -> QueryError {
+    private func mismatch(_ pieces: [InsertedPiece]) -> StoreError {
         if let error = InsertedPiece.misplacement(of: pieces, in: text) { return error }
         // All pieces are tokens, so the text has more placeholders than pieces.
         let inserted = Set(pieces.map(\.range))
@@ -138,7 +139,7 @@ extension Statement {
         let name = String(
             decoding: text.utf8.dropFirst(foreign.lower).prefix(
                 foreign.upper - foreign.lower), as: UTF8.self)
-        return QueryError(
+        return StoreError(
             .syntax, "\(name) is a name reserved for interpolated values",
             hint: "give the parameter another name, such as :color", at: foreign, in: text)
     }

@@ -1,7 +1,9 @@
+import SheafDocument
+
 /// Operators, brackets and punctuation.
 extension Lexer {
     /// Returns the operator or punctuation token that begins with `byte`.
-    mutating func sign(_ byte: UInt8) throws(QueryError) -> Token {
+    mutating func sign(_ byte: UInt8) throws(StoreError) -> Token {
         let start = offset
         let following = self.byte(at: start + 1)
         if byte == UInt8(ascii: ":"), following == UInt8(ascii: "$"),
@@ -16,7 +18,7 @@ extension Lexer {
     }
 
     /// Returns a placeholder such as `:$1`; throws if a name follows without a space.
-    private mutating func placeholder() throws(QueryError) -> Token {
+    private mutating func placeholder() throws(StoreError) -> Token {
         let start = offset
         offset += 2
         while Self.isDigit(byte(at: offset)) { offset += 1 }
@@ -70,7 +72,7 @@ extension Lexer {
         }
     }
 
-    private func unknownSign(_ byte: UInt8, _ following: UInt8) -> QueryError {
+    private func unknownSign(_ byte: UInt8, _ following: UInt8) -> StoreError {
         switch byte {
         case UInt8(ascii: "!"):
             return error("there is no operator !", hint: "did you mean NOT?", offset, offset + 1)

@@ -42,7 +42,7 @@ extension Lexer {
     // MARK: Numbers
 
     /// Returns the value of a number with the sign that precedes it.
-    func number(_ token: Token, isNegative: Bool) throws(QueryError) -> Value {
+    func number(_ token: Token, isNegative: Bool) throws(StoreError) -> Value {
         guard token.kind != .float else { return .float(try float(token, isNegative: isNegative)) }
         let isHexadecimal = token.kind == .hexadecimal
         let radix: UInt64 = isHexadecimal ? 16 : 10
@@ -64,14 +64,14 @@ extension Lexer {
         return .integer(Int64(truncatingIfNeeded: 0 &- magnitude))
     }
 
-    private func tooLarge(_ token: Token) -> QueryError {
+    private func tooLarge(_ token: Token) -> StoreError {
         error(
             "the integer does not fit into 64 bits",
             hint: token.kind == .integer ? "append .0 to write a float" : nil,
             token.lower, token.upper, reason: .limit)
     }
 
-    private func float(_ token: Token, isNegative: Bool) throws(QueryError) -> Double {
+    private func float(_ token: Token, isNegative: Bool) throws(StoreError) -> Double {
         var start = token.lower
         // JSON allows no leading zeros.
         while text[start] == UInt8(ascii: "0"), Self.isDigit(byte(at: start + 1)) { start += 1 }
@@ -87,7 +87,7 @@ extension Lexer {
     // MARK: Strings
 
     /// Returns the value of a string; an unknown escape denotes the character after the backslash.
-    func string(_ token: Token) throws(QueryError) -> String {
+    func string(_ token: Token) throws(StoreError) -> String {
         guard token.hasEscapes else {
             return String(decoding: slice(token.lower + 1, token.upper - 1), as: UTF8.self)
         }
@@ -117,7 +117,7 @@ extension Lexer {
     }
 
     /// Returns the UTF-8 of a `\u` escape whose digits begin at `index`, or of a surrogate pair.
-    private func scalar(at index: inout Int) throws(QueryError) -> [UInt8] {
+    private func scalar(at index: inout Int) throws(StoreError) -> [UInt8] {
         let start = index - 2
         var unit = try hexadecimal(at: &index, from: start)
         if unit & 0xFC00 == 0xD800 {
@@ -133,7 +133,7 @@ extension Lexer {
         return Array(UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
     }
 
-    private func hexadecimal(at index: inout Int, from start: Int) throws(QueryError) -> UInt32 {
+    private func hexadecimal(at index: inout Int, from start: Int) throws(StoreError) -> UInt32 {
         var unit: UInt32 = 0
         for _ in 0..<4 {
             // The closing quote also fails this check, so the loop stays within the string.
@@ -146,7 +146,7 @@ extension Lexer {
         return unit
     }
 
-    private func halfSurrogate(_ lower: Int, _ upper: Int) -> QueryError {
+    private func halfSurrogate(_ lower: Int, _ upper: Int) -> StoreError {
         error("unpaired surrogate", lower, upper)
     }
 }

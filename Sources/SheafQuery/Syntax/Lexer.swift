@@ -1,3 +1,5 @@
+import SheafDocument
+
 /// A lexer that splits a statement into tokens on demand.
 ///
 /// The input is UTF-8. All delimiters are ASCII, so the tokens are valid UTF-8 as well.
@@ -15,15 +17,15 @@ struct Lexer {
 
     func error(
         _ message: String, hint: String? = nil, _ lower: Int, _ upper: Int,
-        reason: QueryError.Reason = .syntax
-    ) -> QueryError {
-        QueryError(
+        reason: StoreError.Reason = .syntax
+    ) -> StoreError {
+        StoreError(
             reason, message, hint: hint, at: SourceRange(lower, upper),
             in: String(decoding: text, as: UTF8.self))
     }
 
     /// Returns the next token; at the end of the text, `endOfStatement`.
-    mutating func next() throws(QueryError) -> Token {
+    mutating func next() throws(StoreError) -> Token {
         while offset < text.count {
             let byte = text[offset]
             switch byte {
@@ -58,7 +60,7 @@ struct Lexer {
         return byte(at: start + 2) == UInt8(ascii: "+") ? Token(.directive, start, offset) : nil
     }
 
-    private mutating func skipComment() throws(QueryError) -> Token? {
+    private mutating func skipComment() throws(StoreError) -> Token? {
         let start = offset
         offset += 2
         let isDirective = byte(at: offset) == UInt8(ascii: "+")
@@ -90,7 +92,7 @@ struct Lexer {
         }
     }
 
-    private mutating func quotedName() throws(QueryError) -> Token {
+    private mutating func quotedName() throws(StoreError) -> Token {
         let start = offset
         var hasEscapes = false
         offset += 1
@@ -111,7 +113,7 @@ struct Lexer {
     // MARK: Numbers and strings
 
     /// Returns a number; throws if a name follows without a space.
-    private mutating func number() throws(QueryError) -> Token {
+    private mutating func number() throws(StoreError) -> Token {
         let start = offset
         let kind = skipNumber()
         guard !Self.isNamePart(byte(at: offset)) else {
@@ -159,7 +161,7 @@ struct Lexer {
         isDigit(byte) || (byte | 0x20) &- UInt8(ascii: "a") < 6
     }
 
-    private mutating func string(_ quote: UInt8) throws(QueryError) -> Token {
+    private mutating func string(_ quote: UInt8) throws(StoreError) -> Token {
         let start = offset
         var hasEscapes = false
         offset += 1

@@ -1,3 +1,5 @@
+import SheafDocument
+
 /// The assignments of an UPDATE, collected during parsing.
 struct AssignmentList {
     /// Declared types of the fields; they select the counter that `-> increment(n)` changes.
@@ -22,11 +24,11 @@ struct AssignmentList {
 /// The APPLY and SET clauses.
 extension Parser {
     /// Parses the path of an assigned field.
-    mutating func target() throws(QueryError) -> Path {
+    mutating func target() throws(StoreError) -> Path {
         try path("a path")
     }
 
-    mutating func applications(_ list: inout AssignmentList) throws(QueryError) {
+    mutating func applications(_ list: inout AssignmentList) throws(StoreError) {
         repeat {
             try checkTerms(list.assignments.count, "assignments")
             let path = try target()
@@ -49,13 +51,13 @@ extension Parser {
         } while try take(.comma)
     }
 
-    mutating func settings(_ list: inout AssignmentList) throws(QueryError) {
+    mutating func settings(_ list: inout AssignmentList) throws(StoreError) {
         try settings(&list, below: [])
     }
 
     private mutating func settings(
         _ list: inout AssignmentList, below prefix: [String]
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         repeat {
             try checkTerms(list.assignments.count, "assignments")
             let written = try target()
@@ -79,7 +81,7 @@ extension Parser {
     /// Parses a legacy mutator after the arrow.
     private mutating func mutator(
         of path: Path, _ list: inout AssignmentList
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         if token.kind == .leftParenthesis {
             try enter()
             try advance()

@@ -1,7 +1,9 @@
+import SheafDocument
+
 /// Function calls, including those with keywords between the arguments.
 extension Parser {
     /// Parses a call whose name was already read; the current token is the parenthesis.
-    mutating func call(_ name: Token) throws(QueryError) -> Expression {
+    mutating func call(_ name: Token) throws(StoreError) -> Expression {
         try enter()
         try advance()
         height = 0
@@ -22,7 +24,7 @@ extension Parser {
         return Expression(node, at: range)
     }
 
-    private mutating func call(named name: String) throws(QueryError) -> Call {
+    private mutating func call(named name: String) throws(StoreError) -> Call {
         if token.kind == .star {
             guard name == "count" else {
                 throw unexpected("an expression", hint: "only COUNT takes a *")
@@ -35,7 +37,7 @@ extension Parser {
         return Call(name, try expressions("arguments"), isDistinct: isDistinct)
     }
 
-    private mutating func cast() throws(QueryError) -> Expression.Node {
+    private mutating func cast() throws(StoreError) -> Expression.Node {
         let value = try expression()
         guard try consumeNext(.as) else { throw unexpected("AS and a type", [.as]) }
         guard token.kind == .word, let type = CastType(rawValue: lexer.lowercased(token)) else {
@@ -46,7 +48,7 @@ extension Parser {
     }
 
     /// Parses `TRIM(x)`, `TRIM(s, x)` or `TRIM([BOTH | LEADING | TRAILING] [x] FROM s)`.
-    private mutating func trim() throws(QueryError) -> Call {
+    private mutating func trim() throws(StoreError) -> Call {
         var name = "trim"
         var hasSide = false
         switch token.keyword {
@@ -88,7 +90,7 @@ extension Parser {
         }
     }
 
-    private mutating func position() throws(QueryError) -> Call {
+    private mutating func position() throws(StoreError) -> Call {
         // Operators that bind looser than IN need parentheses here.
         let part = try expression(.concatenation)
         let partHeight = height

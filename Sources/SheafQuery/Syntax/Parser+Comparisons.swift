@@ -1,6 +1,8 @@
+import SheafDocument
+
 /// Predicates: comparisons, IN, BETWEEN, LIKE and IS.
 extension Parser {
-    mutating func comparison(_ left: Expression) throws(QueryError) -> Expression {
+    mutating func comparison(_ left: Expression) throws(StoreError) -> Expression {
         let tallest = height
         if let operation = comparisonOperator {
             try advance()
@@ -33,7 +35,7 @@ extension Parser {
 
     private mutating func between(
         _ left: Expression, _ leftHeight: Int, isNegated: Bool
-    ) throws(QueryError) -> Expression {
+    ) throws(StoreError) -> Expression {
         var tallest = leftHeight
         let low = try expression(.concatenation)
         tallest = max(tallest, height)
@@ -46,7 +48,7 @@ extension Parser {
     }
 
     /// Parses the list `(a, b)` after IN; a single element is an array as well.
-    private mutating func parenthesizedList() throws(QueryError) -> Expression {
+    private mutating func parenthesizedList() throws(StoreError) -> Expression {
         let start = token.lower
         try enter()
         try advance()
@@ -58,7 +60,7 @@ extension Parser {
         return Expression(.array(elements), at: range)
     }
 
-    mutating func pattern(_ left: Expression) throws(QueryError) -> Expression {
+    mutating func pattern(_ left: Expression) throws(StoreError) -> Expression {
         var tallest = height
         let isNegated = try consumeNext(.not)
         let kind = try patternKind()
@@ -75,7 +77,7 @@ extension Parser {
         return Expression(.pattern(node), at: range)
     }
 
-    private mutating func patternKind() throws(QueryError) -> Pattern.Kind {
+    private mutating func patternKind() throws(StoreError) -> Pattern.Kind {
         if try consumeNext(.like) { return .like }
         if try consumeNext(.ilike) { return .caseInsensitiveLike }
         if try consumeNext(.similar) {
@@ -87,7 +89,7 @@ extension Parser {
             [.in, .between, .like, .ilike, .similar])
     }
 
-    mutating func test(_ left: Expression) throws(QueryError) -> Expression {
+    mutating func test(_ left: Expression) throws(StoreError) -> Expression {
         try advance()
         let isNegated = try consumeNext(.not)
         let test: Test

@@ -1,6 +1,8 @@
+import SheafDocument
+
 /// Quantifiers and comprehensions: ANY, EVERY, ARRAY and OBJECT.
 extension Parser {
-    mutating func quantified() throws(QueryError) -> Expression {
+    mutating func quantified() throws(StoreError) -> Expression {
         let start = token.lower
         try enter()
         var kind = token.keyword == .every ? Quantified.Kind.every : .any
@@ -23,7 +25,7 @@ extension Parser {
             .quantified(Quantified(kind, bindings, satisfies: condition)), at: range)
     }
 
-    mutating func comprehension() throws(QueryError) -> Expression {
+    mutating func comprehension() throws(StoreError) -> Expression {
         let start = token.lower
         try enter()
         let isObject = token.keyword == .object
@@ -57,7 +59,7 @@ extension Parser {
     }
 
     /// Parses `v IN a, w WITHIN b`.
-    private mutating func bindings() throws(QueryError) -> [Binding] {
+    private mutating func bindings() throws(StoreError) -> [Binding] {
         var bindings: [Binding] = []
         var tallest = 0
         repeat {

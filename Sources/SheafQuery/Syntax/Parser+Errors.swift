@@ -1,11 +1,12 @@
 import SheafBytes
+import SheafDocument
 
 /// Syntax errors.
 extension Parser {
     func failure(
-        _ reason: QueryError.Reason, _ message: String, hint: String? = nil,
+        _ reason: StoreError.Reason, _ message: String, hint: String? = nil,
         at range: SourceRange? = nil
-    ) -> QueryError {
+    ) -> StoreError {
         let range = range ?? token.range
         return lexer.error(message, hint: hint, range.lower, range.upper, reason: reason)
     }
@@ -13,7 +14,7 @@ extension Parser {
     /// Returns an error at the current token; a similar keyword takes precedence over `hint`.
     func unexpected(
         _ expected: String, _ keywords: [Keyword] = [], hint: String? = nil
-    ) -> QueryError {
+    ) -> StoreError {
         if let alias = misspelledAlias(keywords) { return alias }
         var hint = hint
         switch token.kind {
@@ -31,7 +32,7 @@ extension Parser {
     }
 
     /// Returns an error for `SELECT a FORM cars`, where FORM was read as an alias.
-    private func misspelledAlias(_ keywords: [Keyword]) -> QueryError? {
+    private func misspelledAlias(_ keywords: [Keyword]) -> StoreError? {
         // Short aliases resemble short keywords too often to be taken for typing errors.
         guard let alias = bareAlias, alias.upper == previousEnd, alias.upper - alias.lower > 2,
             let keyword = Suggestion.nearest(
@@ -64,7 +65,7 @@ extension Parser {
     ]
 
     /// Throws unless the statement ends here, after at most one semicolon.
-    mutating func end() throws(QueryError) {
+    mutating func end() throws(StoreError) {
         let hasEnded = try take(.semicolon)
         guard token.kind != .endOfStatement else { return }
         if hasEnded, token.kind != .semicolon {

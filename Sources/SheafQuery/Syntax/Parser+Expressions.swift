@@ -1,3 +1,5 @@
+import SheafDocument
+
 /// Binding strength of operators, loosest first.
 enum Precedence: Int, Sendable {
     case or, xor, and, not, test, pattern, comparison, concatenation, shift, sum, product, unary
@@ -13,7 +15,7 @@ extension Parser {
     /// `ceiling` is the precedence of the last operator. A right operand includes all tighter
     /// operators, so a tighter operator that follows one ends the expression, as after the list of
     /// IN.
-    mutating func expression(_ minimum: Precedence = .or) throws(QueryError) -> Expression {
+    mutating func expression(_ minimum: Precedence = .or) throws(StoreError) -> Expression {
         var left: Expression
         var ceiling = Precedence.unary
         if token.keyword == .not {
@@ -46,7 +48,7 @@ extension Parser {
     }
 
     /// Returns the precedence of the operator at the current token; nil if there is none.
-    private func infix() throws(QueryError) -> Precedence? {
+    private func infix() throws(StoreError) -> Precedence? {
         switch token.kind {
         case .star, .slash, .percent: return .product
         case .plus, .minus: return .sum
@@ -74,7 +76,7 @@ extension Parser {
 
     // MARK: Operands
 
-    private mutating func negation() throws(QueryError) -> Expression {
+    private mutating func negation() throws(StoreError) -> Expression {
         let start = token.lower
         try enter()
         try advance()
@@ -86,7 +88,7 @@ extension Parser {
     }
 
     /// Parses an operand with its sign.
-    private mutating func operand() throws(QueryError) -> Expression {
+    private mutating func operand() throws(StoreError) -> Expression {
         let isNegated = try isNegation()
         guard token.kind == .minus || isNegated else { return try primary() }
         let start = token.lower
@@ -110,7 +112,7 @@ extension Parser {
     }
 
     /// Whether the current token is the operator NEG rather than a field of that name.
-    private func isNegation() throws(QueryError) -> Bool {
+    private func isNegation() throws(StoreError) -> Bool {
         guard token.keyword == .neg else { return false }
         let next = try following()
         switch next.kind {
@@ -131,7 +133,7 @@ extension Parser {
 
     private mutating func connective(
         _ left: Expression, _ precedence: Precedence
-    ) throws(QueryError) -> Expression {
+    ) throws(StoreError) -> Expression {
         let keyword: Keyword =
             switch precedence {
             case .or: .or
@@ -157,7 +159,7 @@ extension Parser {
 
     private mutating func arithmetic(
         _ left: Expression, _ precedence: Precedence
-    ) throws(QueryError) -> Expression {
+    ) throws(StoreError) -> Expression {
         var steps: [ArithmeticStep] = []
         var tallest = height
         while let operation = arithmeticOperator(precedence) {

@@ -1,9 +1,11 @@
+package import SheafDocument
+
 /// Names, paths and parameters.
 extension Parser {
     /// Parses a name that is not a keyword reserved in `context`.
     mutating func name(
         _ what: StaticString, in context: Keyword.Reservation = .everywhere
-    ) throws(QueryError) -> Name {
+    ) throws(StoreError) -> Name {
         switch token.kind {
         case .quotedName: break
         case .word:
@@ -21,7 +23,7 @@ extension Parser {
     }
 
     /// Parses a name where no other token is possible, so that keywords are names as well.
-    mutating func anyName(_ what: StaticString) throws(QueryError) -> Name {
+    mutating func anyName(_ what: StaticString) throws(StoreError) -> Name {
         switch token.kind {
         case .word, .quotedName: break
         case .colon, .placeholder: throw refusedParameter("\(what)")
@@ -32,7 +34,7 @@ extension Parser {
         return name
     }
 
-    func refusedParameter(_ what: String) -> QueryError {
+    func refusedParameter(_ what: String) -> StoreError {
         guard token.kind == .placeholder else {
             return unexpected(
                 what, hint: "a parameter is a value, not a name or a path")
@@ -44,13 +46,13 @@ extension Parser {
     }
 
     /// Parses dot-separated names.
-    mutating func path(_ what: StaticString) throws(QueryError) -> Path {
+    mutating func path(_ what: StaticString) throws(StoreError) -> Path {
         let first = try name(what)
         return try path(from: first.text, at: first.range)
     }
 
     /// Parses the rest of a path whose first name was already read.
-    package mutating func path(from first: String, at range: SourceRange) throws(QueryError) -> Path
+    package mutating func path(from first: String, at range: SourceRange) throws(StoreError) -> Path
     {
         var names = [first]
         while token.kind == .dot {
@@ -66,7 +68,7 @@ extension Parser {
     }
 
     /// Parses a name after a dot, where a string is a name as well.
-    private mutating func step() throws(QueryError) -> String {
+    private mutating func step() throws(StoreError) -> String {
         guard token.kind == .string else { return try anyName("a name").text }
         let name = try lexer.string(token)
         try advance()
@@ -74,7 +76,7 @@ extension Parser {
     }
 
     /// Parses `:name` or `:$1`.
-    mutating func parameter() throws(QueryError) -> Expression {
+    mutating func parameter() throws(StoreError) -> Expression {
         let start = token
         if start.kind == .placeholder {
             let name = String(lexer.spelling(start).dropFirst())

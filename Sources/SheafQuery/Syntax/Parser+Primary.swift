@@ -2,7 +2,7 @@ import SheafDocument
 
 /// Operands: literals, paths, parameters, and expressions with brackets or END.
 extension Parser {
-    mutating func primary() throws(QueryError) -> Expression {
+    mutating func primary() throws(StoreError) -> Expression {
         switch token.kind {
         case .string: return try literal(.string(try lexer.string(token)))
         case .integer, .hexadecimal, .float:
@@ -27,14 +27,14 @@ extension Parser {
         }
     }
 
-    private mutating func literal(_ value: Value) throws(QueryError) -> Expression {
+    private mutating func literal(_ value: Value) throws(StoreError) -> Expression {
         let range = token.range
         try advance()
         height = 0
         return Expression(.literal(value), at: range)
     }
 
-    private mutating func word() throws(QueryError) -> Expression {
+    private mutating func word() throws(StoreError) -> Expression {
         switch token.keyword {
         case nil: break
         case .null: return try literal(.null)
@@ -66,13 +66,13 @@ extension Parser {
 
     private mutating func pathExpression(
         _ first: String, _ range: SourceRange
-    ) throws(QueryError) -> Expression {
+    ) throws(StoreError) -> Expression {
         let path = try path(from: first, at: range)
         height = 0
         return Expression(.path(path.names), at: path.range)
     }
 
-    private mutating func parenthesized() throws(QueryError) -> Expression {
+    private mutating func parenthesized() throws(StoreError) -> Expression {
         let start = token.lower
         try enter()
         try advance()
@@ -83,7 +83,7 @@ extension Parser {
     }
 
     /// Consumes a closing bracket; the error also suggests operators.
-    private mutating func expectEnd(_ kind: Token.Kind) throws(QueryError) {
+    private mutating func expectEnd(_ kind: Token.Kind) throws(StoreError) {
         guard try take(kind) else {
             throw unexpected(
                 kind.rawValue, [.and, .or, .not, .in, .is, .like, .ilike, .between, .similar])
@@ -91,7 +91,7 @@ extension Parser {
     }
 
     /// Parses one or more comma-separated expressions; `height` becomes that of the tallest.
-    mutating func expressions(_ what: StaticString) throws(QueryError) -> [Expression] {
+    mutating func expressions(_ what: StaticString) throws(StoreError) -> [Expression] {
         var expressions: [Expression] = []
         var tallest = 0
         repeat {
@@ -105,7 +105,7 @@ extension Parser {
 
     // MARK: Arrays and objects
 
-    private mutating func array() throws(QueryError) -> Expression {
+    private mutating func array() throws(StoreError) -> Expression {
         let start = token.lower
         try enter()
         try advance()
@@ -119,7 +119,7 @@ extension Parser {
         return Expression(.array(elements), at: range)
     }
 
-    private mutating func object() throws(QueryError) -> Expression {
+    private mutating func object() throws(StoreError) -> Expression {
         let start = token.lower
         try enter()
         try advance()
@@ -141,7 +141,7 @@ extension Parser {
         return Expression(.object(fields), at: range)
     }
 
-    private mutating func fieldName() throws(QueryError) -> String {
+    private mutating func fieldName() throws(StoreError) -> String {
         guard token.kind == .string else { return try anyName("the name of a field").text }
         let name = try lexer.string(token)
         try advance()
@@ -150,7 +150,7 @@ extension Parser {
 
     // MARK: CASE
 
-    private mutating func conditional() throws(QueryError) -> Expression {
+    private mutating func conditional() throws(StoreError) -> Expression {
         let start = token.lower
         try enter()
         try advance()

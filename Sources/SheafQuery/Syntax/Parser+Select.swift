@@ -1,6 +1,8 @@
+import SheafDocument
+
 /// SELECT, and the clauses that it shares with other statements.
 extension Parser {
-    mutating func select() throws(QueryError) -> Select {
+    mutating func select() throws(StoreError) -> Select {
         try advance()
         while token.kind == .directive {
             try checkTerms(directives.count, "directives")
@@ -31,7 +33,7 @@ extension Parser {
         return select
     }
 
-    private mutating func joinKind() throws(QueryError) -> JoinClause.Kind? {
+    private mutating func joinKind() throws(StoreError) -> JoinClause.Kind? {
         let kind: JoinClause.Kind
         switch token.keyword {
         case .join:
@@ -50,11 +52,11 @@ extension Parser {
 
     // MARK: Columns
 
-    mutating func columns() throws(QueryError) -> [ResultColumn] {
-        try list("columns") { (parser) throws(QueryError) in try parser.column() }
+    mutating func columns() throws(StoreError) -> [ResultColumn] {
+        try list("columns") { (parser) throws(StoreError) in try parser.column() }
     }
 
-    private mutating func column() throws(QueryError) -> ResultColumn {
+    private mutating func column() throws(StoreError) -> ResultColumn {
         if token.kind == .star {
             let range = token.range
             try advance()
@@ -66,7 +68,7 @@ extension Parser {
     }
 
     /// Parses `orders.*`; returns nil and consumes nothing if other tokens follow.
-    private mutating func qualifiedStar() throws(QueryError) -> ResultColumn? {
+    private mutating func qualifiedStar() throws(StoreError) -> ResultColumn? {
         guard token.kind == .word || token.kind == .quotedName else { return nil }
         var ahead = lexer
         guard try ahead.next().kind == .dot, try ahead.next().kind == .star else { return nil }
@@ -77,7 +79,7 @@ extension Parser {
     }
 
     /// Parses `[AS] alias`.
-    mutating func alias() throws(QueryError) -> Name? {
+    mutating func alias() throws(StoreError) -> Name? {
         if try consumeNext(.as) { return try name("an alias") }
         switch token.kind {
         case .quotedName: return try name("an alias")
@@ -90,7 +92,7 @@ extension Parser {
 
     // MARK: Clauses
 
-    mutating func condition() throws(QueryError) -> Expression? {
+    mutating func condition() throws(StoreError) -> Expression? {
         guard try consumeNext(.where) else { return nil }
         let condition = try expression()
         guard token.kind != .comma else {
@@ -101,11 +103,11 @@ extension Parser {
     }
 
     /// Parses ORDER BY, LIMIT and OFFSET.
-    mutating func ordering() throws(QueryError) -> Ordering {
+    mutating func ordering() throws(StoreError) -> Ordering {
         var terms: [OrderTerm] = []
         if try consumeNext(.order) {
             try expect(.by)
-            terms = try list("terms of ORDER BY") { (parser) throws(QueryError) in
+            terms = try list("terms of ORDER BY") { (parser) throws(StoreError) in
                 let expression = try parser.expression()
                 return OrderTerm(expression, isDescending: try parser.direction())
             }
@@ -120,13 +122,13 @@ extension Parser {
     }
 
     /// Parses ASC or DESC and returns whether it was DESC; ASC is the default.
-    mutating func direction() throws(QueryError) -> Bool {
+    mutating func direction() throws(StoreError) -> Bool {
         if try consumeNext(.desc) { return true }
         _ = try consumeNext(.asc)
         return false
     }
 
-    mutating func returning() throws(QueryError) -> [ResultColumn] {
+    mutating func returning() throws(StoreError) -> [ResultColumn] {
         try consumeNext(.returning) ? try columns() : []
     }
 }

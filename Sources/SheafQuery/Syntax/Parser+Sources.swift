@@ -10,7 +10,7 @@ enum SourceRole: Sendable {
 
 /// Collections with their types, aliases, directives and USE clauses.
 extension Parser {
-    mutating func source(as role: SourceRole) throws(QueryError) -> Source {
+    mutating func source(as role: SourceRole) throws(StoreError) -> Source {
         let hasKeyword = token.keyword == .collection
         if hasKeyword {
             try advance()
@@ -46,7 +46,7 @@ extension Parser {
     }
 
     /// Parses the name of a collection with its namespace, if any.
-    mutating func collectionName() throws(QueryError) -> Name {
+    mutating func collectionName() throws(StoreError) -> Name {
         let name = try name("the name of a collection", in: .besideClauses)
         guard token.kind == .colon else { return name }
         guard name.text == "system", token.lower == previousEnd else {
@@ -63,16 +63,16 @@ extension Parser {
 
     // MARK: Types
 
-    private mutating func fieldTypes() throws(QueryError) -> [FieldType] {
+    private mutating func fieldTypes() throws(StoreError) -> [FieldType] {
         try enter()
         try expect(.leftParenthesis)
-        let types = try list("types") { (parser) throws(QueryError) in try parser.fieldType() }
+        let types = try list("types") { (parser) throws(StoreError) in try parser.fieldType() }
         guard try take(.rightParenthesis) else { throw unexpected("a comma or )") }
         leave()
         return types
     }
 
-    private mutating func fieldType() throws(QueryError) -> FieldType {
+    private mutating func fieldType() throws(StoreError) -> FieldType {
         let name = try name("the name of a field")
         let kind: FieldType.Kind
         switch token.keyword {
@@ -102,7 +102,7 @@ extension Parser {
         var directives: [Object] = []
     }
 
-    private mutating func use(_ uses: inout Uses, _ role: SourceRole) throws(QueryError) {
+    private mutating func use(_ uses: inout Uses, _ role: SourceRole) throws(StoreError) {
         let start = token
         switch token.keyword {
         case .ids where role == .joined:
@@ -119,7 +119,7 @@ extension Parser {
             guard uses.indexes.isEmpty else { throw repeated("USE INDEX", start) }
             try advance()
             if try take(.leftParenthesis) {
-                uses.indexes = try list("indexes") { (parser) throws(QueryError) in
+                uses.indexes = try list("indexes") { (parser) throws(StoreError) in
                     try parser.indexName()
                 }
                 guard try take(.rightParenthesis) else { throw unexpected("a comma or )") }
@@ -137,7 +137,7 @@ extension Parser {
     }
 
     /// Parses the name of an index, in quotes or not.
-    private mutating func indexName() throws(QueryError) -> Name {
+    private mutating func indexName() throws(StoreError) -> Name {
         guard token.kind == .string else {
             return try name("the name of an index", in: .besideClauses)
         }
@@ -145,11 +145,11 @@ extension Parser {
         return Name(try literalText("the name of an index"), at: range)
     }
 
-    private func repeated(_ what: String, _ token: Token) -> QueryError {
+    private func repeated(_ what: String, _ token: Token) -> StoreError {
         failure(.syntax, "duplicate \(what)", at: token.range)
     }
 
-    private mutating func literalText(_ what: StaticString) throws(QueryError) -> String {
+    private mutating func literalText(_ what: StaticString) throws(StoreError) -> String {
         guard token.kind != .colon, token.kind != .placeholder else {
             throw refusedParameter("\(what)")
         }
@@ -161,7 +161,7 @@ extension Parser {
 
     // MARK: Directives
 
-    private mutating func sourceDirectives() throws(QueryError) -> [Object] {
+    private mutating func sourceDirectives() throws(StoreError) -> [Object] {
         var directives: [Object] = []
         while token.kind == .directive {
             try checkTerms(directives.count, "directives")
@@ -171,7 +171,7 @@ extension Parser {
     }
 
     /// Parses the current token, a directive.
-    mutating func directive() throws(QueryError) -> Object {
+    mutating func directive() throws(StoreError) -> Object {
         let spelling = lexer.spelling(token).utf8.dropFirst(3)
         let hasEnd = lexer.byte(at: token.lower) == UInt8(ascii: "/")
         let json = String(Substring(hasEnd ? spelling.dropLast(2) : spelling))
@@ -189,7 +189,7 @@ extension Parser {
         return object
     }
 
-    private func object(json: String, at range: SourceRange) throws(QueryError) -> Object {
+    private func object(json: String, at range: SourceRange) throws(StoreError) -> Object {
         do throws(JSONError) {
             if case .object(let object) = try Value(json: json) { return object }
         } catch {

@@ -1,10 +1,12 @@
+import SheafDocument
+
 /// The kinds of statements, and statements about statements, indexes and the system.
 extension Parser {
     private static let documentStatements: [Keyword] = [.select, .insert, .update, .delete, .evict]
     private static let statements =
         documentStatements + [.create, .drop, .explain, .profile, .advise, .alter, .show]
 
-    mutating func body() throws(QueryError) -> Statement.Body {
+    mutating func body() throws(StoreError) -> Statement.Body {
         try leadingDirectives()
         switch token.keyword {
         case .explain:
@@ -31,7 +33,7 @@ extension Parser {
         throw unexpected("a statement", Self.statements)
     }
 
-    private mutating func leadingDirectives() throws(QueryError) {
+    private mutating func leadingDirectives() throws(StoreError) {
         while token.kind == .directive {
             try checkTerms(directives.count, "directives")
             directives.append(try directive())
@@ -39,7 +41,7 @@ extension Parser {
     }
 
     /// Parses the statement after EXPLAIN or ADVISE.
-    private mutating func anyStatement() throws(QueryError) -> Statement.Body {
+    private mutating func anyStatement() throws(StoreError) -> Statement.Body {
         try enter()
         let body = try body()
         leave()
@@ -47,14 +49,14 @@ extension Parser {
     }
 
     /// Parses the statement after PROFILE.
-    private mutating func explained() throws(QueryError) -> Statement.Body {
+    private mutating func explained() throws(StoreError) -> Statement.Body {
         try leadingDirectives()
         if let body = try documentStatement() { return body }
         throw unexpected("SELECT, INSERT, UPDATE, DELETE or EVICT", Self.documentStatements)
     }
 
     /// Parses a statement about documents; returns nil if no such statement begins here.
-    private mutating func documentStatement() throws(QueryError) -> Statement.Body? {
+    private mutating func documentStatement() throws(StoreError) -> Statement.Body? {
         switch token.keyword {
         case .select: .select(try select())
         case .insert: .insert(try insert())
@@ -66,7 +68,7 @@ extension Parser {
 
     // MARK: Indexes
 
-    private mutating func createIndex() throws(QueryError) -> CreateIndex {
+    private mutating func createIndex() throws(StoreError) -> CreateIndex {
         try advance()
         guard token.keyword != .collection else {
             throw failure(
@@ -85,7 +87,7 @@ extension Parser {
         try expect(.on)
         let collection = try collectionName()
         try expect(.leftParenthesis)
-        let fields = try list("fields") { (parser) throws(QueryError) in
+        let fields = try list("fields") { (parser) throws(StoreError) in
             let path = try parser.path("a path")
             if parser.token.kind == .leftParenthesis {
                 throw parser.unexpected("ASC, DESC, a comma or )", hint: "only paths are indexed")
@@ -98,7 +100,7 @@ extension Parser {
         return CreateIndex(name, on: collection, fields, allowsExisting: allowsExisting)
     }
 
-    private mutating func dropIndex() throws(QueryError) -> DropIndex {
+    private mutating func dropIndex() throws(StoreError) -> DropIndex {
         try advance()
         guard token.keyword != .collection else {
             throw failure(
@@ -119,7 +121,7 @@ extension Parser {
 
     // MARK: System parameters
 
-    private mutating func alterSystem() throws(QueryError) -> Statement.Body {
+    private mutating func alterSystem() throws(StoreError) -> Statement.Body {
         try advance()
         try expect(.system)
         if try consumeNext(.reset) {
@@ -137,7 +139,7 @@ extension Parser {
         return .set(parameter: name, try expression())
     }
 
-    private mutating func show() throws(QueryError) -> Statement.Body {
+    private mutating func show() throws(StoreError) -> Statement.Body {
         try advance()
         guard try consumeNext(.all) else { return .show(parameter: try systemParameter()) }
         let kind: Pattern.Kind? =
@@ -152,7 +154,7 @@ extension Parser {
     }
 
     /// Parses the name of a system parameter, which is not case-sensitive.
-    private mutating func systemParameter() throws(QueryError) -> String {
+    private mutating func systemParameter() throws(StoreError) -> String {
         guard token.kind == .word else { return try name("a system parameter").text.lowercased() }
         let name = lexer.lowercased(token)
         _ = try self.name("a system parameter")

@@ -1,6 +1,8 @@
+import SheafDocument
+
 /// INSERT, UPDATE, DELETE and EVICT.
 extension Parser {
-    mutating func insert() throws(QueryError) -> Insert {
+    mutating func insert() throws(StoreError) -> Insert {
         try advance()
         try expect(.into)
         if let columns = try columnList() { throw columns }
@@ -30,7 +32,7 @@ extension Parser {
     }
 
     /// Returns the error for `INSERT INTO t (a, b) VALUES ..`; nil if no column list follows.
-    private func columnList() throws(QueryError) -> QueryError? {
+    private func columnList() throws(StoreError) -> StoreError? {
         var ahead = self
         if ahead.token.keyword == .collection { try ahead.advance() }
         guard ahead.token.kind == .word || ahead.token.kind == .quotedName else { return nil }
@@ -63,14 +65,14 @@ extension Parser {
             at: SourceRange(list.lower, ahead.token.upper))
     }
 
-    private mutating func documents(isInitial: Bool) throws(QueryError) -> [Expression] {
+    private mutating func documents(isInitial: Bool) throws(StoreError) -> [Expression] {
         guard token.keyword == .documents || token.keyword == .values else {
             throw unexpected(
                 isInitial ? "DOCUMENTS or VALUES" : "DOCUMENTS, VALUES, INITIAL or SELECT",
                 [.documents, .values, .initial, .select])
         }
         try advance()
-        return try list("documents") { (parser) throws(QueryError) in
+        return try list("documents") { (parser) throws(StoreError) in
             try parser.expect(.leftParenthesis)
             let document = try parser.expression()
             guard try parser.take(.rightParenthesis) else {
@@ -84,7 +86,7 @@ extension Parser {
     }
 
     /// Parses `ON ID CONFLICT ..`; without it, a conflict is an error.
-    private mutating func conflict() throws(QueryError) -> Insert.Conflict {
+    private mutating func conflict() throws(StoreError) -> Insert.Conflict {
         guard try consumeNext(.on) else { return .fail }
         try expect(.id)
         try expect(.conflict)
@@ -100,7 +102,7 @@ extension Parser {
             [.fail, .nothing, .update, .merge, .updateLocalDiff])
     }
 
-    mutating func update() throws(QueryError) -> Update {
+    mutating func update() throws(StoreError) -> Update {
         try advance()
         let source = try source(as: .updated)
         var writer = AssignmentList(types: source.types)
@@ -120,7 +122,7 @@ extension Parser {
             source, writer.assignments, condition: condition, returning: try returning())
     }
 
-    mutating func delete() throws(QueryError) -> Delete {
+    mutating func delete() throws(StoreError) -> Delete {
         let isEviction = token.keyword == .evict
         try advance()
         try expect(.from)

@@ -1,4 +1,4 @@
-import SheafDocument
+package import SheafDocument
 
 /// A recursive-descent parser with one current token.
 ///
@@ -23,8 +23,8 @@ package struct Parser {
     var bareAlias: Token?
 
     /// Parses `text` as one statement.
-    package static func parse(_ text: String) throws(QueryError) -> Statement {
-        let parser = { (parser: inout Parser) throws(QueryError) -> Statement in
+    package static func parse(_ text: String) throws(StoreError) -> Statement {
+        let parser = { (parser: inout Parser) throws(StoreError) -> Statement in
             let body = try parser.body()
             try parser.end()
             return Statement(
@@ -36,8 +36,8 @@ package struct Parser {
     }
 
     /// Parses `text` as one expression.
-    package static func parseExpression(_ text: String) throws(QueryError) -> Expression {
-        let parser = { (parser: inout Parser) throws(QueryError) -> Expression in
+    package static func parseExpression(_ text: String) throws(StoreError) -> Expression {
+        let parser = { (parser: inout Parser) throws(StoreError) -> Expression in
             let expression = try parser.expression()
             try parser.end()
             return expression
@@ -46,17 +46,17 @@ package struct Parser {
     }
 
     private static func read<Tree>(
-        _ text: String, _ body: (inout Parser) throws(QueryError) -> Tree
-    ) throws(QueryError) -> Tree {
+        _ text: String, _ body: (inout Parser) throws(StoreError) -> Tree
+    ) throws(StoreError) -> Tree {
         guard text.utf8.count <= QueryLimits.maximumLength else {
-            throw QueryError(
+            throw StoreError(
                 .limit,
                 "the statement has \(text.utf8.count) bytes; the limit is "
                     + "\(QueryLimits.maximumLength)")
         }
         var text = text
-        let result = text.withUTF8 { bytes -> Result<Tree, QueryError> in
-            do throws(QueryError) {
+        let result = text.withUTF8 { bytes -> Result<Tree, StoreError> in
+            do throws(StoreError) {
                 var parser = try Parser(Lexer(bytes))
                 return .success(try body(&parser))
             } catch {
@@ -66,7 +66,7 @@ package struct Parser {
         return try result.get()
     }
 
-    private init(_ lexer: Lexer) throws(QueryError) {
+    private init(_ lexer: Lexer) throws(StoreError) {
         var lexer = lexer
         token = try lexer.next()
         self.lexer = lexer
@@ -74,7 +74,7 @@ package struct Parser {
 
     // MARK: Tokens
 
-    mutating func advance() throws(QueryError) {
+    mutating func advance() throws(StoreError) {
         previousEnd = token.upper
         switch token.kind {
         case .placeholder: placeholders.append(token.range)
@@ -85,37 +85,37 @@ package struct Parser {
     }
 
     /// Returns the token after the current one.
-    func following() throws(QueryError) -> Token {
+    func following() throws(StoreError) -> Token {
         var lexer = lexer
         return try lexer.next()
     }
 
     /// Consumes the current token if it is `keyword`; returns whether it was.
-    mutating func consumeNext(_ keyword: Keyword) throws(QueryError) -> Bool {
+    mutating func consumeNext(_ keyword: Keyword) throws(StoreError) -> Bool {
         guard token.keyword == keyword else { return false }
         try advance()
         return true
     }
 
     /// Consumes the current token if it is of `kind`; returns whether it was.
-    mutating func take(_ kind: Token.Kind) throws(QueryError) -> Bool {
+    mutating func take(_ kind: Token.Kind) throws(StoreError) -> Bool {
         guard token.kind == kind else { return false }
         try advance()
         return true
     }
 
-    mutating func expect(_ keyword: Keyword) throws(QueryError) {
+    mutating func expect(_ keyword: Keyword) throws(StoreError) {
         guard try consumeNext(keyword) else { throw unexpected(keyword.spelling, [keyword]) }
     }
 
-    mutating func expect(_ kind: Token.Kind) throws(QueryError) {
+    mutating func expect(_ kind: Token.Kind) throws(StoreError) {
         guard try take(kind) else { throw unexpected(kind.rawValue) }
     }
 
     // MARK: Limits
 
     /// Increments the depth; the caller balances this with `leave` unless it throws.
-    mutating func enter() throws(QueryError) {
+    mutating func enter() throws(StoreError) {
         guard depth < QueryLimits.maximumDepth else { throw tooDeep(token.range) }
         depth += 1
     }
@@ -125,12 +125,12 @@ package struct Parser {
     }
 
     /// Sets the height of an expression whose tallest child has the height `tallest`.
-    mutating func rise(above tallest: Int, at range: SourceRange) throws(QueryError) {
+    mutating func rise(above tallest: Int, at range: SourceRange) throws(StoreError) {
         guard tallest < QueryLimits.maximumDepth else { throw tooDeep(range) }
         height = tallest + 1
     }
 
-    private func tooDeep(_ range: SourceRange) -> QueryError {
+    private func tooDeep(_ range: SourceRange) -> StoreError {
         failure(
             .limit,
             "expressions are nested deeper than the limit of "
@@ -140,7 +140,7 @@ package struct Parser {
     /// Throws if a list with `count` elements has reached its limit.
     func checkTerms(
         _ count: Int, _ what: StaticString, limit: Int = QueryLimits.maximumTerms
-    ) throws(QueryError) {
+    ) throws(StoreError) {
         guard count < limit else {
             throw failure(.limit, "there are more \(what) than the limit of \(limit)")
         }
@@ -148,8 +148,8 @@ package struct Parser {
 
     /// Parses one or more comma-separated elements.
     mutating func list<Element>(
-        _ what: StaticString, _ element: (inout Parser) throws(QueryError) -> Element
-    ) throws(QueryError) -> [Element] {
+        _ what: StaticString, _ element: (inout Parser) throws(StoreError) -> Element
+    ) throws(StoreError) -> [Element] {
         var elements: [Element] = []
         repeat {
             try checkTerms(elements.count, what)

@@ -54,7 +54,7 @@ package final class Statement: Sendable {
     /// Returns the statement with its strictness fixed, unless a directive already sets it.
     ///
     /// A strict statement gets the directive in its text, so that other stores parse it alike.
-    package func fixed(isStrict: Bool) throws(QueryError) -> Statement {
+    package func fixed(isStrict: Bool) throws(StoreError) -> Statement {
         guard strictness == nil else { return self }
         if isStrict { return try Parser.parse(Directives.strict + text) }
         return Statement(

@@ -110,7 +110,7 @@ final class GroupCommitter: Sendable {
     }
 
     /// Whether a lone writer that has just committed should flush on its own thread.
-    var shouldFlushInline: Bool {
+    private var shouldFlushInline: Bool {
         policy.mayFlushAlone && !isAwake.load(ordering: .sequentiallyConsistent)
             && engine.writerDelay == 0
     }

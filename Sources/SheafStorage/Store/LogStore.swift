@@ -2,13 +2,6 @@ import SheafBytes
 import SheafSystem
 import Synchronization
 
-/// The result of a commit.
-package struct CommitReceipt: Equatable, Sendable {
-    package let id: CommitID
-    /// Whether the commit is already durable; with relaxed durability it is flushed later.
-    package let isDurable: Bool
-}
-
 /// A store with a group-commit thread and a maintenance thread.
 package final class LogStore: Sendable {
     package let engine: StoreEngine
@@ -55,73 +48,47 @@ package final class LogStore: Sendable {
     /// Returns the newest durable snapshot.
     package func snapshot() -> LogSnapshot { engine.snapshot() }
 
-    /// Commits a batch and waits until it has the durability of the store's options.
-    package nonisolated(nonsending) func commit(
-        _ batch: WriteBatch
-    ) async throws(StorageError) -> CommitReceipt {
-        guard case .relaxed(let milliseconds) = engine.options.durability,
-            engine.pendingLength < Limits.maximumPendingLength
-        else {
-            return CommitReceipt(id: try await commitDurably(batch), isDurable: true)
-        }
-        let id = try engine.append(batch)
-        committer.flush(within: milliseconds)
-        return CommitReceipt(id: id, isDurable: false)
-    }
-
-    /// Appends a batch to the log without waiting; `reachDurability(of:)` waits.
+    /// Appends a batch to the log without waiting; a batch without operations creates no commit.
+    ///
+    /// Returns the last commit. The next flush makes it durable: that of a caller that waits, or
+    /// that of `close`.
     package func append(_ batch: WriteBatch) throws(StorageError) -> CommitID {
         try engine.append(batch)
     }
 
     /// Waits until an appended commit has the durability of the store's options.
-    package nonisolated(nonsending) func reachDurability(
+    package nonisolated(nonsending) func waitForDurability(
         of commit: CommitID
     ) async throws(StorageError) {
-        guard engine.durableCommit < commit else { return }
-        if case .relaxed(let milliseconds) = engine.options.durability,
-            engine.pendingLength < Limits.maximumPendingLength
-        {
-            committer.flush(within: milliseconds)
-            return
-        }
+        guard engine.durableCommit < commit, !postponesFlush() else { return }
         if try committer.flushInline(), engine.durableCommit >= commit { return }
         let isServedAtOnce = committer.servesAtOnce
         committer.flushNow()
         if isServedAtOnce, committer.stayAwake(for: commit) { return }
-        try await becomeDurable(commit)
+        let result = await withUnsafeContinuation {
+            (continuation: UnsafeContinuation<Result<CommitID, StorageError>, Never>) in
+            engine.whenDurable(commit) { continuation.resume(returning: $0) }
+        }
+        _ = try result.get()
     }
 
-    /// Calls `body` when an appended commit reaches the store's durability, or fails to.
+    /// Calls `body` when an appended commit has the durability of the options, or fails to.
     ///
-    /// `body` must not block, because other commits may wait for it.
+    /// `body` must not block, because other commits may wait for it. If the caller may block, this
+    /// thread flushes where that is faster than waking another.
     package func whenDurable(
-        _ commit: CommitID,
+        _ commit: CommitID, mayBlock: Bool = false,
         _ body: @escaping @Sendable (Result<CommitID, StorageError>) -> Void
     ) {
-        if case .relaxed(let milliseconds) = engine.options.durability,
-            engine.pendingLength < Limits.maximumPendingLength
-        {
-            committer.flush(within: milliseconds)
-            body(.success(commit))
-            return
-        }
+        guard !postponesFlush() else { return body(.success(commit)) }
+        // `body` gets the error of a flush that failed here from the engine.
+        if mayBlock, engine.durableCommit < commit { _ = try? committer.flushInline() }
         engine.whenDurable(commit, body)
         // Commits that are already durable need no flush.
         if engine.durableCommit < commit { committer.flushNow() }
     }
 
-    /// Makes an appended commit durable, on this thread if that is faster than waking another.
-    package func makeDurable(_ commit: CommitID) {
-        if case .full = engine.options.durability, engine.durableCommit < commit,
-            (try? committer.flushInline()) == true, engine.durableCommit >= commit
-        {
-            return
-        }
-        whenDurable(commit) { _ in }
-    }
-
-    /// Makes all appended commits durable, blocking this thread.
+    /// Makes all appended commits durable, whatever the options, and blocks this thread meanwhile.
     package func flush() throws(StorageError) {
         let outcome = Monitor<Result<CommitID, StorageError>?>(nil)
         engine.whenDurable(engine.lastCommit) { result in
@@ -133,22 +100,13 @@ package final class LogStore: Sendable {
         _ = try result?.get()
     }
 
-    /// Waits until all previous commits are durable.
-    package nonisolated(nonsending) func synchronize() async throws(StorageError) {
-        _ = try await commitDurably(WriteBatch())
-    }
-
-    /// Commits a batch and calls `onDurable` on the group-commit thread when it is durable.
-    ///
-    /// The callback must not block, because all commits wait for it.
-    @discardableResult
-    package func commit(
-        _ batch: borrowing WriteBatch,
-        onDurable: @escaping @Sendable (Result<CommitID, StorageError>) -> Void
-    ) throws(StorageError) -> CommitID {
-        let id = try engine.append(batch, onDurable: onDurable)
-        committer.flushNow()
-        return id
+    /// Requests a later flush if the options permit one; returns whether they do.
+    private func postponesFlush() -> Bool {
+        guard case .relaxed(let milliseconds) = engine.options.durability,
+            engine.pendingLength < Limits.maximumPendingLength
+        else { return false }
+        committer.flush(within: milliseconds)
+        return true
     }
 
     /// Flushes all commits, writes a checkpoint if worthwhile, and releases the store.
@@ -174,39 +132,5 @@ package final class LogStore: Sendable {
         maintenance.stop()
         committer.stop()
         try engine.close()
-    }
-
-    private nonisolated(nonsending) func commitDurably(
-        _ batch: WriteBatch
-    ) async throws(StorageError) -> CommitID {
-        let isServedAtOnce = committer.servesAtOnce
-        if isServedAtOnce || committer.shouldFlushInline {
-            let commit = try engine.append(batch)
-            if try committer.flushInline(), engine.durableCommit >= commit { return commit }
-            committer.flushNow()
-            if isServedAtOnce, committer.stayAwake(for: commit) { return commit }
-            try await becomeDurable(commit)
-            return commit
-        }
-        let result = await withUnsafeContinuation {
-            (continuation: UnsafeContinuation<Result<CommitID, StorageError>, Never>) in
-            do throws(StorageError) {
-                _ = try engine.append(batch) { continuation.resume(returning: $0) }
-                committer.flushNow()
-            } catch {
-                continuation.resume(returning: .failure(error))
-            }
-        }
-        return try result.get()
-    }
-
-    private nonisolated(nonsending) func becomeDurable(
-        _ commit: CommitID
-    ) async throws(StorageError) {
-        let result = await withUnsafeContinuation {
-            (continuation: UnsafeContinuation<Result<CommitID, StorageError>, Never>) in
-            engine.whenDurable(commit) { continuation.resume(returning: $0) }
-        }
-        _ = try result.get()
     }
 }

@@ -125,35 +125,23 @@ package final class StoreEngine: Sendable {
         published.withLock { $0 = snapshot }
     }
 
-    /// Appends a batch as a commit; `onDurable` is called when it is on disk.
+    /// Appends a batch as a commit, and returns its number.
     ///
-    /// A batch without operations creates no commit; its result is that of the last commit.
-    package func append(
-        _ batch: borrowing WriteBatch,
-        onDurable: (@Sendable (Result<CommitID, StorageError>) -> Void)? = nil
-    ) throws(StorageError) -> CommitID {
+    /// A batch without operations creates no commit; its result is the last commit.
+    package func append(_ batch: borrowing WriteBatch) throws(StorageError) -> CommitID {
         let now = max(options.clock.wallMilliseconds(), batch.earliestTime)
         let keysOfDeltas = batch.hasDeltas ? try batch.keysOfDeltas() : []
-        let (commit, isDurable) = try state.withLock { state throws(StorageError) in
+        return try state.withLock { state throws(StorageError) in
             try state.checkWritable()
             try state.keyspace.checkPresent(keysOfDeltas, in: batch.bytes)
-            let commit =
-                batch.count == 0
-                ? state.lastCommit : state.append(batch, at: now, options: options)
-            appendedHint.store(state.lastCommit, ordering: .releasing)
+            guard batch.count > 0 else { return state.lastCommit }
+            let commit = state.append(batch, at: now, options: options)
+            appendedHint.store(commit, ordering: .releasing)
             appendedTime.store(state.lastCommitAt, ordering: .releasing)
-            let isDurable = commit <= state.published.commit
-            if let onDurable, !isDurable {
-                state.waiters.append(CommitWaiter(commit: commit, resume: onDurable))
-            }
-            // The hint is set under the lock, so that a caller with an empty batch that waits for
-            // pending commits sees it.
-            if !isDurable { pendingHint.store(true, ordering: .sequentiallyConsistent) }
-            return (commit, isDurable)
+            // The hint is set under the lock: a flush clears it before it takes the commits.
+            pendingHint.store(true, ordering: .sequentiallyConsistent)
+            return commit
         }
-        // The call is outside of the lock, because callbacks run arbitrary code.
-        if isDurable { onDurable?(.success(commit)) }
-        return commit
     }
 
     /// Calls `onDurable` when an appended commit is on disk, or failed to get there.

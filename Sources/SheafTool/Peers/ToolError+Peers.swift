@@ -1,30 +1,22 @@
 import Sheaf
 import SheafNetwork
-import SheafQuery
 
 extension ToolError {
     /// Creates the error for an error thrown by the store or the network.
     init(_ error: any Error) {
         switch error {
         case let error as ToolError: self = error
-        case let error as StoreError:
-            let lines = error.description.split(separator: "\n", omittingEmptySubsequences: false)
-            let text = lines.map { TerminalText.visible(String($0)) }.joined(separator: "\n")
-            switch error.reason {
-            case .syntax, .argument: self = .usage(text)
-            case .damaged: self = .damaged(text)
-            default: self = .failed(text)
-            }
-        case let error as QueryError: self = Self(error)
+        case let error as StoreError: self = Self(error)
         case let error as NetworkError: self = .failed(TerminalText.visible(error.text))
         default: self = .failed(TerminalText.visible("\(error)"))
         }
     }
 
-    /// Creates the error for a statement that cannot be run.
-    private init(_ error: QueryError) {
+    /// Creates the error for a statement or a store that fails.
+    private init(_ error: StoreError) {
         switch error.reason {
         case .syntax, .argument: self = .usage(error.terminalText)
+        case .damaged: self = .damaged(error.terminalText)
         default: self = .failed(error.terminalText)
         }
     }

@@ -1,4 +1,5 @@
 import SheafBytes
+import SheafDocument
 import SheafQuery
 import SheafStorage
 
@@ -12,7 +13,7 @@ enum ToolError: Error {
     /// An error of the store at a path; nil if it may concern either of two stores.
     case storage(StorageError, at: String?)
     /// An error of a statement run on the store at a path.
-    case statement(QueryError, at: String)
+    case statement(StoreError, at: String)
 
     var message: String {
         switch self {
@@ -20,10 +21,9 @@ enum ToolError: Error {
         case .storage(let error, let path): Self.message(error, at: path)
         case .statement(let error, let path):
             switch error.reason {
-            // These errors concern the store, so the message names it.
-            case .damaged, .timedOut, .cancelled, .failed:
-                "\(path.shortened(to: ErrorText.limit)): \(error.terminalText)"
-            default: error.terminalText
+            case .syntax, .meaning, .argument, .limit, .conflict: error.terminalText
+            // Other errors concern the store, so the message names it.
+            default: "\(path.shortened(to: ErrorText.limit)): \(error.terminalText)"
             }
         }
     }
@@ -36,7 +36,7 @@ enum ToolError: Error {
             switch error.reason {
             case .syntax, .argument: .usage
             case .damaged: .damaged
-            case .meaning, .limit, .conflict, .timedOut, .cancelled, .failed: .failed
+            default: .failed
             }
         case .failed, .storage: .failed
         }

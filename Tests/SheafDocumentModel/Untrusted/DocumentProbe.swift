@@ -103,9 +103,10 @@ package struct DocumentProbe {
             _ = try? document.renamed(from: NameTable(), to: names)
         case .joining: join(document)
         case .inserting:
-            _ = try? Insertion.deletion(of: document, at: Self.stamp(60, 1))
+            _ = try? Insertion.deletion(of: document.bytes, at: Self.stamp(60, 1))
             _ = try? Insertion.differences(
-                between: document, and: .of(("a", ["x": ["q": 1]]), ("b", 2), ("n6", [])), names)
+                between: document.bytes, and: .of(("a", ["x": ["q": 1]]), ("b", 2), ("n6", [])),
+                names)
             _ = try? Changes.isDerivable(document, since: VersionVector())
         case .editing(let index):
             _ = try? delta(document, edits[index], Self.stamp(50, UInt64(index % 3) + 1))
@@ -266,13 +267,13 @@ package struct DocumentProbe {
 
     private func delta(
         _ document: EncodedDocument, _ edits: [Edit], _ stamp: Stamp
-    ) throws(EditError) -> ChangedBytes? {
+    ) throws(DocumentError) -> ChangedBytes? {
         try DocumentEditor.delta(of: edits, in: document, at: stamp, names)
     }
 
     private func drafted(
         _ document: EncodedDocument, _ edits: [Edit], _ stamp: Stamp
-    ) throws(EditError) -> [UInt8]? {
+    ) throws(DocumentError) -> [UInt8]? {
         let editor = try DocumentEditor(document, at: stamp, names)
         for edit in edits { try editor.apply(edit) }
         return try editor.finish()

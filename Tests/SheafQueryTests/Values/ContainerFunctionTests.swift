@@ -135,7 +135,7 @@ private typealias Case = FunctionCase
         let cases: [(String, Value)] = [("serialize_json", value), ("object_size", ["a": value])]
         for (name, value) in cases {
             let function = try #require(Functions.named(name))
-            #expect(throws: QueryError.self) {
+            #expect(throws: StoreError.self) {
                 try function.evaluate([value], FunctionContext(now: 0))
             }
         }

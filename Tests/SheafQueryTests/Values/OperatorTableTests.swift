@@ -122,7 +122,7 @@ import Testing
     @Test func `a concatenation beyond the length limit fails`() throws {
         let half = Value.string(String(repeating: "a", count: QueryLimits.maximumTextLength / 2))
         let whole = try Operators.arithmetic(.concatenate, half, half)
-        #expect(throws: QueryError.self) { try Operators.arithmetic(.concatenate, whole, "a") }
+        #expect(throws: StoreError.self) { try Operators.arithmetic(.concatenate, whole, "a") }
     }
 
     @Test func `paths lead through objects only`() {

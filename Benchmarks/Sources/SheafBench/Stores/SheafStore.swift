@@ -52,7 +52,7 @@ private final class SheafSession: StoreSession {
             let payload = entries.payload(index)
             try entries.key(index).withBytes { key throws in try batch.put(key, payload) }
         }
-        _ = try await store.commit(batch)
+        try await store.waitForDurability(of: store.append(batch))
     }
 
     func beginReading() {

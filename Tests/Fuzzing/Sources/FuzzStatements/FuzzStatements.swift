@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafQuery
 
 /// Parses an input of libFuzzer.
@@ -6,9 +7,9 @@ import SheafQuery
 @_cdecl("LLVMFuzzerTestOneInput")
 public func testOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let text = String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
-    do throws(QueryError) {
+    do throws(StoreError) {
         let written = try Parser.parse(text).description
-        do throws(QueryError) {
+        do throws(StoreError) {
             let again = try Parser.parse(written).description
             if again != written { fatalError("\(written)\nis parsed as\n\(again)") }
         } catch {

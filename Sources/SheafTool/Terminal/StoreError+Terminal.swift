@@ -1,6 +1,7 @@
+import SheafDocument
 import SheafQuery
 
-extension QueryError {
+extension StoreError {
     /// The description of the error, safe for terminals.
     ///
     /// The mark is aligned with the marked text as the terminal displays it.

@@ -1,6 +1,6 @@
 package import SheafDocument
 
-extension QueryError {
+extension StoreError {
     private static let longestName = 60
 
     /// Creates an error for a value that would hide a counter, with a hint to set the counter.
