@@ -62,8 +62,6 @@ package struct SHA256 {
     }
 }
 
-// MARK: - Blocks
-
 extension SHA256 {
     /// Fractional parts of the cube roots of the first 64 primes.
     private static let constants: [UInt32] = [

@@ -67,8 +67,6 @@ extension AttachmentTransfer {
         }
     }
 
-    // MARK: Read access
-
     /// Schedules a check of which requested attachments the peer may read.
     mutating func checkSoon(_ number: UInt64) {
         guard self[number].checkAt == nil else { return }

@@ -129,8 +129,6 @@ extension DocumentSnapshot {
         }
     }
 
-    // MARK: Documents to send
-
     /// Returns the key of an address; nil if the collection does not exist.
     package func key(of address: DocumentAddress) -> [UInt8]? {
         guard let number = catalog.number(ofCollection: address.collection) else { return nil }

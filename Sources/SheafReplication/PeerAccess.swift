@@ -70,8 +70,6 @@ package struct PeerAccess {
         return found
     }
 
-    // MARK: Answers
-
     /// Whether the peer may read only some documents.
     var isLimited: Bool { readable != nil }
 

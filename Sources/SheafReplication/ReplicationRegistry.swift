@@ -110,8 +110,6 @@ package final class ReplicationRegistry: Sendable {
         return done
     }
 
-    // MARK: Refused writes
-
     /// All refused writes, in the order of the keys of the peers.
     package var refusedWrites: [RefusedWrite] {
         state.withLock { state in

@@ -61,8 +61,6 @@ extension Replicator {
         transfer.answerProofs(on: connection.number, meter(of: connection), slice)
     }
 
-    // MARK: Effects
-
     /// Performs the effects of the transfer.
     func performTransfers() {
         guard !transfer.effects.isEmpty else { return }

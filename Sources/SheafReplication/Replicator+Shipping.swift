@@ -240,8 +240,6 @@ extension Replicator {
         }
     }
 
-    // MARK: Names
-
     private func prepareNames(_ names: NameTable, on connection: Connection) {
         connection.sentNames.update(from: names, to: connection.sentNames.target)
     }

@@ -232,8 +232,6 @@ package final class Replicator {
         effects.append(effect)
     }
 
-    // MARK: Events
-
     /// Adds a connection.
     ///
     /// `key` is the peer key proven by the transport, `rights` are the peer's rights at this store,

@@ -47,8 +47,6 @@ extension Query: CustomStringConvertible {
     public var description: String { text }
 }
 
-// MARK: Interpolation
-
 extension Query {
     /// The builder of a query from an interpolated literal.
     public struct StringInterpolation: StringInterpolationProtocol {

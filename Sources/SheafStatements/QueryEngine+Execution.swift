@@ -93,8 +93,6 @@ extension QueryEngine {
         return try context.sink(self)
     }
 
-    // MARK: Request log
-
     /// Runs `body` for a statement, and records its outcome in the request log.
     private func recordingRequest(
         _ statement: Statement, _ body: () throws(StoreError) -> QueryOutcome

@@ -254,8 +254,6 @@ extension SnapshotReader {
         }
     }
 
-    // MARK: Bytes
-
     @inline(__always)
     private func holds(
         _ filter: FieldFilter?, _ fields: EncodedObject, at position: UInt64

@@ -77,7 +77,8 @@ extension StoreError.Reason {
         case .readOnly: self = .readOnly
         case .limit: self = .limit
         case .closed: self = .closed
-        case .poisoned, .invalidKey, .noRecordForDelta, .deltaFollows, .closedByItself: self = .failed
+        case .poisoned, .invalidKey, .noRecordForDelta, .deltaFollows, .closedByItself:
+            self = .failed
         }
     }
 }

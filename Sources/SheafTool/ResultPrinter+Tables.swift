@@ -61,8 +61,6 @@ extension ResultPrinter {
         }
     }
 
-    // MARK: Markdown
-
     /// Prints the rows as a table in GitHub Flavored Markdown.
     func printMarkdown(_ rows: ResultRows) throws(StoreError) {
         let columns = try ResultColumns(of: rows).all

@@ -125,8 +125,6 @@ struct NameTests {
         try await ditto.close()
     }
 
-    // MARK: The page and the compiler messages
-
     @Test func `the page lists each name as the sources declare it`() throws {
         let sources = try NameSources()
         var listed: [String] = []

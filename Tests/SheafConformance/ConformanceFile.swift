@@ -29,8 +29,6 @@ package struct ConformanceFile: Sendable {
         lines.replaceSubrange(range, with: new)
     }
 
-    // MARK: Lines
-
     private mutating func read(_ line: String, _ index: Int) throws(ConformanceSyntaxError) {
         let rest = String(line.dropFirst(2))
         if line.hasPrefix("{") {

@@ -110,8 +110,6 @@ package struct DocumentSimulations {
         return [from, into]
     }
 
-    // MARK: Comparison with the model
-
     private func check(_ peer: DocumentSimulation, _ title: String) throws {
         for name in DocumentSimulation.names {
             try Self.expect(

@@ -108,8 +108,6 @@ struct FrameMutator {
         }
     }
 
-    // MARK: Mutations
-
     private mutating func mutated(_ frame: Frame) -> Frame {
         Frame(frame.type, mutated(frame.body))
     }

@@ -91,8 +91,6 @@ package final class HiddenDataAttack {
         return nil
     }
 
-    // MARK: Attacks
-
     private func ask() throws -> String? {
         for server in servers { try server.advance(milliseconds: 700) }
         // The hidden write is on the second server only.

@@ -164,8 +164,6 @@ extension MeshSimulation {
         for wire in wires.values where wire.ends == [pairs[pair].0, pairs[pair].1] { cut(wire) }
     }
 
-    // MARK: Invariants
-
     /// Checks that a peer still has all commits that it acknowledged.
     ///
     /// Only groups are checked: all peers subscribe to all groups, and never evict them.

@@ -199,8 +199,6 @@ extension MeshSimulation {
         }
     }
 
-    // MARK: One direction
-
     /// Delays one direction of a connection, or loses its bytes until a timeout.
     func partitionOneWay() {
         let open = wires.values.filter(\.isOpen).sorted { $0.number < $1.number }

@@ -123,8 +123,6 @@ extension MeshSimulation {
         try commit(changes, on: peer)
     }
 
-    // MARK: Invariants
-
     /// Checks the invariants of one peer that hold at any time.
     func check(_ peer: MeshPeer) throws {
         guard !peer.isStranger else { return }

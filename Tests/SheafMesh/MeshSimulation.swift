@@ -176,8 +176,6 @@ package final class MeshSimulation {
         now + UInt64(random.below(milliseconds * 1_000) + 1) * 1_000
     }
 
-    // MARK: Events
-
     private func run(until end: UInt64) throws {
         while let time = agenda.nextTime, time <= end, let event = agenda.next() {
             advance(to: event.time)

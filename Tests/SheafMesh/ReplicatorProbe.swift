@@ -112,8 +112,6 @@ package final class ReplicatorProbe {
             })
     }
 
-    // MARK: Frames
-
     private func greet() throws {
         let hello = Hello(
             database: MeshPeer.database, peerKey: Array(repeating: 2, count: 32),

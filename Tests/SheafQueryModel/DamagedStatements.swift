@@ -109,8 +109,6 @@ package struct DamagedStatements {
         tally.slowest = Array((tally.slowest + [timing]).slowest(Self.slowestCount))
     }
 
-    // MARK: Damage
-
     private mutating func damaged(_ text: String) -> String {
         // Earlier damage may have removed the complete text.
         var bytes = text.isEmpty ? [0x3B] : Array(text.utf8)

@@ -71,8 +71,6 @@ extension NaiveSelect {
         }
     }
 
-    // MARK: Aliases
-
     private func column(named expression: Expression) -> Expression? {
         guard case .path(let path) = expression.node, path.count == 1 else { return nil }
         for case .expression(let column, let alias?) in select.columns where alias.text == path[0] {

@@ -76,8 +76,6 @@ package struct ObservedDifferences {
         }
     }
 
-    // MARK: Changes
-
     /// Writes a few commits, which become durable together or separately.
     private mutating func change(
         _ statements: inout ObservedStatements, _ random: inout SeededRandom,

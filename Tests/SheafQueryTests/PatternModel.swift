@@ -137,8 +137,6 @@ struct RandomPattern {
         return .repetition(part, least, random.chance(1, in: 2) ? nil : least + random.below(3))
     }
 
-    // MARK: Writing
-
     mutating func write(_ node: PatternModel) -> String {
         let isRegular = dialect == .regularExpression
         switch node {

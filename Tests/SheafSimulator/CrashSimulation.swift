@@ -89,8 +89,6 @@ package final class CrashSimulation {
         options.random = { identifiers.next() }
     }
 
-    // MARK: Workload
-
     private func step() throws {
         clock.advance(milliseconds: UInt64(random.below(50)))
         if hasFaults, random.chance(1, in: 4) { injectFault() }

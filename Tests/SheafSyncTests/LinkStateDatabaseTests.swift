@@ -145,8 +145,6 @@ struct LinkStateDatabaseTests {
         #expect(scene.contested.count <= 4)
     }
 
-    // MARK: False records
-
     private func record(
         _ index: Int, count: UInt64 = 1, opening: UInt64 = 1, name: String = "",
         metadata: Int = 0, near neighbors: [Int]

@@ -175,8 +175,6 @@ struct SimulatedDisk: Sendable {
     }
 }
 
-// MARK: - Calls on files
-
 extension SimulatedDisk {
     /// Reads the bytes that processes see.
     mutating func read(

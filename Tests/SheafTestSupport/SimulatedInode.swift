@@ -155,8 +155,6 @@ struct SimulatedInode: Sendable {
     }
 }
 
-// MARK: - Power cut
-
 extension SimulatedInode {
     /// Returns one possible state of the file after a power cut.
     func afterPowerCut(_ mode: PowerCutMode, _ random: inout SeededRandom) -> SimulatedInode {

@@ -150,8 +150,6 @@ import Testing
         #expect(try store.value(Query(stringInterpolation: literal)) == .array(numbers))
     }
 
-    // MARK: Names and parts
-
     @Test func `an interpolated identifier is always one name`() throws {
         let names = [
             "a", "a.b", "a b", "`", "``", "a`b", "'", "';--", "SELECT", "\0", "\u{1F600}", "\n",

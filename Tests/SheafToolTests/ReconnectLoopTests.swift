@@ -89,8 +89,6 @@ struct ReconnectLoopTests {
         try await device.peer.close()
     }
 
-    // MARK: Clocks
-
     /// An hour, plus half a minute so that a slow machine does not change the number of minutes.
     private static let ahead: UInt64 = 3_630_000
 

@@ -52,8 +52,6 @@ enum Schema {
         return field
     }
 
-    // MARK: Values
-
     static let ids: [Value] =
         (0..<30).map { .integer(Int64($0)) } + (0..<14).map { .string("d\($0)") } + [-7, ""]
     private static let integers: [Value] = [

@@ -94,8 +94,6 @@ struct ConditionLexer {
         throw ConditionError("unexpected \(scalars[index])", hint: hint, at: index, in: text)
     }
 
-    // MARK: Texts
-
     private mutating func quoted(_ quote: Unicode.Scalar) throws(ConditionError) -> String {
         let start = index
         advance()

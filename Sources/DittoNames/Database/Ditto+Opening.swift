@@ -66,8 +66,6 @@ extension Ditto {
         return options
     }
 
-    // MARK: Files
-
     private static func directory(of config: DittoConfig) throws -> URL {
         if let directory = config.persistenceDirectory { return directory }
         let base = try FileManager.default.url(

@@ -159,8 +159,6 @@ extension Unbridgeable {
     }
 }
 
-// MARK: Type-erased generic types
-
 /// An optional of any type.
 private protocol OptionalSource {
     var wrapped: Any? { get }

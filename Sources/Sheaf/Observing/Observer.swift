@@ -90,8 +90,6 @@ public final class Observer: Sendable {
         return isFirst
     }
 
-    // MARK: Delivery
-
     /// Stores a result or passes it to a waiting loop; returns whether a call must be queued.
     func put(_ outcome: Outcome) -> Bool {
         let (waiter, isToBeCalled) = state.withLock { state -> (Waiter?, Bool) in

@@ -67,8 +67,6 @@ final class ObserverWorkerPool: Sendable {
         for thread in ended { thread.join() }
     }
 
-    // MARK: Threads
-
     private func startThread(_ dispatch: @escaping DispatchBody) throws(ThreadRefused) {
         let number = handles.withLock { handles in
             handles.next += 1

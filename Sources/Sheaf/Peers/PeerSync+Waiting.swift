@@ -26,8 +26,6 @@ extension PeerSync {
         }
     }
 
-    // MARK: Refused writes
-
     /// The local writes that other peers refuse for lack of rights.
     ///
     /// These are the rows of `system:refused_writes`. After a restart the list is complete once all

@@ -111,8 +111,6 @@ extension Store {
         return isStored ? Attachment(token, in: attachments) : nil
     }
 
-    // MARK: Unreferenced attachments
-
     /// Removes attachments unreferenced for `attachment_grace_seconds`; returns their number.
     ///
     /// It also runs automatically after writes. A file is removed when two scans that far apart

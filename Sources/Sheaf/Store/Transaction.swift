@@ -112,8 +112,6 @@ public final class Transaction: Sendable {
             hint: "begin a transaction with isReadOnly: false to write")
     }
 
-    // MARK: Ending
-
     /// Ends the transaction; returns its changes, or nil if it is read-only or has already ended.
     private func end() -> DocumentTransaction? {
         phase.withLock { phase in

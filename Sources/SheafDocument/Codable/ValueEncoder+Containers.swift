@@ -84,8 +84,6 @@ struct UnkeyedEncoding: UnkeyedEncodingContainer {
     }
 }
 
-// MARK: Fields that may be nil
-
 extension KeyedEncoding {
     private func add<T: Encodable>(_ source: T?, ifPresent key: Key) throws {
         if let source {

@@ -132,8 +132,6 @@ final class MapDraft {
         return FieldDraft.Name(bytes: Array(name.utf8))
     }
 
-    // MARK: Writing
-
     /// Writes the changed fields; returns their number.
     func writeFields(
         into writer: inout EntryWriter, _ names: NameTable, depth: Int

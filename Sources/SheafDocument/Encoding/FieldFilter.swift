@@ -94,8 +94,6 @@ package struct FieldFilter: Sendable {
     }
 }
 
-// MARK: Other conditions
-
 extension FieldFilter {
     /// Returns a filter on the value of a field; nil represents a missing one.
     package static func onField(

@@ -74,8 +74,6 @@ package struct NameTranslation: Sendable {
         return found
     }
 
-    // MARK: Replacing numbers in a copy
-
     private enum Copy {
         case patched([UInt8])
         /// The replacement would change more than the numbers.

@@ -263,8 +263,6 @@ package final class DocumentEngine: Sendable {
         return transaction
     }
 
-    // MARK: Transactions and change feeds
-
     /// Starts or stops the feed of peers; returns the last commit that it may omit.
     package func setPeerFeedRecording(_ isWanted: Bool) -> CommitID {
         state.withLock { state in

@@ -145,8 +145,6 @@ package struct KnownPauses: Sendable {
     /// Returns the origin of a derived site; nil for other sites.
     package func origin(of site: Site) -> ForgottenSite? { origins[site] }
 
-    // MARK: The log
-
     /// Writes the pauses that the log lacks to a batch.
     package func write(into batch: inout WriteBatch) throws(StorageError) {
         for site in unsaved.sorted() {

@@ -228,8 +228,6 @@ package struct WorkingDocument: Sendable {
         }
     }
 
-    // MARK: Writing
-
     /// Adds the operation to a batch; returns the document as the log has it afterwards.
     package func write(into batch: inout WriteBatch) throws(EngineError) -> StoredDocument? {
         // A document on top of a remnant starts a new chain.

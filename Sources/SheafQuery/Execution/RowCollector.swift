@@ -81,8 +81,6 @@ final class RowCollector {
         tallies?.group.rowsIn = count
     }
 
-    // MARK: Rows
-
     /// Adds the current row if it matches WHERE; returns false to stop.
     func addIfMatching() throws(StoreError) -> Bool {
         if let condition = plan.condition {

@@ -79,8 +79,6 @@ final class SelectRun {
         return keys
     }
 
-    // MARK: Rows
-
     private func visitRows() throws(StoreError) {
         var access = AccessRun(store, plan.sources[0].collection)
         access.isOrderFree = plan.allowsAnyOrder

@@ -101,8 +101,6 @@ package struct TextPattern: Sendable {
         literal = nil
     }
 
-    // MARK: Matching
-
     /// Whether a text in UTF-8 matches.
     package func matches(_ text: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
         var fuel = PatternLimits.maximumFuel

@@ -85,8 +85,6 @@ struct ConditionReader {
             })
     }
 
-    // MARK: Parts
-
     /// Returns the path of a visible field of the source; nil for other expressions.
     private func path(of expression: Expression) throws(StoreError) -> [String]? {
         guard case .path(let path) = expression.node else { return nil }

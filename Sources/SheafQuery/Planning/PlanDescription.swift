@@ -79,8 +79,6 @@ struct PlanOperator {
         children.reduce(nanoseconds ?? 0) { $0 &+ $1.totalNanoseconds }
     }
 
-    // MARK: Output
-
     var value: Value {
         var object: Object = ["#operator": .string(name)]
         for (name, value) in details { object[name] = value }

@@ -133,8 +133,6 @@ final class PlanEnvironment {
         }
     }
 
-    // MARK: Directives
-
     /// Returns the hints from the directives of the statement and of a source.
     func hints(_ source: Source) throws(StoreError) -> PlanHints {
         var hints = PlanHints()

@@ -158,8 +158,6 @@ package struct IncrementalView {
         return .changed
     }
 
-    // MARK: Order
-
     private func position(of row: ViewRow, _ isDescending: [Bool]) -> Int {
         row.id.span.withUnsafeBytes { position(of: row.keys, $0, isDescending).index }
     }

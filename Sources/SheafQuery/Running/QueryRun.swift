@@ -120,8 +120,6 @@ package struct QueryRun {
         return (rows, PlannedSelect(select: select, plan: plan, tallies: run.tallies))
     }
 
-    // MARK: Changes
-
     /// Returns the changes of a statement that writes.
     package func mutations() throws(StoreError) -> MutationPlan {
         guard case .profile(let body) = statement.body else {

@@ -56,8 +56,6 @@ extension Parser {
         lexer.spelling(token).shortened(to: 40)
     }
 
-    // MARK: End of the statement
-
     static let clauses: [Keyword] = [
         .from, .join, .inner, .left, .right, .where, .group, .having, .order, .limit, .offset, .on,
         .returning, .set, .unset, .apply, .use, .and, .or, .not, .in, .is, .like, .ilike, .between,

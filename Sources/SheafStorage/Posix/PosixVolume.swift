@@ -151,8 +151,6 @@ package final class PosixVolume: Volume {
     }
 }
 
-// MARK: - Making the directory
-
 extension PosixVolume {
     /// The maximum number of missing directories that one call creates.
     private static let maximumDepth = 100

@@ -64,8 +64,6 @@ extension SyncSession {
         send(.proven, token.bytes)
     }
 
-    // MARK: Received frames
-
     mutating func handleProofRequest(_ token: TokenAddress) throws(WireError) {
         guard fetching.proofsOwed.insert(token).inserted,
             fetching.proofsOwed.count <= SyncLimits.askedProofs

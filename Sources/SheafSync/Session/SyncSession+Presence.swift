@@ -25,8 +25,6 @@ extension SyncSession {
         send(.presenceAcknowledged, [])
     }
 
-    // MARK: Received frames
-
     mutating func takePresence(_ message: PresenceMessage) throws(WireError) {
         guard !presence.isAcknowledgmentDue else {
             throw .outOfOrder("presence before the last one was acknowledged")

@@ -134,8 +134,6 @@ extension SyncSession {
         releaseStagedCredit()
     }
 
-    // MARK: Received frames
-
     mutating func handleRestart(_ generation: UInt64) throws(WireError) {
         guard generation == requestedGeneration else { return try checkPast(generation) }
         guard case .streaming = receiver.phase else {

@@ -162,8 +162,6 @@ extension SyncSession {
         send(.announce, message.bytes)
     }
 
-    // MARK: Received frames
-
     mutating func handleAnnounceOnly(_ generation: UInt64) throws(WireError) {
         guard generation == sender.generation else {
             throw .outOfOrder("unexpected generation \(generation)")

@@ -44,8 +44,6 @@ enum TerminalText {
         }
     }
 
-    // MARK: Width
-
     /// A text truncated to a column, with its width in terminal cells.
     struct Fitted {
         var text = ""

@@ -76,8 +76,6 @@ import Testing
         #expect(aggregate(.median, [1e308, 1.5e308]) == 1.25e308)
     }
 
-    // MARK: Random lists
-
     /// Returns a random value; floats are small enough for exact sums in any order.
     private func randomValue(_ random: inout SeededRandom) -> Value? {
         switch random.below(10) {

@@ -184,8 +184,6 @@ final class AttachmentSimulation {
         try check()
     }
 
-    // MARK: Invariants
-
     private func check(_ incoming: IncomingAttachment, _ number: Int) throws {
         for chunk in 0..<incoming.list.count where incoming.contains(chunk) {
             #expect(try incoming.read(chunk) == Self.samples[number].chunk(chunk), comment)

@@ -134,8 +134,6 @@ struct HiddenLimitTests {
         #expect(!closeMessage.text.contains { $0.isNumber }, "\(closeMessage.text)")
     }
 
-    // MARK: Errors
-
     private func stays(
         _ rights: PeerRights, hidden: Query?, subscribing text: String = "SELECT * FROM cars"
     ) throws -> DocumentScene {

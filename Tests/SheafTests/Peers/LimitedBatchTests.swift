@@ -102,8 +102,6 @@ struct LimitedBatchTests {
                 onSubscribe: { subscriptions.append($0.commit) })
         }
 
-        // MARK: Without a session
-
         /// Sends a frame without running a turn.
         func send(_ type: FrameType, _ body: [UInt8]) throws {
             frames.bytes(of: Frame(type, body)).withUnsafeBytes {

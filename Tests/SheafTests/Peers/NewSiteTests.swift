@@ -145,8 +145,6 @@ struct NewSiteTests {
         #expect(try scene.rows(2, query) == [merged], "seed \(seed)")
     }
 
-    // MARK: Moving writes
-
     @Test func `an unreadable document does not keep the other documents at the old site`() throws {
         let scene = try forgetfulScene()
         let store = scene.nodes[0].store

@@ -108,8 +108,6 @@ struct StatementRollbackTests {
         return files
     }
 
-    // MARK: Statements
-
     private func script(_ random: inout SeededRandom) -> Script {
         Script(
             statements: (0..<1 + random.below(12)).map { _ in statement(&random) },

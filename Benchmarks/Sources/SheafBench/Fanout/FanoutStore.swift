@@ -56,8 +56,6 @@ final class FanoutStore: Sendable {
         try await store.close()
     }
 
-    // MARK: Callbacks
-
     private func expect(_ count: Int) {
         round.withLock { $0.left = count }
     }
