@@ -53,7 +53,7 @@ def table():
            both((20, "unset", "obj")), both((30, "set", "obj.c", 5)))
     yield ("unset-deeper", "UNSET items.x | later SET items.x.q=5: a map with q", START,
            both((20, "unset", "items.x")), both((30, "set", "items.x.q", 5)))
-    yield ("set-below-unset", "SET obj.c=5 | later UNSET obj: the same, time does not matter",
+    yield ("set-below-unset", "SET obj.c=5 | later UNSET obj: the same, regardless of time",
            {"obj": {"a": 0}}, both((20, "set", "obj.c", 5)), both((30, "unset", "obj")))
     yield ("arrays", "array | array: the later", START,
            both((20, "set", "s", [1, 2])), both((30, "set", "s", [3])))
@@ -66,14 +66,14 @@ def table():
            both((20, "increment", "n", 5)), both((30, "increment", "n", 7)))
     yield ("increments-older", "PN_INCREMENT 5 | PN_INCREMENT 7", {},
            both((20, "increment_older", "n", 5)), both((30, "increment_older", "n", 7)))
-    yield ("restart-unseen", "RESTART WITH 100 | later INCREMENT 5 that has not seen it: 100",
+    yield ("restart-unseen", "RESTART WITH 100 | later concurrent INCREMENT 5: 100",
            counter,
            both((20, "restart", "n", 100)), both((30, "increment", "n", 5)))
 
     def seen(peer):
         peer.take(Peer(1, peer.document).at(20).restart("n", 100).document)
         peer.at(30).increment("n", 5)
-    yield ("restart-seen", "RESTART WITH 100 | INCREMENT 5 that has seen it: 105", counter,
+    yield ("restart-seen", "RESTART WITH 100 | INCREMENT 5 after it: 105", counter,
            both((20, "restart", "n", 100)), seen)
     yield ("restarts", "RESTART WITH 100 | later RESTART WITH 200", counter,
            both((20, "restart", "n", 100)), both((30, "restart", "n", 200)))
@@ -96,22 +96,22 @@ def table():
            None,
            initial({"a": 9, "b": 9}),
            lambda peer: (initial({"a": 1, "b": 1})(peer), peer.at(30).set("a", 0)))
-    yield ("initial-unset", "INITIAL | INITIAL, UNSET: what is gone does not come back", None,
+    yield ("initial-unset", "INITIAL | INITIAL, UNSET: removed fields stay removed", None,
            initial({"a": 9, "o": {"p": 1}, "b": 2}),
            lambda peer: (initial({"a": 1, "o": {"q": 2}})(peer), peer.at(
                30).unset("a").unset("o")))
-    yield ("initial-below", "INITIAL, SET o.r | INITIAL, UNSET o: only what was written since",
+    yield ("initial-below", "INITIAL, SET o.r | INITIAL, UNSET o: only the later write remains",
            None,
            lambda peer: (initial({"o": {"p": 1}})(peer), peer.at(20).set("o.r", 3)),
            lambda peer: (initial({"o": {"q": 2}})(peer), peer.at(30).unset("o")))
-    yield ("initial-delete", "INITIAL | INITIAL, DELETE: no seed comes back", None,
+    yield ("initial-delete", "INITIAL | INITIAL, DELETE: deleted seeds stay deleted", None,
            initial({"a": 9}), lambda peer: (initial({"a": 1})(peer), peer.at(30).delete()))
-    yield ("initial-override-delete", "INITIAL, SET | INITIAL, DELETE: overrides go with the seeds",
+    yield ("initial-override-delete", "INITIAL, SET | INITIAL, DELETE: overrides are removed with the seeds",
            None, lambda peer: (initial({"a": 9, "b": 1})(peer), peer.at(20).set("a", 2)),
            lambda peer: (initial({"a": 9, "b": 1})(peer), peer.at(30).delete()))
     yield ("initial-counter", "a counter that is a seed, and increments of both", seed_counter,
            both((20, "increment", "n", 5)), both((30, "increment", "n", 7)))
-    yield ("object-array", "field as object | the same field as array: the later shows, both stay",
+    yield ("object-array", "field as object | the same field as array: the later is visible, both remain",
            {}, both((20, "set", "f", {"a": 1})), both((30, "set", "f", [1])))
     yield ("array-object", "field as array | later the same field as object", {},
            both((20, "set", "f", [1])), both((30, "set", "f", {"a": 1})))
@@ -132,29 +132,29 @@ def seed_counter(peer):
 def others():
     a = Peer(1).at(10).set("", {"a": 1})
     yield "same", "a state with itself", a.document, a.document
-    yield "nothing-state", "a state with nothing", a.document, Document()
+    yield "nothing-state", "a state without parts", a.document, Document()
     later = Peer(1, a.document).at(20).set("a", 2)
-    yield "older-state", "a state with one that it has grown from", later.document, a.document
+    yield "older-state", "a state with an earlier state of it", later.document, a.document
     yield ("broken-values", "two values with one stamp, as only broken sites have: the greater",
            state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), 3)]),
            state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), "x")]))
-    yield ("broken-numbers", "the keys are equal but for their trailers: the float",
+    yield ("broken-numbers", "the keys differ only in their trailers: the float",
            state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), 3.0)]),
            state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), 3)]))
     yield ("broken-trailers", "objects whose keys differ in their trailers alone",
            state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), {"x": 0, "y": -0.0})]),
            state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), {"x": 0.0, "y": 0.0})]))
-    yield ("broken-nan", "what is no number has one key: the greater bytes",
+    yield ("broken-nan", "values that are not numbers and have one key: the greater bytes",
            state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), ("float", 0x7FF8 << 48))]),
            state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1),
                           ("float", (0x7FF8 << 48) + 1))]))
-    yield ("broken-sums", "of two sums with one stamp that with the later epoch, not the greater",
+    yield ("broken-sums", "of two sums with one stamp the one with the later epoch, not the greater",
            state({1: 10, 2: 5}, [ROOT, (("n",), COUNTER, "sum", (10, 1), 1, (5, 2))]),
            state({1: 10, 2: 5}, [ROOT, (("n",), COUNTER, "sum", (10, 1), 9, INITIAL)]))
     for part, epoch in ((COUNTER, [INITIAL]), (OLDER, [])):
         name = "counter" if part == COUNTER else "older"
         yield (f"forgotten-sum-{name}",
-               "a sum, and an earlier one of the site, which was put back and wrote elsewhere",
+               "a sum, and an earlier one of the site, whose store was restored and wrote elsewhere",
                state({1: 30}, [ROOT, (("n",), part, "sum", (30, 1), 8, *epoch)]),
                state({1: 40}, [ROOT, (("n",), part, "sum", (20, 1), 5, *epoch),
                                (("a",), REGISTER, VALUE, (40, 1), 1)]))
@@ -180,7 +180,7 @@ def others():
     yield ("forgotten-sum-of-many", "the same among the sums of many sites",
            state(sites | {1: 30}, [ROOT, *many, (("n",), COUNTER, "sum", (30, 1), 8, INITIAL)]),
            state(sites | {1: 40}, [ROOT, *many, (("n",), COUNTER, "sum", (20, 1), 5, INITIAL)]))
-    yield ("seed-numbers", "seeds that JSON cannot tell apart, and bytes before strings",
+    yield ("seed-numbers", "seeds that JSON cannot distinguish, and bytes before strings",
            state({}, [((), MAP, "mark", INITIAL), (("a",), REGISTER, VALUE, INITIAL, 0),
                       (("b",), REGISTER, VALUE, INITIAL, "")]),
            state({}, [((), MAP, "mark", INITIAL), (("a",), REGISTER, VALUE, INITIAL, -0.0),
@@ -189,33 +189,33 @@ def others():
 
 def of_deltas():
     base = {1: 10, 2: 10}
-    yield ("deltas-apart", "deltas that name different parts: what one names stands as there",
+    yield ("deltas-apart", "deltas that name different parts: each part is that of the delta that names it",
            delta({1: 20, 2: 10}, [(("a",), REGISTER)],
                  [(("a",), REGISTER, VALUE, (20, 1), 1)], base=base),
            delta({1: 10, 2: 20}, [(("b", "c"), REGISTER), (("d",), COUNTER)],
                  [(("b", "c"), REGISTER, VALUE, (20, 2), 2)], base=base))
-    yield ("deltas-next", "one delta goes on from the other: the earlier base",
+    yield ("deltas-next", "one delta continues the other: the earlier base",
            delta({1: 20, 2: 10}, [(("a",), REGISTER), (("b",), REGISTER)],
                  [(("a",), REGISTER, VALUE, (20, 1), 1), (("b",), REGISTER, VALUE, (20, 1), 1)],
                  base=base),
            delta({1: 30, 2: 10}, [(("a",), REGISTER)], [(("a",), REGISTER, VALUE, (30, 1), 2)],
                  base={1: 20, 2: 10}))
-    yield ("deltas-empty", "a part that one has removed, and the other has not touched since",
+    yield ("deltas-empty", "a part removed on one side and unchanged on the other",
            delta({1: 20, 2: 10}, [(("a",), REGISTER)],
                  [(("a",), REGISTER, VALUE, (20, 1), 1)], base=base),
            delta({1: 20, 2: 20}, [(("a",), REGISTER)], base={1: 20, 2: 10}))
-    yield ("deltas-whole", "a whole map and a partial one are a whole one",
+    yield ("deltas-whole", "a complete map joined with a partial one is complete",
            delta({1: 20, 2: 10}, [(("a",), MAP)],
                  [(("a",), MAP, "mark", (20, 1)), (("a", "x"), REGISTER, VALUE, (20, 1), 1)],
                  base=base),
            delta({1: 10, 2: 20}, [(("a", "y"), REGISTER)],
                  [(("a", "y"), REGISTER, VALUE, (20, 2), 2)], base=base))
-    yield ("deltas-marks", "marks that one names, and marks that both name",
+    yield ("deltas-marks", "marks named by one side, and marks named by both",
            delta({1: 20, 2: 10}, [(("a",), MARKS), (("b",), MARKS)],
                  [(("a",), MAP, "mark", (20, 1)), (("b",), MAP, "mark", (20, 1))], base=base),
            delta({1: 10, 2: 20}, [(("a",), MARKS), (("c",), MARKS)],
                  [(("a",), MAP, "mark", (20, 2)), (("c",), MAP, "mark", (20, 2))], base=base))
-    yield ("deltas-overrides", "an override of one takes the seed of the other",
+    yield ("deltas-overrides", "an override of one side removes the seed of the other",
            delta({1: 20}, [(("a",), REGISTER)], [(("a",), REGISTER, VALUE, INITIAL, 1)],
                  base={1: 10}),
            delta({1: 20}, [(("a",), REGISTER)], base={1: 10},
@@ -225,9 +225,9 @@ def of_deltas():
     a.at(20).set("o", {"p": 2}).at(21).increment("n", 1)
     b.at(30).unset("o")
     yield "deltas-real", "SET o, INCREMENT | UNSET o as deltas of one state", a.delta(), b.delta()
-    yield "delta-into-state", "a delta that a state has already", joined(
+    yield "delta-into-state", "a delta that a state already contains", joined(
         common.document, b.delta()), b.delta()
-    yield ("state-unnamed", "what a delta does not name stays, though its vector covers it",
+    yield ("state-unnamed", "a part that a delta covers without naming it remains",
            state({1: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), 1)]),
            delta({1: 10, 2: 20}, [(("b",), OLDER), (("b",), ATTACHMENT)],
                  [(("b",), OLDER, "sum", (20, 2), 1)], base={1: 10}))

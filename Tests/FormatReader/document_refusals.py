@@ -73,24 +73,24 @@ def of_header():
     yield "cut", "the header ends in a site", (header() + plain)[:12], 1
     yield "flag-6", "flag 6", header(flags=64) + plain, 0
     yield "flag-7", "flag 7", header(flags=128) + plain, 0
-    yield "reference-size", "there is no such size of references", header(flags=48) + plain, 0
-    yield "references-two", "one byte is enough for references", header(
+    yield "reference-size", "an unknown size of references", header(flags=48) + plain, 0
+    yield "references-two", "references that fit one byte", header(
         flags=16) + b"\x8e\0\0" + fields(), 0
-    yield "references-four", "one byte is enough for references", header(
+    yield "references-four", "references that fit one byte", header(
         flags=32) + b"\x8e\0\0\0\0" + fields(), 0
     sites = tuple((site, 10) for site in range(1, 257))
     yield "references-one", "256 stamps need references of two bytes", header(
         sites, size=4) + plain, 0
     yield "length-short", "the header ends in a site", header(length=18) + plain, 2
-    yield "length-stamp", "behind the sites there are 5 bytes", header(length=24) + bytes(
+    yield "length-stamp", "5 bytes after the sites", header(length=24) + bytes(
         5) + plain, 1
-    yield "length-long", "the header ends behind the document", header(length=60) + plain, 1
+    yield "length-long", "the header ends after the document", header(length=60) + plain, 1
     yield "length-all", "no root entry", header(), BODY
-    yield "numbers-four", "numbers of one byte are enough", header(size=4) + plain, 0
+    yield "numbers-four", "numbers that fit one byte", header(size=4) + plain, 0
     yield "numbers-259", "the header has 259 bytes only because its numbers have four", header(
         sites[:15], deletion=(0, 10), size=4) + plain, 0
     yield "sites-descend", "sites do not ascend", header(((2, 10), (1, 10))) + plain, 19
-    yield "sites-equal", "a site twice", header(((1, 10), (1, 20))) + plain, 19
+    yield "sites-equal", "a duplicate site", header(((1, 10), (1, 20))) + plain, 19
     yield "site-time", "a site with time 0", header(((1, 10), (2, 0))) + plain, 27
 
 
@@ -98,31 +98,31 @@ def of_header_stamps():
     plain = root()
     base = 20
     yield "bases", "more bases than sites", header(bases=[(0, 5), (0, 6)]) + plain, 19
-    yield "base-site", "no such site", header(bases=[(1, 5)]) + plain, base
+    yield "base-site", "an unknown site", header(bases=[(1, 5)]) + plain, base
     yield "base-order", "bases do not ascend", header(
         TWO, bases=[(1, 5), (0, 5)]) + plain, base + 26
-    yield "base-twice", "a base twice", header(TWO, bases=[(1, 5), (1, 6)]) + plain, base + 26
-    yield "base-equal", "what is as in the vector is not listed", header(
+    yield "base-twice", "a duplicate base", header(TWO, bases=[(1, 5), (1, 6)]) + plain, base + 26
+    yield "base-equal", "a base equal to the vector is not listed", header(
         bases=[(0, 10)]) + plain, base + 2
     yield "base-above", "above the vector", header(bases=[(0, 11)]) + plain, base + 2
-    yield "base-empty", "a base where nothing was seen, which is none", header(
+    yield "base-empty", "an empty base, which counts as none", header(
         bases=[(0, 0)]) + plain, 0
-    yield "base-no-sites", "a base without a site, which is empty, too", header(
+    yield "base-no-sites", "a base without sites, which is also empty", header(
         (), bases=[]) + b"\x17", 0
-    yield "deletion-site", "no such site", header(deletion=(1, 10)) + plain, 19
+    yield "deletion-site", "an unknown site", header(deletion=(1, 10)) + plain, 19
     yield "deletion-zero", "time 0", header(deletion=(0, 0)) + plain, 21
     yield "deletion-above", "a deletion that is not covered", header(
         deletion=(0, 11)) + plain, 21
-    yield "deletion-cut", "no room for the deletion", header(
+    yield "deletion-cut", "truncated before the deletion", header(
         deletion=(0, 10), length=19) + plain, 1
     old = root((b"a", b"\x81\1"), (b"b", b"\x81\2"), flags=MAP_FLAGS)
-    yield "older-site", "no such site", header(older=[(1, 5)]) + root(
+    yield "older-site", "an unknown site", header(older=[(1, 5)]) + root(
         (b"a", b"\x81\1"), flags=MAP_FLAGS), 19
     yield "older-equal", "the stamp is that of the vector", header(older=[(0, 10)]) + root(
         (b"a", b"\x81\1"), flags=MAP_FLAGS), 21
     yield "older-above", "the stamp is not covered", header(older=[(0, 11)]) + root(
         (b"a", b"\x81\1"), flags=MAP_FLAGS), 21
-    yield "older-twice", "an older stamp twice", header(older=[(0, 5), (0, 5)]) + old, 29
+    yield "older-twice", "a duplicate older stamp", header(older=[(0, 5), (0, 5)]) + old, 29
     yield "older-unused", "the second older stamp is not used", header(
         older=[(0, 5), (0, 4)]) + root((b"a", b"\x81\1"), flags=MAP_FLAGS), 29
     yield "older-order", "the second older stamp is used first", header(
@@ -131,26 +131,26 @@ def of_header_stamps():
 
 
 def of_roots():
-    yield "root-tag", "no such tag", header() + b"\x18", BODY
+    yield "root-tag", "an unknown tag", header() + b"\x18", BODY
     yield "root-register", "a register as root", header() + b"\x81\0", BODY
     yield "root-overrides", "overrides at the root", header() + b"\x15\4", BODY
     yield "root-mark", "a mark without its map", header() + b"\x90\0", BODY
     yield "root-plain", "the root's mark without a reference", header() + b"\x0e\0\0", BODY
     yield "root-nothing", "a map without marks and fields", header() + b"\x0f\0\0", BODY
-    yield "root-behind", "bytes behind a document without root", header() + b"\x17\0", BODY + 1
+    yield "root-behind", "bytes after a document without root", header() + b"\x17\0", BODY + 1
     yield "root-partial", "a partial delta without root", header(flags=1) + b"\x17", 0
     yield "root-several", "other parts at the root", header() + several(
         b"\x8e\0\0\0", b"\x15\4"), BODY + 7
     yield "root-several-unmarked", "several, but no mark comes first", header(TWO) + several(
         b"\x0f\0\0", b"\x90\0"), 35 + 2
-    yield "root-one", "several that are one", header() + several(b"\x8e\0\0\0"), BODY
+    yield "root-one", "several with one entry", header() + several(b"\x8e\0\0\0"), BODY
     yield "root-later", "the later mark comes second", header(TWO) + several(
         b"\x8e\0\0\0", b"\x90\1"), 35 + 7
 
 
 def of_entries():
-    yield "tag-0", "no such tag", one(b"\0"), ENTRY
-    yield "tag-24", "no such tag", one(b"\x18"), ENTRY
+    yield "tag-0", "an unknown tag", one(b"\0"), ENTRY
+    yield "tag-24", "an unknown tag", one(b"\x18"), ENTRY
     yield "tag-23", "no root, at a name", one(b"\x17"), ENTRY
     yield "reference-15", "a map without marks has no stamp", one(
         b"\x8f\0" + fields((b"b", b"\1")), MAP_FLAGS), ENTRY
@@ -158,42 +158,42 @@ def of_entries():
         b"\x94\0" + several(b"\1", b"\x82\1")[1:]), 35 + 4
     yield "reference-21", "overrides have no stamp", one(b"\x95\0\1", MAP_FLAGS), ENTRY
     yield "reference-cut", "an entry ends before its reference", one(b"\x81", MAP_FLAGS), ENTRY + 1
-    yield "reference-unknown", "no such stamp", one(b"\x81\1", MAP_FLAGS), ENTRY + 1
-    yield "reference-254", "no such stamp; only 255 is INITIAL", one(
+    yield "reference-unknown", "an unknown stamp", one(b"\x81\1", MAP_FLAGS), ENTRY + 1
+    yield "reference-254", "an unknown stamp; only 255 is INITIAL", one(
         b"\x81\xfe", MAP_FLAGS), ENTRY + 1
     yield "reference-root", "the stamp of the root with a reference", one(
         b"\x81\0", MAP_FLAGS), ENTRY + 1
     yield "reference-none", "no reference, and no mark at the root", header() + b"\x0f" + fields(
         (b"a", b"\1")), FIELD - 1 + 2
-    yield "epoch-cut", "no room for the epoch", one(b"\x12", MAP_FLAGS), ENTRY + 1
-    yield "epoch-unknown", "no such stamp", one(b"\x12\5\4\1", MAP_FLAGS), ENTRY + 1
-    yield "restart-string", "a restart that is no number", one(b"\x11\x09x"), ENTRY + 1
+    yield "epoch-cut", "truncated before the epoch", one(b"\x12", MAP_FLAGS), ENTRY + 1
+    yield "epoch-unknown", "an unknown stamp", one(b"\x12\5\4\1", MAP_FLAGS), ENTRY + 1
+    yield "restart-string", "a restart that is not a number", one(b"\x11\x09x"), ENTRY + 1
     yield "restart-empty", "a restart without a number", one(b"\x11"), ENTRY + 1
-    yield "sum-null", "a sum that is no number", one(b"\x12\xff\1", MAP_FLAGS), ENTRY + 2
-    yield "older-sum-array", "a sum that is no number", one(
+    yield "sum-null", "a sum that is not a number", one(b"\x12\xff\1", MAP_FLAGS), ENTRY + 2
+    yield "older-sum-array", "a sum that is not a number", one(
         b"\x13" + entry([])), ENTRY + 1
     yield "token-empty", "a token without a value", one(b"\x0d"), ENTRY + 1
     yield "token-token", "a token in a token", one(b"\x0d\x0d\1"), ENTRY + 1
     yield "token-reference", "a value with a reference in a token", two(b"\x0d\x81\1"), 35 + 5
     yield "overrides-zero", "overrides of nothing", one(b"\x15\0"), ENTRY + 1
-    yield "overrides-bits", "there are only five parts", one(b"\x15\x20"), ENTRY + 1
+    yield "overrides-bits", "more than five parts", one(b"\x15\x20"), ENTRY + 1
     yield "overrides-cut", "overrides without their byte", one(b"\x15"), ENTRY + 1
     yield "overrides-long", "overrides of two bytes", one(b"\x15\1\1"), ENTRY + 1
     yield "mark-alone", "a mark without its map", one(b"\x10"), ENTRY
 
 
 def of_values():
-    yield "null-long", "a byte behind null", one(b"\1\0"), ENTRY + 1
+    yield "null-long", "a byte after null", one(b"\1\0"), ENTRY + 1
     yield "integer-cut", "an integer without its byte", one(b"\4"), ENTRY + 1
     yield "integer-long", "an integer of three bytes", one(b"\5\1\2\3"), ENTRY + 1
-    yield "integer-two", "one byte is enough", one(b"\5\x7f\0"), ENTRY
-    yield "integer-two-below", "one byte is enough", one(b"\5\x80\xff"), ENTRY
-    yield "integer-four", "two bytes are enough", one(b"\6\0\x80\xff\xff"), ENTRY
-    yield "integer-eight", "four bytes are enough", one(b"\7\xff\xff\xff\x7f\0\0\0\0"), ENTRY
+    yield "integer-two", "a length that fits one byte", one(b"\5\x7f\0"), ENTRY
+    yield "integer-two-below", "a length that fits one byte", one(b"\5\x80\xff"), ENTRY
+    yield "integer-four", "a length that fits two bytes", one(b"\6\0\x80\xff\xff"), ENTRY
+    yield "integer-eight", "a length that fits four bytes", one(b"\7\xff\xff\xff\x7f\0\0\0\0"), ENTRY
     yield "float-short", "a float of seven bytes", one(b"\x08" + bytes(7)), ENTRY + 1
-    yield "string", "no UTF-8", one(b"\x09\xff"), ENTRY + 1
-    yield "string-surrogate", "half of a pair is no UTF-8", one(b"\x09\xed\xa0\x80"), ENTRY + 1
-    yield "string-overlong", "no UTF-8", one(b"\x09\xc0\x80"), ENTRY + 1
+    yield "string", "not UTF-8", one(b"\x09\xff"), ENTRY + 1
+    yield "string-surrogate", "half of a surrogate pair is not UTF-8", one(b"\x09\xed\xa0\x80"), ENTRY + 1
+    yield "string-overlong", "not UTF-8", one(b"\x09\xc0\x80"), ENTRY + 1
     deep = entry([])
     for _ in range(63):
         deep = b"\x0b" + deep + (bytes([len(deep), 1, 0]) if len(deep) < 256 else (
@@ -208,11 +208,11 @@ def of_values():
 
 def of_several():
     a, b = b"\1", b"\x82\1"
-    yield "several-none", "several that are none", two(b"\x14", 0), 35 + 4
-    yield "several-one", "several that are one", two(several(b)), 35 + 4
+    yield "several-none", "several with no entries", two(b"\x14", 0), 35 + 4
+    yield "several-one", "several with one entry", two(several(b)), 35 + 4
     yield "several-inside", "several in several", two(several(several(b, a), a)), 35 + 6
     yield "several-empty", "an entry of no bytes", two(b"\x14\0" + several(b, a)[1:]), 35 + 5
-    yield "several-long", "an entry that ends behind the list", two(
+    yield "several-long", "an entry that ends after the list", two(
         b"\x14" + varint(2) + b + varint(2) + a), 35 + 8
     yield "several-varint", "the length is not the shortest varint", two(
         b"\x14\x82\0" + b + varint(1) + a), 35 + 5
@@ -228,14 +228,14 @@ def of_several():
     yield ("several-map", "parts in the order of their latest dots, for a map also of those below",
            two(
         several(b"\1", b"\x0e" + fields((b"b", b"\x81\1"), flags=MAP_FLAGS))), 35 + 6)
-    yield "several-marks", "the map comes first", two(several(b"\x10", b"\x8e\1\0\0")), 35 + 6
+    yield "several-marks", "the map is first", two(several(b"\x10", b"\x8e\1\0\0")), 35 + 6
     yield "several-marks-order", "the map has the latest mark", two(
         several(b"\x0e\0\0", b"\x90\1")), 35 + 10
     yield "several-unmarked", "a mark beside a map without marks", two(
         several(b"\x0f" + fields((b"b", b"\x81\1"), flags=MAP_FLAGS), b"\x10")), 35 + 16
-    yield "several-overrides-first", "overrides come last", one(
+    yield "several-overrides-first", "overrides are last", one(
         several(b"\x15\2", b"\1")), ENTRY + 2
-    yield "several-overrides-twice", "overrides twice", one(
+    yield "several-overrides-twice", "duplicate overrides", one(
         several(b"\1", b"\x15\2", b"\x15\4")), ENTRY + 7
 
 
@@ -261,47 +261,47 @@ def of_objects():
     def made(tail, contents=b"\1a\1\1b\1"):
         return plain + contents + bytes(tail)
     end = FIELD + 6
-    yield "object-cut", "no room for flags", plain, FIELD
+    yield "object-cut", "truncated before the flags", plain, FIELD
     yield "object-flag-7", "flag 7", made([3, 6, 2, 0, 0x88]), end + 4
-    yield "object-ends-size", "ends have no such size", made([3, 6, 2, 0, 0x0B]), end + 4
-    yield "object-ends-two", "ends of one byte are enough", made([3, 0, 6, 0, 2, 0, 0x09]), end + 6
+    yield "object-ends-size", "an unknown size of ends", made([3, 6, 2, 0, 0x0B]), end + 4
+    yield "object-ends-two", "ends that fit one byte", made([3, 0, 6, 0, 2, 0, 0x09]), end + 6
     yield "object-ends-descend", "ends do not ascend", made([6, 3, 2, 0, 8]), end + 1
     yield "object-ends-equal", "a field without bytes", made([0, 6, 2, 0, 8]), end
     yield "object-ends-short", "the last end is not that of the contents", made(
         [3, 5, 2, 0, 8]), end + 1
-    yield "object-ends-long", "the last end is behind the contents", made([3, 7, 2, 0, 8]), end + 1
+    yield "object-ends-long", "the last end is after the contents", made([3, 7, 2, 0, 8]), end + 1
     yield "object-contents", "contents without fields", plain + b"\1\0\0", FIELD
     yield "object-count", "more fields than bytes", made([3, 6, 200, 0, 8]), end + 2
     yield ("object-count-numbered", "more fields than bytes", plain + b"\0\0\xff\0", FIELD + 2,
            [b"a"])
     yield "object-spelled-zero", "a count of spelled fields that is 0", plain + bytes(
         [0, 0, 8]), FIELD
-    yield "object-counts-four", "counts of one byte are enough", made(
+    yield "object-counts-four", "counts that fit one byte", made(
         [3, 6, 2, 0, 0, 0, 0, 0, 0, 0, 0x18]), end + 10
-    yield "object-no-counts", "no room for the counts", plain + b"\0\x10", FIELD + 1
-    yield "object-names-two", "numbers of one byte are enough", plain + b"\1" + bytes(
+    yield "object-no-counts", "truncated before the counts", plain + b"\0\x10", FIELD + 1
+    yield "object-names-two", "numbers that fit one byte", plain + b"\1" + bytes(
         [1, 0, 0, 1, 4]), FIELD + 5, [b"a"]
-    yield "object-names-none", "no number, so none has two bytes", made([3, 6, 2, 0, 0x0C]), end + 4
+    yield "object-names-none", "no number needs two bytes", made([3, 6, 2, 0, 0x0C]), end + 4
     yield "object-numbers", "numbers do not ascend", plain + b"\1\1" + bytes(
         [1, 2, 1, 0, 2, 0]), FIELD + 5, [b"a", b"b"]
     yield "object-numbers-twice", "a number twice", plain + b"\1\1" + bytes(
         [1, 2, 1, 1, 2, 0]), FIELD + 5, [b"a", b"b"]
-    yield "object-number", "outside of a store no field has a number", plain + b"\1" + bytes(
+    yield "object-number", "without a store fields have no numbers", plain + b"\1" + bytes(
         [1, 0, 1, 0]), FIELD + 2
     yield "object-number-unknown", "a number that has no name", plain + b"\1" + bytes(
         [1, 2, 1, 0]), FIELD + 2, [b"a", b"b"]
     yield "object-names", "names do not ascend", made([3, 6, 2, 0, 8], b"\1b\1\1a\1"), FIELD + 4
-    yield "object-name-twice", "a name twice", made([3, 6, 2, 0, 8], b"\1a\1\1a\1"), FIELD + 4
+    yield "object-name-twice", "a duplicate name", made([3, 6, 2, 0, 8], b"\1a\1\1a\1"), FIELD + 4
     yield "object-name-both", "a name as number and spelled", plain + b"\1\1a\1" + bytes(
         [1, 4, 0, 1, 1, 8]), FIELD + 2, [b"a"]
-    yield "object-name-utf-8", "no UTF-8", made([3, 6, 2, 0, 8], b"\1a\1\1\xff\1"), FIELD + 4
+    yield "object-name-utf-8", "not UTF-8", made([3, 6, 2, 0, 8], b"\1a\1\1\xff\1"), FIELD + 4
     yield "object-name-long", "a name that ends behind its field", made(
         [3, 6, 2, 0, 8], b"\1a\1\3b\1"), FIELD + 3
     yield "object-name-alone", "a name without an entry", made(
         [3, 6, 2, 0, 8], b"\1a\1\2bc"), FIELD + 3
     yield "object-name-varint", "the length is not the shortest varint", plain + (
         b"\x81\0a\1" + bytes([4, 1, 0, 8])), FIELD
-    yield "object-references", "a reference that the flags do not tell", two(b"\x81\1", 0), 35 + 9
+    yield "object-references", "a reference without its flag", two(b"\x81\1", 0), 35 + 9
     yield "object-no-references", "no reference, though the flags say so", one(
         b"\1", MAP_FLAGS), ENTRY + 4
     yield "object-epoch", "the reference to an epoch is one, too", one(
@@ -323,12 +323,12 @@ def of_arrays():
     def made(tail, contents=b"\1\1"):
         return one(b"\x0b" + contents + bytes(tail))
     end = ENTRY + 3
-    yield "array-cut", "no room for flags", one(b"\x0b"), ENTRY + 1
+    yield "array-cut", "truncated before the flags", one(b"\x0b"), ENTRY + 1
     for bit in (2, 3, 5, 6, 7):
         yield f"array-flag-{bit}", f"flag {bit}", made([1, 2, 2, 1 << bit]), end + 3
-    yield "array-ends-size", "ends have no such size", made([1, 2, 2, 3]), end + 3
-    yield "array-ends-two", "ends of one byte are enough", made([1, 0, 2, 0, 2, 1]), end + 5
-    yield "array-count-four", "a count of one byte is enough", made(
+    yield "array-ends-size", "an unknown size of ends", made([1, 2, 2, 3]), end + 3
+    yield "array-ends-two", "ends that fit one byte", made([1, 0, 2, 0, 2, 1]), end + 5
+    yield "array-count-four", "a count that fits one byte", made(
         [1, 2, 2, 0, 0, 0, 16]), end + 6
     yield "array-ends-equal", "an element without bytes", made([2, 2, 2, 0]), end + 1
     yield "array-ends-short", "the last end is not that of the contents", made(
@@ -350,18 +350,18 @@ def of_deltas():
     yield "partial-nothing", "a partial map without fields and marks", delta(
         b"\x0f" + fields(flags=32)), ENTRY
     yield "empty-in-state", "empty in a state", one(b"\x16\1"), ENTRY
-    yield "empty-in-whole", "empty in a whole map of a delta", delta(
+    yield "empty-in-whole", "empty in a complete map of a delta", delta(
         b"\x0e" + fields((b"b", b"\x16\1"))), ENTRY + 3
     yield "empty-zero", "empty without parts", delta(b"\x16\0"), ENTRY + 1
-    yield "empty-bits", "there are only five parts", delta(b"\x16\x20"), ENTRY + 1
-    yield "empty-there", "a register that is there and empty", delta(
+    yield "empty-bits", "more than five parts", delta(b"\x16\x20"), ENTRY + 1
+    yield "empty-there", "a register that exists and is empty", delta(
         several(b"\1", b"\x16\1")), ENTRY + 5
-    yield "empty-map-there", "a partial map that is there and empty", delta(several(
+    yield "empty-map-there", "a partial map that exists and is empty", delta(several(
         b"\x0f" + fields((b"b", b"\1"), flags=32), b"\x16\4")), ENTRY + 12
-    yield "empty-order", "empty comes before overrides", delta(
+    yield "empty-order", "empty precedes overrides", delta(
         several(b"\x15\1", b"\x16\2")), ENTRY + 2
-    yield "empty-first", "empty comes behind dots", delta(several(b"\x16\2", b"\1")), ENTRY + 2
-    yield "empty-twice", "empty twice", delta(several(b"\x16\1", b"\x16\2")), ENTRY + 5
+    yield "empty-first", "empty follows dots", delta(several(b"\x16\2", b"\1")), ENTRY + 2
+    yield "empty-twice", "a duplicate empty", delta(several(b"\x16\1", b"\x16\2")), ENTRY + 5
 
 
 def of_seeds():

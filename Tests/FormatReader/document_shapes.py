@@ -49,9 +49,9 @@ def simple():
                ((), MAP, MARK, (20, 1)), (("a",), REGISTER, VALUE, (40, 2), 1),
                (("b",), REGISTER, VALUE, (15, 2), 2), (("c",), REGISTER, VALUE, (12, 1), 3),
                (("d",), REGISTER, VALUE, (15, 2), 4), (("e",), REGISTER, VALUE, (20, 1), 5)]))
-    yield ("site-without-dots", "a site of which nothing is there any more",
+    yield ("site-without-dots", "a site whose parts were all removed",
            state({1: 10, 2: 20}, [ROOT]))
-    yield "base", "a state with a base: one site went on, one is new, one is as it was", state(
+    yield "base", "a state with a base: one site advanced, one is new, one is unchanged", state(
         {1: 10, 2: 20, 3: 30}, [ROOT], base={1: 10, 2: 15})
     yield "base-equal", "a base that is the vector: no site is listed", state(
         {1: 10, 2: 20}, [ROOT], base={1: 10, 2: 20})
@@ -65,7 +65,7 @@ def values():
     yield "tags", "all values", written({
         "null": None, "false": False, "true": True, "int": 1, "float": 1.5, "string": "x",
         "array": [1, [2]], "empty array": []})
-    yield "bytes", "bytes, which JSON cannot say", written({"a": b"\0\1\xff", "b": b""})
+    yield "bytes", "bytes, which JSON cannot represent", written({"a": b"\0\1\xff", "b": b""})
     yield "integers", "integers where their sizes change, and their limits", written({
         f"{index:02}": number for index, number in enumerate([
             0, 1, -1, 127, 128, -128, -129, 32_767, 32_768, -32_768, -32_769, 2**31 - 1, 2**31,
@@ -76,7 +76,7 @@ def values():
     yield "no-numbers", "NaN with payload bits and a sign, and both infinities", written({
         "a": ("float", 0x7FF8_0000_0000_0001), "b": ("float", 0xFFF4_0000_0000_002A),
         "c": float("inf"), "d": float("-inf")})
-    yield "strings", "texts: empty, NUL, beyond ASCII, beyond 16 bits, quotes", written({
+    yield "strings", "strings: empty, NUL, beyond ASCII, beyond 16 bits, quotes", written({
         "a": "", "b": "\0", "c": "caf\u00e9", "d": "\U0001f600", "e": "\"\\\n"})
     inside = ("object", tuple(sorted((name, value_of(field)) for name, field in [
         (b"b", [{"c": None}, {}]), (b"a", {"x": -0.0}), (b"", [])])))
@@ -131,7 +131,7 @@ def widths():
 def names():
     yield "names", "an empty name, names with NUL, in the order of their bytes", written(
         {"": 1, "\0": 2, "\0\0": 3, "a\0b": 4, "a": 5, "b": {"": {"": 6}}})
-    yield ("names-unicode", "one name composed and decomposed, which are two; beyond 16 bits",
+    yield ("names-unicode", "a name composed and decomposed, which are two names; beyond 16 bits",
            written(
         {"\u00e9": 1, "e\u0301": 2, "\uffee": 3, "\U0001f600": 4}))
     plain = {"color": "red", "size": {"w": 1, "h": 2}, "list": [{"w": 3, "x": 4}]}
@@ -140,9 +140,9 @@ def names():
            written(plain), known, known)
     yield ("numbered-all", "no field is spelled", written({"w": 1, "color": 2, "size": 3}),
            known, known)
-    yield ("numbered-later", "spelled, though the store has a number by now",
+    yield ("numbered-later", "spelled out although the store now has a number",
            written(plain), known[:1], known)
-    yield ("numbered-unknown", "numbers that are not used do not matter",
+    yield ("numbered-unknown", "unused numbers",
            written({"a": 1}), known, known)
     many = [b"%02x" % index for index in range(255)] + [b"y", b"z"]
     yield ("numbered-256", "a number above 255, so all have two bytes",
@@ -159,10 +159,10 @@ def parts():
                                 ((), MAP, MARK, (20, 3))])
     yield "unmarked-root", "a root without marks: all stamps have references", state(
         {1: 10}, [(("a",), REGISTER, VALUE, (10, 1), 1)])
-    yield "register-values", "two values, of which the latest shows", state(
+    yield "register-values", "two values, of which the latest is visible", state(
         {1: 10, 2: 20}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), "A"),
                          (("a",), REGISTER, VALUE, (20, 2), "B")])
-    yield "same-time", "of equal times the greater site shows", state(
+    yield "same-time", "of equal times the greater site is visible", state(
         {1: 10, 2: 10}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), "A"),
                          (("a",), REGISTER, VALUE, (10, 2), "B")])
     yield "attachments", "tokens, any values; one of them has two", state(
@@ -172,13 +172,13 @@ def parts():
     every = [ROOT, (("a",), REGISTER, VALUE, (10, 1), 1), (("a",), ATTACHMENT, TOKEN, (10, 1), 2),
              (("a",), MAP, MARK, (10, 1)), (("a",), COUNTER, RESTART, (10, 1), 3),
              (("a",), OLDER, SUM, (10, 1), 4)]
-    yield ("parts-equal", "all five parts at a name with one stamp: the register shows",
+    yield ("parts-equal", "all five parts at a name with one stamp: the register is visible",
            state({1: 10}, every))
-    yield ("parts-later", "the same, but the counter is later than others and the map is latest",
+    yield ("parts-later", "the same, but the counter is later than the others and the map is latest",
            state(
         {1: 10, 2: 20, 3: 15}, every + [(("a", "b"), REGISTER, VALUE, (20, 2), 5),
                                         (("a",), COUNTER, SUM, (15, 3), 6, (10, 1))]))
-    yield "map-below", "a map whose own mark is old, and which has the latest dot below", state(
+    yield "map-below", "a map with an old mark and the latest dot in its fields", state(
         {1: 10, 2: 20, 3: 15}, [ROOT, (("a",), MAP, MARK, (10, 1)),
                                 (("a", "b", "c"), REGISTER, VALUE, (20, 2), 1),
                                 (("a",), REGISTER, VALUE, (15, 3), 2)])
@@ -192,7 +192,7 @@ def counters():
     yield "counter", "sums of two sites without a restart", state(
         {1: 10, 2: 20}, [ROOT, (("n",), COUNTER, SUM, (10, 1), 5, INITIAL),
                          (("n",), COUNTER, SUM, (20, 2), 7, INITIAL)])
-    yield ("counter-restart", "a restart, a sum of its epoch, and one of none that does not count",
+    yield ("counter-restart", "a restart, a sum of its epoch, and a sum without epoch that does not count",
            state(
         {1: 10, 2: 20, 3: 30}, [ROOT, (("n",), COUNTER, RESTART, (20, 2), 100),
                                 (("n",), COUNTER, SUM, (30, 3), 5, (20, 2)),
@@ -201,13 +201,13 @@ def counters():
         {1: 10, 2: 20, 3: 30}, [ROOT, (("n",), COUNTER, RESTART, (20, 2), 100),
                                 (("n",), COUNTER, RESTART, (10, 1), 200),
                                 (("n",), COUNTER, SUM, (30, 3), 5, (10, 1))])
-    yield "counter-epoch", "an epoch whose restart is not there: it counts from 0", state(
+    yield "counter-epoch", "an epoch without its restart: it counts from 0", state(
         {1: 10, 2: 20, 3: 30}, [ROOT, (("n",), COUNTER, RESTART, (10, 1), 100),
                                 (("n",), COUNTER, SUM, (30, 3), 5, (20, 2))])
     yield "counter-seed", "a restart that is a seed, and a sum from it", state(
         {1: 10}, [((), MAP, MARK, INITIAL), (("n",), COUNTER, RESTART, INITIAL, 40),
                   (("n",), COUNTER, SUM, (10, 1), 2, INITIAL)])
-    yield "counter-limit", "sums that leave 64 bits, above, below, and only on the way", state(
+    yield "counter-limit", "sums that overflow 64 bits, underflow them, and overflow only in between", state(
         {1: 10, 2: 20, 3: 30}, [
             ROOT, (("a",), COUNTER, SUM, (10, 1), 2**63 - 1, INITIAL),
             (("a",), COUNTER, SUM, (20, 2), 1, INITIAL),
@@ -223,7 +223,7 @@ def counters():
                          (("b",), COUNTER, SUM, (20, 2), 3.0, INITIAL)])
     yield "counter-older", "an older counter, which has no epochs", state(
         {1: 10, 2: 20}, [ROOT, (("n",), OLDER, SUM, (10, 1), 5), (("n",), OLDER, SUM, (20, 2), -7)])
-    yield "counter-both", "both counters at one name: the later shows", state(
+    yield "counter-both", "both counters at one name: the later is visible", state(
         {1: 10, 2: 20}, [ROOT, (("n",), OLDER, SUM, (10, 1), 5),
                          (("n",), COUNTER, SUM, (20, 2), 7, INITIAL)])
 
@@ -250,7 +250,7 @@ def seeds():
     yield "override-all", "overrides of all parts at one name, beside a later value", state(
         {1: 10}, [((), MAP, MARK, INITIAL), (("a",), REGISTER, VALUE, (10, 1), 1)],
         overrides={((b"a",), part) for part in range(5)})
-    yield "override-deep", "an override in a map that has no dot: the map is not seen", state(
+    yield "override-deep", "an override in a map without dots: the map is invisible", state(
         {}, [((), MAP, MARK, INITIAL)], overrides={((b"a", b"b"), REGISTER)})
 
 
@@ -260,9 +260,9 @@ def delta(sites, named, dots=(), **more):
 
 
 def deltas():
-    yield "delta-nothing", "a delta that names nothing: only the vector grew", delta(
+    yield "delta-nothing", "a delta without parts: only the vector grew", delta(
         {1: 10, 2: 20}, [], base={1: 10})
-    yield "delta-empty-vector", "nothing at all", delta({}, [])
+    yield "delta-empty-vector", "no bytes", delta({}, [])
     yield "delta-register", "one register in the root, whose marks are untouched", delta(
         {1: 20}, [(("a",), REGISTER)], [(("a",), REGISTER, VALUE, (20, 1), 1)], base={1: 10})
     yield "delta-marks", "the marks of the root, and nothing below", delta(
@@ -274,23 +274,23 @@ def deltas():
          (("d", "e"), REGISTER, VALUE, (20, 1), 2)], base={1: 10}))
     yield "delta-map-marks", "only the marks of a map below", delta(
         {1: 20}, [(("a",), MARKS)], [(("a",), MAP, MARK, (20, 1))], base={1: 10})
-    yield "delta-whole-map", "a whole map in a partial one", delta(
+    yield "delta-whole-map", "a complete map in a partial one", delta(
         {1: 20}, [(("a",), MAP)],
         [(("a",), MAP, MARK, (20, 1)), (("a", "b"), REGISTER, VALUE, (10, 1), 1)], base={1: 10})
-    yield "delta-empty", "parts that are gone: one, two, and one beside another part", delta(
+    yield "delta-empty", "removed parts: one, two, and one beside another part", delta(
         {1: 20}, [(("a",), REGISTER), (("b",), MAP), (("b",), COUNTER), (("c",), MAP),
                   (("c",), REGISTER)],
         [(("c",), REGISTER, VALUE, (20, 1), 1)], base={1: 10})
     yield ("delta-empty-below",
-           "a register that is gone in a map that is partial, beside a register", delta(
+           "a removed register beside a register, in a partial map", delta(
         {1: 20}, [(("a", "b"), REGISTER), (("a",), REGISTER)],
         [(("a",), REGISTER, VALUE, (20, 1), 1)], base={1: 10}))
-    yield "delta-overrides", "parts that are gone and overridden", delta(
+    yield "delta-overrides", "removed and overridden parts", delta(
         {1: 20}, [(("a",), REGISTER), (("b",), MAP)], base={1: 10},
         overrides={((b"a",), REGISTER), ((b"b",), MAP)})
     deleted = Peer(1).at(10).set("", {"a": 1})
     deleted.begin()
-    yield ("delta-deletion", "a delta after a deletion names everything, so it is a state",
+    yield ("delta-deletion", "a delta after a deletion names all parts, so it is a state",
            deleted.at(
         20).delete().delta())
     yield "delta-deletion-kept", "a deletion in a delta that is partial", delta(

@@ -104,17 +104,17 @@ def refusals(output):
         return right[:at] + value + right[at + len(value):]
 
     for case, comment, data in (
-            ("magic", "something else", changed(0, b"sheafatt")),
-            ("version", "a version that there is not", changed(8, b"\2")),
-            ("reserved", "a reserved byte", changed(12, b"\1")),
-            ("length", "another length of as many chunks", changed(16, b"\x0b")),
+            ("magic", "another magic", changed(0, b"sheafatt")),
+            ("version", "an unknown version", changed(8, b"\2")),
+            ("reserved", "a nonzero reserved byte", changed(12, b"\1")),
+            ("length", "another length with the same number of chunks", changed(16, b"\x0b")),
             ("huge", "a length above the limit", changed(16, struct.pack("<Q", (1 << 36) + 1))),
             ("id", "the id of another file", changed(24, bytes(32))),
             ("list", "another hash", changed(96 + 32, bytes(32))),
             ("swapped", "the hashes in another order", changed(96, hashes[1] + hashes[0])),
-            ("bits", "a chunk that is not there", changed(96 + 64, b"\1")),
-            ("surplus", "a bit of no chunk", changed(96 + 64, b"\7")),
-            ("cut", "a head that is cut off", right[:4_095])):
+            ("bits", "the number of a missing chunk", changed(96 + 64, b"\1")),
+            ("surplus", "a bit set beyond the last chunk", changed(96 + 64, b"\7")),
+            ("cut", "a truncated head", right[:4_095])):
         output.begin(f"head-{case}", comment)
         output.bytes(f"head-{case}.refused", data)
         output.bytes(f"head-{case}.name", name)

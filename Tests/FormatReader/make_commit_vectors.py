@@ -34,39 +34,39 @@ INDEXES = [
     ("index-most", "n" * 1_024, [([""] * 64, False)] + [(["x"], True)] * 15),
 ]
 REFUSED_INDEXES = [
-    ("index-empty", "nothing at all", b""),
-    ("index-kind", "another kind", b"\2\1a\1\0\1b"),
+    ("index-empty", "no bytes", b""),
+    ("index-kind", "an unknown kind", b"\2\1a\1\0\1b"),
     ("index-unnamed", "a name without bytes", b"\1\0\1\0\1\1b"),
     ("index-long-name", "a name of 1,025 bytes", b"\1\x81\x08" + b"a" * 1_025 + b"\1\0\1\1b"),
     ("index-no-fields", "no fields", b"\1\1a\0"),
     ("index-many-fields", "17 fields", b"\1\1a\x11" + b"\0\1\1b" * 17),
-    ("index-direction", "a third direction", b"\1\1a\1\2\1\1b"),
-    ("index-no-path", "a path without steps", b"\1\1a\1\0\0"),
-    ("index-long-path", "65 steps", b"\1\1a\1\0\x41" + b"\1b" * 65),
-    ("index-text", "a step that is no UTF-8", b"\1\1a\1\0\1\1\xff"),
-    ("index-name-text", "a name that is no UTF-8", b"\1\1\xff\1\0\1\1b"),
-    ("index-cut", "a step that ends too late", b"\1\1a\1\0\1\2b"),
-    ("index-more", "something behind it", b"\1\1a\1\0\1\1b\0"),
+    ("index-direction", "an unknown direction", b"\1\1a\1\2\1\1b"),
+    ("index-no-path", "a path without components", b"\1\1a\1\0\0"),
+    ("index-long-path", "65 components", b"\1\1a\1\0\x41" + b"\1b" * 65),
+    ("index-text", "a component that is not UTF-8", b"\1\1a\1\0\1\1\xff"),
+    ("index-name-text", "a name that is not UTF-8", b"\1\1\xff\1\0\1\1b"),
+    ("index-cut", "a component that ends beyond its path", b"\1\1a\1\0\1\2b"),
+    ("index-more", "bytes after the end", b"\1\1a\1\0\1\1b\0"),
 ]
 CHAINS = [
     ("insert", "a document that was inserted", [(STATE, (10, "set", "", {"a": 1}))]),
-    ("told", "what is new tells what was touched", [
+    ("told", "the new state determines the changed fields", [
         (STATE, (10, "set", "", {"a": 1, "b": {"x": 1, "y": 2}})),
         (STATE, (20, "set", "b.x", 2)), (STATE, (30, "increment", "n", 5))]),
-    ("untold", "what was removed must be said", [
+    ("untold", "the delta names the removed fields", [
         (STATE, (10, "set", "", {"a": 1, "b": {"x": 1, "y": 2}, "c": 1})),
         (BOTH, (20, "unset", "b.x")), (STATE, (30, "set", "a", 2)), (BOTH, (40, "unset", "c"))]),
-    ("deltas", "deltas on a state, and a state behind them", [
+    ("deltas", "deltas of a state, then a new state", [
         (STATE, (10, "set", "", {"m": BIG})), (DELTA, (20, "set", "m.key050", "x")),
         (DELTA, (30, "unset", "m.key051")), (DELTA, (40, "set", "m.new", 1), (40, "set", "o", 2)),
         (BOTH, (50, "unset", "m.new")), (DELTA, (60, "restart", "n", 3))]),
-    ("whole-map", "a map that was removed, and written into again", [
+    ("whole-map", "a map that was removed and then written to", [
         (STATE, (10, "set", "", {"m": {"x": 1, "y": 2}})),
         (BOTH, (20, "unset", "m")), (STATE, (30, "set", "m.z", 3))]),
-    ("deleted", "a tombstone, and what was inserted behind it", [
+    ("deleted", "a tombstone, then an inserted document", [
         (STATE, (10, "set", "", {"a": 1})), (WHOLE, (20, "delete")),
         (STATE, (30, "set", "", {"b": 2}))]),
-    ("seeds", "INITIAL, and what replaces seeds", [
+    ("seeds", "INITIAL, and writes that replace seeds", [
         (STATE, (0, "insert_initial", {"a": 1, "b": 2, "o": {"p": 3}})),
         (STATE, (20, "set", "a", 5)), (BOTH, (30, "unset", "o")), (BOTH, (40, "unset", "b"))]),
 ]
@@ -135,7 +135,7 @@ def write_indexes(output):
         payload = index_payload(name, fields)
         found = read_index(payload)
         assert found.name == name.encode() and len(found.fields) == len(fields)
-        output.begin(case, "what an index is of")
+        output.begin(case, "the definition of an index")
         output.bytes(f"{case}.index", payload)
         output.text(f"{case}.name", name.encode())
         output.text(f"{case}.json", json_of(value_of(
@@ -164,8 +164,8 @@ def site_record(clock, pauses):
 
 def write_former_sites(output):
     sites = [struct.pack("<Q", number) for number in range(1, 66)]
-    for case, comment, count in (("former-one", "one site before the current one", 1),
-                                 ("former-all", "as many former sites as are kept", 64)):
+    for case, comment, count in (("former-one", "one former site", 1),
+                                 ("former-all", "as many former sites as the limit", 64)):
         data = b"".join(sites[:count])
         assert is_former_sites(data)
         output.begin(case, comment)
@@ -173,9 +173,9 @@ def write_former_sites(output):
     for case, comment, data in (
             ("former-none", "no former sites", b""),
             ("former-zero", "a former site that is zero", sites[0] + bytes(8)),
-            ("former-end", "a former site that is cut off", sites[0] + sites[1][:7]),
+            ("former-end", "a truncated former site", sites[0] + sites[1][:7]),
             ("former-again", "a former site twice", sites[0] + sites[1] + sites[0]),
-            ("former-many", "more former sites than are kept", b"".join(sites))):
+            ("former-many", "more former sites than the limit", b"".join(sites))):
         assert not is_former_sites(data)
         output.begin(case, comment)
         output.bytes(f"{case}.refusedFormerSites", data)
@@ -189,8 +189,8 @@ def write_clocks(output):
     output.lines.append(f"clock.time = {1_700_000_000_000 << 16 | 3}")
     for case, comment, data in (
             ("clock-counter", "a time without a counter", bytes(2) + time[2:]),
-            ("clock-end", "a time that is cut off", time[:7]),
-            ("clock-more", "more than a time", time + bytes(1))):
+            ("clock-end", "a truncated time", time[:7]),
+            ("clock-more", "bytes after the time", time + bytes(1))):
         assert not is_clock(data)
         output.begin(case, comment)
         output.bytes(f"{case}.refusedClock", data)
@@ -218,7 +218,7 @@ def write_pauses(output):
     pauses = [(1 << 40, 2 << 40), (3 << 40, (3 << 40) + 2)]
     data = b"".join(struct.pack("<QQ", *pause) for pause in pauses)
     assert is_pauses(data)
-    output.begin("pauses", "the pauses of the site of another store")
+    output.begin("pauses", "the write pauses of the site of another store")
     output.bytes("pauses.pauses", data)
     for number, (after, before) in enumerate(pauses, 1):
         output.lines += [f"pauses.after{number} = {after}", f"pauses.before{number} = {before}",
@@ -226,10 +226,10 @@ def write_pauses(output):
                          f"pauses.removal{number} = "
                          f"{removal_site(forgotten_site(0xABC, after, before), number == 2, 'n', 'größe')}"]
     for case, comment, data in (
-            ("pauses-none", "no pauses", b""),
-            ("pauses-end", "a pause that is cut off", data[:-1]),
-            ("pauses-time", "a pause without a time in it", struct.pack("<QQ", 5, 6)),
-            ("pauses-many", "more pauses than are kept", struct.pack("<QQ", 1, 3) * 17)):
+            ("pauses-none", "no write pauses", b""),
+            ("pauses-end", "a truncated write pause", data[:-1]),
+            ("pauses-time", "a write pause that contains no time", struct.pack("<QQ", 5, 6)),
+            ("pauses-many", "more write pauses than the limit", struct.pack("<QQ", 1, 3) * 17)):
         assert not is_pauses(data)
         output.begin(case, comment)
         output.bytes(f"{case}.refusedPauses", data)
@@ -260,7 +260,7 @@ def write_all(output):
     output.lines += ["key-index.number = 258", "key-index.index-number = 7"]
     origin = struct.pack("<QQQ", 0x8BADF00DDEADBEEF, 1_700_000_000_000 << 16 | 3, 7) + varint(300)
     found = read_origin(origin)
-    output.begin("origin", "where a commit came from")
+    output.begin("origin", "the origin of a commit")
     output.bytes("origin.origin", origin)
     output.lines += [f"origin.{name} = {value}" for name, value in found._asdict().items()]
     for case, clock, pauses in SITES:
@@ -272,9 +272,9 @@ def write_all(output):
     for case, comment, data in (
             ("site-zero", "a site that is zero", bytes(16)),
             ("site-clock", "a clock that is zero", site_record(None, []) + bytes(8)),
-            ("site-end", "a pause that is cut off", site_record(5, [(1, 3)])[:-1]),
-            ("site-pause", "a pause without a time in it", site_record(5, [(5, 6)])),
-            ("site-pauses", "more pauses than are kept", site_record(5, [(1, 3)] * 17))):
+            ("site-end", "a truncated write pause", site_record(5, [(1, 3)])[:-1]),
+            ("site-pause", "a write pause that contains no time", site_record(5, [(5, 6)])),
+            ("site-pauses", "more write pauses than the limit", site_record(5, [(1, 3)] * 17))):
         output.begin(case, comment)
         output.bytes(f"{case}.refusedSiteRecord", data)
     write_former_sites(output)

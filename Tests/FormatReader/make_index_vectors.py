@@ -72,13 +72,13 @@ def tombstone(identity):
 def write_all(output):
     for case, directions, values, identity in CASES:
         made = entry(directions, values, identity)
-        output.begin(case, ("whole", "cut", "bare")[made[5]])
+        output.begin(case, ("complete", "truncated", "id only")[made[5]])
         output.text(f"{case}.json", json_of(value_of(values)).encode())
         output.text(f"{case}.directions", directions.encode())
         output.text(f"{case}.id", json_of(value_of(identity)).encode())
         output.bytes(f"{case}.entry", made)
     for case, identity in TOMBSTONES:
-        output.begin(case, "what is left of a document")
+        output.begin(case, "a remnant")
         output.text(f"{case}.id", json_of(value_of(identity)).encode())
         output.bytes(f"{case}.tombstone", tombstone(identity))
 

@@ -37,7 +37,7 @@ def proofs(output):
     ]
     for name, purpose, secret, role, sender, receiver in cases:
         case = f"proof-{name}"
-        output.begin(case, "a proof of the knowledge of a secret")
+        output.begin(case, "a proof of knowledge of a secret")
         output.text(f"{case}.purpose", purpose)
         output.lines.append(f"{case}.role = {role}")
         for part, data in [("secret", secret), ("sender", sender), ("receiver", receiver),
@@ -60,23 +60,23 @@ def greetings(output):
     cases += [(f"refusal{code}", 0, code, 0, 0, bytes(32), bytes(32)) for code in range(1, 9)]
     for name, mode, refusal, length, metadata, *both in cases:
         case = f"greeting-{name}"
-        output.begin(case, "what an end says first")
+        output.begin(case, "a greeting")
         output.bytes(f"{case}.greeting", greeting(mode, refusal, length, *both, metadata))
         output.lines += [f"{case}.mode = {mode}", f"{case}.refusal = {refusal}",
                          f"{case}.length = {length}", f"{case}.metadata = {metadata}"]
         output.bytes(f"{case}.database", both[0])
         output.bytes(f"{case}.secret", both[1])
     wrong = [
-        ("magic", "something else", b"SHN1" + greeting(0)[4:]),
-        ("mode", "a mode that there is not", greeting(3)),
-        ("code", "a refusal that there is not", greeting(0, 9)),
+        ("magic", "another magic", b"SHN1" + greeting(0)[4:]),
+        ("mode", "an unknown mode", greeting(3)),
+        ("code", "an unknown refusal", greeting(0, 9)),
         ("long", "a grant that is too long", greeting(2, 0, 32_769)),
         ("without", "an authority without a grant", greeting(2)),
         ("beside", "a grant without an authority", greeting(1, 0, 200)),
         ("refused", "a refusal with a grant", greeting(2, 5, 200)),
         ("metadata", "metadata that is too long", greeting(0, metadata=4_097)),
         ("refused-metadata", "a refusal with metadata", greeting(0, 8, metadata=2)),
-        ("end", "a greeting that is cut off", greeting(0)[:-1]),
+        ("end", "a truncated greeting", greeting(0)[:-1]),
         ("more", "a greeting that is too long", greeting(0) + b"\0"),
     ]
     for name, comment, data in wrong:
@@ -128,35 +128,35 @@ def grants(output):
                 output.text(f"{case}.{part}", b"".join(
                     text(name) + text(rule) for name, rule in pairs))
     wrong = [
-        ("magic", "something else", b"SHGS" + signed(statement())[4:]),
+        ("magic", "another magic", b"SHGS" + signed(statement())[4:]),
         ("version", "another version", signed(statement(version=2))),
         ("times", "an end before its start", signed(statement(8, 7))),
-        ("flags", "flags that there are not", signed(statement(flags=b"\2"))),
-        ("order", "collections out of their order",
+        ("flags", "unknown flags", signed(statement(flags=b"\2"))),
+        ("order", "collections in the wrong order",
          signed(statement(flags=b"\1", rights=conditions([(b"b", b""), (b"a", b"")]) + b"\0"))),
-        ("twice", "a collection twice",
+        ("twice", "a duplicate collection",
          signed(statement(flags=b"\1", rights=conditions([(b"a", b""), (b"a", b"")]) + b"\0"))),
-        ("name", "a name that is no text",
+        ("name", "a name that is not UTF-8",
          signed(statement(flags=b"\1", rights=conditions([(b"\xff", b"")]) + b"\0"))),
         ("long-name", "a name that is too long",
          signed(statement(flags=b"\1", rights=conditions([(b"a" * 1_025, b"")]) + b"\0"))),
         ("long-rule", "a condition that is too long",
          signed(statement(flags=b"\1", rights=conditions([(b"a", b"b" * 4_097)]) + b"\0"))),
-        ("count", "more collections than there may be",
+        ("count", "more collections than the limit",
          signed(statement(flags=b"\1", rights=varint(1_025) + b"\0\0" * 1_025 + b"\0"))),
         ("long", "a grant that is too long",
          signed(statement(flags=b"\1", rights=conditions(
              [(bytes([letter]), b"b" * 4_096) for letter in range(97, 105)]) + b"\0"))),
-        ("more", "something behind the signature", signed(statement()) + b"\0"),
-        ("end", "a signature that is cut off", signed(statement())[:-1]),
+        ("more", "bytes after the signature", signed(statement()) + b"\0"),
+        ("end", "a truncated signature", signed(statement())[:-1]),
     ]
     for name, comment, data in wrong:
         output.begin(f"grant-{name}", comment)
         output.bytes(f"grant-{name}.refusedGrant", data)
     right = signed(statement())
     unsigned = [
-        ("other", "a grant that another authority has signed", signed(statement(), bytes(32))),
-        ("plain", "a signature without the words before it",
+        ("other", "a grant signed by another authority", signed(statement(), bytes(32))),
+        ("plain", "a signature without the domain prefix",
          statement() + sign(SEED, statement())),
         ("changed", "a changed time", right[:86] + bytes([right[86] ^ 1]) + right[87:]),
         ("zeros", "a signature of zeros", statement() + bytes(64)),

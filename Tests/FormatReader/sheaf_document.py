@@ -84,11 +84,11 @@ class Reader:
                     del document.base[order[index]]
                 before, at = index, at + 10
             check(document.base, 0, "an empty base is present")
-        check(not flags & 8 or max(numbers) > 255, 0, "numbers of one byte are enough")
+        check(not flags & 8 or max(numbers) > 255, 0, "numbers that fit one byte")
         if flags & 4:
             check(at + 10 <= length, 1, "the header ends inside the deletion")
             index, time = struct.unpack_from("<HQ", self.data, at)
-            check(index < self.sites, at, "no such site")
+            check(index < self.sites, at, "an unknown site")
             check(0 < time <= document.vector[order[index]], at + 2, "the deletion is not covered")
             document.deletion, at = (time, order[index]), at + 10
         self.stamps = [(document.vector[site], site) for site in order]
@@ -97,7 +97,7 @@ class Reader:
         known = set(self.stamps)
         for at in range(at, length, 10):
             index, time = struct.unpack_from("<HQ", self.data, at)
-            check(index < self.sites, at, "no such site")
+            check(index < self.sites, at, "an unknown site")
             check(0 < time < document.vector[order[index]], at + 2, "the stamp is not older")
             check((time, order[index]) not in known, at, "a repeated stamp")
             known.add((time, order[index]))
@@ -322,15 +322,15 @@ class Reader:
         check(flags < 128 and flags & 3 < 3, flags_at, "unknown flags")
         size = 4 if flags & 16 else 1
         position = numbered_at = flags_at - size
-        check(position >= at, flags_at, "no room for the counts")
+        check(position >= at, flags_at, "truncated before the counts")
         numbered, spelled = self.number(position, size), 0
         if flags & 8:
             position -= size
-            check(position >= at, flags_at, "no room for the counts")
+            check(position >= at, flags_at, "truncated before the counts")
             spelled = self.number(position, size)
             check(spelled > 0, position, "no spelled fields")
         check(not flags & 16 or max(numbered, spelled) > 255, flags_at,
-              "counts of one byte are enough")
+              "counts that fit one byte")
         width = 2 if flags & 4 else 1
         names_at = position - width * numbered
         table = names_at - (numbered + spelled << (flags & 3))
@@ -368,7 +368,7 @@ class Reader:
         position = flags_at - size
         check(position >= at, flags_at, "no room for the count")
         count = self.number(position, size)
-        check(not flags & 16 or count > 255, flags_at, "a count of one byte is enough")
+        check(not flags & 16 or count > 255, flags_at, "a count that fits one byte")
         table = position - (count << (flags & 3))
         check(table >= at, position, "the element count exceeds the body")
         return self.ends(at, table, count, flags, flags_at)

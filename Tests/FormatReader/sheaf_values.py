@@ -84,7 +84,7 @@ def check_utf8(data, at):
     try:
         data.decode()
     except UnicodeDecodeError as error:
-        raise Refused(at, "no UTF-8") from error
+        raise Refused(at, "not UTF-8") from error
 
 
 # Documents.md, tables 2 to 4: the bytes of values, without references.

@@ -9,20 +9,20 @@ extension FormatVectorDamage {
         }
         return [
             Case(
-                name: "closed", comment: "the mark of closing and the log agree",
+                name: "closed", comment: "the close marker matches the log",
                 changes: [mark(9)], outcome: .opens(9, usesCheckpoint: true)),
             Case(
                 name: "closed-earlier", comment: "the store was opened again since it was closed",
                 changes: [mark(8), mark(2)], outcome: .opens(9, usesCheckpoint: true)),
             Case(
                 name: "closed-without-last",
-                comment: "the last segment is gone, and the mark of closing tells",
+                comment: "the last segment is missing, which the close marker shows",
                 changes: [mark(9), remove(last)], outcome: .corrupt("0000000005.log", at: 320)),
             Case(
                 name: "closed-without-header", comment: "the last segment was begun after all",
                 changes: [mark(9), cut(last, to: 100)], outcome: .corrupt(last, at: 0)),
             Case(
-                name: "closed-and-torn", comment: "what looks torn was durable",
+                name: "closed-and-torn", comment: "a record that looks torn was durable",
                 changes: [mark(9), flip(last, at: 300)],
                 outcome: .corrupt(last, at: 224)),
         ]
@@ -35,22 +35,22 @@ extension FormatVectorDamage {
         return [
             Case(
                 name: "cut-behind-checkpoint",
-                comment: "the log ends where the checkpoint does: nothing tells of the rest",
+                comment: "the log ends at the checkpoint: nothing shows that more is missing",
                 changes: later + [cut(third, to: 384)], outcome: .opens(7, usesCheckpoint: true)),
             Case(
-                name: "cut-before-checkpoint", comment: "the log ends before the checkpoint does",
+                name: "cut-before-checkpoint", comment: "the log ends before the checkpoint",
                 changes: later + [cut(third, to: 300)], outcome: .corrupt(third, at: 300)),
             Case(
                 name: "cut-before-unreadable",
-                comment: "so it does if the checkpoint cannot be read: its name tells",
+                comment: "the log ends before a damaged checkpoint, which its file name shows",
                 changes: later + [cut(third, to: 300), flip(checkpoint, at: 4_200)],
                 outcome: .corrupt(third, at: 232)),
             Case(
                 name: "gone-before-checkpoint",
-                comment: "the segments behind the base file are gone",
+                comment: "the segments after the base file are missing",
                 changes: [remove(third)] + later, outcome: .corrupt(third, at: 384)),
             Case(
-                name: "gone-all", comment: "only the checkpoint is left",
+                name: "gone-all", comment: "only the checkpoint remains",
                 changes: [remove(base), remove(third)] + later,
                 outcome: .corrupt("0000000001.log", at: 0)),
         ]
@@ -73,33 +73,35 @@ extension FormatVectorDamage {
         }
         return [
             unusable("missing", "no checkpoint", [remove(checkpoint)]),
-            unusable("bit", "a bit of a page is wrong", [flip(checkpoint, at: 4_200)]),
-            unusable("cut", "the table of live bytes is cut", [cut(checkpoint, to: 8_367)]),
+            unusable("bit", "a flipped bit in a page", [flip(checkpoint, at: 4_200)]),
+            unusable("cut", "the table of live bytes is truncated", [cut(checkpoint, to: 8_367)]),
             unusable("longer", "the file is too long", [append(checkpoint, [0])]),
             unusable("version", "a later version", set(4, at: 8, to: 2)),
             unusable("page-length", "pages of another length", set(4, at: 12, to: 4_096)),
             unusable("store", "another store", set(8, at: 16, to: 7)),
             unusable(
-                "forgotten", "it ends before removals folded through",
+                "forgotten", "its commit precedes the removals that compaction dropped",
                 set(8, at: 40, to: 1 << 32 | 384)),
-            unusable("name", "its commit is not the one of its name", set(8, at: 32, to: 6)),
-            unusable("links", "links are right beyond its commit", set(8, at: 88, to: 8)),
+            unusable(
+                "name", "its commit differs from that of its file name", set(8, at: 32, to: 6)),
+            unusable("links", "links beyond its commit", set(8, at: 88, to: 8)),
             Case(
                 name: "checkpoint-former-links",
-                comment: "what an earlier writer says of other links is not looked at",
+                comment: "links of an earlier format are ignored",
                 changes: set(8, at: 80, to: 8), outcome: .opens(9, usesCheckpoint: true)),
-            unusable("live-zeros", "live bytes of no file", set(4, at: 8_324, to: 1)),
+            unusable("live-zeros", "live bytes of a missing file", set(4, at: 8_324, to: 1)),
             unusable(
-                "live-order", "live bytes of segments that do not ascend", set(4, at: 8_336, to: 1)),
-            unusable("level", "the root is no leaf, and has no children", set(1, at: 4_162, to: 1)),
-            unusable("count", "more entries than fit", set(2, at: 4_160, to: 342)),
+                "live-order", "live bytes of segments in the wrong order", set(4, at: 8_336, to: 1)),
+            unusable(
+                "level", "a root that is neither a leaf nor has children", set(1, at: 4_162, to: 1)),
+            unusable("count", "more entries than fit in a page", set(2, at: 4_160, to: 342)),
             unusable("prefix", "a prefix of more than 40 bytes", set(1, at: 4_163, to: 41)),
-            unusable("heap", "the heap does not begin where it does", set(2, at: 4_164, to: 4_099)),
+            unusable("heap", "a wrong start of the heap", set(2, at: 4_164, to: 4_099)),
             unusable("dead", "a hole in the heap", set(2, at: 4_166, to: 1)),
-            unusable("order", "heads that do not ascend", set(8, at: 4_240, to: 1 << 56)),
+            unusable("order", "heads in the wrong order", set(8, at: 4_240, to: 1 << 56)),
             unusable("bits", "a head longer than its suffix", set(1, at: 4_232, to: 1)),
-            unusable("record", "a record that is not in its place", set(2, at: 4_268, to: 4_135)),
-            unusable("suffix", "a key of no bytes", set(2, at: 4_266, to: 12 << 11)),
+            unusable("record", "a misplaced record", set(2, at: 4_268, to: 4_135)),
+            unusable("suffix", "an empty key", set(2, at: 4_266, to: 12 << 11)),
         ]
     }
 }

@@ -87,34 +87,35 @@ struct FormatVectorDamage {
         let all = Outcome.opens(9, usesCheckpoint: true)
         let allButOne = Outcome.opens(8, usesCheckpoint: true)
         return [
-            Case(name: "whole", comment: "nothing is changed", changes: [], outcome: all),
+            Case(name: "whole", comment: "unchanged", changes: [], outcome: all),
             Case(
-                name: "zeros", comment: "the last segment was made longer ahead of use",
+                name: "zeros", comment: "the last segment is longer than its contents",
                 changes: [cut(last, to: 4_096)], outcome: all),
             Case(
-                name: "garbage", comment: "bytes behind the last record that are none",
+                name: "garbage", comment: "bytes after the last record that are not a record",
                 changes: [Change(file: last, kind: .bytes(at: 360, [1, 2, 3]))], outcome: all),
             Case(
-                name: "torn-record", comment: "the last record is cut",
+                name: "torn-record", comment: "the last record is truncated",
                 changes: [cut(last, to: 300)], outcome: allButOne),
             Case(
                 name: "torn-bit",
-                comment: "a bit of the last record is wrong: nothing behind it tells damage",
+                comment:
+                    "a flipped bit in the last record: no later record shows that it is damage",
                 changes: [flip(last, at: 300)], outcome: allButOne),
             Case(
                 name: "torn-commit",
-                comment: "the last record of commit 8 is cut: all of the commit is abandoned",
+                comment: "the last record of commit 8 is truncated: the whole commit is dropped",
                 changes: [cut(last, to: 200)], outcome: .opens(7, usesCheckpoint: true)),
             Case(
                 name: "torn-header",
-                comment: "the header of the last segment is cut: it was not begun",
+                comment: "the header of the last segment is truncated: the segment was not begun",
                 changes: [cut(last, to: 100)], outcome: .opens(7, usesCheckpoint: true)),
             Case(
-                name: "not-prepared", comment: "the segment that was not begun is not there",
+                name: "not-prepared", comment: "the segment that was not begun is missing",
                 changes: [remove("0000000007.log")], outcome: all),
             Case(
                 name: "without-a-witness",
-                comment: "the last segment is gone: nothing behind it tells",
+                comment: "the last segment is missing: no later segment shows it",
                 changes: [remove(last)], outcome: .opens(7, usesCheckpoint: true)),
         ]
     }
@@ -124,11 +125,11 @@ struct FormatVectorDamage {
         [
             Case(
                 name: "proven-record",
-                comment: "a bit of commit 8 is wrong; commit 9 says that it was synced",
+                comment: "a flipped bit in commit 8, which commit 9 records as synced",
                 changes: [flip(last, at: 200)], outcome: .corrupt(last, at: 128)),
             Case(
                 name: "proven-header",
-                comment: "a bit of a header is wrong; commit 9 says that the segment was begun",
+                comment: "a flipped bit in a header, whose segment commit 9 records as begun",
                 changes: [flip(last, at: 50)], outcome: .corrupt(last, at: 120)),
             Case(
                 name: "version",
@@ -143,57 +144,58 @@ struct FormatVectorDamage {
         let fourth = "0000000004.log"
         return [
             Case(
-                name: "sealed-record", comment: "a bit of commit 7 is wrong",
+                name: "sealed-record", comment: "a flipped bit in commit 7",
                 changes: [remove(checkpoint), flip(third, at: 300)],
                 outcome: .corrupt(third, at: 224)),
             Case(
-                name: "sealed-base", comment: "a bit of a folded record is wrong",
+                name: "sealed-base", comment: "a flipped bit in a compacted record",
                 changes: [remove(checkpoint), flip(base, at: 300)],
                 outcome: .corrupt(base, at: 128)),
             Case(
-                name: "sealed-footer", comment: "a bit of a footer is wrong",
+                name: "sealed-footer", comment: "a flipped bit in a footer",
                 changes: [flip(third, at: 390)], outcome: .corrupt(third, at: 480)),
             Case(
                 name: "sealed-cut", comment: "a sealed segment has lost its footer",
                 changes: [cut(third, to: 384)], outcome: .corrupt(third, at: 384)),
             Case(
-                name: "sealed-zeros", comment: "zeros behind a footer were not cut off yet",
+                name: "sealed-zeros", comment: "zeros after a footer that were not removed yet",
                 changes: [cut(third, to: 4_096)], outcome: .opens(9, usesCheckpoint: true)),
             Case(
-                name: "sealed-garbage", comment: "anything else behind a footer is damage",
+                name: "sealed-garbage", comment: "other bytes after a footer are damage",
                 changes: [append(third, [UInt8](repeating: 1, count: 8))],
                 outcome: .corrupt(third, at: 488)),
             Case(
                 name: "sealed-odd",
-                comment: "the last bytes behind a footer are zeros, too, up to a multiple of 8",
+                comment: "nonzero bytes after a footer, fewer than 8",
                 changes: [append(third, [0, 0, 0, 1])], outcome: .corrupt(third, at: 484)),
             Case(
-                name: "unknown-record", comment: "a record of a kind of later versions",
+                name: "unknown-record", comment: "a record of an unknown kind",
                 changes: [remove(checkpoint), record(third, 224..<384, 1, at: 236, to: 7)],
                 outcome: .unsupported(third, at: 236)),
             Case(
                 name: "unknown-tail",
-                comment: "a last record of such a kind is not torn, for its checksum is right",
+                comment:
+                    "a last record of an unknown kind is not torn, because its checksum is right",
                 changes: [record(last, 224..<360, 1, at: 236, to: 7)],
                 outcome: .unsupported(last, at: 236)),
             Case(
-                name: "unknown-operation", comment: "an operation of a kind of later versions",
+                name: "unknown-operation", comment: "an operation of an unknown kind",
                 changes: [remove(checkpoint), record(third, 224..<384, 1, at: 288, to: 4)],
                 outcome: .unsupported(third, at: 288)),
             Case(
-                name: "missing", comment: "a segment in the middle is gone",
+                name: "missing", comment: "a missing segment in the middle",
                 changes: [remove(fourth)], outcome: .corrupt(fourth, at: 0)),
             Case(
                 name: "other-store", comment: "a file of another store",
                 changes: [header(fourth, 8, at: 16, to: 7)], outcome: .corrupt(fourth, at: 16)),
             Case(
-                name: "other-life", comment: "a file that follows another one",
+                name: "other-life", comment: "a file with another predecessor",
                 changes: [header(fourth, 8, at: 56, to: 7)], outcome: .corrupt(fourth, at: 56)),
             Case(
-                name: "other-commit", comment: "a first commit that does not follow",
+                name: "other-commit", comment: "a first commit that is not the next one",
                 changes: [header(fourth, 8, at: 40, to: 9)], outcome: .corrupt(fourth, at: 40)),
             Case(
-                name: "misnamed", comment: "a header of other segments than the name says",
+                name: "misnamed", comment: "a header with other segment numbers than the file name",
                 changes: [header(fourth, 8, at: 32, to: 5 << 32 | 5)],
                 outcome: .corrupt(fourth, at: 32)),
         ]
@@ -217,7 +219,8 @@ struct FormatVectorDamage {
                 changes: [seal], outcome: .opens(9, usesCheckpoint: true)),
             Case(
                 name: "recovered-bit",
-                comment: "after that, the footer tells a wrong bit of the last batch from a tear",
+                comment:
+                    "then the footer distinguishes a flipped bit of the last batch from a torn write",
                 changes: [flip(last, at: 300), seal], outcome: .corrupt(last, at: 224)),
         ]
     }
@@ -233,7 +236,7 @@ struct FormatVectorDamage {
                 changes: [append("0000000001.log", [1]), append("0000000002.log", [])],
                 outcome: all),
             Case(
-                name: "foreign", comment: "temporary files and those of others",
+                name: "foreign", comment: "temporary files and unrelated files",
                 changes: [
                     append("000000000000001f.tmp", [1]), append("1f.tmp", [1]),
                     append("notes.txt", [1]), append("8.log", [1]), append("0000000000.log", [1]),

@@ -43,8 +43,8 @@ import Testing
     private static func text(_ structures: [FormatVectorStructures.Valid]) -> FormatVectorText {
         var text = FormatVectorText(
             """
-            Single structures of log.md, cut out of the files in the directory store, with what
-            their fields read as. An operation stands alone here, without its record.
+            Structures of log.md from the files in the directory store, with their decoded fields.
+            An operation is listed alone, without its record.
             """)
         for structure in structures {
             text.paragraph()
@@ -73,11 +73,11 @@ import Testing
     ) -> FormatVectorText {
         var text = FormatVectorText(
             """
-            Structures that are refused: right ones of structures.txt with one thing wrong, and with
-            a checksum that is right again unless the checksum is the point. Each is told where it
-            would stand: headers, records, operations and footers in segment 3 at 0, 128, 224 and
-            384, folded and directory records in the base file of the segments 1 and 2 at 128 and 344.
-            The error is at the offset "at" of the structure. With "unsupported" it is not damage.
+            Refused structures: those of structures.txt with one field changed, and with a recomputed
+            checksum unless the checksum is the changed field. They are decoded for these places: headers,
+            records, operations and footers in segment 3 at 0, 128, 224 and 384; compacted records and
+            directory records in the base file of segments 1 and 2 at 128 and 344. The error is at the
+            offset "at" of the structure. With "unsupported" it is not damage.
             """)
         for structure in structures {
             text.paragraph(structure.rule)
@@ -92,13 +92,13 @@ import Testing
     private static func text(_ cases: [FormatVectorDamage.Case]) -> FormatVectorText {
         var text = FormatVectorText(
             """
-            What becomes of the store in the directory store when its files are changed.
+            The outcomes of opening the store in the directory store after changes of its files.
 
-            Changes are numbered from 1. Each names a file. "removed" takes it away; "length" cuts it, or
-            fills it up with zeros, to that length, and makes it if it is not there; "bytes" at "offset"
-            take the place of what is there, or follow it. Then either the store opens with the state after
-            "commit", from its checkpoint or (checkpoint = 0) from its log alone, or it is refused: the file
-            "corrupt" or "unsupported" is named, with the offset "at".
+            Changes are numbered from 1. Each names a file. "removed" removes it; "length" truncates it, or
+            extends it with zeros, or creates it with zeros; "bytes" are written at "offset". Then the store
+            either opens with the state after "commit", from its checkpoint or (checkpoint = 0) from its log
+            alone, or opening fails with an error that names the file "corrupt" or "unsupported" and the
+            offset "at".
             """)
         for damage in cases {
             text.paragraph(damage.comment)

@@ -83,20 +83,20 @@ struct FormatVectorStructures {
             Refused(
                 name: "header-checksum", kind: "header",
                 bytes: FormatVectorBytes.flipping(right, at: 48), at: 120,
-                rule: "a bit of the creation time is wrong, so the checksum is"),
+                rule: "a flipped bit in the creation time, so a wrong checksum"),
             changed("magic", 1, 7, 0x48, at: 0, "the file does not begin with SHEAFLOG"),
             changed("version", 4, 8, 2, "a later version", isUnsupported: true),
             changed("length", 4, 12, 64, "the header is not 128 bytes long"),
             changed("cipher", 2, 64, 1, "an unknown cipher", isUnsupported: true),
             changed("codec", 2, 66, 1, at: 64, "an unknown codec", isUnsupported: true),
-            changed("kind", 4, 68, 3, "the kind is not known", isUnsupported: true),
+            changed("kind", 4, 68, 3, "an unknown kind", isUnsupported: true),
             changed(
                 "reserved", 1, 119, 1, at: 80, "reserved bytes are not zero", isUnsupported: true),
-            changed("segment-zero", 4, 32, 0, "segments count from 1"),
+            changed("segment-zero", 4, 32, 0, "segment numbers start at 1"),
             changed("backwards", 4, 36, 2, at: 32, "the last segment is before the first"),
-            changed("log-of-two", 4, 36, 4, at: 32, "a log segment has one number"),
+            changed("log-of-two", 4, 36, 4, at: 32, "a log segment with two numbers"),
             first("first-commit", 40, 2, "the first segment does not begin with commit 1"),
-            first("first-link", 56, 1, "the first segment follows something"),
+            first("first-link", 56, 1, "the first segment has a predecessor"),
         ]
     }
 
@@ -122,18 +122,18 @@ struct FormatVectorStructures {
             Refused(
                 name: "record-checksum", kind: "record",
                 bytes: FormatVectorBytes.flipping(right, at: 90), at: 0,
-                rule: "a bit of a payload is wrong, so the checksum is"),
+                rule: "a flipped bit in a payload, so a wrong checksum"),
             Refused(
                 name: "record-seed", kind: "record",
                 bytes: FormatVectorBytes.sealingRecord(right, seed: 1), at: 0,
                 rule: "the checksum is that of another store"),
             changed("length-small", 4, 8, 56, "the length is below 64"),
-            changed("length-odd", 4, 8, 92, "the length is no multiple of 8"),
+            changed("length-odd", 4, 8, 92, "the length is not a multiple of 8"),
             changed("length-huge", 4, 8, 1 << 26 + 8, "the length is above 2^26"),
             changed("offset", 4, 24, 136, at: 24, "the position is that of another offset"),
             changed("segment", 4, 28, 4, at: 24, "the position is that of another segment"),
-            changed("kind-zero", 1, 12, 0, "the kind is not known", isUnsupported: true),
-            changed("kind-seven", 1, 12, 7, "the kind is not known", isUnsupported: true),
+            changed("kind-zero", 1, 12, 0, "an unknown kind", isUnsupported: true),
+            changed("kind-seven", 1, 12, 7, "an unknown kind", isUnsupported: true),
             changed(
                 "reserved", 2, 14, 1, at: 12, "reserved bytes are not zero", isUnsupported: true),
             changed("padding", 1, 13, 8, "the padding is above 7"),
@@ -156,7 +156,7 @@ struct FormatVectorStructures {
                 isUnsupported: isUnsupported)
         }
         return [
-            changed("kind", 1, 64, 4, at: 64, "the kind is not known", isUnsupported: true),
+            changed("kind", 1, 64, 4, at: 64, "an unknown kind", isUnsupported: true),
             changed(
                 "reserved", 1, 65, 1, at: 64, "the reserved byte is not zero", isUnsupported: true),
             changed("key-empty", 2, 66, 0, at: 66, "the key length is 0"),
@@ -185,7 +185,7 @@ struct FormatVectorStructures {
             Refused(
                 name: "footer-checksum", kind: "footer",
                 bytes: FormatVectorBytes.flipping(right, at: 24), at: 80,
-                rule: "a bit of the last commit is wrong, so the checksum is"),
+                rule: "a flipped bit in the last commit, so a wrong checksum"),
             changed("magic", 1, 0, 0x73, "the footer does not begin with SHEAFEND"),
             changed("length", 8, 8, 392, "the content length is not the offset"),
             changed("directory", 8, 56, 384, "the directory offset is not before the footer"),
@@ -204,13 +204,13 @@ struct FormatVectorStructures {
                 bytes: FormatVectorBytes.sealingRecord(bytes), at: at, rule: rule)
         }
         return [
-            changed("kind", 1, 12, 1, at: 12, "the record is not a folded one"),
+            changed("kind", 1, 12, 1, at: 12, "the record is not a compacted one"),
             changed("empty", 4, 56, 0, at: 56, "the count is 0"),
             changed("count", 4, 56, 7, at: 56, "the entry count exceeds the body"),
             changed("too-few", 4, 56, 2, at: 64, "offsets do not follow the entries"),
-            changed("order", 4, 88, 192, at: 88, "positions do not ascend"),
+            changed("order", 4, 88, 192, at: 88, "positions in the wrong order"),
             changed("segment", 4, 116, 3, at: 112, "a segment is not one of the file's"),
-            changed("offset", 4, 104, 162, at: 88, "an offset does not follow the one before"),
+            changed("offset", 4, 104, 162, at: 88, "an offset not above the previous one"),
             changed("length", 4, 132, 31, at: 112, "an entry reaches beyond the body"),
             changed("rest", 4, 132, 29, at: 190, "an operation does not fit its entry"),
             changed("distance", 4, 202, 136, at: 186, "the distance is not the offset"),
@@ -231,7 +231,7 @@ struct FormatVectorStructures {
             changed("count", 4, 56, 2, at: 12, "the body is not count * 16 bytes"),
             changed("in-header", 4, 72, 64, at: 64, "an offset is before the first record"),
             changed("behind", 4, 72, 344, at: 64, "an offset is not before the directory"),
-            changed("position", 8, 64, 0, at: 64, "zero is no position"),
+            changed("position", 8, 64, 0, at: 64, "zero is not a position"),
         ]
     }
 }
