@@ -28,7 +28,7 @@ struct DeletionRule {
         var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
         for _ in 0..<Self.maximumStatesRead {
             guard let logged = try onStorage({ () throws(StorageError) in try history.next() }),
-                logged.commit >= snapshot.log.foldedThrough,
+                logged.commit >= snapshot.log.compactedThrough,
                 let state = try snapshot.document(key, asOf: logged.commit)
             else { return false }
             let matches = try readable.matches(

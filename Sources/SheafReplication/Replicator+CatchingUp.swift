@@ -23,7 +23,7 @@ extension Replicator {
         let snapshot = step.snapshot
         // A restricted peer is sent a deletion only if it could read a former state, which needs
         // the history.
-        if connection.access.isRestricted, sender.sent < snapshot.log.foldedThrough {
+        if connection.access.isRestricted, sender.sent < snapshot.log.compactedThrough {
             restart(connection)
             return false
         }
@@ -146,7 +146,7 @@ extension Replicator {
         }
         // The document may have matched only after the cursor: the peer may have written it, or
         // received it from another peer.
-        guard since >= snapshot.log.foldedThrough,
+        guard since >= snapshot.log.compactedThrough,
             let commits = try snapshot.commits(
                 of: key, since: since,
                 most: connection.access.isRestricted ? .max : Self.maximumExaminedStates)

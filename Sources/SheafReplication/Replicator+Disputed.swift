@@ -167,9 +167,10 @@ extension Replicator {
                     return sites.map { vector.time(of: $0) }
                 }
             }
-            let isKnown = logged != nil || !history.isFoldedAway
+            let isKnown = logged != nil || !history.isCompactedAway
             if let newer {
-                // Writes of a long or folded commit are detected only by the stamps of local sites.
+                // Writes of a long or compacted commit are detected only by the stamps of local
+                // sites.
                 let isStamped = isKnown && zip(newer.times, times).contains { $0 > $1 }
                 let isOwn = try snapshot.isLocal(newer.operation) ?? isStamped
                 if isOwn { found.append(newer.operation.commit) }

@@ -61,7 +61,7 @@ extension Replicator {
         _ fresh: Set<CommitID>, commitsOf key: [UInt8], since before: DocumentSnapshot
     ) throws(EngineError) -> Bool {
         let snapshot = news.snapshot
-        guard before.log.commit >= snapshot.log.foldedThrough,
+        guard before.log.commit >= snapshot.log.compactedThrough,
             let newest = try snapshot.newestCommit(of: key),
             let others = try snapshot.commits(
                 of: key, since: before.log.commit, most: fresh.count)

@@ -16,10 +16,10 @@ extension Command {
         details: """
             Each line has the commit, its time, its operations, its bytes, its position (segment
             and offset), and its first documents. Compaction keeps the live operations of a
-            folded commit, but not its time.
+            compacted commit, but not its time.
 
-            JSON keys: commit, time, timeMilliseconds, operations, bytes, position, folded. The
-            time of a folded commit is null.
+            JSON keys: commit, time, timeMilliseconds, operations, bytes, position, compacted. The
+            time of a compacted commit is null.
             """,
         run: LogCommand.run)
 }
@@ -92,7 +92,7 @@ enum LogCommand {
     }
 
     private static func line(_ commit: LoggedCommit, _ reading: DocumentReading) -> String {
-        let time = commit.time.map(Timestamp.text) ?? "folded                  "
+        let time = commit.time.map(Timestamp.text) ?? "compacted               "
         return "\(commit.id)  \(time)  \(size(commit))  at \(commit.position)"
             + DocumentLines.summary((try? commit.operations()) ?? [], reading)
     }
@@ -113,7 +113,7 @@ enum LogCommand {
         line.add("operations", commit.operationCount)
         line.add("bytes", commit.byteCount)
         line.add("position", commit.position.description)
-        line.add("folded", commit.isFolded)
+        line.add("compacted", commit.isCompacted)
         return line.closed
     }
 }

@@ -28,7 +28,7 @@ extension Command {
 
             JSON keys: type "damage" has file, offset, bytes and reason; type "missing" has first
             and last, the missing segments. The last line has type "summary", complete, store, keys,
-            payloadBytes, records, lostCommits, incompleteCommits, lostFoldedOperations,
+            payloadBytes, records, lostCommits, incompleteCommits, lostCompactedOperations,
             lostDeltas, otherStoreFiles (files of another store, not copied), witness (a
             checkpoint, or null), lostKeys and outdatedKeys. The last two are null without one.
             """,
@@ -116,7 +116,7 @@ enum SalvageCommand {
         if report.incompleteCommitCount > 0 {
             losses.append("parts of " + Quantity.count(report.incompleteCommitCount, "commit"))
         }
-        if report.hasLostFoldedOperations { losses.append("folded operations") }
+        if report.hasLostCompactedOperations { losses.append("compacted operations") }
         if report.lostDeltaCount > 0 {
             losses.append(
                 "the base of \(Quantity.count(report.lostDeltaCount, "delta record"))")
@@ -167,7 +167,7 @@ enum SalvageCommand {
         line.add("records", report.recordCount)
         line.add("lostCommits", report.lostCommitCount)
         line.add("incompleteCommits", report.incompleteCommitCount)
-        line.add("lostFoldedOperations", report.hasLostFoldedOperations)
+        line.add("lostCompactedOperations", report.hasLostCompactedOperations)
         line.add("lostDeltas", report.lostDeltaCount)
         line.add("otherStoreFiles", report.otherStoreFiles)
         line.add("witness", report.witness)

@@ -19,7 +19,7 @@ extension Command {
             --payload accepts a key in this form.
 
             JSON keys: commit, operation (put, remove or extend), key, keyHex, payloadBytes,
-            preview, position, previous (null if there is none), folded. There is one line per
+            preview, position, previous (null if there is none), compacted. There is one line per
             operation.
             A document also has collection, id, form (state, tombstone, delta or evict), value
             (null in a delta), changed and removed; the origin of a received commit has site,
@@ -71,12 +71,12 @@ enum ShowCommand {
     ) throws(ToolError) -> LoggedCommit {
         let found = try onStore(at: path) { () throws(StorageError) in try reader.commit(id) }
         if let found { return found }
-        guard id > 0, id <= reader.lastFoldedCommit else {
+        guard id > 0, id <= reader.lastCompactedCommit else {
             throw .failed("no commit \(id); 'sheaf log' lists the commits")
         }
         throw .failed(
             "commit \(id) was compacted completely: the history up to commit "
-                + "\(reader.lastFoldedCommit) is folded")
+                + "\(reader.lastCompactedCommit) is compacted")
     }
 
     private static func writePayload(
@@ -96,7 +96,7 @@ enum ShowCommand {
     }
 
     private static func headline(_ commit: LoggedCommit) -> String {
-        let time = commit.time.map { "at \(Timestamp.text($0))" } ?? "folded"
+        let time = commit.time.map { "at \(Timestamp.text($0))" } ?? "compacted"
         return
             "commit \(commit.id) \(time), \(Quantity.count(commit.operationCount, "operation")), "
             + Quantity.count(commit.byteCount, "byte")
@@ -142,7 +142,7 @@ enum ShowCommand {
         line.add("preview", preview(operation))
         line.add("position", logged.position.description)
         line.add("previous", operation.previous == .none ? nil : operation.previous.description)
-        line.add("folded", commit.isFolded)
+        line.add("compacted", commit.isCompacted)
         if let meaning { DocumentLines.add(meaning, to: &line) }
         return line.closed
     }

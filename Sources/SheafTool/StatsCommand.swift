@@ -10,15 +10,15 @@ extension Command {
         options: [.json],
         details: """
             live is the share of the log that consists of the newest operations of all keys.
-            foldable is what 'sheaf compact' would rewrite with its default bounds.
+            compactable is what 'sheaf compact' would rewrite with its default bounds.
 
             JSON keys: store, segments, segmentBytes, bases, baseBytes, checkpoints (an array of
             file names), checkpointBytes, usedCheckpoint, unusableCheckpoints, otherFiles,
             otherBytes, keys, removedKeys, indexes (an array of strings), indexEntries (their
             number, including those of tombstones, in the newest checkpoint), liveBytes,
             liveShare, lastCommit, lastCommitTime, lastCommitTimeMilliseconds, firstCompleteCommit,
-            firstCompleteCommitTime, firstCompleteCommitTimeMilliseconds, foldedThrough,
-            replayedBytes, tornTail, foldableFiles, foldableBytes, foldableGarbage. Unknown values are
+            firstCompleteCommitTime, firstCompleteCommitTimeMilliseconds, compactedThrough,
+            replayedBytes, tornTail, compactableFiles, compactableBytes, compactableGarbage. Unknown values are
             null.
             """,
         run: StatsCommand.run)
@@ -78,8 +78,8 @@ enum StatsCommand {
                 ?? "no commit")
         row(
             "history",
-            statistics.foldedThrough == 0
-                ? "complete" : "folded up to commit \(statistics.foldedThrough)")
+            statistics.compactedThrough == 0
+                ? "complete" : "compacted up to commit \(statistics.compactedThrough)")
         row("segments", files(statistics.segmentCount, statistics.segmentBytes))
         row("base files", files(statistics.baseCount, statistics.baseBytes))
         row("checkpoints", files(statistics.checkpoints.count, statistics.checkpointBytes))
@@ -94,10 +94,10 @@ enum StatsCommand {
             "\(Quantity.bytes(statistics.liveBytes)) of \(Quantity.bytes(statistics.logBytes)), "
                 + Quantity.percent(statistics.liveShare))
         row(
-            "foldable",
-            "\(Quantity.count(statistics.foldableFileCount, "file")), "
-                + "\(Quantity.bytes(statistics.foldableBytes)), of which "
-                + "\(Quantity.bytes(statistics.foldableGarbage)) garbage")
+            "compactable",
+            "\(Quantity.count(statistics.compactableFileCount, "file")), "
+                + "\(Quantity.bytes(statistics.compactableBytes)), of which "
+                + "\(Quantity.bytes(statistics.compactableGarbage)) garbage")
         row("torn tail", statistics.tornTail?.description ?? "none")
     }
 
@@ -129,12 +129,12 @@ enum StatsCommand {
         line.add("lastCommitTime", at: statistics.lastCommitAt)
         line.add("firstCompleteCommit", statistics.firstCompleteCommit)
         line.add("firstCompleteCommitTime", at: statistics.firstCompleteCommitAt)
-        line.add("foldedThrough", statistics.foldedThrough)
+        line.add("compactedThrough", statistics.compactedThrough)
         line.add("replayedBytes", statistics.replayedBytes)
         line.add("tornTail", statistics.tornTail?.description)
-        line.add("foldableFiles", statistics.foldableFileCount)
-        line.add("foldableBytes", statistics.foldableBytes)
-        line.add("foldableGarbage", statistics.foldableGarbage)
+        line.add("compactableFiles", statistics.compactableFileCount)
+        line.add("compactableBytes", statistics.compactableBytes)
+        line.add("compactableGarbage", statistics.compactableGarbage)
         return line.closed
     }
 }

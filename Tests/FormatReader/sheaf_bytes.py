@@ -11,8 +11,8 @@ except OSError as missing:
 XXH3.argtypes, XXH3.restype = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64], ctypes.c_uint64
 
 HEADER, RECORD, ENTRY, FOOTER, PAGE, MAXIMUM = 128, 64, 24, 88, 4160, 2**32 - 1
-WHOLE, FIRST, MIDDLE, LAST, FOLDED, DIRECTORY = range(1, 7)
-Header = namedtuple("Header", "low high first last first_commit link kind folded checksum")
+WHOLE, FIRST, MIDDLE, LAST, COMPACTED, DIRECTORY = range(1, 7)
+Header = namedtuple("Header", "low high first last first_commit link kind compacted checksum")
 Footer = namedtuple("Footer", "length records last at hash link directory synced removals")
 Record = namedtuple(
     "Record", "offset length kind commit position previous synced at count part checksum body")
@@ -44,7 +44,7 @@ def read_header(data):
     check(len(data) >= HEADER, 0, "the file is shorter than a header")
     check(data[:8] == b"SHEAFLOG", 0, "the file does not begin with SHEAFLOG")
     (version, length, low, high, first, last, first_commit, _, link, cipher, codec, kind,
-     folded) = struct.unpack_from("<IIQQIIQQQHHIQ", data, 8)
+     compacted) = struct.unpack_from("<IIQQIIQQQHHIQ", data, 8)
     checksum = number(data, 120, 8)
     check(checksum == xxh3(data[:120]), 120, "the header's checksum is wrong")
     check(version == 1, 8, f"format version {version}", unsupported=True)
@@ -54,7 +54,7 @@ def read_header(data):
     check(length == HEADER, 12, "the header length is wrong")
     check(1 <= first <= last and (kind == 2 or first == last), 32, "invalid segment range")
     check(first > 1 or (first_commit == 1 and link == 0), 40, "the first segment has predecessors")
-    return Header(low, high, first, last, first_commit, link, kind, folded, checksum)
+    return Header(low, high, first, last, first_commit, link, kind, compacted, checksum)
 
 
 def read_footer(data, offset, seed):
@@ -119,7 +119,7 @@ def operations(record):
     check(offset == end, record.offset + offset, "bytes follow the last operation")
 
 
-def folded_entries(record, file):
+def compacted_entries(record, file):
     """Decodes table 6; returns (position, commit, operation) of each entry."""
     check(1 <= record.count <= len(record.body) // ENTRY, record.offset + 56, "the count is wrong")
     end, newest, entries = RECORD + ENTRY * record.count, 0, []

@@ -15,8 +15,8 @@ import struct
 import sys
 
 from sheaf_bytes import (
-    FIRST, FOLDED, HEADER, LAST, MAXIMUM, MIDDLE, PAGE, RECORD, WHOLE, Damage, File,
-    Footer, check, folded_entries, last_footer, number, operations, proves_sync, read_footer,
+    FIRST, COMPACTED, HEADER, LAST, MAXIMUM, MIDDLE, PAGE, RECORD, WHOLE, Damage, File,
+    Footer, check, compacted_entries, last_footer, number, operations, proves_sync, read_footer,
     read_header, read_record, xxh3)
 from sheaf_commits import Commits, Mistake
 
@@ -116,7 +116,7 @@ class Store:
             if payloads[0] is None:
                 position = self.newest[key]
                 name = next(f.name for f in self.files if f.first <= position >> 32 <= f.last)
-                raise Damage(position & MAXIMUM, "the base of a delta record was folded away", name)
+                raise Damage(position & MAXIMUM, "the base of a delta record was compacted away", name)
 
     def records(self, file):
         """Yields the records, then the footer or the damage that ends them."""
@@ -182,11 +182,11 @@ class Store:
         self.last, self.last_at, self.parts = record.commit, record.at, []
         self.end = record.offset + record.length
 
-    def apply(self, position, operation, folded=False):
+    def apply(self, position, operation, compacted=False):
         here, known = position & MAXIMUM, self.newest.get(operation.key)
         check(operation.previous < position, here + 8, "the previous position is not earlier")
-        check(folded or operation.previous in (0, known) or known is None
-              or operation.previous > known and self.is_folded(operation.previous), here + 8,
+        check(compacted or operation.previous in (0, known) or known is None
+              or operation.previous > known and self.is_compacted(operation.previous), here + 8,
               "the chain of the key skips an operation")
         self.newest[operation.key] = position
         if operation.kind == 2:
@@ -200,18 +200,18 @@ class Store:
         return f" {word}:{operation.key.hex()}:{len(operation.payload)}"
 
     def extend(self, operation, here, known):
-        """Applies a delta record; its previous operation may be missing only if folded away."""
+        """Applies a delta record; its previous operation may be missing only if compacted away."""
         if operation.previous != known or operation.key not in self.payloads:
-            check(self.is_folded(operation.previous), here + 8, "a delta record without a base")
+            check(self.is_compacted(operation.previous), here + 8, "a delta record without a base")
             # A newer operation must follow, or the key cannot be read.
             self.payloads[operation.key] = [None]
         self.payloads[operation.key].append(operation.payload)
 
-    def is_folded(self, position):
+    def is_compacted(self, position):
         return any(f.is_base and f.first <= position >> 32 <= f.last for f in self.files)
 
     def walk_base(self, file, is_last):
-        directory, newest, line = None, 0, f"fold {file.name} through {file.header.folded}"
+        directory, newest, line = None, 0, f"compaction {file.name} through {file.header.compacted}"
         places = []
         for count, (offset, found) in enumerate(self.records(file)):
             if isinstance(found, Damage):
@@ -223,19 +223,19 @@ class Store:
                 self.last, self.last_at, self.parts = found.last, found.at, []
                 self.end = found.length
                 continue
-            check(directory is None and found.kind >= FOLDED, offset + 12, "unexpected record kind")
-            if found.kind == FOLDED:
-                entries = folded_entries(found, file)
+            check(directory is None and found.kind >= COMPACTED, offset + 12, "unexpected record kind")
+            if found.kind == COMPACTED:
+                entries = compacted_entries(found, file)
                 check(entries[0][0] > newest, offset + RECORD, "positions do not ascend")
                 newest = entries[-1][0]
                 places.append((entries[0][0], offset, len(entries)))
                 for position, commit, operation in entries:
-                    line += self.apply(position, operation, folded=True) + f"@{commit}"
+                    line += self.apply(position, operation, compacted=True) + f"@{commit}"
                 continue
             directory = offset
             check(len(found.body) == 16 * found.count, offset + 56, "the count is wrong")
             check(list(struct.iter_unpack("<QII", found.body)) == places, offset + RECORD,
-                  "the directory does not match the folded records")
+                  "the directory does not match the compacted records")
         print(line)
 
     def check_checkpoints(self):

@@ -144,7 +144,7 @@ package struct DocumentSimulations {
         let snapshot = peer.engine.snapshot()
         let findings = try DocumentVerifier.verify(snapshot.log)?.findings ?? []
         guard findings.isEmpty else { throw Violation(description: "\(title): \(findings)") }
-        let first = snapshot.log.foldedThrough
+        let first = snapshot.log.compactedThrough
         for name in DocumentSimulation.names {
             guard let key = try snapshot.key(collection: name.collection, id: name.id) else {
                 continue

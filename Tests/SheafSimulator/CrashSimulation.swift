@@ -77,7 +77,7 @@ package final class CrashSimulation {
         options.checkpointLength = 300 + random.below(4_000)
         // The limit is so low that some compaction plans skip the first segment.
         options.freeGarbage = random.below(8_000)
-        options.foldedLength = random.below(6_000)
+        options.compactedLength = random.below(6_000)
         keptCommits = CommitID(random.below(12))
         // With a byte limit as well, the commit limit alone guarantees nothing.
         let hasByteBound = random.chance(1, in: 3)

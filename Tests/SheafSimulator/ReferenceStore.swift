@@ -135,8 +135,8 @@ extension ReferenceStore {
             try write(until: byteCount * 3 / 4)
             try engine.writeCheckpoint()
             try write(until: byteCount)
-            // The next fold drops the removals, so that only the newer checkpoint still records
-            // them.
+            // The next compaction drops the removals, so that only the newer checkpoint still
+            // records them.
             while engine.tailSegment <= retirement.segment
                 || model.last < retirement.commit + 2 * Self.keptCommits
             { try commit() }

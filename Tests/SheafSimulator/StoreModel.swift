@@ -135,7 +135,7 @@ extension StoreModel {
             }
         }
         let expected = states[Int(commit)][index]
-        guard found == expected, snapshot.foldedThrough <= commit else {
+        guard found == expected, snapshot.compactedThrough <= commit else {
             throw Violation(
                 "in commit \(snapshot.commit), key \(index) after commit \(commit) is "
                     + "\(found.map(describe) ?? "unknown"), not \(describe(expected))")

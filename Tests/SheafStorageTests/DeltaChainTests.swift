@@ -69,7 +69,7 @@ import Testing
         var history = key.span.withUnsafeBytes { engine.snapshot().history(of: $0) }
         #expect(try history.next() != nil)
         #expect(try history.next() == nil)
-        #expect(history.isFoldedAway)
+        #expect(history.isCompactedAway)
         #expect(engine.checkLiveBytes() == [])
     }
 
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `live bytes of a checkpoint are recounted for segments folded since`() throws {
+    @Test func `live bytes of a checkpoint are recounted for segments compacted since`() throws {
         var engine = try open()
         try commit(engine, put("a", "1"))
         for number in 2...9 { try commit(engine, extend("a", "\(number)")) }

@@ -123,7 +123,7 @@ import Testing
         }
         #expect(
             found == ["5 delta 5", "4 delta 4", "4 put 3", "3 remove ", "2 delta 2", "1 put 1"])
-        #expect(!history.isFoldedAway)
+        #expect(!history.isCompactedAway)
     }
 
     @Test func `a state that was compacted away is unknown, not damaged`() throws {
@@ -136,8 +136,8 @@ import Testing
         engine.compactEverything()
         while try engine.compactionStep() {}
         let snapshot = engine.snapshot()
-        #expect(snapshot.foldedThrough >= 3)
+        #expect(snapshot.compactedThrough >= 3)
         #expect(try payloads("a", in: snapshot, asOf: 2) == nil)
-        #expect(try payloads("a", in: snapshot, asOf: snapshot.foldedThrough)?.count == 1)
+        #expect(try payloads("a", in: snapshot, asOf: snapshot.compactedThrough)?.count == 1)
     }
 }

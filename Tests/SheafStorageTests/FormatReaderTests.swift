@@ -88,11 +88,11 @@ import Testing
         let run = try FormatReaderRun(directory.path)
         #expect(run.status == 0, "\(run.errors)")
         #expect(run.keys == expected)
-        // Base files contain the newest folded state only; all later commits are complete.
+        // Base files contain the newest compacted state only; all later commits are complete.
         let last = Int(bases.last?.footer?.lastCommit ?? 0)
         #expect(run.commits == Array(writer.written[last...]))
         for base in bases {
-            let start = "fold \(base.name) through \(base.header.foldedThrough) "
+            let start = "compaction \(base.name) through \(base.header.compactedThrough) "
             #expect(run.lines.contains { $0.hasPrefix(start) }, "\(start)")
         }
         #expect(

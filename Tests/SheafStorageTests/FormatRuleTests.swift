@@ -75,8 +75,8 @@ import Testing
     @Test func `a removal that compaction has dropped is not restored from an older checkpoint`()
         throws
     {
-        // The checkpoint precedes the fold that dropped the removal of car:2. Commit 9, which puts
-        // car:2 again, is truncated.
+        // The checkpoint precedes the compaction that dropped the removal of car:2. Commit 9, which
+        // puts car:2 again, is truncated.
         var files = files
         files["0000000006.log"] = Array((files["0000000006.log"] ?? []).prefix(224))
         let engine = try FormatVectorFiles.open(files)

@@ -115,7 +115,7 @@ struct FormatVectorFields {
         number(2, "cipher")
         number(2, "codec")
         number(4, "kind")
-        number(8, "folded through")
+        number(8, "compacted through")
         take(40, "reserved")
         take(8, "checksum")
     }
@@ -131,12 +131,12 @@ struct FormatVectorFields {
         take(8, "link")
         number(8, "directory offset")
         position("synced")
-        position("removals folded through")
+        position("removals compacted through")
         take(8, "checksum")
     }
 
     private mutating func record() {
-        let names = ["", "whole", "first", "middle", "last", "folded", "directory"]
+        let names = ["", "whole", "first", "middle", "last", "compacted", "directory"]
         let kind = Int(bytes[offset + 12])
         title = "\(offset): record, \(names[kind])"
         take(8, "checksum")
@@ -152,7 +152,7 @@ struct FormatVectorFields {
         let count = number(4, "count")
         number(4, "part")
         if kind == 5 {
-            for _ in 0..<count { foldedEntry() }
+            for _ in 0..<count { compactedEntry() }
         }
         for _ in 0..<count {
             if kind == 6 { directoryEntry() } else { operation() }
@@ -160,7 +160,7 @@ struct FormatVectorFields {
         if padding > 0 { take(padding, "zeros up to a multiple of 8") }
     }
 
-    private mutating func foldedEntry() {
+    private mutating func compactedEntry() {
         title = "\(offset): entry"
         position("position")
         number(8, "commit")

@@ -52,7 +52,7 @@ struct FormatVectorStore {
         try commit(second, .remove("car:3"), .put("car:4", ""))
         try commit(second, .put("car:1", "white"))
         try second.close()
-        // These commits are in segment 3; afterwards segments 1 and 2 are folded.
+        // These commits are in segment 3; afterwards segments 1 and 2 are compacted.
         var options = options
         options.segmentLength = 480
         let third = try StoreEngine(opening: volume, options: options)

@@ -43,7 +43,7 @@ import Testing
             #expect(header.firstCommit == (try valid.number("\(name).first-commit")))
             #expect(header.createdAt == (try valid.number("\(name).created-at")))
             #expect(header.chainHash == (try valid.number("\(name).link")))
-            #expect(header.foldedThrough == (try valid.number("\(name).folded-through")))
+            #expect(header.compactedThrough == (try valid.number("\(name).compacted-through")))
             #expect(header.checksum == (try valid.number("\(name).checksum")))
         }
     }
@@ -117,8 +117,8 @@ import Testing
             #expect(footer.directoryOffset == (try valid.integer("\(name).directory-offset")))
             #expect(footer.synced.rawValue == (try valid.number("\(name).synced")))
             #expect(
-                footer.removalsFoldedThrough.rawValue
-                    == (try valid.number("\(name).removals-folded-through")))
+                footer.removalsCompactedThrough.rawValue
+                    == (try valid.number("\(name).removals-compacted-through")))
         }
     }
 
@@ -150,7 +150,7 @@ import Testing
             case "record": (3, 128)
             case "operations": (3, 224)
             case "footer": (3, 384)
-            case "folded": (1, 128)
+            case "compacted": (1, 128)
             default: (1, 344)
             }
         let file = inFile(bytes, at: offset)
@@ -171,8 +171,8 @@ import Testing
                 let record = try Record(
                     decoding: file, at: offset, segment: segment, store: store)
                 switch kind {
-                case "folded": _ = try FoldedRecord(record, of: 1...2)
-                case "directory": _ = try FoldedDirectory(record, limit: offset)
+                case "compacted": _ = try CompactedRecord(record, of: 1...2)
+                case "directory": _ = try CompactedDirectory(record, limit: offset)
                 default:
                     var operations = OperationSequence(record)
                     while try operations.next() != nil {}

@@ -46,7 +46,7 @@ struct FormatVectorStructures {
             Valid(name: "header-base", bytes: Array(base[..<128]), offset: 0),
             record("record-whole", log, 224), record("record-first", commit.first, 128),
             record("record-middle", commit.middle, 128), record("record-last", commit.last, 128),
-            record("record-folded", base, 128), record("record-directory", base, 344),
+            record("record-compacted", base, 128), record("record-directory", base, 344),
             Valid(name: "operation-put", bytes: Array(log[318..<349]), offset: 94),
             Valid(name: "operation-remove", bytes: Array(commit.last[192..<217]), offset: 64),
             Valid(name: "operation-extend", bytes: Array(commit.last[323..<358]), offset: 99),
@@ -55,7 +55,7 @@ struct FormatVectorStructures {
         ]
     }
 
-    var refused: [Refused] { headers + records + operations + footers + folded + directories }
+    var refused: [Refused] { headers + records + operations + footers + compacted + directories }
 
     private var headers: [Refused] {
         let right = Array(log[..<128])
@@ -192,7 +192,7 @@ struct FormatVectorStructures {
         ]
     }
 
-    private var folded: [Refused] {
+    private var compacted: [Refused] {
         // The three entries are at 64, 88 and 112, their operations at 136, 161 and 186.
         let right = Array(base[128..<344])
         func changed(
@@ -200,7 +200,7 @@ struct FormatVectorStructures {
         ) -> Refused {
             let bytes = FormatVectorBytes.setting(right, size, at: offset, to: value)
             return Refused(
-                name: "folded-\(name)", kind: "folded",
+                name: "compacted-\(name)", kind: "compacted",
                 bytes: FormatVectorBytes.sealingRecord(bytes), at: at, rule: rule)
         }
         return [

@@ -24,7 +24,7 @@ import Testing
         let commit = try #require(try reader.commit(3))
         let operations = try commit.operations()
         #expect(commit.operationCount == 12 && operations.count == 12)
-        #expect(!commit.isFolded)
+        #expect(!commit.isCompacted)
         for (number, logged) in operations.enumerated() {
             #expect(logged.operation.key.elementsEqual("key\(number)".utf8))
             #expect(logged.operation.payload.elementsEqual("payload 3 of \(number)".utf8))
@@ -73,7 +73,7 @@ import Testing
         #expect(statistics.lastCommit == content.lastCommit)
         #expect(statistics.liveBytes > 0 && statistics.liveBytes < statistics.logBytes)
         #expect(statistics.firstCompleteCommit == 7)
-        #expect(statistics.foldedThrough == 6)
+        #expect(statistics.compactedThrough == 6)
         #expect(statistics.usedCheckpoint == "00000000000000000012.checkpoint")
     }
 

@@ -174,7 +174,9 @@ private struct Origins {
         let reader = try LogReader(SimulatedVolume(files: files))
         var commits = reader.commits()
         while let commit = try commits.next() {
-            for logged in try commit.operations() { record(logged, isFolded: commit.isFolded) }
+            for logged in try commit.operations() {
+                record(logged, isCompacted: commit.isCompacted)
+            }
         }
         reader.close()
     }
@@ -193,15 +195,15 @@ private struct Origins {
         return (wrong.map(\.key) + invented.map(\.key)).sorted()
     }
 
-    private mutating func record(_ logged: LoggedOperation, isFolded: Bool) {
+    private mutating func record(_ logged: LoggedOperation, isCompacted: Bool) {
         let key = String(decoding: logged.operation.key, as: UTF8.self)
         let payload = String(decoding: logged.operation.payload, as: UTF8.self)
         let number = String(logged.position.segment)
         let name = String(repeating: "0", count: 10 - number.count) + number
-        // A small store has one base file with one folded record.
+        // A small store has one base file with one compacted record.
         let file =
-            isFolded ? files.keys.first { $0.hasSuffix(".base") } ?? "" : name + ".log"
-        let start = isFolded ? 128 : logged.position.offset - logged.operation.distance
+            isCompacted ? files.keys.first { $0.hasSuffix(".base") } ?? "" : name + ".log"
+        let start = isCompacted ? 128 : logged.position.offset - logged.operation.distance
         let length = (files[file] ?? [])[(start + 8)..<(start + 12)].reversed()
             .reduce(0) { $0 << 8 | Int($1) }
         var origin = Origin(

@@ -12,7 +12,7 @@ import Testing
         #expect(identifiers == identifiers.sorted())
         #expect(identifiers.last == store.content.lastCommit)
         #expect(run.lines.last?.contains("2026-05-28T20:26:40.000Z") == true)
-        #expect(run.lines.first?.contains("folded") == true)
+        #expect(run.lines.first?.contains("compacted") == true)
     }
 
     @Test func `the log can be restricted, reversed and abbreviated`() throws {
@@ -32,16 +32,16 @@ import Testing
         let store = try StoreOnDisk()
         let objects = try ToolRun(["log", "--json", store.path]).objects()
         let keys: Set = [
-            "commit", "time", "timeMilliseconds", "operations", "bytes", "position", "folded",
+            "commit", "time", "timeMilliseconds", "operations", "bytes", "position", "compacted",
         ]
         #expect(objects.allSatisfy { Set($0.keys) == keys })
         let last = try #require(objects.last)
         #expect(last["commit"] as? Int == 18)
         #expect(last["time"] as? String == "2026-05-28T20:26:40.000Z")
         #expect(last["timeMilliseconds"] as? Int == 1_780_000_000_000)
-        #expect(last["folded"] as? Bool == false)
+        #expect(last["compacted"] as? Bool == false)
         let first = try #require(objects.first)
-        #expect(first["folded"] as? Bool == true && first["time"] is NSNull)
+        #expect(first["compacted"] as? Bool == true && first["time"] is NSNull)
     }
 
     @Test func `a commit is shown with its operations, keys and payloads`() throws {

@@ -143,8 +143,8 @@ import Testing
         )
         #expect(try #require(bytesAfter) < #require(bytesBefore))
         let after = try store.files()
-        let folded = try #require(planned.first?["files"] as? [String])
-        for name in folded { #expect(after[name] == nil) }
+        let compacted = try #require(planned.first?["files"] as? [String])
+        for name in compacted { #expect(after[name] == nil) }
         #expect(try ToolRun(["verify", store.path]).status == 0)
         let found = try SmallStore.payloads(
             in: try PosixVolume(path: store.path, creatingDirectory: false))

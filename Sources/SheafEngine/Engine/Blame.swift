@@ -34,7 +34,7 @@ extension DocumentSnapshot {
             operations.append(logged)
         }
         // Items covered by the oldest operation may stem from operations that compaction removed.
-        let isComplete = !history.isFoldedAway
+        let isComplete = !history.isCompactedAway
         return try onDocument(key) { () throws(Malformed) in
             let past = try PastOperations(operations, isComplete: isComplete, names)
             return try document.read { bytes throws(Malformed) in

@@ -47,8 +47,8 @@ package struct IndexRepair {
 
     /// Whether the log has the documents as of the last current entries, and all removals since.
     private var reachesBack: Bool {
-        indexMark.commit > 0 && indexMark.commit >= snapshot.log.foldedThrough
-            && indexMark.end >= snapshot.log.removalsFoldedThrough
+        indexMark.commit > 0 && indexMark.commit >= snapshot.log.compactedThrough
+            && indexMark.end >= snapshot.log.removalsCompactedThrough
     }
 
     /// Repairs the entries of changed documents; returns false if an earlier state is unavailable.

@@ -7,7 +7,7 @@ struct ChainRules {
     private let key: StoreKey
     private let names: NameTable
     /// Commits up to this one may lack operations after compaction, so theirs may be out of order.
-    private let foldedThrough: CommitID
+    private let compactedThrough: CommitID
     /// The requirement of the last checked operation on the next older one.
     private var requirement: Requirement?
 
@@ -19,13 +19,13 @@ struct ChainRules {
     }
 
     package init(
-        of key: UnsafeRawBufferPointer, _ catalog: Catalog, foldedThrough: CommitID
+        of key: UnsafeRawBufferPointer, _ catalog: Catalog, compactedThrough: CommitID
     ) throws(Malformed) {
         guard let stored = StoreKey(key) else {
             throw .invalid("an unknown key", at: 0)
         }
         self.key = stored
-        self.foldedThrough = foldedThrough
+        self.compactedThrough = compactedThrough
         names = catalog.names
         if case .index(let collection, _) = stored {
             guard catalog.collections.indices.contains(Int(collection)) else {
@@ -68,7 +68,7 @@ struct ChainRules {
     private func checkOrigin(_ logged: LoggedOperation) throws(Malformed) {
         _ = try CommitOrigin(decoding: logged.operation.payload)
         let isFirst = logged.operation.distance == Record.headerLength
-        guard isFirst || logged.commit <= foldedThrough else {
+        guard isFirst || logged.commit <= compactedThrough else {
             throw .invalid("an origin that is not the first operation of its commit", at: 0)
         }
     }

@@ -55,7 +55,7 @@ package struct DocumentVerifier {
         let newest = snapshot.recordPointer(of: key)?.position ?? .none
         var rules: ChainRules?
         let isKnown = runCheck(at: newest) { () throws(Malformed) in
-            rules = try ChainRules(of: key, catalog, foldedThrough: snapshot.foldedThrough)
+            rules = try ChainRules(of: key, catalog, compactedThrough: snapshot.compactedThrough)
         }
         guard isKnown, var rules else { return }
         var history = snapshot.history(of: key)

@@ -8,9 +8,9 @@ package struct CommitReader {
     private var startsSegment = true
     /// The records of the current commit, until its last record is read.
     private var records: [Record] = []
-    /// Complete folded commits, the next one last.
+    /// Complete compacted commits, the next one last.
     private var ready: [LoggedCommit] = []
-    /// The newest folded commit, which the next record may continue.
+    /// The newest compacted commit, which the next record may continue.
     private var open: LoggedCommit?
     /// The invalid bytes after the last commit; set at the end of the iteration.
     package private(set) var tornTail: StorageError.Damage?
@@ -116,9 +116,9 @@ package struct CommitReader {
         _ file: LogContents.File
     ) throws(FormatError) -> LoggedCommit? {
         switch nextStep(of: file) {
-        case .record(let record) where record.kind == .folded:
+        case .record(let record) where record.kind == .compacted:
             do throws(FormatError) {
-                try group(try FoldedRecord(record, of: file.segments))
+                try group(try CompactedRecord(record, of: file.segments))
             } catch {
                 throw error.shifted(by: record.position.offset)
             }
@@ -141,7 +141,7 @@ package struct CommitReader {
         return nil
     }
 
-    private mutating func group(_ record: FoldedRecord) throws(FormatError) {
+    private mutating func group(_ record: CompactedRecord) throws(FormatError) {
         var complete: [LoggedCommit] = []
         for index in 0..<record.count {
             let entry = record[index]
@@ -149,14 +149,14 @@ package struct CommitReader {
                 position: entry.position, commit: entry.commit,
                 operation: try record.operation(entry))
             if var commit = open, commit.id == entry.commit,
-                case .folded(let operations) = commit.source
+                case .compacted(let operations) = commit.source
             {
                 // The array is moved out while it grows, which avoids copying it on each append.
                 open = nil
                 var grown = operations
-                commit.source = .folded([])
+                commit.source = .compacted([])
                 grown.append(operation)
-                commit.source = .folded(grown)
+                commit.source = .compacted(grown)
                 commit.operationCount += 1
                 commit.byteCount += entry.length
                 open = commit
@@ -165,7 +165,7 @@ package struct CommitReader {
             if let open { complete.append(open) }
             open = LoggedCommit(
                 id: entry.commit, time: nil, operationCount: 1, byteCount: entry.length,
-                position: entry.position, source: .folded([operation]))
+                position: entry.position, source: .compacted([operation]))
         }
         ready = complete.reversed()
     }

@@ -37,7 +37,7 @@ package final class LogReader: Sendable {
     package var store: StoreID? { contents.store }
 
     /// The last commit in a base file; zero if there is none.
-    package var lastFoldedCommit: CommitID {
+    package var lastCompactedCommit: CommitID {
         contents.files.last { $0.header.kind == .base }?.footer?.lastCommit ?? 0
     }
 
@@ -65,7 +65,7 @@ package final class LogReader: Sendable {
 /// Its bytes belong to the reader and are valid while the reader is retained.
 package struct LoggedCommit {
     package let id: CommitID
-    /// The time in milliseconds since 1970; nil for a folded commit, whose time is not kept.
+    /// The time in milliseconds since 1970; nil for a compacted commit, whose time is not kept.
     package let time: UInt64?
     /// The number of operations that the log contains.
     package internal(set) var operationCount: Int
@@ -73,16 +73,16 @@ package struct LoggedCommit {
     package internal(set) var byteCount: Int
     /// The position of the first record, or of the first operation that was kept.
     package let position: LogPosition
-    /// Whether compaction has folded the commit, so that operations may be missing.
-    package var isFolded: Bool {
-        if case .folded = source { return true }
+    /// Whether compaction has rewritten the commit, so that operations may be missing.
+    package var isCompacted: Bool {
+        if case .compacted = source { return true }
         return false
     }
 
     /// The location of the operations of a commit.
     enum Source {
         case records([Record])
-        case folded([LoggedOperation])
+        case compacted([LoggedOperation])
     }
 
     var source: Source
@@ -90,7 +90,7 @@ package struct LoggedCommit {
     /// Returns the operations in order.
     package func operations() throws(StorageError) -> [LoggedOperation] {
         switch source {
-        case .folded(let operations): return operations
+        case .compacted(let operations): return operations
         case .records(let records):
             var found: [LoggedOperation] = []
             try forEachOperation(of: records) { position, operation in

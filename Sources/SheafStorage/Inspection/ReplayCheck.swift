@@ -14,12 +14,12 @@ struct ReplayCheck: ~Copyable {
     private(set) var lastCommitAt: UInt64 = 0
     /// Whether nothing is missing so far, so that record pointers can be compared.
     private(set) var isComplete = true
-    /// The base files read so far, for determining which operations were folded away.
+    /// The base files read so far, for determining which operations were compacted away.
     private var bases: [Segment] = []
     private var open: OpenCommit?
     /// Whether bytes are missing since the last valid record.
     private var isInterrupted = false
-    private var lastFolded = LogPosition.none
+    private var lastCompacted = LogPosition.none
 
     /// The position of the first record of an incomplete commit.
     var openStart: LogPosition? { open?.records.first?.position }
@@ -41,7 +41,7 @@ struct ReplayCheck: ~Copyable {
         _ record: Record, startsSegment: Bool, in file: String, _ result: inout Verification
     ) {
         let start = record.position.offset
-        guard record.kind != .folded, record.kind != .directory else {
+        guard record.kind != .compacted, record.kind != .directory else {
             result.damage(
                 file, at: start + Record.Layout.kind,
                 "a log segment holds a record of a base file")
@@ -69,7 +69,7 @@ struct ReplayCheck: ~Copyable {
 
     /// Checks and applies the next record of a base file, whose entries are known to be in order.
     mutating func check(
-        folded record: FoldedRecord, at start: Int, file: StoreDirectory.File,
+        compacted record: CompactedRecord, at start: Int, file: StoreDirectory.File,
         commits: ClosedRange<CommitID>, _ result: inout Verification
     ) {
         for index in 0..<record.count {
@@ -77,10 +77,11 @@ struct ReplayCheck: ~Copyable {
             let offset = start + entry.offset
             guard file.segments.contains(entry.position.segment),
                 entry.position.segment <= UInt32(Limits.maximumFiles),
-                entry.position > lastFolded
+                entry.position > lastCompacted
             else {
                 result.damage(
-                    file.name, at: start + Record.headerLength + index * FoldedRecord.entryLength,
+                    file.name,
+                    at: start + Record.headerLength + index * CompactedRecord.entryLength,
                     "the entry for \(entry.position) is out of order or of another file")
                 return interrupt()
             }
@@ -90,7 +91,7 @@ struct ReplayCheck: ~Copyable {
                     "the operation's commit \(entry.commit) is not in \(commits)")
                 return interrupt()
             }
-            lastFolded = entry.position
+            lastCompacted = entry.position
             guard let operation = try? record.operation(entry) else { continue }
             apply(operation, at: entry.position, offset: offset, in: file.name, &result)
         }
@@ -110,7 +111,7 @@ struct ReplayCheck: ~Copyable {
     }
 
     /// Whether compaction has dropped the operation at `position`.
-    func isFoldedAway(_ position: LogPosition) -> Bool {
+    func isCompactedAway(_ position: LogPosition) -> Bool {
         var low = 0
         var high = bases.count
         while low < high {
@@ -226,7 +227,7 @@ struct ReplayCheck: ~Copyable {
             case .remove: keyspace.remove(operation.key, at: pointer)
             case .delta: keyspace.appendDelta(operation.key, at: pointer)
             }
-        // The base of a delta may be folded away if a newer operation follows.
+        // The base of a delta may be compacted away if a newer operation follows.
         if !hadPayload, operation.previous == before {
             result.damage(
                 file, at: offset + Operation.Layout.previous,
@@ -236,7 +237,7 @@ struct ReplayCheck: ~Copyable {
         let isRight =
             operation.previous == before
             || operation.previous > before && operation.previous < position
-                && isFoldedAway(operation.previous)
+                && isCompactedAway(operation.previous)
         guard !isRight else { return }
         let expected = before == .none ? "none" : "\(before)"
         result.damage(

@@ -5,8 +5,8 @@ struct SalvageChains {
     /// The files that contain each segment according to their headers, or else their names.
     private var logs: [UInt32: [Int]] = [:]
     private var bases: [(segments: ClosedRange<UInt32>, file: Int)] = []
-    /// The valid folded records of a base file, sorted by position; loaded on demand.
-    private var folds: [Int: [FoldedRecord]] = [:]
+    /// The valid compacted records of a base file, sorted by position; loaded on demand.
+    private var compactedRecords: [Int: [CompactedRecord]] = [:]
     /// The verified records, by file and offset.
     private var verified: Set<UInt64> = []
 
@@ -51,23 +51,28 @@ struct SalvageChains {
             if let found = loggedOperation(at: position, in: number) { return found }
         }
         for base in bases where base.segments.contains(position.segment) {
-            let records = folds[base.file] ?? foldedRecords(of: base.file, base.segments)
-            folds[base.file] = records
+            let records =
+                compactedRecords[base.file] ?? compactedRecords(of: base.file, base.segments)
+            compactedRecords[base.file] = records
             if let found = Self.operation(at: position, in: records) { return found }
         }
         return nil
     }
 
     private static func operation(
-        at position: LogPosition, in folds: [FoldedRecord]
+        at position: LogPosition, in compactedRecords: [CompactedRecord]
     ) -> Operation? {
-        var (low, high) = (0, folds.count)
+        var (low, high) = (0, compactedRecords.count)
         while low < high {
             let middle = (low + high) / 2
-            if folds[middle][0].position <= position { low = middle + 1 } else { high = middle }
+            if compactedRecords[middle][0].position <= position {
+                low = middle + 1
+            } else {
+                high = middle
+            }
         }
-        guard low > 0, let entry = folds[low - 1].entry(at: position) else { return nil }
-        return try? folds[low - 1].operation(entry)
+        guard low > 0, let entry = compactedRecords[low - 1].entry(at: position) else { return nil }
+        return try? compactedRecords[low - 1].operation(entry)
     }
 
     private mutating func loggedOperation(
@@ -89,23 +94,23 @@ struct SalvageChains {
         return try? Operation(decoding: bytes, at: offset)
     }
 
-    private func foldedRecords(
+    private func compactedRecords(
         of number: Int, _ segments: ClosedRange<UInt32>
-    ) -> [FoldedRecord] {
+    ) -> [CompactedRecord] {
         var sweep = SegmentSweep(
             file: files[number].bytes, segment: segments.lowerBound, store: store, chain: nil)
-        var folds: [FoldedRecord] = []
+        var compactedRecords: [CompactedRecord] = []
         while true {
             switch sweep.next() {
             case .record(let record, _):
-                if record.kind == .folded,
-                    let folded = try? FoldedRecord(record, of: 1...UInt32.max)
+                if record.kind == .compacted,
+                    let compacted = try? CompactedRecord(record, of: 1...UInt32.max)
                 {
-                    folds.append(folded)
+                    compactedRecords.append(compacted)
                 }
             case .gap: continue
             case .footer, .unused:
-                return folds.sorted { $0[0].position < $1[0].position }
+                return compactedRecords.sorted { $0[0].position < $1[0].position }
             }
         }
     }

@@ -26,7 +26,7 @@ package struct SalvageReport: Sendable {
     /// The number of commits of which some records are lost.
     package internal(set) var incompleteCommitCount = 0
     /// Whether base files have lost operations; the number of affected commits is unknown.
-    package internal(set) var hasLostFoldedOperations = false
+    package internal(set) var hasLostCompactedOperations = false
 
     /// The number of deltas dropped because an operation they are based on is lost.
     package internal(set) var lostDeltaCount = 0
@@ -45,7 +45,7 @@ package struct SalvageReport: Sendable {
     /// Whether nothing was lost.
     package var isComplete: Bool {
         missingSegments.isEmpty && lostCommitCount == 0 && incompleteCommitCount == 0
-            && !hasLostFoldedOperations && lostDeltaCount == 0 && lostKeyCount == 0
+            && !hasLostCompactedOperations && lostDeltaCount == 0 && lostKeyCount == 0
             && outdatedKeyCount == 0
     }
 }

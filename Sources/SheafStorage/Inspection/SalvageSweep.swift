@@ -103,7 +103,7 @@ struct SalvageSweep: ~Copyable {
     ) {
         finishCommit()
         var sweep = start
-        var folds = 0
+        var compactedRecords = 0
         var expected: Int?
         last = nil
         var hasGap = false
@@ -113,8 +113,8 @@ struct SalvageSweep: ~Copyable {
                 report.recordCount += 1
                 if record.kind == .directory {
                     expected = record.operationCount
-                } else if collect(folded: record, file: fileNumber) {
-                    folds += 1
+                } else if collect(compacted: record, file: fileNumber) {
+                    compactedRecords += 1
                 }
             case .gap(let range, let error):
                 hasGap = true
@@ -129,16 +129,17 @@ struct SalvageSweep: ~Copyable {
                 break walk
             }
         }
-        let isComplete = expected.map { folds >= $0 } ?? !hasGap
-        if !isComplete { report.hasLostFoldedOperations = true }
+        let isComplete = expected.map { compactedRecords >= $0 } ?? !hasGap
+        if !isComplete { report.hasLostCompactedOperations = true }
     }
 
-    private mutating func collect(folded record: Record, file: Int) -> Bool {
-        guard record.kind == .folded, let folded = try? FoldedRecord(record, of: 1...UInt32.max)
+    private mutating func collect(compacted record: Record, file: Int) -> Bool {
+        guard record.kind == .compacted,
+            let compacted = try? CompactedRecord(record, of: 1...UInt32.max)
         else { return false }
-        for number in 0..<folded.count {
-            let entry = folded[number]
-            guard let operation = try? folded.operation(entry) else { continue }
+        for number in 0..<compacted.count {
+            let entry = compacted[number]
+            guard let operation = try? compacted.operation(entry) else { continue }
             index.add(
                 operation,
                 SalvageIndex.Location(
@@ -150,7 +151,7 @@ struct SalvageSweep: ~Copyable {
     }
 
     private mutating func collect(_ record: Record, file: Int) {
-        guard record.kind != .folded, record.kind != .directory else { return }
+        guard record.kind != .compacted, record.kind != .directory else { return }
         if record.kind.beginsCommit {
             finishCommit()
             account(before: record.commit)

@@ -89,7 +89,8 @@ package struct Salvager: ~Copyable {
         countMissingCommits()
         // Replaced files are read only if a base file is damaged or missing; otherwise they would
         // restore removed keys.
-        guard sweep.report.hasLostFoldedOperations || !sweep.report.missingSegments.isEmpty else {
+        guard sweep.report.hasLostCompactedOperations || !sweep.report.missingSegments.isEmpty
+        else {
             return
         }
         for file in directory.superseded {
@@ -211,7 +212,7 @@ package struct Salvager: ~Copyable {
 
     /// Returns the newest valid checkpoint.
     private func witness() throws(StorageError) -> Witness? {
-        let removals = directory.removalsFoldedThrough
+        let removals = directory.removalsCompactedThrough
         for (_, name) in directory.checkpoints {
             let checkpoint: Checkpoint
             do throws(StorageError) {

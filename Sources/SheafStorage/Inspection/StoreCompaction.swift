@@ -1,6 +1,6 @@
 /// Offline compaction of a store.
 package enum StoreCompaction {
-    /// Folds everything before the history horizon of `options` and writes a checkpoint.
+    /// Compacts everything before the history horizon of `options` and writes a checkpoint.
     package static func run(
         at path: String, options: LogStoreOptions
     ) throws(StorageError) {

@@ -59,10 +59,10 @@ struct StoreDirectory {
     }
 
     /// The position of the last removal that compaction dropped, according to readable footers.
-    var removalsFoldedThrough: LogPosition {
+    var removalsCompactedThrough: LogPosition {
         files.compactMap { file in
             guard file.kind == .base, case .success(let header) = file.header else { return nil }
-            return SegmentFooter.last(in: file.bytes, store: header.store)?.removalsFoldedThrough
+            return SegmentFooter.last(in: file.bytes, store: header.store)?.removalsCompactedThrough
         }.max() ?? .none
     }
 

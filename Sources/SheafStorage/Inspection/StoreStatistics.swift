@@ -31,11 +31,11 @@ package struct StoreStatistics: Sendable {
     package var lastCommit: CommitID = 0
     /// The time of the last commit in milliseconds since 1970.
     package var lastCommitAt: UInt64?
-    /// The first commit that is not folded.
+    /// The first commit that is not compacted.
     package var firstCompleteCommit: CommitID?
     package var firstCompleteCommitAt: UInt64?
-    /// The last commit that compaction may have folded; the state as of later commits is readable.
-    package var foldedThrough: CommitID = 0
+    /// The last commit that compaction may have changed; the state as of later commits is readable.
+    package var compactedThrough: CommitID = 0
 
     package var usedCheckpoint: String?
     package var unusableCheckpoints: [String] = []
@@ -43,11 +43,11 @@ package struct StoreStatistics: Sendable {
     package var replayedBytes = 0
     package var tornTail: StorageError.Damage?
 
-    /// The number and size of the files before the horizon, which compaction could fold.
-    package var foldableFileCount = 0
-    package var foldableBytes = 0
+    /// The number and size of the files before the horizon that could be compacted.
+    package var compactableFileCount = 0
+    package var compactableBytes = 0
     /// The garbage in these files, in bytes.
-    package var foldableGarbage = 0
+    package var compactableGarbage = 0
 
     /// The total length of the log files in bytes.
     package var logBytes: Int { segmentBytes + baseBytes }
@@ -60,7 +60,7 @@ package struct StoreStatistics: Sendable {
 }
 
 extension LogReader {
-    /// Computes the statistics; `options` determine what compaction could fold.
+    /// Computes the statistics; `options` determine what could be compacted.
     package func statistics(
         options: LogStoreOptions = LogStoreOptions()
     ) throws(StorageError) -> StoreStatistics {
@@ -75,21 +75,21 @@ extension LogReader {
         statistics.liveBytes = live.total
         statistics.lastCommit = snapshot.commit
         statistics.lastCommitAt = snapshot.commit > 0 ? snapshot.commitAt : nil
-        var complete = commits(since: lastFoldedCommit)
+        var complete = commits(since: lastCompactedCommit)
         if let first = try complete.next() {
             statistics.firstCompleteCommit = first.id
             statistics.firstCompleteCommitAt = first.time
         }
-        statistics.foldedThrough = contents.files.map(\.header.foldedThrough).max() ?? 0
+        statistics.compactedThrough = contents.files.map(\.header.compactedThrough).max() ?? 0
         statistics.usedCheckpoint = report.usedCheckpoint
         statistics.unusableCheckpoints = report.unusableCheckpoints
         statistics.replayedBytes = report.replayedLength
         statistics.tornTail = report.torn
         if let planner = CompactionPlanner(snapshot, live: live, options: options) {
             for candidate in planner.candidates {
-                statistics.foldableFileCount += 1
-                statistics.foldableBytes += candidate.length
-                statistics.foldableGarbage += candidate.garbage
+                statistics.compactableFileCount += 1
+                statistics.compactableBytes += candidate.length
+                statistics.compactableGarbage += candidate.garbage
             }
         }
         return statistics

@@ -62,7 +62,7 @@ extension Verifier {
         let expected = SegmentFooter.last(in: file.bytes, store: store)
         let first = header?.firstCommit ?? 1
         let commits = first...max(first, expected?.lastCommit ?? .max)
-        var found = FoundFolds(isIntact: header != nil)
+        var found = FoundCompactedRecords(isIntact: header != nil)
         replay.begin(
             header.flatMap { header in
                 expected.flatMap { footer in
@@ -97,36 +97,36 @@ extension Verifier {
     }
 
     /// The results of the scan of a base file.
-    private struct FoundFolds {
+    private struct FoundCompactedRecords {
         var isIntact: Bool
         var recordCount: UInt64 = 0
-        var folds: [(first: LogPosition, offset: Int, count: Int)] = []
+        var compactedRecords: [(first: LogPosition, offset: Int, count: Int)] = []
         var directoryOffset = 0
     }
 
     private mutating func check(
         _ record: Record, of file: StoreDirectory.File, commits: ClosedRange<CommitID>,
-        _ found: inout FoundFolds
+        _ found: inout FoundCompactedRecords
     ) {
         let start = record.position.offset
         do throws(FormatError) {
             switch record.kind {
-            case .folded:
+            case .compacted:
                 guard found.directoryOffset == 0 else {
                     throw FormatError(at: 0, "a record follows the directory")
                 }
-                let folded = try FoldedRecord(record, of: file.segments)
-                found.folds.append((folded[0].position, start, folded.count))
+                let compacted = try CompactedRecord(record, of: file.segments)
+                found.compactedRecords.append((compacted[0].position, start, compacted.count))
                 replay.check(
-                    folded: folded, at: start, file: file, commits: commits, &result)
-                guard folded[folded.count - 1].commit == record.commit else {
+                    compacted: compacted, at: start, file: file, commits: commits, &result)
+                guard compacted[compacted.count - 1].commit == record.commit else {
                     throw FormatError(
                         at: Record.Layout.commit, "the record's commit is not its last operation's")
                 }
             case .directory:
                 found.directoryOffset = start
-                let directory = try FoldedDirectory(record, limit: start)
-                guard !found.isIntact || directory.lists(found.folds) else {
+                let directory = try CompactedDirectory(record, limit: start)
+                guard !found.isIntact || directory.lists(found.compactedRecords) else {
                     throw FormatError(
                         at: Record.headerLength, "the directory does not match the records")
                 }
@@ -143,7 +143,7 @@ extension Verifier {
 
     private mutating func finishBase(
         _ file: StoreDirectory.File, _ header: SegmentHeader?, _ footer: SegmentFooter,
-        _ found: FoundFolds
+        _ found: FoundCompactedRecords
     ) {
         if found.isIntact {
             checkFooter(footer, of: file, recordCount: found.recordCount)
@@ -198,18 +198,18 @@ extension Verifier {
         }
     }
 
-    /// Checks that a base file declares all of its commits as possibly folded.
+    /// Checks that a base file declares all of its commits as possibly compacted.
     private mutating func checkHorizon(
         _ header: SegmentHeader, _ footer: SegmentFooter, of file: StoreDirectory.File
     ) {
-        if header.foldedThrough < footer.lastCommit {
+        if header.compactedThrough < footer.lastCommit {
             result.damage(
-                file.name, at: SegmentHeader.Layout.foldedThrough,
-                "the header's last folded commit is \(header.foldedThrough), but the file "
+                file.name, at: SegmentHeader.Layout.compactedThrough,
+                "the header's last compacted commit is \(header.compactedThrough), but the file "
                     + "contains commit \(footer.lastCommit)")
         }
-        if header.foldedThrough > furthestFold.commit {
-            furthestFold = (header.foldedThrough, file.name)
+        if header.compactedThrough > latestCompaction.commit {
+            latestCompaction = (header.compactedThrough, file.name)
         }
     }
 
@@ -218,10 +218,10 @@ extension Verifier {
             file.kind == .log
             ? LogPosition.none
             : LogPosition(segment: file.segments.upperBound, offset: Int(UInt32.max))
-        guard footer.removalsFoldedThrough > limit else { return }
+        guard footer.removalsCompactedThrough > limit else { return }
         result.damage(
             file.name, at: footer.contentLength + SegmentFooter.Layout.removals,
-            "the last folded removal \(footer.removalsFoldedThrough) is outside the file")
+            "the last compacted removal \(footer.removalsCompactedThrough) is outside the file")
     }
 
     /// Checks that only zeros follow a footer.
@@ -286,13 +286,16 @@ extension Verifier {
     }
 }
 
-extension FoldedDirectory {
-    /// Whether the directory lists exactly these folded records.
-    fileprivate func lists(_ folds: [(first: LogPosition, offset: Int, count: Int)]) -> Bool {
-        guard count == folds.count else { return false }
-        return folds.indices.allSatisfy { index in
-            firstPosition(index) == folds[index].first && recordOffset(index) == folds[index].offset
-                && entryCount(index) == folds[index].count
+extension CompactedDirectory {
+    /// Whether the directory lists exactly these compacted records.
+    fileprivate func lists(_ compactedRecords: [(first: LogPosition, offset: Int, count: Int)])
+        -> Bool
+    {
+        guard count == compactedRecords.count else { return false }
+        return compactedRecords.indices.allSatisfy { index in
+            firstPosition(index) == compactedRecords[index].first
+                && recordOffset(index) == compactedRecords[index].offset
+                && entryCount(index) == compactedRecords[index].count
         }
     }
 }

@@ -3,7 +3,7 @@ import SheafBytes
 extension Verifier {
     /// Checks each checkpoint, and that replaying the log from it yields the same keys.
     mutating func checkCheckpoints() throws(StorageError) {
-        let removals = directory.removalsFoldedThrough
+        let removals = directory.removalsCompactedThrough
         for (commit, name) in directory.checkpoints {
             result.checkpointCount += 1
             guard let checkpoint = try load(checkpoint: name) else { continue }
@@ -143,7 +143,7 @@ extension Verifier {
 
     /// Whether live-byte counts match the newest operations and the bases of the deltas among them.
     ///
-    /// If bases have been folded away since, the counts may be too high.
+    /// If bases have been compacted away since, the counts may be too high.
     private mutating func isRight(
         _ noted: LiveBytes, newest: LiveBytes, deltas: [LogPosition]
     ) -> Bool {
@@ -200,7 +200,7 @@ extension Verifier {
         tree.forEach(in: Keyspace.removed) { key, value in
             // A checkpoint may contain removals that compaction has dropped since.
             let position = LogPosition(rawValue: value.low)
-            guard replay.keyspace.tree.find(key) != value, !replay.isFoldedAway(position) else {
+            guard replay.keyspace.tree.find(key) != value, !replay.isCompactedAway(position) else {
                 return true
             }
             reason = "a removal at \(position) is not in the log"

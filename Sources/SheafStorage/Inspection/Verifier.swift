@@ -12,8 +12,8 @@ package struct Verifier: ~Copyable {
     var result = Verification()
     /// The footer of the previous file; nil if it is unknown.
     var before: SegmentFooter?
-    /// The greatest `foldedThrough` of a base file, and the name of the file.
-    var furthestFold: (commit: CommitID, file: String) = (0, "")
+    /// The greatest `compactedThrough` of a base file, and the name of the file.
+    var latestCompaction: (commit: CommitID, file: String) = (0, "")
     /// The files as opened for reading; loaded on demand.
     var segments: SegmentTable?
     /// The end of the log so far; none after a file without a valid end.
@@ -51,10 +51,10 @@ package struct Verifier: ~Copyable {
             check(file, isLast: index == directory.files.count - 1)
         }
         result.lastCommit = replay.lastCommit
-        if furthestFold.commit > replay.lastCommit, !result.isDamaged {
+        if latestCompaction.commit > replay.lastCommit, !result.isDamaged {
             result.damage(
-                furthestFold.file, at: SegmentHeader.Layout.foldedThrough,
-                "commit \(furthestFold.commit) was folded, but the log ends with commit "
+                latestCompaction.file, at: SegmentHeader.Layout.compactedThrough,
+                "commit \(latestCompaction.commit) was compacted, but the log ends with commit "
                     + "\(replay.lastCommit)")
         }
         addOtherFileNotes()
@@ -126,9 +126,9 @@ package struct Verifier: ~Copyable {
                 file.name, at: Layout.firstCommit,
                 "the first commit is \(header.firstCommit) instead of \(last &+ 1)")
         }
-        if header.kind == .log, header.foldedThrough != 0 {
+        if header.kind == .log, header.compactedThrough != 0 {
             result.damage(
-                file.name, at: Layout.foldedThrough, "a log segment has no folded commits")
+                file.name, at: Layout.compactedThrough, "a log segment has no compacted commits")
         }
         return header
     }

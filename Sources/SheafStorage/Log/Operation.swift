@@ -18,7 +18,7 @@ package struct Operation {
     package let kind: Kind
     package let key: UnsafeRawBufferPointer
     package let payload: UnsafeRawBufferPointer
-    /// The position of the key's previous operation, which compaction may have folded away.
+    /// The position of the key's previous operation, which compaction may have dropped.
     package let previous: LogPosition
     /// The offset of the operation from the start of its record.
     package let distance: Int

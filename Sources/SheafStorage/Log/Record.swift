@@ -18,8 +18,8 @@ package struct Record {
         case middle = 3
         case last = 4
         /// The operations of many commits in a base file, each with its position.
-        case folded = 5
-        /// The offsets of the folded records in a base file.
+        case compacted = 5
+        /// The offsets of the compacted records in a base file.
         case directory = 6
 
         /// Whether the record ends a commit.

@@ -133,7 +133,7 @@ package struct CommitSequence {
     package mutating func accept(
         _ record: Record, startsSegment: Bool
     ) throws(FormatError) -> Bool {
-        guard record.kind != .folded, record.kind != .directory else {
+        guard record.kind != .compacted, record.kind != .directory else {
             throw FormatError(
                 at: record.position.offset + Record.Layout.kind,
                 "a log segment holds a record of a base file")

@@ -22,12 +22,12 @@ package struct SegmentFooter: Equatable, Sendable {
     /// The position of the last removal that compaction dropped in a base file.
     ///
     /// An older checkpoint would restore the removed keys, so it must not be used.
-    package let removalsFoldedThrough: LogPosition
+    package let removalsCompactedThrough: LogPosition
 
     package init(
         contentLength: Int, recordCount: UInt64, lastCommit: CommitID, lastCommitAt: UInt64,
         hash: UInt64, chainHash: UInt64, directoryOffset: Int = 0, synced: LogPosition,
-        removalsFoldedThrough: LogPosition = .none
+        removalsCompactedThrough: LogPosition = .none
     ) {
         self.contentLength = contentLength
         self.recordCount = recordCount
@@ -37,7 +37,7 @@ package struct SegmentFooter: Equatable, Sendable {
         self.chainHash = chainHash
         self.directoryOffset = directoryOffset
         self.synced = synced
-        self.removalsFoldedThrough = removalsFoldedThrough
+        self.removalsCompactedThrough = removalsCompactedThrough
     }
 
     /// "SHEAFEND".
@@ -72,7 +72,7 @@ package struct SegmentFooter: Equatable, Sendable {
             target.store(chainHash, at: Layout.chainHash)
             target.store(UInt64(directoryOffset), at: Layout.directoryOffset)
             target.store(synced.rawValue, at: Layout.synced)
-            target.store(removalsFoldedThrough.rawValue, at: Layout.removals)
+            target.store(removalsCompactedThrough.rawValue, at: Layout.removals)
             let covered = UnsafeRawBufferPointer(rebasing: target[0..<Layout.checksum])
             let checksum = XXH3.hash64(covered, seed: store.checksumSeed)
             target.store(checksum, at: Layout.checksum)
@@ -102,7 +102,7 @@ package struct SegmentFooter: Equatable, Sendable {
             chainHash: footer.loadInteger(Layout.chainHash),
             directoryOffset: Int(directoryOffset),
             synced: LogPosition(rawValue: footer.loadInteger(Layout.synced)),
-            removalsFoldedThrough: LogPosition(rawValue: footer.loadInteger(Layout.removals)))
+            removalsCompactedThrough: LogPosition(rawValue: footer.loadInteger(Layout.removals)))
     }
 
     /// Returns the footer at the end of a file, which zeros not yet truncated may follow.

@@ -19,15 +19,15 @@ package struct SegmentHeader: Equatable, Sendable {
     package let createdAt: UInt64
     /// The chain hash in the footer of the previous segment; zero in the first segment.
     package let chainHash: UInt64
-    /// The last commit that compaction may have folded; zero in a log segment.
+    /// The last commit that compaction may have changed; zero in a log segment.
     ///
     /// Of the commits up to this one, the file holds only the operations that were newest at that
     /// commit. Later commits are complete.
-    package let foldedThrough: CommitID
+    package let compactedThrough: CommitID
 
     package init(
         kind: Kind, store: StoreID, segments: ClosedRange<UInt32>, firstCommit: CommitID,
-        createdAt: UInt64, chainHash: UInt64, foldedThrough: CommitID = 0
+        createdAt: UInt64, chainHash: UInt64, compactedThrough: CommitID = 0
     ) {
         self.kind = kind
         self.store = store
@@ -35,7 +35,7 @@ package struct SegmentHeader: Equatable, Sendable {
         self.firstCommit = firstCommit
         self.createdAt = createdAt
         self.chainHash = chainHash
-        self.foldedThrough = foldedThrough
+        self.compactedThrough = compactedThrough
     }
 
     /// "SHEAFLOG".
@@ -58,7 +58,7 @@ package struct SegmentHeader: Equatable, Sendable {
         static let cipher = 64
         static let codec = 66
         static let kind = 68
-        static let foldedThrough = 72
+        static let compactedThrough = 72
         static let reserved = 80
         static let checksum = 120
     }
@@ -78,7 +78,7 @@ package struct SegmentHeader: Equatable, Sendable {
         target.store(createdAt, at: Layout.createdAt)
         target.store(chainHash, at: Layout.chainHash)
         target.store(kind.rawValue, at: Layout.kind)
-        target.store(foldedThrough, at: Layout.foldedThrough)
+        target.store(compactedThrough, at: Layout.compactedThrough)
         let covered = UnsafeRawBufferPointer(rebasing: target[0..<Layout.checksum])
         target.store(XXH3.hash64(covered), at: Layout.checksum)
     }
@@ -149,7 +149,7 @@ package struct SegmentHeader: Equatable, Sendable {
             firstCommit: firstCommit,
             createdAt: bytes.loadInteger(Layout.createdAt),
             chainHash: chainHash,
-            foldedThrough: bytes.loadInteger(Layout.foldedThrough))
+            compactedThrough: bytes.loadInteger(Layout.compactedThrough))
     }
 
     /// The header's checksum, which is the previous checksum of the first record.

@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// A writer of a base file: folded records, their directory and a footer.
+/// A writer of a base file: compacted records, their directory and a footer.
 final class BaseWriter {
     private let volume: any Volume
     private let temporary: String
@@ -17,7 +17,7 @@ final class BaseWriter {
     private var directory = ByteWriter()
     private var directoryCount = 0
     /// The entries and operations of the current record.
-    private var entries: [FoldedRecord.Entry] = []
+    private var entries: [CompactedRecord.Entry] = []
     private var operations: [UInt8] = []
 
     init(
@@ -41,10 +41,10 @@ final class BaseWriter {
     func add(
         _ operation: Operation, at position: LogPosition, of commit: CommitID
     ) throws(StorageError) {
-        if operations.count + operation.length > FoldedRecord.targetLength { try endRecord() }
+        if operations.count + operation.length > CompactedRecord.targetLength { try endRecord() }
         // Offsets are relative until the number of entries in the record is final.
         entries.append(
-            FoldedRecord.Entry(
+            CompactedRecord.Entry(
                 position: position, commit: commit, offset: operations.count,
                 length: operation.length))
         withUnsafeTemporaryAllocation(byteCount: Operation.headerLength, alignment: 8) { header in
@@ -76,10 +76,10 @@ final class BaseWriter {
 
     /// Completes the file and renames it durably to `name`.
     func finish(
-        as name: String, removalsFoldedThrough: LogPosition
+        as name: String, removalsCompactedThrough: LogPosition
     ) throws(StorageError) -> Segment {
         do throws(StorageError) {
-            return try complete(as: name, removalsFoldedThrough)
+            return try complete(as: name, removalsCompactedThrough)
         } catch {
             file.close()
             try? volume.remove(temporary)
@@ -94,7 +94,7 @@ final class BaseWriter {
     }
 
     private func complete(
-        as name: String, _ removalsFoldedThrough: LogPosition
+        as name: String, _ removalsCompactedThrough: LogPosition
     ) throws(StorageError) -> Segment {
         try endRecord()
         let directoryOffset = offset + buffer.count
@@ -107,7 +107,7 @@ final class BaseWriter {
             contentLength: length, recordCount: recordCount, lastCommit: last.lastCommit,
             lastCommitAt: last.lastCommitAt, hash: hash.finish(), chainHash: last.chainHash,
             directoryOffset: directoryOffset, synced: .none,
-            removalsFoldedThrough: removalsFoldedThrough)
+            removalsCompactedThrough: removalsCompactedThrough)
         let encoded = footer.encoded(store: header.store)
         let mapping = try translatingErrors { () throws(VolumeError) in
             try encoded.span.withUnsafeBytes { bytes throws(VolumeError) in
@@ -136,7 +136,7 @@ final class BaseWriter {
                 name: "base file", value: recordOffset + operations.count,
                 limit: Int(UInt32.max) / 2)
         }
-        let start = Record.headerLength + entries.count * FoldedRecord.entryLength
+        let start = Record.headerLength + entries.count * CompactedRecord.entryLength
         var body = ByteWriter(capacity: start + operations.count)
         for entry in entries {
             body.write(entry.position.rawValue)
@@ -152,7 +152,7 @@ final class BaseWriter {
         }
         body.write(operations)
         appendRecord(
-            kind: .folded, body: body.bytes, count: entries.count, commit: newest.commit)
+            kind: .compacted, body: body.bytes, count: entries.count, commit: newest.commit)
         directory.write(first.position.rawValue)
         directory.write(UInt32(recordOffset))
         directory.write(UInt32(entries.count))

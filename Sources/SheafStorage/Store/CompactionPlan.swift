@@ -1,6 +1,6 @@
-/// A set of consecutive segments to fold, and the history horizon.
+/// A set of consecutive segments to compact, and the history horizon.
 package struct CompactionPlan: Sendable {
-    /// The files to fold, which are consecutive.
+    /// The files to compact, which are consecutive.
     package let files: [Segment]
     /// The position up to which operations are older than the history horizon.
     let horizon: LogPosition
@@ -29,9 +29,10 @@ struct CompactionPlanner {
         let segment: Segment
         let length: Int
         let liveLength: Int
-        /// Whether a commit continues from the previous file, so that both must be folded together.
+        /// Whether a commit continues from the previous file, so that both must be compacted
+        /// together.
         let continuesCommit: Bool
-        /// Whether the file was folded too recently for another fold to be worthwhile.
+        /// Whether the file was compacted too recently for another compaction to be worthwhile.
         let isSettled: Bool
 
         var garbage: Int { length - liveLength }
@@ -90,7 +91,7 @@ struct CompactionPlanner {
         return nil
     }
 
-    /// Returns plans that fold everything before the horizon, regardless of the gain.
+    /// Returns plans that compact everything before the horizon, regardless of the gain.
     ///
     /// Each plan covers as many files as the output limit allows.
     func everything() -> [CompactionPlan] {
@@ -103,12 +104,12 @@ struct CompactionPlanner {
                 guard liveLength(wider) <= outputLimit else { break }
                 end = wider.upperBound
             }
-            // A single base file is already folded, so it is rewritten only if it has garbage.
-            let isFolded = start == end && candidates[start].segment.header.kind == .base
+            // A single base file is already compacted, so it is rewritten only if it has garbage.
+            let isCompacted = start == end && candidates[start].segment.header.kind == .base
             let hasGarbage =
                 candidates[start].garbage * 100
                 >= candidates[start].length * Self.worthwhilePercent
-            if !isFolded || hasGarbage, let plan = plan(start...end) { plans.append(plan) }
+            if !isCompacted || hasGarbage, let plan = plan(start...end) { plans.append(plan) }
             start = end + 1
         }
         return plans

@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// An incremental compaction that folds consecutive segments into one base file.
+/// An incremental compaction that rewrites consecutive segments as one base file.
 ///
 /// Of each key it keeps the newest operation and the newest operation up to the horizon, so that
 /// every commit after the horizon remains readable. If one of these is a delta, the operations it
@@ -45,8 +45,8 @@ final class Compactor {
             kind: .base, store: store, segments: plan.segments,
             firstCommit: first.header.firstCommit, createdAt: now,
             chainHash: first.header.chainHash,
-            foldedThrough: max(
-                plan.horizonCommit, plan.files.map(\.header.foldedThrough).max() ?? 0))
+            compactedThrough: max(
+                plan.horizonCommit, plan.files.map(\.header.compactedThrough).max() ?? 0))
         output = try BaseWriter(volume: volume, temporary: temporary, header: header, last: footer)
     }
 
@@ -72,10 +72,10 @@ final class Compactor {
     /// Completes the base file and durably renames it to replace the segments.
     func finish() throws(StorageError) -> Result {
         let name = FileName.name(ofBase: plan.segments)
-        let before = plan.files.compactMap(\.footer).map(\.removalsFoldedThrough).max() ?? .none
+        let before = plan.files.compactMap(\.footer).map(\.removalsCompactedThrough).max() ?? .none
         let base = try output.finish(
             as: name,
-            removalsFoldedThrough: droppedRemovals.reduce(before) { max($0, $1.position) })
+            removalsCompactedThrough: droppedRemovals.reduce(before) { max($0, $1.position) })
         return Result(base: base, droppedRemovals: droppedRemovals)
     }
 
@@ -111,12 +111,12 @@ final class Compactor {
             switch record.kind {
             case .directory:
                 break
-            case .folded:
-                let folded = try FoldedRecord(record, of: file.header.segments)
-                for index in 0..<folded.count {
-                    let entry = folded[index]
+            case .compacted:
+                let compacted = try CompactedRecord(record, of: file.header.segments)
+                for index in 0..<compacted.count {
+                    let entry = compacted[index]
                     try visit(
-                        try folded.operation(entry), at: entry.position, of: entry.commit)
+                        try compacted.operation(entry), at: entry.position, of: entry.commit)
                 }
             case .complete, .first, .middle, .last:
                 var operations = OperationSequence(record)

@@ -37,7 +37,7 @@ struct LiveBytes: Equatable, Sendable {
         self = live
     }
 
-    /// Returns the counts for a new set of files, adding up those of folded files.
+    /// Returns the counts for a new set of files, adding up those of compacted files.
     func aligned(to firstSegments: [UInt32]) -> LiveBytes {
         var aligned = LiveBytes(firstSegments: firstSegments)
         for entry in entries { aligned.change(entry.firstSegment, by: entry.length) }

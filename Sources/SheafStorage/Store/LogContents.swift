@@ -79,8 +79,8 @@ struct LogContents {
     var store: StoreID? { files.first?.header.store }
 
     /// The position before which checkpoints are unusable, because removals since were dropped.
-    var removalsFoldedThrough: LogPosition {
-        files.compactMap(\.footer).map(\.removalsFoldedThrough).max() ?? .none
+    var removalsCompactedThrough: LogPosition {
+        files.compactMap(\.footer).map(\.removalsCompactedThrough).max() ?? .none
     }
 
     /// Throws if the log ends before a commit that is known to have been durable.

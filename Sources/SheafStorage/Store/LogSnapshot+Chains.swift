@@ -85,8 +85,8 @@ extension LogSnapshot {
 
     /// Returns the first operation of the commit that wrote an operation.
     ///
-    /// Returns nil if compaction has folded the commit, or the operation is in a later record of a
-    /// long commit.
+    /// Returns nil if compaction has rewritten the commit, or the operation is in a later record of
+    /// a long commit.
     package func firstOperation(
         ofCommitOf logged: LoggedOperation
     ) throws(StorageError) -> Operation? {
@@ -102,8 +102,8 @@ extension LogSnapshot {
     /// Returns the operations that made up `key` after `commit`, newest first.
     ///
     /// The result is empty if the key had no payload, and nil if the log does not reach back so
-    /// far. The result is exact for commits from `foldedThrough` on. Before it, a key whose removal
-    /// was dropped may appear to have had no payload.
+    /// far. The result is exact for commits from `compactedThrough` on. Before it, a key whose
+    /// removal was dropped may appear to have had no payload.
     package func operations(
         of key: UnsafeRawBufferPointer, asOf commit: CommitID
     ) throws(StorageError) -> [LoggedOperation]? {
@@ -116,8 +116,8 @@ extension LogSnapshot {
             try checkLength(operations.count)
             if found.operation.kind == .put { return operations }
         }
-        // From `foldedThrough` on only a removal can be missing, so the key did not exist.
-        if history.isFoldedAway, commit < foldedThrough { return nil }
+        // From `compactedThrough` on only a removal can be missing, so the key did not exist.
+        if history.isCompactedAway, commit < compactedThrough { return nil }
         guard let last = operations.last else { return [] }
         throw disagreement(at: last.position, "the delta has no operation it is based on")
     }
@@ -133,14 +133,14 @@ extension LogSnapshot {
         Operation.isLogged(firstByte: key.first ?? 0) && key.count <= Limits.maximumKeyLength
     }
 
-    /// The last commit that compaction may have folded.
-    package var foldedThrough: CommitID {
-        segments.files.map(\.header.foldedThrough).max() ?? 0
+    /// The last commit that compaction may have changed.
+    package var compactedThrough: CommitID {
+        segments.files.map(\.header.compactedThrough).max() ?? 0
     }
 
     /// The position of the last removal that compaction dropped.
-    package var removalsFoldedThrough: LogPosition {
-        segments.files.compactMap(\.footer).map(\.removalsFoldedThrough).max() ?? .none
+    package var removalsCompactedThrough: LogPosition {
+        segments.files.compactMap(\.footer).map(\.removalsCompactedThrough).max() ?? .none
     }
 }
 
@@ -151,8 +151,8 @@ package struct KeyHistory {
     private var position: LogPosition
     /// The position of the last operation returned; older operations precede it.
     private var limit: LogPosition
-    /// Whether compaction has folded older operations away.
-    package private(set) var isFoldedAway = false
+    /// Whether compaction has dropped older operations.
+    package private(set) var isCompactedAway = false
 
     init(
         of key: UnsafeRawBufferPointer, from newest: LogPosition, before limit: LogPosition,
@@ -164,7 +164,7 @@ package struct KeyHistory {
         position = newest
     }
 
-    /// Returns the next older operation; nil if there is none or it was folded away.
+    /// Returns the next older operation; nil if there is none or it was compacted away.
     package mutating func next() throws(StorageError) -> LoggedOperation? {
         guard position != .none else { return nil }
         guard position < limit else {
@@ -172,7 +172,7 @@ package struct KeyHistory {
         }
         guard let found = try snapshot.segments.loggedOperation(at: position) else {
             position = .none
-            isFoldedAway = true
+            isCompactedAway = true
             return nil
         }
         guard found.operation.key.elementsEqual(key) else {

@@ -43,7 +43,7 @@ package struct LogStoreOptions: Sendable {
     /// The amount of garbage that is always tolerated, because removing it would cost too much.
     package var freeGarbage = 2 << 20
     /// The maximum number of live bytes in a base file; nil scales it with the store.
-    package var foldedLength: Int?
+    package var compactedLength: Int?
     /// The maximum rate at which compaction reads and writes, unless garbage exceeds its limit.
     package var compactionBytesPerSecond = 64 << 20
     /// Whether the maintenance thread runs.

@@ -37,7 +37,7 @@ protocol LogVisitor {
     mutating func visit(_ commit: CommitID, at time: UInt64, records: [Record])
         throws(StorageError)
     /// Visits an operation of a base file.
-    mutating func visit(_ entry: FoldedRecord.Entry, _ operation: Operation, in file: String)
+    mutating func visit(_ entry: CompactedRecord.Entry, _ operation: Operation, in file: String)
         throws(StorageError)
 }
 
@@ -178,9 +178,9 @@ struct LogWalk {
         var scanner = RecordScanner(file: file.bytes, header: file.header)
         while true {
             switch scanner.next() {
-            case .record(let record) where record.kind == .folded:
+            case .record(let record) where record.kind == .compacted:
                 end.length += record.bytes.count
-                try visitFolded(record, file, &visitor)
+                try visitCompacted(record, file, &visitor)
             case .record(let record) where record.kind == .directory:
                 break
             case .record(let record):
@@ -204,15 +204,15 @@ struct LogWalk {
         }
     }
 
-    private func visitFolded(
+    private func visitCompacted(
         _ record: Record, _ file: LogContents.File, _ visitor: inout some LogVisitor
     ) throws(FormatError) {
         do throws(FormatError) {
-            let folded = try FoldedRecord(record, of: file.segments)
-            for index in 0..<folded.count {
-                let entry = folded[index]
+            let compacted = try CompactedRecord(record, of: file.segments)
+            for index in 0..<compacted.count {
+                let entry = compacted[index]
                 guard entry.position >= start.position else { continue }
-                let operation = try folded.operation(entry)
+                let operation = try compacted.operation(entry)
                 do throws(StorageError) {
                     try visitor.visit(entry, operation, in: file.name)
                 } catch {

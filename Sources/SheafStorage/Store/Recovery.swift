@@ -138,7 +138,7 @@ struct Recovery {
             do throws(StorageError) {
                 let checkpoint = try Checkpoint.load(
                     name, from: volume, store: contents.store,
-                    notBefore: contents.removalsFoldedThrough)
+                    notBefore: contents.removalsCompactedThrough)
                 return try replay(onto: checkpoint)
             } catch .corrupt(let damage) where damage.file == name {
                 report.unusableCheckpoints.append(damage.description)
@@ -158,7 +158,7 @@ struct Recovery {
     ) throws(StorageError) -> Loaded {
         let summary = checkpoint.summary
         var keyspace = checkpoint.takeKeyspace()
-        keyspace.dropRemovals(through: contents.removalsFoldedThrough)
+        keyspace.dropRemovals(through: contents.removalsCompactedThrough)
         var replayer = Replayer(keyspace: keyspace, firstSegments: firstSegments)
         var walk = LogWalk(contents.files, from: summary.start)
         let end = try walk.run(&replayer)

@@ -27,7 +27,7 @@ final class Replayer: LogVisitor {
     }
 
     func visit(
-        _ entry: FoldedRecord.Entry, _ operation: Operation, in file: String
+        _ entry: CompactedRecord.Entry, _ operation: Operation, in file: String
     ) throws(StorageError) {
         apply(operation, at: entry.position)
     }
@@ -83,7 +83,7 @@ struct BulkLoader: LogVisitor {
     }
 
     mutating func visit(
-        _ entry: FoldedRecord.Entry, _ operation: Operation, in file: String
+        _ entry: CompactedRecord.Entry, _ operation: Operation, in file: String
     ) throws(StorageError) {
         add(operation, at: entry.position)
     }
@@ -161,7 +161,7 @@ struct BulkLoader: LogVisitor {
     private func countFoundation(of index: Int, in live: inout LiveBytes) {
         let key = entries[index].keyBytes
         var foundation = index - 1
-        // If there is no put, compaction has folded it away.
+        // If there is no put, compaction has dropped it.
         while foundation >= 0, entries[foundation].kind != .remove,
             entries[foundation].keyBytes.compare(key) == 0
         {

@@ -14,19 +14,19 @@ package final class Segment: Sendable {
     nonisolated(unsafe) private let verified: UnsafeMutablePointer<Atomic<UInt64>>
     private let verifiedWords: Int
     /// The directory of a base file; its bytes belong to the mapping.
-    nonisolated(unsafe) private let directory: FoldedDirectory?
+    nonisolated(unsafe) private let directory: CompactedDirectory?
 
     /// Opens a sealed file that is completely mapped.
     convenience init(
         name: String, header: SegmentHeader, footer: SegmentFooter, mapping: FileMapping
     ) throws(FormatError) {
-        var directory: FoldedDirectory?
+        var directory: CompactedDirectory?
         if header.kind == .base {
             let record = try Record(
                 decoding: mapping.bytes, at: footer.directoryOffset,
                 segment: header.segments.lowerBound, store: header.store)
             do throws(FormatError) {
-                directory = try FoldedDirectory(record, limit: footer.directoryOffset)
+                directory = try CompactedDirectory(record, limit: footer.directoryOffset)
             } catch {
                 throw error.shifted(by: footer.directoryOffset)
             }
@@ -46,7 +46,7 @@ package final class Segment: Sendable {
     }
 
     private init(
-        name: String, header: SegmentHeader, mapping: FileMapping, directory: FoldedDirectory?,
+        name: String, header: SegmentHeader, mapping: FileMapping, directory: CompactedDirectory?,
         readable: Int, footer: SegmentFooter?
     ) {
         self.name = name
@@ -106,14 +106,14 @@ package final class Segment: Sendable {
 
     /// Returns the operation originally written at `position`.
     ///
-    /// Returns nil if compaction has folded it away; throws if the bytes are damaged.
+    /// Returns nil if compaction has dropped it; throws if the bytes are damaged.
     package func operation(at position: LogPosition) throws(FormatError) -> Operation? {
         guard let directory else { return try loggedOperation(at: position.offset) }
         guard let offset = directory.record(for: position) else { return nil }
         let record = try verifiedRecord(at: offset)
-        let folded = FoldedRecord(verified: record)
-        guard let entry = folded.entry(at: position) else { return nil }
-        return try folded.operation(entry)
+        let compacted = CompactedRecord(verified: record)
+        guard let entry = compacted.entry(at: position) else { return nil }
+        return try compacted.operation(entry)
     }
 
     /// Returns the operation originally written at `position`, with its commit.
@@ -126,15 +126,15 @@ package final class Segment: Sendable {
                 commit: content.loadInteger(record + Record.Layout.commit), operation: operation)
         }
         guard let offset = directory.record(for: position) else { return nil }
-        let folded = FoldedRecord(verified: try verifiedRecord(at: offset))
-        guard let entry = folded.entry(at: position) else { return nil }
+        let compacted = CompactedRecord(verified: try verifiedRecord(at: offset))
+        guard let entry = compacted.entry(at: position) else { return nil }
         return LoggedOperation(
-            position: position, commit: entry.commit, operation: try folded.operation(entry))
+            position: position, commit: entry.commit, operation: try compacted.operation(entry))
     }
 
     /// Returns the first operation of the commit that wrote an operation.
     ///
-    /// Returns nil if compaction has folded the commit, or the operation is in a later record of
+    /// Returns nil if compaction has rewritten the commit, or the operation is in a later record of
     /// the commit.
     func firstOperation(ofCommitOf logged: LoggedOperation) throws(FormatError) -> Operation? {
         guard directory == nil else { return nil }
@@ -194,7 +194,7 @@ package final class Segment: Sendable {
             store: header.store)
         do throws(FormatError) {
             if header.kind == .base {
-                _ = try FoldedRecord(record, of: header.segments)
+                _ = try CompactedRecord(record, of: header.segments)
             } else {
                 var operations = OperationSequence(record)
                 while try operations.next() != nil {}

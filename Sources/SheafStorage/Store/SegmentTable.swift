@@ -79,7 +79,7 @@ package final class SegmentTable: Sendable {
         return .damaged(name, at: position.offset, reason)
     }
 
-    /// Returns the operation originally written at `position`; nil if it was folded away.
+    /// Returns the operation originally written at `position`; nil if it was compacted away.
     package func operation(at position: LogPosition) throws(StorageError) -> Operation? {
         let segment = try file(of: position)
         do throws(FormatError) {
@@ -89,7 +89,8 @@ package final class SegmentTable: Sendable {
         }
     }
 
-    /// Returns the operation originally written at `position`, with its commit; nil if folded away.
+    /// Returns the operation originally written at `position`, with its commit; nil if compacted
+    /// away.
     package func loggedOperation(
         at position: LogPosition
     ) throws(StorageError) -> LoggedOperation? {
@@ -115,7 +116,7 @@ package final class SegmentTable: Sendable {
 
     /// Calls `body` with the operations on which the delta at `position` is based, newest first.
     ///
-    /// Returns false if the put is not reached because it was folded away or is damaged.
+    /// Returns false if the put is not reached because it was compacted away or is damaged.
     func forEachFoundation(of position: LogPosition, _ body: (RecordPointer) -> Void) -> Bool {
         var limit = position
         guard var found = (try? operation(at: position)) ?? nil else { return false }

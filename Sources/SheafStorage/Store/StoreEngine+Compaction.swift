@@ -9,7 +9,7 @@ struct CompactionState {
     /// Plans to execute before new ones are considered.
     var queue: [CompactionPlan] = []
     /// The grown length of the log when each base file was written, by its first segment.
-    var foldedAt: [UInt32: Int] = [:]
+    var compactedAt: [UInt32: Int] = [:]
     /// The error that stopped compaction until the store is reopened.
     var failure: StorageError?
 }
@@ -56,7 +56,7 @@ extension StoreEngine {
         }
     }
 
-    /// Queues plans that fold everything before the horizon, regardless of the gain.
+    /// Queues plans that compact everything before the horizon, regardless of the gain.
     package func compactEverything() {
         let plans = planner()?.everything() ?? []
         compaction.withLock { $0.queue = plans }
@@ -73,10 +73,10 @@ extension StoreEngine {
     private func nextPlan(_ compaction: inout CompactionState) -> CompactionPlan? {
         while !compaction.queue.isEmpty {
             let plan = compaction.queue.removeFirst()
-            // Files may have been folded since the plan was created.
+            // Files may have been compacted since the plan was created.
             if isCurrent(plan) { return plan }
         }
-        guard let planner = planner(foldedAt: compaction.foldedAt) else { return nil }
+        guard let planner = planner(compactedAt: compaction.compactedAt) else { return nil }
         if isGarbageExcessive(), let plan = planner.emptiestRun() { return plan }
         return planner.smallRun()
     }
@@ -131,11 +131,11 @@ extension StoreEngine {
         return (bytes, live)
     }
 
-    private func planner(foldedAt: [UInt32: Int] = [:]) -> CompactionPlanner? {
+    private func planner(compactedAt: [UInt32: Int] = [:]) -> CompactionPlanner? {
         updateLiveBytes()
         let (snapshot, live) = state.withLock { ($0.published, $0.keyspace.live) }
         return CompactionPlanner(
-            snapshot, live: live, options: options, foldedAt: foldedAt)
+            snapshot, live: live, options: options, compactedAt: compactedAt)
     }
 
     private func begin(_ plan: CompactionPlan) throws(StorageError) -> Compactor {
@@ -159,7 +159,7 @@ extension StoreEngine {
             state.keyspace.live.merge(plan.segments)
             return state.published.grownLength
         }
-        compaction.foldedAt[plan.segments.lowerBound] = grown
+        compaction.compactedAt[plan.segments.lowerBound] = grown
         var rest = result.droppedRemovals[...]
         while !rest.isEmpty {
             let some = rest.prefix(Self.dropCount)

@@ -3,7 +3,7 @@ import Synchronization
 /// The garbage that opening a store has not yet counted.
 ///
 /// The live-byte counts of a checkpoint are updated while replaying the log. If the log supersedes
-/// deltas, their bases still count as live, and may have been folded away since the checkpoint.
+/// deltas, their bases still count as live, and may have been compacted away since the checkpoint.
 struct DeferredGarbage: Sendable {
     private let snapshot: LogSnapshot
     private let live: LiveBytes
@@ -26,7 +26,7 @@ struct DeferredGarbage: Sendable {
             segments.forEachFoundation(of: orphan) { garbage.add($0) }
         }
         guard !isComplete else { return garbage }
-        // The length of folded operations is unknown, so everything is counted again.
+        // The length of compacted operations is unknown, so everything is counted again.
         garbage = live
         garbage.subtract(LiveBytes(of: snapshot.tree, in: segments))
         return garbage

@@ -102,7 +102,7 @@ import Testing
         }
         try scene.nodes[0].store.compact()
         scene.nodes[0].replicator.processPublished()
-        #expect(scene.nodes[0].store.queries.documents.snapshot().log.foldedThrough > 10)
+        #expect(scene.nodes[0].store.queries.documents.snapshot().log.compactedThrough > 10)
         try scene.connect(0, 1, rightsOfRight: rights)
         for _ in 0..<5 { try scene.advance(milliseconds: 1_000) }
         #expect(scene.nodes[0].sent.contains(.restart))

@@ -168,7 +168,7 @@ struct RefusedWriteTests {
                 ["id": Value.integer(Int64(copy)), "text": text])
             if isCompacted {
                 try scene.nodes[1].store.compact()
-                #expect(scene.nodes[1].store.queries.documents.snapshot().log.foldedThrough > 2)
+                #expect(scene.nodes[1].store.queries.documents.snapshot().log.compactedThrough > 2)
             }
             try scene.subscribe(1, ["SELECT * FROM cars"])
             let wire = try scene.connect(0, 1, rightsOfRight: Self.rights)

@@ -8,7 +8,7 @@ import SheafBytes
 ///             | position | commit | offset | length |
 ///
 /// The entries precede the operations, sorted by position; `offset` counts from the record's start.
-package struct FoldedRecord {
+package struct CompactedRecord {
     /// The original position and commit of an operation, and its range in this record.
     package struct Entry: Equatable {
         package let position: LogPosition
@@ -18,21 +18,21 @@ package struct FoldedRecord {
     }
 
     static let entryLength = 24
-    /// The approximate length of a folded record, which is verified as a unit on first access.
+    /// The approximate length of a compacted record, which is verified as a unit on first access.
     static let targetLength = 32 << 10
 
     private let record: UnsafeRawBufferPointer
     package let count: Int
 
-    /// Decodes a `folded` record and checks that its entries are in order and within it.
+    /// Decodes a `compacted` record and checks that its entries are in order and within it.
     ///
     /// `segments` are the segments that the base file replaces.
     package init(
         _ record: Record, of segments: ClosedRange<UInt32>
     ) throws(FormatError) {
         let start = Record.headerLength
-        guard record.kind == .folded else {
-            throw FormatError(at: Record.Layout.kind, "the record is not a folded one")
+        guard record.kind == .compacted else {
+            throw FormatError(at: Record.Layout.kind, "the record is not a compacted one")
         }
         guard record.operationCount >= 1,
             record.operationCount <= record.body.count / Self.entryLength
@@ -66,7 +66,7 @@ package struct FoldedRecord {
         }
     }
 
-    /// Wraps a `folded` record that has already been verified.
+    /// Wraps a `compacted` record that has already been verified.
     init(verified record: UnsafeRawBufferPointer) {
         self.record = record
         count = Int(record.loadInteger(Record.Layout.operationCount) as UInt32)
@@ -81,7 +81,7 @@ package struct FoldedRecord {
             length: Int(record.loadInteger(offset + 20) as UInt32))
     }
 
-    /// Returns the entry of the operation written at `position`; nil if it was folded away.
+    /// Returns the entry of the operation written at `position`; nil if it was compacted away.
     package func entry(at position: LogPosition) -> Entry? {
         var low = 0
         var high = count
@@ -103,11 +103,11 @@ package struct FoldedRecord {
     }
 }
 
-/// The index of the folded records of a base file (`format-spec/log.md`, table 7).
+/// The index of the compacted records of a base file (`format-spec/log.md`, table 7).
 ///
 ///     entry:  0                8               12            16
 ///             | first position | record offset | entry count |
-package struct FoldedDirectory {
+package struct CompactedDirectory {
     static let entryLength = 16
 
     private let body: UnsafeRawBufferPointer
@@ -134,20 +134,20 @@ package struct FoldedDirectory {
         }
     }
 
-    /// The number of folded records in the file.
+    /// The number of compacted records in the file.
     package var count: Int { body.count / Self.entryLength }
 
-    /// Returns the position of the first operation in a folded record.
+    /// Returns the position of the first operation in a compacted record.
     package func firstPosition(_ index: Int) -> LogPosition {
         LogPosition(rawValue: body.loadInteger(index * Self.entryLength))
     }
 
-    /// Returns the file offset of a folded record.
+    /// Returns the file offset of a compacted record.
     package func recordOffset(_ index: Int) -> Int {
         Int(body.loadInteger(index * Self.entryLength + 8) as UInt32)
     }
 
-    /// Returns the number of entries in a folded record.
+    /// Returns the number of entries in a compacted record.
     func entryCount(_ index: Int) -> Int {
         Int(body.loadInteger(index * Self.entryLength + 12) as UInt32)
     }
