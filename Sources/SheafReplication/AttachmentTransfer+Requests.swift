@@ -132,7 +132,7 @@ extension AttachmentTransfer {
             return
         }
         self[number].sentHopLimits[id] = hops > 0 ? hops : nil
-        // The remote peer forgets its offer, too.
+        // The remote peer discards its offer, too.
         if hops == 0 { self[number].offered[id] = nil }
         send(.seek(Seek(id: id.bytes, hops: hops)), to: number)
     }

@@ -153,7 +153,7 @@ package struct AttachmentTransfer {
         }
     }
 
-    /// Forgets what was received from peers that are not connected.
+    /// Discards what was received from peers that are not connected.
     mutating func discard(but connected: Set<[UInt8]>) {
         received = received.filter { connected.contains($0.key) }
     }

@@ -67,7 +67,7 @@ extension DocumentTransaction {
         // that.
         checkOwnWrites(
             overlap.ownTime, of: position, seen: isHidden ? nil : before?.time(of: clock.site))
-        try recordOwnForgotten(in: document, overlap.ownTime)
+        try recordOwnLostWrites(in: document, overlap.ownTime)
         if let before { try recordLostWrite(of: document, before: before) }
         if case .acceptable(let latest) = seen { try observe(latest) }
         let untouched = rule == nil ? nil : working[position]
@@ -92,7 +92,7 @@ extension DocumentTransaction {
         if !isHidden, let before {
             // Writes that were just assigned have a site that neither vector has.
             let vectors = kept.hasAny ? [try vector(at: position)] : [before, overlap.received]
-            hasRemoved = removeForgottenSums(at: position, vectors, document.address)
+            hasRemoved = removeLostSums(at: position, vectors, document.address)
         }
         if let rule, let untouched, working[position].isChanged,
             let reason = try refusalReason(of: position, rule)
@@ -100,8 +100,8 @@ extension DocumentTransaction {
             working[position] = untouched
             return .refused(before: untouched.original, reason)
         }
-        if kept.hasAny { forgotten.kept.append(document.address) }
-        if hasRemoved { forgotten.removed.append(document.address) }
+        if kept.hasAny { lostWrites.kept.append(document.address) }
+        if hasRemoved { lostWrites.removed.append(document.address) }
         try recordTokenSource(of: document, at: position)
         recordAttachmentIDs(document.bytes)
         let hasChangedMore = kept.hasAny || hasRemoved
@@ -187,7 +187,7 @@ extension DocumentTransaction {
     /// The local writes kept although the store that made them has lost them.
     private struct KeptWrites {
         var hasAny = false
-        /// The received document, with its forgotten writes assigned to another site; nil if none.
+        /// The received document, with its lost writes assigned to another site; nil if none.
         var assigned: [UInt8]?
     }
 
@@ -197,10 +197,10 @@ extension DocumentTransaction {
         receiving received: VersionVector
     ) throws(EngineError) -> KeptWrites? {
         var kept = KeptWrites()
-        kept.hasAny = reassignForgotten(
+        kept.hasAny = reassignLostWrites(
             at: position, before: before, receiving: received, document.address)
         do throws(EngineError) {
-            kept.assigned = try reassignForgotten(
+            kept.assigned = try reassignLostWrites(
                 in: document, before: before, receiving: received)
         } catch {
             guard case .gap = error else { throw error }

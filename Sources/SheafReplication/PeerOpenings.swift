@@ -16,7 +16,7 @@ package struct PeerOpenings {
         var notedAt: UInt64?
     }
 
-    /// Maximum number of peers; beyond it all are forgotten.
+    /// Maximum number of peers; beyond it all are discarded.
     private let maximumCount: Int
     /// Maximum number of earlier log IDs that are remembered for a key.
     private static let maximumEarlierLogIDs = 4

@@ -48,7 +48,7 @@ struct ReadRepairTable {
     private let most: Int
     private(set) var count = 0
     /// The commit up to which a resuming peer may lack repairs; nil if none were discarded.
-    private(set) var forgottenThrough: CommitID?
+    private(set) var discardedThrough: CommitID?
 
     static let maximumDocuments = 1 << 16
 
@@ -102,7 +102,7 @@ struct ReadRepairTable {
     mutating func discardExcess(
         connected: Set<[UInt8]>, newest commit: CommitID
     ) -> [[UInt8]] {
-        var forgotten: [[UInt8]] = []
+        var discarded: [[UInt8]] = []
         while count > most {
             let absent = entries.filter { !connected.contains($0.key) }
             let victim =
@@ -114,9 +114,9 @@ struct ReadRepairTable {
             guard let victim else { break }
             count -= victim.value.repairs.documents.count
             entries[victim.key] = nil
-            forgotten.append(victim.key)
-            forgottenThrough = commit
+            discarded.append(victim.key)
+            discardedThrough = commit
         }
-        return forgotten
+        return discarded
     }
 }

@@ -81,7 +81,7 @@ extension Replicator {
         case .quarantine(let notice): recordQuarantined(notice, on: connection)
         case .refused(let notice): handleRefusal(notice, on: connection)
         case .differing(let addresses): recordDiffering(addresses, on: connection)
-        case .forgotten(let message): recordForgotten(message, on: connection)
+        case .lostWrite(let message): processLostWrite(message, on: connection)
         case .changedSite(let site): record(site, of: connection)
         case .pauses(let known): addPauses(known, from: connection)
         case .sought(let message): transfer.sought(message, on: connection.number)

@@ -94,7 +94,7 @@ extension Replicator {
         quarantine.scheduleCheck(after: quarantine.earliest(clock), wall: clock.wall, at: now)
     }
 
-    /// Discards the quarantine records of forgotten peers.
+    /// Discards the quarantine records of discarded peers.
     func discardQuarantines(but known: Set<[UInt8]>) {
         for key in quarantine.keys where !known.contains(key) { quarantine.remove(peer: key) }
     }

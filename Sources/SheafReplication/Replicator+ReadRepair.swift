@@ -44,11 +44,11 @@ extension Replicator {
     /// Discards read repairs beyond the limit; the affected peers reconcile instead.
     private func discardExcessRepairs() {
         let connected = Set(connections.values.compactMap { $0.session.remote?.peerKey })
-        let forgotten = repairs.discardExcess(
+        let discarded = repairs.discardExcess(
             connected: connected, newest: news.snapshot.log.commit)
-        guard !forgotten.isEmpty else { return }
+        guard !discarded.isEmpty else { return }
         for connection in orderedConnections where connection.sender?.isStreaming == true {
-            guard let key = connection.session.remote?.peerKey, forgotten.contains(key) else {
+            guard let key = connection.session.remote?.peerKey, discarded.contains(key) else {
                 continue
             }
             connection.sender?.complete = []

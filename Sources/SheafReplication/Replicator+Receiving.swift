@@ -170,7 +170,7 @@ extension Replicator {
                 senderKey: connection.access.writable == nil
                     ? nil : connection.session.remote?.peerKey,
                 connection: connection.nonce,
-                // A forgotten write detected by the pauses would reveal a hidden document.
+                // A lost write detected by the pauses would reveal a hidden document.
                 pauses: connection.access.readable == nil ? connection.pauses : [],
                 isCut: step.isCut, length: step.length))
         connection.receiver.discardStaged()
@@ -214,7 +214,7 @@ extension Replicator {
     package func handleOutcome(_ outcome: WriteJob.Outcome) {
         outcome.chargeBudget()
         logUnmoved(outcome)
-        record(outcome.forgotten)
+        record(outcome.lostWrites)
         if outcome.lacksOwnWrites { mayReportSite = true }
         guard !outcome.isOfProof else { return recordProven(outcome) }
         // The documents are written even if the connection has ended.
@@ -234,7 +234,7 @@ extension Replicator {
         refuse(outcome, from: connection)
         recordHidden(outcome, from: connection)
         if outcome.lacksOwnWrites { logMissingWrites(knownBy: connection) }
-        if let time = outcome.lostByPeer { return reportForgotten(time, to: connection) }
+        if let time = outcome.lostByPeer { return reportLostWrite(time, to: connection) }
         repair(outcome.outdated, after: outcome.lastCommit, on: connection)
         let isCurrent = outcome.generation == connection.receiver.generation
         if isCurrent, let applied = outcome.applied {

@@ -36,13 +36,13 @@ extension Replicator {
         authorizations[hello.peerKey] = authorization
     }
 
-    /// Maximum number of remembered peers; beyond it disconnected peers are forgotten.
+    /// Maximum number of remembered peers; beyond it disconnected peers are discarded.
     static let maximumRememberedPeers = 4_096
 
     /// Number of remembered peers.
     package var rememberedPeerCount: Int { max(statuses.count, authorizations.count) }
 
-    /// Forgets all disconnected peers, which reconcile when they connect again.
+    /// Discards all disconnected peers, which reconcile when they connect again.
     ///
     /// Otherwise a store that accepts any peer would remember all that ever connected.
     private func discardAbsentPeers() {

@@ -24,7 +24,7 @@ extension Replicator {
             ["peer": PeerKey(unchecked: key).description])
     }
 
-    // MARK: Forgotten writes
+    // MARK: Lost writes
 
     /// Logs why writes of this store could not be moved to another site.
     func logUnmoved(_ outcome: WriteJob.Outcome) {
@@ -46,44 +46,44 @@ extension Replicator {
         }
     }
 
-    /// Logs the documents that have kept, or lost, writes that their store has forgotten.
-    package func record(_ forgotten: ForgottenWrites) {
-        if let first = forgotten.kept.first {
+    /// Logs the documents that have kept, or lost, writes that their store has lost.
+    package func record(_ lostWrites: LostWrites) {
+        if let first = lostWrites.kept.first {
             queries.log?.write(
                 .warning,
                 "documents have kept writes that their store has lost: an older state of it was restored, "
                     + "or a copy of it is in use",
-                first.logFields.merging(["documents": "\(forgotten.kept.count)"]) { $1 })
+                first.logFields.merging(["documents": "\(lostWrites.kept.count)"]) { $1 })
         }
-        if let first = forgotten.removed.first {
+        if let first = lostWrites.removed.first {
             queries.log?.write(
                 .warning,
                 "additions to counters are lost: their store has lost them and has added "
                     + "to the same counters since",
-                first.logFields.merging(["documents": "\(forgotten.removed.count)"]) { $1 })
+                first.logFields.merging(["documents": "\(lostWrites.removed.count)"]) { $1 })
         }
-        if let first = forgotten.unmoved.first, let address = first.address {
+        if let first = lostWrites.unmoved.first, let address = first.address {
             queries.log?.write(
                 .error,
                 "a document has no room for writes that their store has lost: they are missing, or "
                     + "counted twice",
                 address.logFields.merging([
-                    "documents": "\(forgotten.unmoved.count)", "reason": "\(first.reason)",
+                    "documents": "\(lostWrites.unmoved.count)", "reason": "\(first.reason)",
                 ]) { $1 })
         }
     }
 
-    /// Reports a write that the peer's store has forgotten, so that it changes its site.
-    func reportForgotten(_ time: HybridTime, to connection: Connection) {
-        connection.session.report(ForgottenWrite(site: connection.site, time: time))
+    /// Reports a write that the peer's store has lost, so that it changes its site.
+    func reportLostWrite(_ time: HybridTime, to connection: Connection) {
+        connection.session.report(LostWrite(site: connection.site, time: time))
         fail(
-            connection, .forgotten,
+            connection, .lostWrite,
             "this peer has writes of that store that the store lacks: an older state was restored, "
                 + "or a copy of the store is in use")
     }
 
     /// Changes the site of this store, since a peer has a write that the store lacks.
-    func recordForgotten(_ message: ForgottenWrite, on connection: Connection) {
+    func processLostWrite(_ message: LostWrite, on connection: Connection) {
         // Implausible reports are ignored: the site changes at most once per opening of the store.
         guard message.site == queries.documents.site,
             let time = queries.documents.uniqueThrough(message.time)
@@ -142,7 +142,7 @@ extension Replicator {
         }
         guard !rivals.isEmpty || openings.isContested(hello.peerKey) else { return }
         for other in rivals + [connection] {
-            other.session.report(ForgottenWrite(site: hello.site, time: nil))
+            other.session.report(LostWrite(site: hello.site, time: nil))
         }
     }
 

@@ -86,7 +86,7 @@ package struct WriteJob: Sendable {
         /// The batch that would cover the write and later ones were not applied.
         fileprivate(set) var lostByPeer: HybridTime?
         /// Documents with writes that were lost by the store that made them.
-        fileprivate(set) var forgotten = ForgottenWrites()
+        fileprivate(set) var lostWrites = LostWrites()
         /// Whether a batch contained documents but changed nothing.
         fileprivate(set) var hasRepetition = false
         /// Whether the job marked tokens as proven instead of applying batches.
@@ -175,7 +175,7 @@ package struct WriteJob: Sendable {
                     return
                 }
                 outcome.outdated += reception.outdated
-                outcome.forgotten += reception.forgotten
+                outcome.lostWrites += reception.lostWrites
                 for var refused in reception.refused {
                     refused.commit = step.commit
                     outcome.refused.append(refused)
@@ -276,7 +276,7 @@ extension DocumentEngine {
         /// Documents whose writes could not be assigned to the new site of this store.
         var unmoved: [UnmovedDocument] = []
         /// Documents with writes that were lost by the store that made them.
-        var forgotten = ForgottenWrites()
+        var lostWrites = LostWrites()
         /// Time of a write that the peer has made and lost.
         var lostByPeer: HybridTime?
     }
@@ -302,9 +302,9 @@ extension DocumentEngine {
                 transaction.connection = step.connection
                 try Self.receive(
                     step.documents, rule, watched, until: stop, in: &transaction, &reception)
-                reception.forgotten = transaction.forgotten
-                reception.lostByPeer = transaction.forgottenByPeer
-                if transaction.forgottenByPeer != nil { throw .rolledBack }
+                reception.lostWrites = transaction.lostWrites
+                reception.lostByPeer = transaction.lostByPeer
+                if transaction.lostByPeer != nil { throw .rolledBack }
                 if transaction.lacksOwnWrites, !hasSeparated {
                     reception.lacksOwnWrites = true
                     reception.uniqueThrough = transaction.uniqueThrough

@@ -222,7 +222,7 @@ def write_pauses(output):
     output.bytes("pauses.pauses", data)
     for number, (after, before) in enumerate(pauses, 1):
         output.lines += [f"pauses.after{number} = {after}", f"pauses.before{number} = {before}",
-                         f"pauses.forgotten{number} = {forgotten_site(0xABC, after, before)}",
+                         f"pauses.derived{number} = {forgotten_site(0xABC, after, before)}",
                          f"pauses.removal{number} = "
                          f"{removal_site(forgotten_site(0xABC, after, before), number == 2, 'n', 'größe')}"]
     for case, comment, data in (

@@ -14,11 +14,11 @@ import Testing
 
     private func move(
         _ document: BytesDocument, of site: Site, after time: HybridTime,
-        areForgotten: Bool = false
+        areLost: Bool = false
     ) -> BytesDocument? {
         let bytes = document.read {
-            areForgotten
-                ? try $0?.assigningForgottenWrites(of: site, after: time, to: other, NameTable())
+            areLost
+                ? try $0?.assigningLostWrites(of: site, after: time, to: other, NameTable())
                 : try $0?.movingWrites(of: site, after: time, to: other, NameTable())
         }
         return bytes.map { BytesDocument($0) }
@@ -75,7 +75,7 @@ import Testing
         var store = before
         store.apply([.set(path: ["g"], to: 1)], stamp: stamp(50, site))
         let moved = try #require(
-            move(forgotten, of: site, after: HybridTime(rawValue: 20), areForgotten: true))
+            move(forgotten, of: site, after: HybridTime(rawValue: 20), areLost: true))
         moved.validate()
         #expect(
             moved.dump == [
@@ -91,7 +91,7 @@ import Testing
     /// Slow clocks let several sites write at the same time.
     @Test(arguments: [false, true])
     func `moved documents have the same dots with other stamps, canonically encoded`(
-        _ areForgotten: Bool
+        _ areLost: Bool
     ) {
         var count = 0
         for seed: UInt64 in 7_000..<7_030 {
@@ -103,12 +103,12 @@ import Testing
                 guard let latest = document.vector.entries.first(where: { $0.site == site })?.time
                 else { continue }
                 let time = HybridTime(rawValue: latest.rawValue / 2)
-                guard let moved = move(document, of: site, after: time, areForgotten: areForgotten)
+                guard let moved = move(document, of: site, after: time, areLost: areLost)
                 else { continue }
                 count += 1
                 #expect(moved.mistake == nil, "seed \(seed)")
                 let expected = expected(
-                    document.dump, after: time.rawValue, areForgotten: areForgotten)
+                    document.dump, after: time.rawValue, areLost: areLost)
                 #expect(moved.dump == expected, "seed \(seed)")
             }
         }
@@ -116,13 +116,13 @@ import Testing
     }
 
     /// Returns the lines of a dump after the move, as specified.
-    private func expected(_ dump: [String], after time: UInt64, areForgotten: Bool) -> [String] {
+    private func expected(_ dump: [String], after time: UInt64, areLost: Bool) -> [String] {
         func isLater(_ stamp: Substring) -> Bool {
             let parts = stamp.split(separator: ".")
             return parts.last == "1" && UInt64(parts[0]).map { $0 > time } ?? false
         }
         let lines = dump.map { fields($0) }
-        if areForgotten {
+        if areLost {
             func moved(_ stamp: Substring) -> Substring {
                 isLater(stamp) ? stamp.dropLast(2) + ".256" : stamp
             }

@@ -90,7 +90,7 @@ extension MeshSimulation {
             case .refused: !isAmongHonest
             case .limit, .version, .database: !isAmongHonest
             // A malicious peer may send the close reason of a failed store.
-            case .forgotten: !isAmongHonest || !restored.isEmpty
+            case .lostWrite: !isAmongHonest || !restored.isEmpty
             case .failed: !isAmongHonest && !closeMessage.text.contains("store")
             }
         // A peer closes with the reason that it received from the other side.

@@ -126,7 +126,7 @@ package final class ReplicatorProbe {
             return try receive([head] + body)
         }
         hasEnded = type == .close
-        if type == .forgotten, body.starts(with: [UInt8](repeating: 0, count: 8)) {
+        if type == .lostWrite, body.starts(with: [UInt8](repeating: 0, count: 8)) {
             return try receive(frames.bytes(of: Frame(type, ownSite + body.dropFirst(8))))
         }
         guard type == .segment, head < 0x80 else {

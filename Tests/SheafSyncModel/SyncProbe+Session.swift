@@ -100,7 +100,7 @@ private struct SessionDriver {
         case .presence(let message):
             session.takePresence()
             if message.records.count > 1 { session.sendPresence(message) }
-        case .send, .end, .greeted, .acknowledged, .presenceAcknowledged, .quarantine, .forgotten,
+        case .send, .end, .greeted, .acknowledged, .presenceAcknowledged, .quarantine, .lostWrite,
             .changedSite, .pauses, .refused, .differing:
             break
         }

@@ -21,7 +21,7 @@ package enum SyncProbe {
             case .subscribe: return rewritten(rest, try SubscribePart(decoding: rest).bytes)
             case .acknowledge: return rewritten(rest, try Acknowledge(decoding: rest).bytes)
             case .want: return rewritten(rest, try Want(decoding: rest).bytes)
-            case .forgotten: return rewritten(rest, try ForgottenWrite(decoding: rest).bytes)
+            case .lostWrite: return rewritten(rest, try LostWrite(decoding: rest).bytes)
             case .site: return rewritten(rest, NewSite.bytes(try NewSite.decode(rest)))
             case .pauses: return rewritten(rest, try SitePauses(decoding: rest).bytes)
             case .refused: return rewritten(rest, try RefusedNotice(decoding: rest).bytes)

@@ -204,7 +204,7 @@ struct LinkStateDatabaseTests {
             on: 1, at: 0)
         #expect(database.reachable.map(\.key) == [0, 1, 2].map(PresenceScene.key))
         #expect(database.recordCount == 4)
-        database.tick(at: PresenceLimits.forgettingNanoseconds)
+        database.tick(at: PresenceLimits.retentionNanoseconds)
         #expect(database.recordCount == 3)
     }
 

@@ -15,8 +15,8 @@ struct SiteVectorTests {
     @Test func `lost writes, sites and pauses match the vectors, and malformed ones fail`()
         throws
     {
-        func write(_ bytes: [UInt8]) throws -> ForgottenWrite {
-            try bytes.withUnsafeBytes { try ForgottenWrite(decoding: $0) }
+        func write(_ bytes: [UInt8]) throws -> LostWrite {
+            try bytes.withUnsafeBytes { try LostWrite(decoding: $0) }
         }
         let bytes = try vectors.bytes("forgotten.forgotten")
         let decoded = try write(bytes)

@@ -142,8 +142,8 @@ import Testing
         for (index, pause) in pauses.enumerated() {
             #expect(pause.after.rawValue == (try vectors.number("pauses.after\(index + 1)")))
             #expect(pause.before.rawValue == (try vectors.number("pauses.before\(index + 1)")))
-            let forgotten = Site(rawValue: 0xABC).forgottenSite(in: pause)
-            #expect(forgotten.rawValue == (try vectors.number("pauses.forgotten\(index + 1)")))
+            let forgotten = Site(rawValue: 0xABC).derivedSite(in: pause)
+            #expect(forgotten.rawValue == (try vectors.number("pauses.derived\(index + 1)")))
             let removal = forgotten.removal(ofSumsAt: ["n", "größe"], isOlder: index == 1)
             #expect(removal.rawValue == (try vectors.number("pauses.removal\(index + 1)")))
         }

@@ -196,7 +196,7 @@ extension EncodedDocument {
     ///
     /// Lost writes are those after `time`.
     /// The version vector keeps its time of `site`: the state covers these writes under both sites.
-    package func assigningForgottenWrites(
+    package func assigningLostWrites(
         of site: Site, after time: HybridTime, to other: Site, _ names: NameTable
     ) throws(Malformed) -> [UInt8]? {
         guard try header().time(of: site) > time else { return nil }
@@ -220,7 +220,7 @@ extension EncodedDocument {
     /// different vectors.
     ///
     /// - Parameter stores: Sites of lost writes, each with all sites of its store.
-    package func removingForgottenSums(
+    package func removingLostSums(
         of stores: [Site: Set<Site>], _ names: NameTable
     ) throws(Malformed) -> [UInt8]? {
         let replaced = try ReplacedSums(in: self, of: stores, names)

@@ -78,7 +78,7 @@ extension Site {
     /// Returns the site for writes made and lost by this site in a pause; equal in all stores.
     ///
     /// Stores restored from the same backup have pauses with the same beginning.
-    package func forgottenSite(in pause: WritePause) -> Site {
+    package func derivedSite(in pause: WritePause) -> Site {
         derived(from: pause.after, seed: 2).derived(from: pause.before, seed: 3)
     }
 

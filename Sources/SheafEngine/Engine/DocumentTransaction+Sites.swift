@@ -37,15 +37,15 @@ extension DocumentTransaction {
         uniqueThrough = min(uniqueThrough ?? ownWrites.opened, ownWrites.end(before: time))
     }
 
-    /// Records that a received document has forgotten writes of this store under a derived site.
+    /// Records that a received document has lost writes of this store under a derived site.
     ///
     /// `time` is that of the store's own site in the document. Later additions to a counter would
-    /// not include the forgotten ones, so they need another site.
-    package mutating func recordOwnForgotten(
+    /// not include the lost ones, so they need another site.
+    package mutating func recordOwnLostWrites(
         in document: BufferedDocument, _ time: HybridTime
     ) throws(EngineError) {
         guard time > .initial else { return }
-        let sites = ownForgottenSites()
+        let sites = ownDerivedSites()
         guard !sites.isEmpty else { return }
         let times = try onDocument(Array(document.id)) { () throws(Malformed) in
             let header = try EncodedDocument(document.bytes).header()
@@ -66,45 +66,45 @@ extension DocumentTransaction {
         let covered = try onDocument(Array(document.id)) { () throws(Malformed) in
             try EncodedDocument(document.bytes).header().time(of: site)
         }
-        if covered >= known { forgottenByPeer = known }
+        if covered >= known { lostByPeer = known }
     }
 
-    /// Assigns forgotten writes to another site if a received document covers but lacks them.
+    /// Assigns lost writes to another site if a received document covers but lacks them.
     ///
     /// Returns whether there were any. All stores compute the same site. If the received document
     /// has the writes under that site, the stored ones must become the same.
-    package mutating func reassignForgotten(
+    package mutating func reassignLostWrites(
         at position: Int, before: VersionVector, receiving vector: VersionVector,
         _ address: DocumentAddress
     ) -> Bool {
         var hasKept = false
-        for origin in forgottenSites(in: before, joining: vector) {
+        for origin in derivedSites(in: before, joining: vector) {
             do throws(EngineError) {
                 let names = catalog.names
                 let length = try replace(at: position) { (document) throws(Malformed) in
-                    try document.assigningForgottenWrites(
+                    try document.assigningLostWrites(
                         of: origin.site, after: origin.pause.after, to: origin.derived,
                         names)
                 }
                 if length > 0 { hasKept = true }
             } catch {
                 // One document without room for another site must not stop the following ones.
-                forgotten.unmoved.append(UnmovedDocument(address: address, reason: error))
+                lostWrites.unmoved.append(UnmovedDocument(address: address, reason: error))
             }
         }
         return hasKept
     }
 
-    /// Assigns forgotten writes of a received document to another site; nil if there are none.
+    /// Assigns lost writes of a received document to another site; nil if there are none.
     ///
     /// This applies if the stored document would cover them, or has them under that site. A delta
     /// with such writes throws `gap`: the complete document is needed.
-    package mutating func reassignForgotten(
+    package mutating func reassignLostWrites(
         in document: BufferedDocument, before: VersionVector, receiving vector: VersionVector
     ) throws(EngineError) -> [UInt8]? {
         let names = catalog.names
         var moved: [UInt8]?
-        for origin in forgottenSites(in: vector, joining: before) {
+        for origin in derivedSites(in: vector, joining: before) {
             guard !document.marks.contains(.isPartial) else {
                 throw .gap(collection: document.collection, id: .null)
             }
@@ -112,41 +112,41 @@ extension DocumentTransaction {
             do throws(EngineError) {
                 let result = try onDocument(Array(document.id)) { () throws(Malformed) in
                     try bytes.span.withUnsafeBytes { bytes throws(Malformed) in
-                        try EncodedDocument(bytes).assigningForgottenWrites(
+                        try EncodedDocument(bytes).assigningLostWrites(
                             of: origin.site, after: origin.pause.after, to: origin.derived,
                             names)
                     }
                 }
                 moved = result ?? moved
             } catch {
-                forgotten.unmoved.append(UnmovedDocument(address: document.address, reason: error))
+                lostWrites.unmoved.append(UnmovedDocument(address: document.address, reason: error))
             }
         }
         return moved
     }
 
-    /// Returns the forgotten writes of a document that must be assigned before a join.
+    /// Returns the lost writes of a document that must be assigned before a join.
     ///
     /// A document with both the original and the derived site is left alone, because neither site
     /// shows which removals the other one has seen.
-    private func forgottenSites(
+    private func derivedSites(
         in vector: VersionVector, joining other: VersionVector
-    ) -> [ForgottenSite] {
+    ) -> [DerivedSite] {
         guard !knownPauses.isEmpty else { return [] }
         return vector.entries.compactMap { entry in
             guard entry.site != clock.site,
-                let origin = knownPauses.forgotten(entry, endedIn: other),
+                let origin = knownPauses.derivedSite(entry, endedIn: other),
                 vector.time(of: origin.derived) == .initial
             else { return nil }
             return origin
         }
     }
 
-    /// Removes forgotten additions to counters if the document has a later sum of their store.
+    /// Removes lost additions to counters if the document has a later sum of their store.
     ///
     /// Both sums include the additions from before the pause. `vectors` are those of all documents
     /// joined into this one. Returns whether anything was removed.
-    package mutating func removeForgottenSums(
+    package mutating func removeLostSums(
         at position: Int, _ vectors: [VersionVector], _ address: DocumentAddress
     ) -> Bool {
         var stores: [Site: Set<Site>] = [:]
@@ -159,24 +159,24 @@ extension DocumentTransaction {
         do throws(EngineError) {
             let names = catalog.names
             return try replace(at: position) { (document) throws(Malformed) in
-                try document.removingForgottenSums(of: stores, names)
+                try document.removingLostSums(of: stores, names)
             } > 0
         } catch {
-            forgotten.unmoved.append(UnmovedDocument(address: address, reason: error))
+            lostWrites.unmoved.append(UnmovedDocument(address: address, reason: error))
             return false
         }
     }
 
     /// Returns the origin of a derived site of any store, including this one; nil for other sites.
-    private mutating func origin(of site: Site) -> ForgottenSite? {
+    private mutating func origin(of site: Site) -> DerivedSite? {
         if let known = knownPauses.origin(of: site) { return known }
-        return ownForgottenSites().first { $0.derived == site }
+        return ownDerivedSites().first { $0.derived == site }
     }
 
-    /// Returns the derived sites for the forgotten writes of this store.
-    private mutating func ownForgottenSites() -> [ForgottenSite] {
-        let sites = ownForgotten ?? ForgottenSite.all(of: clock.site, ownWrites.endedPauses)
-        ownForgotten = sites
+    /// Returns the derived sites for the lost writes of this store.
+    private mutating func ownDerivedSites() -> [DerivedSite] {
+        let sites = ownDerived ?? DerivedSite.all(of: clock.site, ownWrites.endedPauses)
+        ownDerived = sites
         return sites
     }
 }

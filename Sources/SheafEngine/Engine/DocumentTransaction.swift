@@ -28,13 +28,13 @@ package struct DocumentTransaction: Sendable {
     /// The periods in which the site of the sending peer has made no write.
     package var peerPauses: (site: Site, pauses: [WritePause])?
     /// Time of a write within `peerPauses` that a document of the peer would cover.
-    package var forgottenByPeer: HybridTime?
+    package var lostByPeer: HybridTime?
     /// The pauses of the sites of other stores.
     package var knownPauses = KnownPauses()
-    /// The derived sites for forgotten writes of this store; nil until they are computed.
-    var ownForgotten: [ForgottenSite]?
-    /// Documents with forgotten writes, by outcome.
-    package var forgotten = ForgottenWrites()
+    /// The derived sites for lost writes of this store; nil until they are computed.
+    var ownDerived: [DerivedSite]?
+    /// Documents with lost writes, by outcome.
+    package var lostWrites = LostWrites()
     /// Number of the connection that the changes were received on; nil for local changes.
     package var connection: UInt64?
     /// Whether the transaction switched to another site.

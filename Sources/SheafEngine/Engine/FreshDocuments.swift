@@ -97,7 +97,7 @@ extension DocumentTransaction {
         }
         if own > clock.latest { hasUnknownOwnWrites = true }
         if ownWrites.lacks(own) { recordMissingWrite(own) }
-        try recordOwnForgotten(in: document, own)
+        try recordOwnLostWrites(in: document, own)
         try observe(latest)
         recordAttachmentIDs(document.bytes)
         try addLength(document.bytes.count)

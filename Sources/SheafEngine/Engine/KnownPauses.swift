@@ -3,10 +3,10 @@ package import SheafDocument
 package import SheafStorage
 import Synchronization
 
-/// The derived site to which the forgotten writes of a store are assigned.
+/// The derived site to which the lost writes of a store are assigned.
 ///
-/// A store forgets writes when its files are restored to an older state.
-package struct ForgottenSite: Sendable {
+/// A store loses writes when its files are restored to an older state.
+package struct DerivedSite: Sendable {
     let derived: Site
     /// The site that made the writes.
     package let site: Site
@@ -15,17 +15,17 @@ package struct ForgottenSite: Sendable {
     let siblings: Set<Site>
 
     /// Returns the derived sites for all pauses of a site.
-    static func all(of site: Site, _ pauses: [WritePause]) -> [ForgottenSite] {
-        let derived = pauses.map { site.forgottenSite(in: $0) }
+    static func all(of site: Site, _ pauses: [WritePause]) -> [DerivedSite] {
+        let derived = pauses.map { site.derivedSite(in: $0) }
         let siblings = Set(derived + [site])
         return zip(derived, pauses).map {
-            ForgottenSite(derived: $0, site: site, pause: $1, siblings: siblings)
+            DerivedSite(derived: $0, site: site, pause: $1, siblings: siblings)
         }
     }
 }
 
-/// Documents with writes that their store has forgotten, by outcome.
-package struct ForgottenWrites: Sendable {
+/// Documents with writes that their store has lost, by outcome.
+package struct LostWrites: Sendable {
     /// Documents that kept the writes.
     package var kept: [DocumentAddress] = []
     /// Documents that lost additions to a counter, because their store has added to it since.
@@ -35,7 +35,7 @@ package struct ForgottenWrites: Sendable {
 
     package init() {}
 
-    package static func += (all: inout ForgottenWrites, more: ForgottenWrites) {
+    package static func += (all: inout LostWrites, more: LostWrites) {
         all.kept += more.kept
         all.removed += more.removed
         all.unmoved += more.unmoved
@@ -48,7 +48,7 @@ package struct ForgottenWrites: Sendable {
 /// pause before the documents written after it, and store it in the log.
 package struct KnownPauses: Sendable {
     private var pauses: [Site: [WritePause]] = [:]
-    private var origins: [Site: ForgottenSite] = [:]
+    private var origins: [Site: DerivedSite] = [:]
     /// Sites with pauses in the log; `unsaved` are sites whose pauses in the log are outdated.
     private var logged: Set<Site> = []
     private var unsaved: Set<Site> = []
@@ -110,8 +110,8 @@ package struct KnownPauses: Sendable {
     }
 
     private mutating func set(_ known: [WritePause]?, of site: Site) {
-        for old in ForgottenSite.all(of: site, pauses[site] ?? []) { origins[old.derived] = nil }
-        for new in ForgottenSite.all(of: site, known ?? []) { origins[new.derived] = new }
+        for old in DerivedSite.all(of: site, pauses[site] ?? []) { origins[old.derived] = nil }
+        for new in DerivedSite.all(of: site, known ?? []) { origins[new.derived] = new }
         pauses[site] = known
     }
 
@@ -122,28 +122,28 @@ package struct KnownPauses: Sendable {
         return (ends[0], left.key) < (ends[1], right.key)
     }
 
-    /// Returns the derived site for the forgotten writes of a document.
+    /// Returns the derived site for the lost writes of a document.
     ///
     /// `latest` is the last of these writes. The result is nil unless the other document has writes
-    /// of their site since the pause, or has the forgotten writes under the derived site. Of
-    /// several pauses the one that begins first is used, to include all forgotten writes. Pauses
+    /// of their site since the pause, or has the lost writes under the derived site. Of
+    /// several pauses the one that begins first is used, to include all lost writes. Pauses
     /// with the same beginning come from several restores of one backup; of these, the one that
     /// ends first is used.
-    package func forgotten(
+    package func derivedSite(
         _ latest: VersionVector.Entry, endedIn vector: VersionVector
-    ) -> ForgottenSite? {
+    ) -> DerivedSite? {
         let site = latest.site
         let pause = pauses[site]?.filter { pause in
             pause.contains(latest.time)
                 && (pause.before <= vector.time(of: site)
-                    || vector.time(of: site.forgottenSite(in: pause)) > .initial)
+                    || vector.time(of: site.derivedSite(in: pause)) > .initial)
         }
         .min { ($0.after, $0.before) < ($1.after, $1.before) }
-        return pause.flatMap { origins[site.forgottenSite(in: $0)] }
+        return pause.flatMap { origins[site.derivedSite(in: $0)] }
     }
 
     /// Returns the origin of a derived site; nil for other sites.
-    package func origin(of site: Site) -> ForgottenSite? { origins[site] }
+    package func origin(of site: Site) -> DerivedSite? { origins[site] }
 
     /// Writes the pauses that the log lacks to a batch.
     package func write(into batch: inout WriteBatch) throws(StorageError) {

@@ -94,7 +94,7 @@ extension DocumentEngine {
 
     /// Returns the site and the pauses that peers need for documents as of `commit`.
     ///
-    /// Documents whose writes a later commit moves to a new site still cover forgotten writes, so
+    /// Documents whose writes a later commit moves to a new site still cover lost writes, so
     /// the pauses of the old site apply to them.
     package func siteReport(through commit: CommitID) -> SiteReport {
         state.withLock { state in
@@ -109,14 +109,14 @@ extension DocumentEngine {
 
     /// Returns the time up to which writes of the site are unique; nil if all of them are.
     ///
-    /// `forgotten` is the time of a write that a peer knows and the store lacks, or nil if another
+    /// `lost` is the time of a write that a peer knows and the store lacks, or nil if another
     /// peer writes with the same site.
-    package func uniqueThrough(_ forgotten: HybridTime?) -> HybridTime? {
+    package func uniqueThrough(_ lost: HybridTime?) -> HybridTime? {
         let pauses = pauses
         return state.withLock { state in
             guard !pauses.isEmpty else { return nil }
-            guard let forgotten else { return state.ownWrites.opened }
-            return pauses.first { $0.contains(forgotten) }?.after
+            guard let lost else { return state.ownWrites.opened }
+            return pauses.first { $0.contains(lost) }?.after
         }
     }
 }

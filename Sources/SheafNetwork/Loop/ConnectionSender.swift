@@ -40,7 +40,7 @@ final class ConnectionSender: Sendable {
         state.withLock { $0.session = nil }
     }
 
-    /// Forgets an incomplete write after the queued bytes were replaced.
+    /// Discards an incomplete write after the queued bytes were replaced.
     func restart() {
         state.withLock { $0.unfinished = nil }
     }

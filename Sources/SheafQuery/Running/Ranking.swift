@@ -13,7 +13,7 @@ package struct Ranking: Sendable {
 
     /// The ranked documents in order.
     package private(set) var rows: [Row] = []
-    /// Ids of the documents that entered or left since `forgetChanges`.
+    /// Ids of the documents that entered or left since `clearChanges`.
     package private(set) var entered: Set<[UInt8]> = []
     package private(set) var left: Set<[UInt8]> = []
     private var ranks: [[UInt8]: Row] = [:]
@@ -33,7 +33,7 @@ package struct Ranking: Sendable {
     /// Returns the row of a document, or nil if it is not ranked.
     package func row(of id: [UInt8]) -> Row? { ranks[id] }
 
-    /// Whether a document was ranked at the last `forgetChanges`.
+    /// Whether a document was ranked at the last `clearChanges`.
     package func contained(_ id: [UInt8]) -> Bool {
         left.contains(id) || (contains(id) && !entered.contains(id))
     }

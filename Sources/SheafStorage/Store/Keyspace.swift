@@ -109,14 +109,14 @@ struct Keyspace: ~Copyable {
     /// published.
     mutating func dropRemovals(through position: LogPosition) {
         guard removedCount > 0, position > .none else { return }
-        var forgotten: [(key: [UInt8], position: LogPosition)] = []
+        var outdated: [(key: [UInt8], position: LogPosition)] = []
         tree.forEach(in: Self.removed) { key, value in
             if let pointer = RecordPointer(value), pointer.position <= position {
-                forgotten.append((Array(key), pointer.position))
+                outdated.append((Array(key), pointer.position))
             }
             return true
         }
-        dropRemovals(forgotten[...])
+        dropRemovals(outdated[...])
     }
 
     /// Calls `body` with the tree key of a removal of `key`.

@@ -138,7 +138,7 @@ package struct LinkStateDatabase: Sendable {
     /// Advances the clock, and drops records whose retention has expired.
     package mutating func tick(at now: UInt64) {
         guard let deadline, deadline <= now else { return }
-        let gone = entries.filter { $0.value.isForgotten(at: now) }.map(\.key)
+        let gone = entries.filter { $0.value.isExpired(at: now) }.map(\.key)
         for key in gone { removeRecord(key) }
         update(at: now)
     }
@@ -150,7 +150,7 @@ package struct LinkStateDatabase: Sendable {
             deadlines.append(connection.mayTakeAt)
         }
         for entry in entries.values where entry.distance == nil {
-            deadlines.append(entry.hiddenSince + PresenceLimits.forgettingNanoseconds)
+            deadlines.append(entry.hiddenSince + PresenceLimits.retentionNanoseconds)
         }
         return deadlines.min()
     }
@@ -355,8 +355,8 @@ package struct LinkStateDatabase: Sendable {
 }
 
 extension LinkStateDatabase.Entry {
-    fileprivate func isForgotten(at now: UInt64) -> Bool {
-        distance == nil && hiddenSince + PresenceLimits.forgettingNanoseconds <= now
+    fileprivate func isExpired(at now: UInt64) -> Bool {
+        distance == nil && hiddenSince + PresenceLimits.retentionNanoseconds <= now
     }
 }
 

@@ -15,7 +15,7 @@ package enum PresenceLimits {
     /// Minimum interval between two acknowledgments to one neighbor.
     package static let acknowledgmentInterval: UInt64 = 100_000_000
     /// Retention of the record of an unreachable peer.
-    package static let forgettingNanoseconds: UInt64 = 120_000_000_000
+    package static let retentionNanoseconds: UInt64 = 120_000_000_000
     /// Delay before superseding a conflicting record of the local peer.
     ///
     /// The first conflict is superseded immediately. The delay then doubles up to the longest, and

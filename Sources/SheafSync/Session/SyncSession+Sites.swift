@@ -9,9 +9,9 @@ extension SyncSession {
     }
 
     /// Reports a write of a site that the store of the site has lost.
-    package mutating func report(_ forgotten: ForgottenWrite) {
+    package mutating func report(_ lostWrite: LostWrite) {
         guard isOpen else { return }
-        send(.forgotten, forgotten.bytes)
+        send(.lostWrite, lostWrite.bytes)
     }
 
     /// Reports the write pauses of a site.

@@ -46,7 +46,7 @@ package struct SyncSession: Sendable {
         /// The peer refused documents of a batch.
         case refused(RefusedNotice)
         /// The peer reports a write that this store has lost, or another peer with its site.
-        case forgotten(ForgottenWrite)
+        case lostWrite(LostWrite)
         /// The peer changed its site.
         case changedSite(Site)
         case pauses(SitePauses)
@@ -262,8 +262,8 @@ package struct SyncSession: Sendable {
         case .quarantine:
             emit(.quarantine(try frame.read(QuarantineNotice.init(decoding:))))
         case .refused: try handleRefused(try frame.read(RefusedNotice.init(decoding:)))
-        case .forgotten:
-            emit(.forgotten(try frame.read(ForgottenWrite.init(decoding:))))
+        case .lostWrite:
+            emit(.lostWrite(try frame.read(LostWrite.init(decoding:))))
         case .site: emit(.changedSite(try frame.read(NewSite.decode)))
         case .pauses: emit(.pauses(try frame.read(SitePauses.init(decoding:))))
         case .restart: try handleRestart(try frame.read(SingleNumber.decode))

@@ -22,7 +22,7 @@ package struct CloseMessage: Equatable, Sendable {
         /// The local store has failed.
         case failed = 8
         /// The store of the remote peer has lost writes.
-        case forgotten = 9
+        case lostWrite = 9
     }
 
     package let code: Code

@@ -18,7 +18,7 @@ package enum FrameType: UInt8, Sendable, CaseIterable {
     case announceOnly = 14
     case quarantine = 15
     case refused = 16
-    case forgotten = 18
+    case lostWrite = 18
     case site = 19
     case seek = 20
     case offer = 21

@@ -22,7 +22,7 @@ package enum NewSite {
 ///
 /// The sender knows a write that the receiver made and does not have, or another peer that writes
 /// with the receiver's site.
-package struct ForgottenWrite: Equatable, Sendable {
+package struct LostWrite: Equatable, Sendable {
     /// The site of the receiver.
     package let site: Site
     /// The time of the write, which lies in a pause of the receiver; nil for a duplicate site.

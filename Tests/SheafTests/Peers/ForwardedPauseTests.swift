@@ -256,7 +256,7 @@ struct ForwardedPauseTests {
         try scene.putBack(0, to: backup.rolledBack(seed: 7))
         try scene.write(0, "a", "new")
         try scene.connectAndRun(0, 1)
-        #expect(scene.nodes[1].closeMessages.map(\.code) == [.forgotten])
+        #expect(scene.nodes[1].closeMessages.map(\.code) == [.lostWrite])
         #expect(try scene.rows(1, all) == [#"{"_id":"a","first":1,"lost":1,"new":1}"#])
     }
 
@@ -289,7 +289,7 @@ struct ForwardedPauseTests {
         try scene.connectAndRun(0, 1)
         try scene.write(0, "a", "new")
         try scene.run()
-        #expect(scene.nodes[1].closeMessages.map(\.code) == [.forgotten])
+        #expect(scene.nodes[1].closeMessages.map(\.code) == [.lostWrite])
         try scene.connectAndRun(0, 1)
         #expect(try scene.rows(1, all) == [#"{"_id":"a","first":1,"lost":1,"new":1}"#])
     }

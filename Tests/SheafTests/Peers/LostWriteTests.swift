@@ -38,7 +38,7 @@ struct LostWriteTests {
         #expect(site(scene, 0) == old)
         try scene.connectAndRun(0, 1)
         #expect(site(scene, 0) != old)
-        #expect(scene.nodes[1].closeMessages.map(\.code) == [.forgotten])
+        #expect(scene.nodes[1].closeMessages.map(\.code) == [.lostWrite])
         let rows = try scene.rows(1, all)
         let fields = (0..<openings).map { #""opening\#($0)":1"# }.joined(separator: ",")
         let middle = fields.isEmpty ? "" : ",\(fields)"
@@ -79,7 +79,7 @@ struct LostWriteTests {
         try scene.putBack(0, to: backup.rolledBack(seed: 7))
         try scene.write(0, "a", "new")
         try scene.connectAndRun(0, 1)
-        #expect(scene.nodes[1].closeMessages.map(\.code) == [.forgotten])
+        #expect(scene.nodes[1].closeMessages.map(\.code) == [.lostWrite])
         let rows = [#"{"_id":"a","first":1,"lost":1,"new":1,"one":8,"two":5}"#]
         #expect(try scene.rows(1, all) == rows)
         try scene.subscribe(0, [cars])
@@ -199,7 +199,7 @@ struct LostWriteTests {
         #expect(scene.isConnected(wire) && scene.nodes[2].sent.last == .want)
         scene.hold(wire, to: 0)
         try settleMoved(scene, wire)
-        #expect(scene.nodes[2].closeMessages.map(\.code) == [.forgotten])
+        #expect(scene.nodes[2].closeMessages.map(\.code) == [.lostWrite])
     }
 
     @Test func `a new site does not overtake the batches that wait to be written`() throws {
@@ -216,7 +216,7 @@ struct LostWriteTests {
         #expect(scene.isConnected(wire))
         scene.nodes[2].isBusy = false
         try scene.run()
-        #expect(scene.nodes[2].closeMessages.map(\.code) == [.forgotten])
+        #expect(scene.nodes[2].closeMessages.map(\.code) == [.lostWrite])
         try scene.connectAndRun(0, 2)
         let rows = try scene.rows(2, all)
         #expect(rows == [#"{"_id":"a","first":1,"lost":1,"new":1}"#, #"{"_id":"b","new":1}"#])
@@ -289,7 +289,7 @@ struct LostWriteTests {
         times += [.initial, HybridTime(rawValue: .max)]
         let other = Site(rawValue: old.rawValue ^ 1)
         func forgotten(_ site: Site, _ time: HybridTime?) -> Frame {
-            Frame(.forgotten, ForgottenWrite(site: site, time: time).bytes)
+            Frame(.lostWrite, LostWrite(site: site, time: time).bytes)
         }
         try scene.receive(
             times.filter { $0 != .initial }.map { forgotten(old, $0) } + [forgotten(other, nil)],

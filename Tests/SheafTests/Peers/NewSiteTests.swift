@@ -85,7 +85,7 @@ struct NewSiteTests {
     private func report(_ scene: DocumentScene) -> Frame? {
         guard let pause = scene.nodes[0].store.queries.documents.pauses.last else { return nil }
         let time = HybridTime(rawValue: pause.after.rawValue + 1)
-        return Frame(.forgotten, ForgottenWrite(site: site(scene), time: time).bytes)
+        return Frame(.lostWrite, LostWrite(site: site(scene), time: time).bytes)
     }
 
     /// Reports a lost write after each number of steps in which documents are selected and sent.
