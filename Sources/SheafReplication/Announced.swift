@@ -29,7 +29,7 @@ package struct Announced {
         return length < Self.maximumBytes
     }
 
-    /// Gives other peers the complete time again.
+    /// Restarts the timeout of the announced documents.
     package mutating func restartTimer(at now: UInt64) {
         deadline = now + Self.timeout
     }

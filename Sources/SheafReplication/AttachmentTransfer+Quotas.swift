@@ -11,7 +11,7 @@ import SheafTransport
 extension AttachmentTransfer {
     /// Whether `length` more bytes of an attachment from the peer may be kept.
     ///
-    /// The effect shows whether the quota is exceeded.
+    /// Emits an effect that states whether the quota is exceeded.
     mutating func mayKeep(_ length: Int, of id: AttachmentID, from number: UInt64) -> Bool {
         guard isCounted(id, from: number) else { return true }
         let key = self[number].key

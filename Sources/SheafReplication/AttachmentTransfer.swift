@@ -101,7 +101,7 @@ package struct AttachmentTransfer {
         (self.quota, self.snapshot) = (quota, snapshot)
     }
 
-    /// The exchange of an open connection; changes of another one are dropped.
+    /// The exchange of an open connection; changes to any other are discarded.
     subscript(number: UInt64) -> AttachmentExchange {
         _read {
             if let index = exchanges.index(forKey: number) {
@@ -125,8 +125,6 @@ package struct AttachmentTransfer {
             key: [], site: .initial,
             PeerAccess(nil, own: nil, SyncScopes(), until: EvaluationStop()))
     }
-
-    func isOpen(_ number: UInt64) -> Bool { exchanges[number] != nil }
 
     mutating func send(_ message: Message, to number: UInt64) {
         effects.append(.send(connection: number, message))
@@ -153,7 +151,7 @@ package struct AttachmentTransfer {
         }
     }
 
-    /// Discards what was received from peers that are not connected.
+    /// Discards the quota records of peers that are not connected.
     mutating func discard(but connected: Set<[UInt8]>) {
         received = received.filter { connected.contains($0.key) }
     }

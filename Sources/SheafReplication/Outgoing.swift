@@ -10,8 +10,7 @@ struct Outgoing {
     /// The commit after which changes are sent; nil if all documents are sent complete.
     let since: CommitID?
     var complete: Set<DocumentAddress> = []
-    /// Whether an earlier batch had the same number, so that an acknowledgment may be of that
-    /// one.
+    /// Whether an earlier batch, to which an acknowledgment may refer, had the same number.
     var isRepeated = false
     /// Results of queries with LIMIT after the batch, and before it.
     var rankings: SubscriptionRankings?
@@ -23,8 +22,7 @@ struct Outgoing {
     var knownDeletions: Set<[UInt8]> = []
     /// The newest document of the batch and of the reconciled list.
     var newestDocument = NewestDocument()
-    /// Whether the peer continues to reconcile after this batch, a part of the wanted
-    /// documents.
+    /// Whether the peer continues to reconcile after this part of the requested documents.
     var isPart = false
 
     enum Documents {

@@ -10,7 +10,7 @@ package struct PeerOpenings {
         var lastLogID: XXH3.Hash128
         /// The most recent log IDs before it.
         var earlier: [XXH3.Hash128] = []
-        /// Whether an earlier log ID reappeared.
+        /// Whether an earlier log ID reappeared, which shows that two peers have the key.
         var isContested = false
         /// The time at which the conflict was last logged.
         var notedAt: UInt64?

@@ -128,7 +128,7 @@ struct Receiver {
     }
 
     /// Removes disputed documents whose content the peer has sent.
-    mutating func settle(_ covered: Set<DocumentAddress>) {
+    mutating func removeDisputed(_ covered: Set<DocumentAddress>) {
         guard !covered.isEmpty else { return }
         for address in covered { disputed[address] = nil }
         unsettled.removeAll { covered.contains($0.key) }

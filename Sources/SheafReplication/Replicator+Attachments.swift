@@ -61,12 +61,12 @@ extension Replicator {
         transfer.answerProofs(on: connection.number, meter(of: connection), slice)
     }
 
-    /// Performs the effects of the transfer.
+    /// Performs the effects of the transfer until there are none.
+    ///
+    /// An effect that ends a connection performs the others itself, and adds later ones: each is
+    /// removed before it is performed, so that they are performed in their order.
     func performTransfers() {
-        guard !transfer.effects.isEmpty else { return }
-        let effects = transfer.effects
-        transfer.effects = []
-        for effect in effects { perform(effect) }
+        while !transfer.effects.isEmpty { perform(transfer.effects.removeFirst()) }
     }
 
     private func perform(_ effect: AttachmentTransfer.Effect) {

@@ -27,7 +27,8 @@ extension Replicator {
     /// Ends a connection because of an invalid query, and quotes the start of the query.
     func fail(_ connection: Connection, rejecting text: String, because error: StoreError) {
         guard error.reason != .limit else { return fail(connection, .limit, error.message) }
-        fail(connection, .refused, "\(error.message) (in the subscription \(text.shortened))")
+        let message = error.message.shortened(to: ErrorText.limit)
+        fail(connection, .refused, "\(message) (in the subscription \(text.shortened))")
     }
 
     /// Ends a connection because its subscription cannot be evaluated or costs too much.
@@ -43,7 +44,7 @@ extension Replicator {
             fail(connection, .done, "the peer stops")
         case .evaluation(let error) where error.reason == .limit:
             fail(connection, .limit, "the subscription cannot be evaluated: \(error.message)")
-        case .evaluation(let error) where error.reason != .damaged:
+        case .evaluation(let error) where !error.reason.isOfReading:
             fail(connection, .refused, "the subscription cannot be evaluated: \(error.message)")
         default: failReading(connection, error)
         }
@@ -63,5 +64,15 @@ extension Replicator {
             default: "the store cannot be read: an I/O error occurred"
             }
         fail(connection, .failed, text)
+    }
+}
+
+extension StoreError.Reason {
+    /// Whether the error is of reading the store, so that its text may name a file.
+    fileprivate var isOfReading: Bool {
+        switch self {
+        case .damaged, .disk, .full, .closed, .unsupported, .notAStore, .inUse: true
+        default: false
+        }
     }
 }

@@ -73,7 +73,7 @@ extension Replicator {
 
     /// Settles the disputed documents whose content the peer has sent, and evaluates the others.
     func resolveDisputed(_ outcome: WriteJob.Outcome, isComplete: Bool, on connection: Connection) {
-        connection.receiver.settle(outcome.covered)
+        connection.receiver.removeDisputed(outcome.covered)
         if let key = connection.session.remote?.peerKey {
             for address in outcome.covered { refusals.remove(address, of: key) }
         }

@@ -7,24 +7,29 @@ import SheafTransport
 ///
 /// The contract: an event updates the state, which queues effects in sessions, and ends with
 /// `pump()`. The pump performs the effects of all sessions, in the order of the connections, until
-/// there are none; after each one, `follow(_:)` derives from the state of the connection what has
-/// become possible, in a fixed order: write, acknowledge, check, repair, send. So no event has to
+/// there are none. After each one except a frame to send, `follow(_:)` derives from the state of
+/// the connection what has become possible, in a fixed order: write, acknowledge, check, repair,
+/// send. So no event has to
 /// know what follows from it. The caller then takes the effects of the replicator with
 /// `drainEffects()`, and sets its timer to `deadline`.
 extension Replicator {
     /// Performs the effects of all sessions until there are none.
     func pump() {
-        repeat {
+        while true {
             reportNewSite()
             transfer.requestParts()
             performTransfers()
+            let isDone = connections.values.allSatisfy {
+                !$0.isChanged && !$0.session.hasEffects
+            }
+            if isDone { return }
             for connection in orderedConnections {
                 settle(connection)
                 guard connection.isChanged else { continue }
                 follow(connection)
                 settle(connection)
             }
-        } while connections.values.contains(where: \.session.hasEffects)
+        }
     }
 
     /// Performs the effects of one session, and what follows from each.
@@ -41,9 +46,10 @@ extension Replicator {
         }
     }
 
-    /// Does what the state of a connection permits, in the order of the frames that this sends.
+    /// Takes the steps that the state of a connection permits, in the order of their frames.
     func follow(_ connection: Connection) {
         connection.isChanged = false
+        guard connection.session.isOpen else { return }
         write(connection)
         if let commit = acknowledge(connection) {
             checkAnnounced(connection)
@@ -109,6 +115,7 @@ extension Replicator {
         renewSubscription(connection)
         // The requests for documents precede those for attachments.
         settle(connection)
+        guard connections[connection.number] === connection else { return }
         transfer.open(
             connection.number,
             AttachmentExchange(key: hello.peerKey, site: hello.site, connection.access))

@@ -216,11 +216,12 @@ extension Replicator {
         logUnmoved(outcome)
         record(outcome.lostWrites)
         if outcome.lacksOwnWrites { mayReportSite = true }
-        guard !outcome.isOfProof else { return recordProven(outcome) }
-        // The documents are written even if the connection has ended.
-        recordReceived(outcome)
-        if let connection = connections[outcome.connection] {
-            apply(outcome, to: connection)
+        if outcome.isOfProof {
+            recordProven(outcome)
+        } else {
+            // The documents are written even if the connection has ended.
+            recordReceived(outcome)
+            if let connection = connections[outcome.connection] { apply(outcome, to: connection) }
         }
         pump()
     }

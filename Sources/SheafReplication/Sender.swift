@@ -22,7 +22,7 @@ struct Sender {
     var isBehind = false
     /// Documents that the next batch must contain complete.
     var complete: Set<DocumentAddress> = []
-    /// Documents to add to `whole` once a local commit is durable.
+    /// Documents to add to `complete` once a local commit is durable.
     var completeLater: [(localCommit: CommitID, address: DocumentAddress)] = []
     /// The snapshot of the version list that was sent.
     var compared: DocumentSnapshot?

@@ -26,9 +26,7 @@ extension StatementContext {
 }
 
 extension StoreError {
-    fileprivate static var readOnly: StoreError {
-        StoreError(.failed, "\(StorageError.readOnly)")
-    }
+    fileprivate static var readOnly: StoreError { StoreError(StorageError.readOnly) }
 }
 
 /// The context of a statement that is its own transaction, on the newest durable snapshot.

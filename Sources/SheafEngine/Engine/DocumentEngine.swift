@@ -225,7 +225,8 @@ package final class DocumentEngine: Sendable {
 
     /// Commits the changes made by `body`, unless it throws or changes nothing.
     ///
-    /// A statement throws its error as `evaluation`; a body without an error throws `rolledBack`.
+    /// A statement throws its error as `evaluation`; a body that rolls back without an error throws
+    /// `rolledBack`.
     /// Returns the commit with the changes, or the newest one. `body` runs under the writer lock,
     /// and sees all earlier commits, durable or not.
     package func write<Result>(

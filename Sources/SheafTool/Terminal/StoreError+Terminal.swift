@@ -1,5 +1,4 @@
 import SheafDocument
-import SheafQuery
 
 extension StoreError {
     /// The description of the error, safe for terminals.
