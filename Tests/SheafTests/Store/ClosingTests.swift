@@ -16,6 +16,8 @@ struct ClosingTests {
         for round in 0..<12 {
             let directory = TemporaryDirectory()
             let store = try await Store.open(at: directory.path)
+            // On a busy machine a transaction may keep others waiting for long.
+            try await store.execute("ALTER SYSTEM SET transaction_wait_limit_ms = 600000")
             var random = SeededRandom(seed: seed &+ UInt64(round), "closing")
             let wanted = 20 + random.below(200)
             let acknowledged = Acknowledged()

@@ -8,6 +8,8 @@ struct IsolationTests {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("isolation, seed \(seed)")
         let store = try await Store.inMemory()
+        // On a busy machine a transaction may keep others waiting for long.
+        try await store.execute("ALTER SYSTEM SET transaction_wait_limit_ms = 600000")
         try await IsolationRun(store, seed: seed).run(transactions: 2_400)
         try await store.close()
     }
