@@ -41,7 +41,7 @@ extension AttachmentError: CustomStringConvertible {
             "the destination \(path.shortened(to: ErrorText.limit)) of the copy already exists; "
                 + "remove it, or choose another path"
         case .limit(let name, let value, let limit):
-            "\(value) is more than \(name) allows, which is \(limit)"
+            "\(name) is \(limit) bytes, and this would be \(value) bytes"
         case .readOnly: "the store was opened for reading only; open it for writing to change it"
         case .closed: "the store was closed"
         }

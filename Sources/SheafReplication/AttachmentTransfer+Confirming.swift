@@ -51,10 +51,10 @@ extension AttachmentTransfer {
         guard let owed = self[number].proofsOwed[token],
             let id = AttachmentID(bytes: token.attachment),
             let key = snapshot.key(of: token.document),
-            let place = key.span.withUnsafeBytes({ snapshot.log.recordPointer(of: $0) })
+            let pointer = key.span.withUnsafeBytes({ snapshot.log.recordPointer(of: $0) })
         else { return true }
         let isProven = snapshot.proven([id], inDocument: key).contains(id)
-        let state = PendingProof.State(position: place.position, isProven: isProven)
+        let state = PendingProof.State(position: pointer.position, isProven: isProven)
         guard owed.checked != state else { return true }
         self[number].proofsOwed[token]?.checked = state
         guard let document = try? snapshot.document(key) else { return true }

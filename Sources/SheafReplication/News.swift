@@ -22,7 +22,7 @@ struct News {
     /// Sampled commits and the ends of the log after them.
     private var ends: [(commit: CommitID, end: LogPosition)] = []
     /// The last commit that collected tombstones.
-    private(set) var reapedThrough: CommitID = 0
+    private(set) var collectedThrough: CommitID = 0
 
     /// Maximum number of commits retained; a peer that lags further gets one catch-up batch.
     private static let maximumCount = 1_024
@@ -74,7 +74,9 @@ struct News {
     }
 
     /// Records that a commit collected tombstones.
-    mutating func recordReaping(at commit: CommitID) { reapedThrough = max(reapedThrough, commit) }
+    mutating func recordCollection(at commit: CommitID) {
+        collectedThrough = max(collectedThrough, commit)
+    }
 
     /// Removes the commits up to `commit`, or all if nil, and the oldest ones beyond the maximum.
     mutating func discard(before commit: CommitID?) {

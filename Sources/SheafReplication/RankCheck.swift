@@ -3,7 +3,7 @@ import SheafEngine
 import SheafStorage
 import SheafSync
 
-/// The record of a reconciliation, for a check of whether it compared enough documents.
+/// The documents compared by a reconciliation, to determine whether they were enough.
 ///
 /// A document below the LIMIT enters the result when another one leaves it. If such a document
 /// was not compared with the remote version, the peers reconcile again with twice as many

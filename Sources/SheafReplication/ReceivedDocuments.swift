@@ -32,8 +32,8 @@ package struct ReceivedDocuments: Sendable {
         while arrivals.count > Self.maximumCount || length > Self.maximumBytes {
             removeFirst()
         }
-        // At least half of these belong to documents that were received again or removed.
         guard order.count > 2 * Self.maximumCount else { return }
+        // At least half of the entries are outdated: the documents were received again or removed.
         order = order[first...].filter { arrivals[$0.address] == $0.arrival }
         first = 0
     }

@@ -8,7 +8,7 @@ extension Replicator {
     /// A catch-up batch before it is sent.
     struct CatchUp {
         let snapshot: DocumentSnapshot
-        /// Keys of the documents that differ.
+        /// Keys of the documents changed since the cursor, or that entered a ranking.
         var keys: [[UInt8]]
         /// Keys changed by commits that the peer did not send; nil if this is not known.
         var omittedKeys: Set<[UInt8]>?
@@ -64,7 +64,7 @@ extension Replicator {
         } else {
             let end = news.end(of: sender.sent)
             snapshot.log.tree.forEach(in: StoreKey.documents) { key, value in
-                if let place = RecordPointer(value), place.position >= end {
+                if let pointer = RecordPointer(value), pointer.position >= end {
                     step.keys.append(Array(key))
                 }
                 return true

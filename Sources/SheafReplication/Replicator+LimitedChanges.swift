@@ -45,7 +45,9 @@ extension Replicator {
         let end = news.end(of: before.log.commit)
         var others: [[UInt8]] = []
         news.snapshot.log.tree.forEach(in: StoreKey.documents) { key, value in
-            if let place = RecordPointer(value), place.position >= end { others.append(Array(key)) }
+            if let pointer = RecordPointer(value), pointer.position >= end {
+                others.append(Array(key))
+            }
             return true
         }
         let fresh = Set(news.fresh.map(\.number))

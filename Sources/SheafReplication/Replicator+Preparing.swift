@@ -127,7 +127,7 @@ extension Replicator {
 
     private func begin(_ connection: Connection, from cursor: Cursor, _ request: Subscribe) {
         guard cursor.log == log, cursor.commit <= news.snapshot.log.commit,
-            cursor.commit >= news.reapedThrough,
+            cursor.commit >= news.collectedThrough,
             repairs.discardedThrough.map({ cursor.commit > $0 }) ?? true,
             isCurrent(upTo: cursor, connection),
             // Rankings at the cursor are not recorded, so the peers must reconcile.

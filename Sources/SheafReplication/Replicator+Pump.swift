@@ -9,9 +9,8 @@ import SheafTransport
 /// `pump()`. The pump performs the effects of all sessions, in the order of the connections, until
 /// there are none. After each one except a frame to send, `follow(_:)` derives from the state of
 /// the connection what has become possible, in a fixed order: write, acknowledge, check, repair,
-/// send. So no event has to
-/// know what follows from it. The caller then takes the effects of the replicator with
-/// `drainEffects()`, and sets its timer to `deadline`.
+/// send. An event handler therefore never triggers the next step itself. The caller then takes the
+/// effects of the replicator with `drainEffects()`, and sets its timer to `deadline`.
 extension Replicator {
     /// Performs the effects of all sessions until there are none.
     func pump() {

@@ -56,7 +56,7 @@ extension Replicator {
                     refusals.remove(address)
                 }
                 // Other peers may still have a document whose tombstone was collected here.
-                if before.isTombstone { news.recordReaping(at: commit.number) }
+                if before.isTombstone { news.recordCollection(at: commit.number) }
                 if let address = news.snapshot.address(of: change.key.bytes),
                     subscriptions.matcher?.selects(for: address.collection) ?? false
                 {

@@ -35,9 +35,9 @@ extension Replicator {
         from connection: Connection, _ peer: [UInt8]
     ) -> Bool {
         guard let readable = connection.access.readable,
-            let place = key.span.withUnsafeBytes({ snapshot.log.recordPointer(of: $0) })
+            let pointer = key.span.withUnsafeBytes({ snapshot.log.recordPointer(of: $0) })
         else { return false }
-        let known = limitedPeers[peer]?.shadows.isHidden(address, at: place.position)
+        let known = limitedPeers[peer]?.shadows.isHidden(address, at: pointer.position)
         if let known { return known }
         guard let document = try? snapshot.document(key) else { return false }
         let counted = connection.access.readMeter.counted
@@ -51,7 +51,7 @@ extension Replicator {
         // Errors are recorded, too: otherwise each iteration would evaluate the same documents
         // again.
         let isHidden = isReadable == false
-        limitedPeers[peer]?.shadows.record(address, isHidden: isHidden, at: place.position)
+        limitedPeers[peer]?.shadows.record(address, isHidden: isHidden, at: pointer.position)
         return isHidden
     }
 

@@ -89,7 +89,7 @@ extension QueryEngine {
         }
         var notes: [String] = []
         if case .set(let name, _) = change, SystemParameters.isIgnored(name) {
-            notes = ["the parameter \(name) has no effect here"]
+            notes = ["the parameter \(name) is accepted for compatibility, without effect"]
         }
         return QueryOutcome(rows: QueryRows(objects: [row], notes: notes), reader: reader)
     }

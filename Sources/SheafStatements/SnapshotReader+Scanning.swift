@@ -99,7 +99,7 @@ extension SnapshotReader {
 
     /// Passes documents in stored bytes to `body`; returns false when no more are needed.
     ///
-    /// `stored` holds the records at the first of `pointers`.
+    /// `stored` holds the operations at the first `stored.count` of `pointers`.
     @inline(__always)
     private func visit(
         _ pointers: UnsafeBufferPointer<RecordPointer>, _ stored: UnsafeBufferPointer<StoredBytes>,
@@ -108,7 +108,7 @@ extension SnapshotReader {
     ) throws(StoreError) -> Bool {
         guard let base = stored.baseAddress, !stored.isEmpty else { return true }
         guard pending.isEmpty, (try? documents.open(stored, where: filter)) != nil else {
-            // They are read one by one: replaced ones are not filtered, errors keep their order.
+            // Documents are read one by one: replaced ones pass no filter, errors keep their order.
             for index in stored.indices {
                 guard try visit(pointers[index], filter, &tally, body) else { return false }
             }

@@ -13,7 +13,7 @@ extension SystemParameters {
         case "dql_slow_request_warn_seconds":
             "seconds after which a statement is logged; 0 is never"
         case "dql_request_timeout_seconds": "seconds after which a statement ends; 0 is never"
-        case "dql_default_directives": "directives of statements that have none"
+        case "dql_default_directives": "default directives of statements without their own"
         case "dql_request_history_size": "statements kept in system:request_history"
         case "document_size_soft_limit_bytes": "bytes of a document above which it is logged"
         case "document_size_hard_limit_bytes": "bytes that a document may have"

@@ -84,7 +84,7 @@ package struct SystemParameters: Sendable {
     package private(set) var transactionWaitMilliseconds: UInt64 = 30_000
     /// The interval between results of an observed system collection.
     package private(set) var systemRefreshMilliseconds = Int.max
-    /// The directives of statements that have none.
+    /// The default directives of statements without their own.
     private(set) var defaultDirectives: [Object] = []
     /// Whether ORDER BY and LIMIT are rejected in subscriptions.
     package private(set) var restrictsSubscriptions = true

@@ -81,7 +81,7 @@ package final class Workers: Sendable {
 
     /// Waits until no thread works on the job.
     private func withdraw() {
-        // A thread that starts from here on finds no parts.
+        // All parts are claimed by now, so a thread that takes the job later runs none.
         state.wait(while: { $0.busy > 0 }) { $0.job = nil }
     }
 

@@ -112,7 +112,7 @@ struct TransactionSampleTests {
         try await ditto.close()
     }
 
-    @Test func `a write inside a transaction block fails instead of deadlocking`() async throws {
+    @Test func `a write that bypasses the open transaction fails instead of deadlocking`() async throws {
         do {
             try await ditto.store.transaction(hint: "the outer one") { transaction in
                 try await transaction.execute(query: "INSERT INTO t DOCUMENTS ({ _id: 1 })") // ✅ OK

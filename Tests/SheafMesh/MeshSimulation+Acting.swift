@@ -123,7 +123,7 @@ extension MeshSimulation {
         try perform(peer)
     }
 
-    /// Compacts a store, unless that could discard the commits of a repair.
+    /// Compacts a store, unless that could discard the commits of a clock repair.
     ///
     /// These commits list the restamped writes of other peers.
     private func compact(_ peer: MeshPeer) throws {

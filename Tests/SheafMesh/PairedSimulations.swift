@@ -112,7 +112,8 @@ package final class PairedSimulations {
         for simulation in simulations { try body(simulation) }
     }
 
-    /// Runs both until they have no work, and compares the frames that the peer has received.
+    /// Runs both simulations until they have no work, and compares the frames that the peer has
+    /// received.
     private func settle() throws {
         try each { try $0.run() }
         let frames = simulations.map { $0.takeReceived() }

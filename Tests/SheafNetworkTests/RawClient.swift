@@ -30,8 +30,8 @@ final class RawClient {
                 descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
         }
         let port = UInt16(address.split(separator: ":").last ?? "") ?? 0
-        let place = Loopback.address(port: port)
-        let result = withUnsafePointer(to: place) {
+        let address = Loopback.address(port: port)
+        let result = withUnsafePointer(to: address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }

@@ -11,7 +11,7 @@ package struct QueryDifferences {
         package internal(set) var queries = 0
         package internal(set) var writes = 0
         package internal(set) var partitions = 0
-        /// Refused statements: joins without an index, ambiguous names, and too long nested loops.
+        /// Refused statements: joins without an index, ambiguous names, and long nested loops.
         package internal(set) var refused = 0
         /// Statements that fail in both implementations.
         package internal(set) var failed = 0

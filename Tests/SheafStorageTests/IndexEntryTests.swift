@@ -23,10 +23,10 @@ import Testing
     private static func entry(_ name: String) -> [UInt8] { [0xFF] + Array(name.utf8) }
 
     private func commit(
-        keepingLinks: Bool = true, _ fill: (inout WriteBatch) throws -> Void
+        keepingIndexProgress: Bool = true, _ fill: (inout WriteBatch) throws -> Void
     ) throws {
         var batch = WriteBatch()
-        batch.keepsIndexProgress = keepingLinks
+        batch.keepsIndexProgress = keepingIndexProgress
         try fill(&batch)
         _ = try engine.append(batch)
         try engine.flush()
@@ -95,13 +95,13 @@ import Testing
         #expect(try contents(engine.snapshot()) == ["x": "a + 1", "z": "b 2"])
         #expect(try contents(old) == ["x": "a 1", "y": "b 2"])
         try commit { batch in
-            batch.indexChanges.unlink(KeyRange.prefix(Self.entry("")))
+            batch.indexChanges.removeEntries(in: KeyRange.prefix(Self.entry("")))
             try batch.put(Array("c".utf8), [])
         }
         #expect(pointers(engine.snapshot()).isEmpty)
         // A range that starts before all index entries removes no key.
         try commit { batch in
-            batch.indexChanges.unlink(KeyRange.all)
+            batch.indexChanges.removeEntries(in: KeyRange.all)
             try batch.put(Array("c".utf8), [])
         }
         #expect(engine.snapshot().count == 3)
@@ -111,7 +111,7 @@ import Testing
         try commit { try $0.put([1], []) }
         try commit { try $0.put([1], []) }
         #expect(engine.snapshot().indexMark.commit == 2)
-        try commit(keepingLinks: false) { try $0.put([1], []) }
+        try commit(keepingIndexProgress: false) { try $0.put([1], []) }
         try commit { try $0.put([1], []) }
         let snapshot = engine.snapshot()
         #expect(snapshot.commit == 4 && snapshot.indexMark.commit == 2)
@@ -148,7 +148,7 @@ import Testing
             #expect(snapshot.indexMark.commit == 1 && snapshot.commit == 2)
             #expect(pointers(snapshot).keys.sorted() == ["x"])
         }
-        try commit(keepingLinks: false) { try $0.put([1], []) }
+        try commit(keepingIndexProgress: false) { try $0.put([1], []) }
         try engine.writeCheckpoint()
         try reopened { #expect($0.indexMark == .none && pointers($0).count == 2) }
         let verified = try Verifier.verify(volume.processDeath(seed: 2))

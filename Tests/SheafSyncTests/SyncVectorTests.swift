@@ -362,7 +362,7 @@ struct SyncVectorTests {
         }
     }
 
-    @Test func `mutated messages are refused without a trap`() throws {
+    @Test func `a mutated message is refused or reencodes identically`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("mutated messages, seed \(seed)")
         var random = SeededRandom(seed: seed, "what peers say")

@@ -35,7 +35,7 @@ struct SimulatedDisk: Sendable {
     var ignoresDirectoryFlushes = false
     var trace: [SimulatedCall]?
 
-    /// Creates a disk with these names and files durable.
+    /// Creates a disk on which these names and files are durable.
     init(seed: UInt64, entries: [SimulatedDirectory.Entry], inodes: [SimulatedInode]) {
         directory = SimulatedDirectory(entries)
         self.inodes = inodes

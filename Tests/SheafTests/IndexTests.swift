@@ -215,10 +215,12 @@ import Testing
                 "an index entry points")
                 == true)
         #expect(
-            try damage { try $0.removeEntries(keys[0]) } == ["the document is missing in an index"])
+            try damage { try $0.removeEntries(keys[0]) } == [
+                "the document is missing from an index"
+            ])
         #expect(
             try damage { try $0.addEntry(keys[0] + [7], to: other) } == [
-                "the document is missing in an index", "an index entry matches no document",
+                "the document is missing from an index", "an index entry matches no document",
             ])
     }
 }

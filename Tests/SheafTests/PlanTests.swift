@@ -6,7 +6,7 @@ import Testing
 /// The plans of statements, as EXPLAIN shows them.
 @Suite struct PlanTests {
     @Test(arguments: PlanCase.names)
-    func `the planner chooses the plan of the file`(_ name: String) throws {
+    func `the planner chooses the plan in each plan file`(_ name: String) throws {
         let expected = try PlanCase(name)
         let store = try CarFixtureStore()
         try store.fill(expected.documents)

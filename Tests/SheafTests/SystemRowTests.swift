@@ -93,9 +93,9 @@ import Testing
             "SELECT * FROM cars USE DIRECTIVES '{\"#index\": [\"by_color\", \"none\"]}'")
         #expect(
             warnings.all == [
-                "warning the parameter transports_ble_enabled has no effect here: "
+                "warning the parameter transports_ble_enabled is accepted for compatibility, without effect: "
                     + "ALTER SYSTEM SET transports_ble_enabled = false",
-                "warning the parameter rotating_log_file_max_age_h has no effect here: "
+                "warning the parameter rotating_log_file_max_age_h is accepted for compatibility, without effect: "
                     + "ALTER SYSTEM SET Rotating_Log_File_Max_Age_H TO …",
                 "warning cars has no index by_colour: did you mean by_color?: "
                     + "SELECT * FROM cars USE INDEX (by_colour) WHERE color = …",

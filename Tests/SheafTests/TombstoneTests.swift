@@ -141,7 +141,7 @@ import Testing
         // Such a store has no index entries of tombstones.
         var batch = WriteBatch()
         batch.keepsIndexProgress = true
-        batch.indexChanges.unlink(TombstoneTests.indexEntries)
+        batch.indexChanges.removeEntries(in: TombstoneTests.indexEntries)
         try batch.put(
             StoreKey.site.bytes, SiteRecord(site: simulation.engine.site, directory: 0).bytes)
         _ = try simulation.store.append(batch)

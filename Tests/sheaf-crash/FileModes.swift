@@ -41,7 +41,8 @@ enum FileModes {
         for entry in entries where entry.mode != (entry.isDirectory ? 0o700 : 0o600) {
             throw CrashFailure("\(entry.path) has the mode \(String(entry.mode, radix: 8))")
         }
-        return "\(entries.count) files and directories, none open to other users"
+        let count = Set(entries.map(\.path)).count
+        return "\(count) files and directories, none open to other users"
     }
 
     private struct Entry {

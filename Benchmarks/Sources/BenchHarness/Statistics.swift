@@ -15,7 +15,7 @@ package enum Percentile: String, CaseIterable, Sendable {
 
     /// Whether repeated runs agree well enough for the percentile to fail a comparison.
     ///
-    /// The highest percentiles are single events of the machine.
+    /// The highest percentiles depend on single events of the machine, such as an interrupt.
     package var isRepeatable: Bool { self != .p999 && self != .max }
 }
 

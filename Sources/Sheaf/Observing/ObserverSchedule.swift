@@ -52,7 +52,7 @@ package struct ObserverSchedule {
     private var late: [ObservedResult] = []
     /// Results whose statement failed; it runs again on the next snapshot.
     private var failing: [ObservedResult] = []
-    /// Results whose statement changed its meaning with the parameters.
+    /// Results to run again, since parameters that affect statements have changed.
     private var changed: [ObservedResult] = []
     /// The segment table of the snapshot dispatched last.
     private var table: SegmentTable?

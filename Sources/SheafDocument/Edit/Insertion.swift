@@ -151,7 +151,7 @@ extension EntryWriter {
         _ object: Object, without omitted: String? = nil, at stamp: Stamp, _ names: NameTable
     ) {
         let frame = beginObject()
-        let omitted = omitted.flatMap { object.place(of: $0) }
+        let omitted = omitted.flatMap { object.index(of: $0) }
         object.withFields { fields in
             for index in fields.indices where index != omitted {
                 beginField(fields[index].name, names)

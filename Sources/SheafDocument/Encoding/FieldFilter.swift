@@ -3,8 +3,8 @@ package import SheafBytes
 /// A condition on document fields, compiled to closures over resolved names.
 ///
 /// The closures are in this module, since a call across modules for each step would cost more than
-/// the steps. The result is unknown if a field is null, missing, or of a type other than that of
-/// the operand.
+/// the steps. A comparison is unknown if its field is null, missing, or of a type other than that
+/// of the operand.
 package struct FieldFilter: Sendable {
     /// The result of a condition, in three-valued logic.
     package enum Answer: Int8, Sendable {

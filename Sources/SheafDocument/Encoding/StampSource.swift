@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// A source of stamps for references.
+/// A type that resolves the stamp references of encoded entries.
 protocol StampSource {
     func stamp(_ reference: UInt32) throws(Malformed) -> Stamp
 }

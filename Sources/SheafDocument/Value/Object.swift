@@ -56,7 +56,7 @@ public struct Object: Sendable {
     /// The value of a field; assigning nil removes the field.
     public subscript(name: String) -> Value? {
         get {
-            place(of: name).map { fields[$0].value }
+            index(of: name).map { fields[$0].value }
         }
         set {
             let index = position(of: name)
@@ -79,7 +79,7 @@ public struct Object: Sendable {
     }
 
     /// Returns the index of a field; nil if there is none.
-    func place(of name: String) -> Int? {
+    func index(of name: String) -> Int? {
         let index = position(of: name)
         guard index < fields.count, UTF8Order.compare(fields[index].name, name) == 0 else {
             return nil

@@ -61,7 +61,7 @@ extension DocumentEngine {
                 return IndexReceipt(commit: newestCommit(state), isChanged: false)
             }
             var changes = IndexChanges()
-            changes.unlink(definition.entries)
+            changes.removeEntries(in: definition.entries)
             // The index is removed first: no reader may use it with a snapshot that lacks its
             // entries.
             state.catalog.remove(definition)

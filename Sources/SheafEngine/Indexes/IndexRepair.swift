@@ -38,7 +38,7 @@ package struct IndexRepair {
         var changes = IndexChanges()
         if reachesBack, try repairChanged(&changes) { return changes }
         changes = IndexChanges()
-        changes.unlink(IndexChanges.all)
+        changes.removeEntries(in: IndexChanges.all)
         var entries = DocumentIndexEntries(snapshot.catalog.indexes, snapshot.names)
         try entries.indexAll(in: snapshot, &changes)
         changes.sort()
@@ -57,7 +57,7 @@ package struct IndexRepair {
         forEachChange(in: StoreKey.indexes) { key, _ in
             guard case .index(let collection, let number)? = key.withUnsafeBytes({ StoreKey($0) })
             else { return }
-            changes.unlink(IndexEntry.range(collection: collection, number: number))
+            changes.removeEntries(in: IndexEntry.range(collection: collection, number: number))
         }
         var entries = DocumentIndexEntries(kept, snapshot.names)
         var changed: [(key: [UInt8], pointer: RecordPointer?)] = []

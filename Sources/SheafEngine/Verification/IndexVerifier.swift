@@ -147,7 +147,7 @@ package struct IndexVerifier {
                 addFinding(
                     wanted.pointer,
                     wanted.isTombstone
-                        ? "the tombstone has no entry" : "the document is missing in an index")
+                        ? "the tombstone has no entry" : "the document is missing from an index")
                 left = left.dropFirst()
             case (_, let found?):
                 addFinding(

@@ -119,10 +119,10 @@ package struct Row {
 
 /// Runs a body that reads a document; reports malformed bytes as damage with its position.
 func onDocument<Result>(
-    at place: UInt64, _ body: () throws(Malformed) -> Result
+    at position: UInt64, _ body: () throws(Malformed) -> Result
 ) throws(StoreError) -> Result {
     do throws(Malformed) { return try body() } catch {
-        throw StoreError(error, document: place)
+        throw StoreError(error, document: position)
     }
 }
 

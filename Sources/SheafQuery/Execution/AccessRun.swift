@@ -19,7 +19,7 @@ struct AccessRun {
         self.collection = collection
     }
 
-    typealias Visitor = (Row, _ place: UInt64) throws(StoreError) -> Bool
+    typealias Visitor = (Row, _ position: UInt64) throws(StoreError) -> Bool
 
     /// Visits the rows in order until `body` returns false.
     ///
@@ -157,9 +157,9 @@ struct AccessRun {
         for range in scan.isReversed ? scan.ranges.reversed() : scan.ranges where continues {
             guard let first = enter(range, &skipped) else { continue }
             try store.scanKeys(range, isReversed: scan.isReversed, skipping: first) {
-                (key, place) throws(StoreError) in
+                (key, position) throws(StoreError) in
                 entries += 1
-                continues = try body(Row(try reader.object(of: key)), place)
+                continues = try body(Row(try reader.object(of: key)), position)
                 return continues
             }
         }
@@ -176,11 +176,11 @@ struct AccessRun {
         single.consumeDocuments = nil
         for (number, access) in accesses.enumerated() where continues {
             try single.run(access, tally?.children[number], filter: filter) {
-                (row, place) throws(StoreError) in
+                (row, position) throws(StoreError) in
                 tally?.rows.rowsIn += 1
-                guard seen.insert(place).inserted else { return true }
+                guard seen.insert(position).inserted else { return true }
                 tally?.rows.rowsOut += 1
-                continues = try body(row, place)
+                continues = try body(row, position)
                 return continues
             }
         }
@@ -201,13 +201,13 @@ struct AccessRun {
             try measure(part?.rows, part?.meter) { () throws(StoreError) in
                 for range in scan.ranges {
                     try store.scanKeys(range, isReversed: false, skipping: 0) {
-                        (key, place) throws(StoreError) in
+                        (key, position) throws(StoreError) in
                         part?.scan.entries += 1
                         part?.rows.rowsOut += 1
                         tally?.rows.rowsIn += 1
-                        guard number == 0 || known.contains(place) else { return true }
+                        guard number == 0 || known.contains(position) else { return true }
                         // Overlapping ranges may return the entry of a document twice.
-                        guard common.insert(place).inserted else { return true }
+                        guard common.insert(position).inserted else { return true }
                         if number == accesses.count - 1 { keys.append(Array(key)) }
                         return true
                     }

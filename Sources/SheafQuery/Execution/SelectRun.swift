@@ -171,7 +171,7 @@ final class SelectRun {
     /// `isFound` is true if the id lookup already satisfies the equality in the join condition.
     private func visitPartners(
         _ join: JoinPlan, _ tally: AccessTally?,
-        _ body: (Row, _ place: UInt64, _ isFound: Bool) throws(StoreError) -> Bool
+        _ body: (Row, _ position: UInt64, _ isFound: Bool) throws(StoreError) -> Bool
     ) throws(StoreError) {
         let visit: AccessRun.Visitor = { (row, pointer) throws(StoreError) in
             try body(row, pointer, false)

@@ -4,7 +4,7 @@ import SheafDocument
 struct TextBuilder {
     private(set) var bytes: [UInt8] = []
 
-    /// The contents as a string.
+    /// The contents, with invalid UTF-8 repaired.
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// Throws if a length exceeds the limit of strings.

@@ -27,8 +27,8 @@ struct FieldSets {
         private static let few = 8
 
         mutating func narrow(_ path: [String], to set: ComponentSet) {
-            if let place = position(of: path) {
-                sets[place].sets.append(set)
+            if let index = position(of: path) {
+                sets[index].sets.append(set)
                 return
             }
             sets.append((path, [set]))

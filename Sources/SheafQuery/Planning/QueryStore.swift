@@ -42,7 +42,7 @@ package protocol QueryStore: AnyObject {
     /// Visits keys in order until `body` returns false.
     func scanKeys(
         _ range: KeyRange, isReversed: Bool, skipping skipped: Int,
-        _ body: (_ key: UnsafeRawBufferPointer, _ place: UInt64) throws(StoreError) -> Bool
+        _ body: (_ key: UnsafeRawBufferPointer, _ position: UInt64) throws(StoreError) -> Bool
     ) throws(StoreError)
 
     /// Visits a document if it exists.

@@ -78,9 +78,9 @@ package struct IncrementalView {
         var old: Int?
         if let before {
             let keys = try definition.keys(before)
-            let place = position(of: keys, before.id, definition.isDescending)
-            guard place.isThere || definition.limit != nil else { return .unknown }
-            if place.isThere { old = place.index }
+            let found = position(of: keys, before.id, definition.isDescending)
+            guard found.isThere || definition.limit != nil else { return .unknown }
+            if found.isThere { old = found.index }
         }
         guard let after else {
             guard let old else { return .none }

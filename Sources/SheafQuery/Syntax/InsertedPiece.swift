@@ -26,7 +26,7 @@ package struct InsertedPiece: Sendable {
     ) -> StoreError? {
         var copy = text
         let found = copy.withUTF8 { firstMisplaced(of: pieces, in: Lexer($0)) }
-        return found.map { $0.piece.misplacement(in: $0.place, of: text) }
+        return found.map { $0.piece.misplacement(in: $0.position, of: text) }
     }
 
     // MARK: Search
@@ -38,7 +38,7 @@ package struct InsertedPiece: Sendable {
 
     private static func firstMisplaced(
         of pieces: [InsertedPiece], in lexer: Lexer
-    ) -> (piece: InsertedPiece, place: Position)? {
+    ) -> (piece: InsertedPiece, position: Position)? {
         var lexer = lexer
         var rest = pieces[...]
         while let piece = rest.first {

@@ -17,7 +17,7 @@ package final class RepairableSnapshot {
         keyspace.removeEntries(changes)
         keyspace.addIndexEntries(changes)
         return snapshot.with(
-            linked: keyspace.tree.snapshot(), grownLength: snapshot.grownLength)
+            indexed: keyspace.tree.snapshot(), grownLength: snapshot.grownLength)
     }
 }
 

@@ -99,7 +99,8 @@ package struct Salvager: ~Copyable {
             other.collect(file, number: files.count - 1, isLast: false)
             sweep.adopt(other)
             sweep.report.notes.append(
-                "\(file.name): replaced by a base file, but read because of its damage")
+                "\(file.name): read although a base file replaced it, "
+                    + "because a base file is damaged or missing")
         }
     }
 

@@ -17,7 +17,7 @@ package struct IndexChanges: Sendable {
     private(set) var bytes: [UInt8] = []
     /// The entries for operations of the batch, in the order of the operations.
     private(set) var toOperations: [OperationEntry] = []
-    private(set) var toPointers: [(key: Range<Int>, place: RecordPointer)] = []
+    private(set) var toPointers: [(key: Range<Int>, pointer: RecordPointer)] = []
     private(set) var removed: [Range<Int>] = []
     private(set) var removedRanges: [KeyRange] = []
 
@@ -46,7 +46,7 @@ package struct IndexChanges: Sendable {
     }
 
     /// Removes all index entries in `range`.
-    package mutating func unlink(_ range: KeyRange) {
+    package mutating func removeEntries(in range: KeyRange) {
         removedRanges.append(range.intersection(Self.all))
     }
 

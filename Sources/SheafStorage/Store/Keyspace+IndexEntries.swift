@@ -8,7 +8,7 @@ extension Keyspace {
 
     /// Applies the removals in `changes`.
     mutating func removeEntries(_ changes: IndexChanges) {
-        for range in changes.removedRanges { unlink(range) }
+        for range in changes.removedRanges { removeEntries(in: range) }
         guard !changes.removed.isEmpty else { return }
         changes.bytes.withUnsafeBytes { bytes in
             for key in changes.removed { tree.remove(bytes.slice(key)) }
@@ -23,7 +23,7 @@ extension Keyspace {
         }
     }
 
-    private mutating func unlink(_ range: KeyRange) {
+    private mutating func removeEntries(in range: KeyRange) {
         var keys: [[UInt8]] = []
         repeat {
             keys.removeAll(keepingCapacity: true)
@@ -88,7 +88,7 @@ extension StoreEngine {
             state.indexMark = IndexMark(commit: state.lastCommit, end: state.end)
             state.grownLength += changes.lengthToPointers
             state.published = state.published.with(
-                linked: state.keyspace.tree.snapshot(), grownLength: state.grownLength)
+                indexed: state.keyspace.tree.snapshot(), grownLength: state.grownLength)
             publish(state.published)
             return true
         }

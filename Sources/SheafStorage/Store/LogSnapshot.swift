@@ -47,7 +47,7 @@ package final class LogSnapshot: Sendable {
     }
 
     /// Returns the same state with complete index entries in `tree`.
-    func with(linked tree: BTreeSnapshot, grownLength: Int) -> LogSnapshot {
+    func with(indexed tree: BTreeSnapshot, grownLength: Int) -> LogSnapshot {
         LogSnapshot(
             tree: tree, segments: segments, commit: commit, commitAt: commitAt, end: end,
             indexMark: IndexMark(commit: commit, end: end), chain: chain, grownLength: grownLength)

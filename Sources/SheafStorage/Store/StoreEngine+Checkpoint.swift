@@ -34,7 +34,7 @@ extension StoreEngine {
         try writeCheckpoint(onProgress: onProgress)
     }
 
-    /// Writes the newest durable state as a checkpoint; `pace` receives the length of each write.
+    /// Writes the newest durable state as a checkpoint; `onProgress` gets the length of each write.
     package func writeCheckpoint(onProgress: (Int) -> Void = { _ in }) throws(StorageError) {
         let snapshot = snapshot()
         guard snapshot.commit > 0 else { return }

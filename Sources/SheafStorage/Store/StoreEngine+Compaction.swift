@@ -21,7 +21,7 @@ extension StoreEngine {
 
     /// Continues compaction, reading about `budget` bytes; returns false if nothing is due.
     ///
-    /// `pace` receives the length of each read and write.
+    /// `onProgress` gets the length of each read and write.
     @discardableResult
     package func compactionStep(
         budget: Int = 256 << 10, onProgress: (Int) -> Void = { _ in }

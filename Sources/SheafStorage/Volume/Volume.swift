@@ -136,7 +136,7 @@ package enum MappingMode: Sendable {
 /// The maximum number of consecutive interruptions after which a call is repeated.
 private let maximumInterruptions = 1_000
 
-/// Repeats a call that a signal interrupted; throws any other error.
+/// Repeats a call that signals interrupt, up to `maximumInterruptions` times; throws other errors.
 ///
 /// An interrupted flush has marked no page as clean, so repeating the call writes the rest. After a
 /// failure such as EIO or ENOSPC the system may have dropped dirty pages, so a flush must not be

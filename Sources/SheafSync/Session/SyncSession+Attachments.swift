@@ -84,7 +84,9 @@ extension SyncSession {
         } else {
             fetching.sought.insert(message.id)
             guard fetching.sought.count <= SyncLimits.soughtAttachments else {
-                throw .outOfOrder("more than \(SyncLimits.soughtAttachments) attachments")
+                throw .outOfOrder(
+                    "more than \(SyncLimits.soughtAttachments) attachments requested at the same time"
+                )
             }
         }
         emit(.sought(message))

@@ -4,7 +4,7 @@ package import SheafBytes
 ///
 /// Quarantined documents have stamps too far ahead of the peer's clock.
 package struct QuarantineNotice: Equatable, Sendable {
-    /// 0 once no document is quarantined.
+    /// Number of quarantined documents; 0 once there are none.
     package let count: UInt64
     /// Latest time of a dot in them, in milliseconds since 1970.
     package let latestMilliseconds: UInt64

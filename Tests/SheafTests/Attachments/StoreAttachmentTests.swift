@@ -122,7 +122,7 @@ import Testing
             Issue.record("The attachment was accepted.")
         } catch let error as StoreError {
             #expect(error.reason == .limit)
-            #expect(error.message == "11 is more than attachmentMemory allows, which is 10")
+            #expect(error.message == "attachmentMemory is 10 bytes, and this would be 11 bytes")
         }
         try await store.close()
     }

@@ -102,7 +102,7 @@ struct HiddenLimitTests {
             let wire = try scene.connect(0, 1, rightsOfRight: rights)
             try scene.run()
             let cars = (0..<20).map { "({'_id': 'b\($0)', 'owner': 'carl', 'note': 'n'})" }
-            // A document that the peer may read counts.
+            // The car that the peer may read counts toward the length of the batch.
             let query = "INSERT INTO cars DOCUMENTS (:car), " + cars.joined(separator: ", ")
             let text = String(repeating: "t", count: 200_000)
             try scene.execute(
