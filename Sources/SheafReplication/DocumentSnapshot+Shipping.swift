@@ -13,19 +13,11 @@ extension DocumentSnapshot {
     package func versions(
         matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil
     ) throws(EngineError) -> VersionList {
-        try versions(matching: matcher, rankings) { (_, _, _) throws(EngineError) in true }
-    }
-
-    /// Returns the matching documents that pass `isShown`, and their versions.
-    package func versions(
-        matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil,
-        where isShown: (StoredDocument, [UInt8], DocumentAddress) throws(EngineError) -> Bool
-    ) throws(EngineError) -> VersionList {
         var listing = VersionListing()
         var scan = MatchScan(versionsIn: self, matcher)
         let ranked = try known(rankings, matcher)
         try scan.run(matcher, ranked) { (key, document, collection) throws(EngineError) in
-            try listing.add(document, key, collection, where: isShown)
+            try listing.add(document, key, collection) { (_, _, _) throws(EngineError) in true }
         }
         return listing.list
     }

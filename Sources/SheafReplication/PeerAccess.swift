@@ -144,19 +144,6 @@ package struct PeerAccess {
             try isShown(document, key, address, snapshot.names, isOwn: isOwn)
         }
     }
-
-    /// Returns the versions of matching documents that may be revealed to the peer.
-    ///
-    /// With `isOwn`, this peer is the subscriber, which also sends the IDs of its documents.
-    func versions(
-        matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings?,
-        in snapshot: DocumentSnapshot, isOwn: Bool
-    ) throws(EngineError) -> VersionList {
-        guard let filter = rankFilter(in: snapshot, isOwn: isOwn) else {
-            return try snapshot.versions(matching: matcher, rankings)
-        }
-        return try snapshot.versions(matching: matcher, rankings, where: filter)
-    }
 }
 
 extension String {

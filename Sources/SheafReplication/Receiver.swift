@@ -43,8 +43,6 @@ struct Receiver {
     var reviewed: Set<SubscribedQuery> = []
     /// The local commit of the version list that was last reconciled.
     var listed = CommitID.max
-    /// Whether a refusal was reported to the peer.
-    var hasReported = false
     /// Differing documents that this peer may not send, with the commits that wrote them.
     var disputed: [DocumentAddress: [CommitID]] = [:]
     /// Disputed documents that the peer has not sent, last one first; its queries decide on

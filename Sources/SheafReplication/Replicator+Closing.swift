@@ -39,7 +39,6 @@ extension Replicator {
         guard let connection = removeConnection(number) else { return }
         emit(.ended(connection: number, reason))
         record(disconnected: connection, reason)
-        recordReportsLost(connection)
         mesh.closed(number, at: now)
         transfer.close(number)
     }

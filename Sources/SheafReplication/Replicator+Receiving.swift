@@ -118,19 +118,18 @@ extension Replicator {
         // The former cursor is invalid until the reconciliation is done.
         if let key = connection.session.remote?.peerKey { subscriptions.cursors[key] = nil }
         let snapshot = shown(news.snapshot, to: connection)
-        // Without the filter, an error on a document that the peer may not read would end the
-        // connection.
-        if connection.isLimited {
+        // The filter precedes the queries: an error on a document that the peer may not read would
+        // end the connection.
+        if let filter = connection.access.rankFilter(in: snapshot, isOwn: true) {
             matcher = SubscriptionMatcher(
                 subscriptions.queries, queries, meter: .unlimited(stop: evaluationStop),
-                where: connection.access.rankFilter(in: snapshot, isOwn: true))
+                where: filter)
         }
         do throws(EngineError) {
             let rankings = try beginRankCheck(connection, matcher, in: snapshot)
             connection.receiver.listed = news.snapshot.log.commit
             connection.session.compare(
-                with: try connection.access.versions(
-                    matching: matcher, rankings, in: snapshot, isOwn: true),
+                with: try snapshot.versions(matching: matcher, rankings),
                 most: lengths.wanted, reportsDifferences: connection.access.sendable != nil)
         } catch {
             failReading(connection, error)

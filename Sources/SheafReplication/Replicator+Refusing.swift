@@ -26,18 +26,12 @@ extension Replicator {
         report(reported, on: connection)
     }
 
-    /// Makes the peers reconcile at their next connection, since the last notices may be lost.
-    func recordReportsLost(_ connection: Connection) {
-        guard connection.receiver.hasReported, let key = connection.session.remote?.peerKey else {
-            return
-        }
-        subscriptions.cursors[key] = nil
-    }
-
     /// Sends the notices, each with the documents of one commit and one reason.
+    ///
+    /// The last ones may be lost with the connection. Only peers with limited rights are refused
+    /// documents, and the peers reconcile at each connection, after which they are sent again.
     private func report(_ refused: [WriteJob.Refused], on connection: Connection) {
         guard !refused.isEmpty else { return }
-        connection.receiver.hasReported = true
         let named = refused.prefix(SyncLimits.refusedOfJob)
         var rest = named[...]
         while let first = rest.first {

@@ -81,7 +81,7 @@ struct ManyPeersTests {
         // Serving a peer guarantees that the server has read the bytes sent before.
         try expectService()
         let late = try clients(1, from: 2...2, sending: start)
-        #expect(late[0].isThrownOut())
+        try #require(late[0].isThrownOut())
         let isReported = server.host.wait {
             $0.refusals.contains { $0.contains("from the same network") }
         }

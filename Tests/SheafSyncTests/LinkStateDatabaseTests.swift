@@ -73,6 +73,17 @@ struct LinkStateDatabaseTests {
         #expect(scene.databases[7].reachable.last?.description.name == "first")
     }
 
+    /// Expects each record to be newer, not only the hashes of some to be greater.
+    @Test func `each change of a peer's own record increases its version`() {
+        var scene = PresenceScene(1, random)
+        var version = scene.databases[0].own.version
+        for number in 1...100 {
+            scene.databases[0].present(PeerRecord.Description(name: "\(number)"), at: scene.now)
+            #expect(scene.databases[0].own.version > version, "change \(number), seed \(seed)")
+            version = scene.databases[0].own.version
+        }
+    }
+
     @Test func `a peer reopened with an earlier clock replaces its old record`() {
         var scene = PresenceScene(3, random)
         scene.connect(0, 1)

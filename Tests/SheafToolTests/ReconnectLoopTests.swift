@@ -103,15 +103,14 @@ struct ReconnectLoopTests {
         let clock = "clock: its clock is about 60 minutes ahead of the local clock"
         let documents =
             "clock: 1 document from it is quarantined here, stamped up to 60 minutes ahead"
-        let status = try lines(["sync", "status", server.store], until: "  \(documents)") { _ in
-            true
-        }
-        #expect(status.contains("  \(clock)"), "\(status)")
-        let explanation = try ToolRun([
-            "explain-sync", server.store, "cars", "late", device.peer.key.description,
-        ]).lines
+        let explanation = try lines(
+            ["explain-sync", server.store, "cars", "late", device.peer.key.description],
+            until: documents
+        ) { _ in true }
         #expect(explanation.contains(clock), "\(explanation)")
-        #expect(explanation.contains { $0.hasPrefix(documents) }, "\(explanation)")
+        let status = try ToolRun(["sync", "status", server.store]).lines
+        #expect(status.contains("  \(clock)"), "\(status)")
+        #expect(status.contains { $0.hasPrefix("  \(documents)") }, "\(status)")
         #expect(
             explanation.contains {
                 $0.hasPrefix(
@@ -137,13 +136,12 @@ struct ReconnectLoopTests {
         try device.peer.sync.registerSubscription("SELECT * FROM cars")
         try device.peer.sync.start()
         let documents = "clock: it has quarantined 1 document from here, stamped up to "
-        _ = try lines(["sync", "status", server.store], until: "  \(documents)") {
-            $0.contains("sheaf clock PATH --repair")
-        }
-        let explanation = try ToolRun([
-            "explain-sync", server.store, "cars", "late", device.peer.key.description,
-        ]).lines
-        #expect(explanation.contains { $0.hasPrefix(documents) }, "\(explanation)")
+        let explanation = try lines(
+            ["explain-sync", server.store, "cars", "late", device.peer.key.description],
+            until: documents
+        ) { $0.contains("sheaf clock PATH --repair") }
+        let status = try ToolRun(["sync", "status", server.store]).lines
+        #expect(status.contains { $0.hasPrefix("  \(documents)") }, "\(status)")
         #expect(
             explanation.contains {
                 $0.hasPrefix("stamped: ") && $0.contains("ahead of the local clock")

@@ -86,24 +86,48 @@ import Testing
         }
     }
 
-    /// Returns the attachments referenced by any dot of any document.
-    private static func named(in snapshot: DocumentSnapshot) throws -> Set<AttachmentID> {
-        var found = Set<AttachmentID>()
+    private static func documents(
+        of snapshot: DocumentSnapshot
+    ) throws -> [(key: [UInt8], StoredDocument)] {
+        var found: [(key: [UInt8], StoredDocument)] = []
         for collection in ["cars", "people"] {
             for id in 0..<5 as Range<Int64> {
                 guard let key = try snapshot.key(collection: collection, id: .integer(id)),
                     let document = try snapshot.document(key)
                 else { continue }
-                try document.read {
-                    try DotWalk.visit(try EncodedDocument($0), snapshot.names) { item in
-                        guard let value = item.value else { return }
-                        found.formUnion(named(in: value))
-                        guard item.path.last == "id", case .value = item.kind,
-                            case .string(let text) = value
-                        else { return }
-                        if let id = AttachmentID(text) { found.insert(id) }
-                    }
+                found.append((key, document))
+            }
+        }
+        return found
+    }
+
+    /// Returns the attachments referenced by any dot of any document.
+    private static func named(in snapshot: DocumentSnapshot) throws -> Set<AttachmentID> {
+        var found = Set<AttachmentID>()
+        for (_, document) in try documents(of: snapshot) {
+            try document.read {
+                try DotWalk.visit(try EncodedDocument($0), snapshot.names) { item in
+                    guard let value = item.value else { return }
+                    found.formUnion(named(in: value))
+                    guard item.path.last == "id", case .value = item.kind,
+                        case .string(let text) = value
+                    else { return }
+                    if let id = AttachmentID(text) { found.insert(id) }
                 }
+            }
+        }
+        return found
+    }
+
+    /// Returns the attachments referenced by the tokens of a document.
+    private static func tokens(
+        in document: StoredDocument, _ names: NameTable
+    ) throws -> Set<AttachmentID> {
+        var found = Set<AttachmentID>()
+        try document.read {
+            try DotWalk.visit(try EncodedDocument($0), names) { item in
+                guard case .token = item.kind, let value = item.value else { return }
+                if let id = AttachmentToken.id(of: value) { found.insert(id) }
             }
         }
         return found
@@ -140,6 +164,11 @@ import Testing
             let some = Set(Self.ids.filter { _ in random.chance(1, in: 2) })
             let foundSome = try snapshot.referencedAttachments(among: some)
             #expect(foundSome == expected.intersection(some), "seed \(seed), step \(step)")
+            for (key, document) in try Self.documents(of: snapshot) {
+                let tokens = try Self.tokens(in: document, snapshot.names)
+                let found = try snapshot.attachments(referencedBy: key)
+                #expect(found == tokens, "seed \(seed), step \(step)")
+            }
             sizes.insert(expected.count)
         }
         #expect(sizes.count > 2, "seed \(seed): \(sizes)")

@@ -28,6 +28,12 @@ struct DisconnectedPeerTests {
         throw CancellationError()
     }
 
+    /// Returns the graph of a peer after its thread has handled all earlier events.
+    private func graphAfterEvents(of peer: Peer) throws -> PresenceGraph {
+        _ = try peer.sync.surveys()
+        return peer.presence.graph
+    }
+
     @Test func `a peer whose connection ended is in presence with the reason`() async throws {
         let scene = try await PeerScene(3)
         let (first, second) = (scene.peers[0], scene.peers[1])
@@ -36,7 +42,7 @@ struct DisconnectedPeerTests {
         #expect(before.disconnectedPeers.isEmpty)
         let start = Int64(Clock.system.wallMilliseconds())
         scene.disconnect(0, 1)
-        let after = try await graph(of: first) { !$0.disconnectedPeers.isEmpty }
+        let after = try await graph(of: first) { $0.localPeer.connections.count == 1 }
         let gone = try #require(after.disconnectedPeers.first)
         #expect(after.disconnectedPeers.count == 1 && gone.key == second.key)
         #expect(gone.reason == "the peers were disconnected" && gone.address == "memory")
@@ -63,11 +69,10 @@ struct DisconnectedPeerTests {
             transport.report(
                 .unreachable(address: "a:1", reason: reason, nextTryMilliseconds: 250))
         }
-        let found = try await graph(of: peer) {
-            $0.disconnectedPeers.first?.reason == "database: another database"
-        }
+        let found = try graphAfterEvents(of: peer)
         let missing = try #require(found.disconnectedPeers.first)
         #expect(found.disconnectedPeers.count == 1)
+        #expect(missing.reason == "database: another database")
         #expect(missing.key == nil && missing.address == "a:1")
         let address = try #require(peer.presence.unreachableAddresses.first)
         #expect(missing.sinceMilliseconds == address.firstAttemptMilliseconds)
@@ -103,8 +108,14 @@ struct DisconnectedPeerTests {
         strict.presence.onTransportEvent { event in
             if case .refused(_, let reason) = event { refusals.withLock { $0.append(reason) } }
         }
+        let (ends, end) = AsyncStream<Void>.makeStream()
+        other.presence.onTransportEvent { event in
+            if case .disconnected = event { end.finish() }
+        }
         for peer in peers { try peer.sync.start() }
-        let shown = try await graph(of: strict) { !$0.disconnectedPeers.isEmpty }
+        // The other peer is disconnected after the strict one has posted the refusal.
+        for await _ in ends {}
+        let shown = try graphAfterEvents(of: strict)
         let expected = "the application does not allow \(other.key) to connect"
         #expect(shown.disconnectedPeers.map(\.key) == [other.key])
         #expect(
@@ -112,7 +123,7 @@ struct DisconnectedPeerTests {
                 == "this side closed the connection: \(expected)")
         #expect(shown.remotePeers.isEmpty && refusals.withLock { $0 } == [expected])
         #expect(lines.withLock { $0.contains("a connection was refused \(expected)") })
-        let refused = try await graph(of: other) { !$0.disconnectedPeers.isEmpty }
+        let refused = try graphAfterEvents(of: other)
         #expect(
             refused.disconnectedPeers.first?.reason
                 == "the other side closed the connection: refused by the application")

@@ -175,6 +175,20 @@ struct WrongClockTests {
         #expect(scene.nodes[0].clockWarnings.count == 1)
     }
 
+    @Test func `a quarantine is warned of immediately after a warning of the clock`() throws {
+        let scene = try DocumentScene(2)
+        try scene.subscribe(1, ["SELECT * FROM cars"])
+        scene.nodes[0].clock.advance(milliseconds: 3_630_000)
+        try scene.connect(0, 1)
+        try scene.run()
+        #expect(scene.nodes.map(\.clockWarnings.count) == [1, 1])
+        try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'late'})")
+        try scene.run()
+        let (early, late) = (scene.nodes[0].clockWarnings, scene.nodes[1].clockWarnings)
+        #expect(late.contains { $0.hasPrefix("1 document from it is quarantined") }, "\(late)")
+        #expect(early.contains { $0.hasPrefix("it has quarantined 1 document") }, "\(early)")
+    }
+
     // MARK: Repairs
 
     @Test func `a repaired document reaches peers that quarantined it`() throws {

@@ -71,6 +71,8 @@ struct ObserverMisuseTests {
         #expect(second?.0 == 1)
         first?.1()
         try await insert(2, into: store)
+        // Otherwise the next result could replace one that the signal requested by mistake.
+        while let count = await marked.next(), count < 2 {}
         first?.1()
         try await insert(3, into: store)
         while let count = await marked.next(), count < 3 {}
@@ -88,10 +90,14 @@ struct ObserverMisuseTests {
         #expect(try await whole.next()?.items[0].jsonString == #"{"_id":1,"m":{"a":1},"n":1}"#)
         #expect(try await inner.next()?.items.count == 1)
         try await store.execute("ALTER SYSTEM SET dql_strict_mode = true")
-        #expect(try await whole.next()?.items[0].jsonString == #"{"_id":1,"n":1}"#)
-        #expect(try await inner.next()?.items.count == 0)
+        // The update has a result in any case, so a parameter without effect is no endless wait.
         try await store.execute("UPDATE t SET n = 2")
-        #expect(try await whole.next()?.items[0].jsonString == #"{"_id":1,"n":2}"#)
+        var strict: String?
+        repeat {
+            strict = try await whole.next()?.items[0].jsonString
+        } while strict?.contains(#""n":1"#) == true
+        try #require(strict == #"{"_id":1,"n":2}"#)
+        #expect(try await inner.next()?.items.count == 0)
         try await store.execute("ALTER SYSTEM RESET ALL")
         #expect(try await whole.next()?.items[0].jsonString == #"{"_id":1,"m":{"a":1},"n":2}"#)
         #expect(try await inner.next()?.items.count == 1)

@@ -125,6 +125,17 @@ struct RestoredStoreTests {
         #expect(try write(2, at: store) == site)
     }
 
+    /// An identity in the options replaces that of the directory and its mark file.
+    @Test func `a copy under another identity in the options writes as another site`() throws {
+        let volume = SimulatedVolume(seed: 1)
+        let site = try writeSimulated(1, volume, identity: 1)
+        #expect(try writeSimulated(2, volume.processDeath(), identity: 1) == site)
+        let copy = volume.copy(identity: 2)
+        let other = try writeSimulated(2, copy, identity: 2)
+        #expect(other != site)
+        #expect(try writeSimulated(3, copy.processDeath(), identity: 2) == other)
+    }
+
     @Test func `a store keeps its site when it is opened, moved or only read`() throws {
         let directory = TemporaryDirectory()
         let path = directory.path("store")
@@ -162,8 +173,10 @@ struct RestoredStoreTests {
         #expect(kept == 59)
     }
 
-    private func writeSimulated(_ id: Int, _ volume: SimulatedVolume) throws -> Site {
-        let simulation = try EngineSimulation(volume)
+    private func writeSimulated(
+        _ id: Int, _ volume: SimulatedVolume, identity: UInt64? = nil
+    ) throws -> Site {
+        let simulation = try EngineSimulation(volume, identity: identity)
         try simulation.insert(id)
         defer { simulation.close() }
         return simulation.engine.site
@@ -175,8 +188,9 @@ private final class EngineSimulation {
     let store: StoreEngine
     let engine: DocumentEngine
 
-    init(_ volume: any Volume) throws {
+    init(_ volume: any Volume, identity: UInt64? = nil) throws {
         var options = LogStoreOptions()
+        options.identity = identity
         options.runsMaintenance = false
         store = try StoreEngine(opening: volume, options: options)
         engine = try DocumentEngine(store)

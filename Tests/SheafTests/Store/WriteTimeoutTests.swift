@@ -7,7 +7,12 @@ import Testing
 struct WriteTimeoutTests {
     @Test(.timeLimit(.minutes(10)))
     func `a nested write from a detached task fails and names both`() async throws {
-        let store = try await Store.inMemory()
+        let (warnings, warning) = AsyncStream<String>.makeStream()
+        let log = StoreLog(from: .debug) { _, message, _ in warning.yield(message) }
+        let store = try await Store.inMemory(options: StoreOptions(log: log))
+        // With a longer limit, the transaction is logged before the writers time out.
+        try await store.execute(
+            "ALTER SYSTEM SET transaction_duration_before_logging_ms = 60000")
         try await store.execute("ALTER SYSTEM SET transaction_wait_limit_ms = 50")
         let messages = try await store.transaction(hint: "the outer one") { transaction in
             try await transaction.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
@@ -25,8 +30,10 @@ struct WriteTimeoutTests {
             }
             do { _ = try await inner.value } catch let error as StoreError { errors.append(error) }
             #expect(errors.map(\.reason) == [.timedOut, .timedOut])
+            warning.finish()
             return errors.map(\.description)
         }
+        for await text in warnings { #expect(!text.contains("has been running"), "\(text)") }
         #expect(messages.count == 2)
         #expect(messages.allSatisfy { $0.contains("\"the outer one\"") })
         #expect(messages.first?.contains("INSERT INTO t DOCUMENTS ({'_id': 2})") == true)
