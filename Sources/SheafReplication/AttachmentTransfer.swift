@@ -126,6 +126,11 @@ package struct AttachmentTransfer {
             PeerAccess(nil, own: nil, SyncScopes(), until: EvaluationStop()))
     }
 
+    /// Removes and returns the next effect; performing it may add further ones.
+    package mutating func nextEffect() -> Effect? {
+        effects.isEmpty ? nil : effects.removeFirst()
+    }
+
     mutating func send(_ message: Message, to number: UInt64) {
         effects.append(.send(connection: number, message))
     }

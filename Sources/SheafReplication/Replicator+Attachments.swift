@@ -63,10 +63,10 @@ extension Replicator {
 
     /// Performs the effects of the transfer until there are none.
     ///
-    /// An effect that ends a connection performs the others itself, and adds later ones: each is
-    /// removed before it is performed, so that they are performed in their order.
+    /// An effect that ends a connection performs the following ones itself, including those that
+    /// the end of the connection adds.
     func performTransfers() {
-        while !transfer.effects.isEmpty { perform(transfer.effects.removeFirst()) }
+        while let effect = transfer.nextEffect() { perform(effect) }
     }
 
     private func perform(_ effect: AttachmentTransfer.Effect) {

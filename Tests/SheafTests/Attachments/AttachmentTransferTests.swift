@@ -59,6 +59,21 @@ struct AttachmentTransferTests {
         #expect(cancelled == [1: [cancel], 2: [cancel]])
     }
 
+    @Test func `an effect that an event adds follows the pending ones`() throws {
+        var transfer = try transfer(connections: 2)
+        transfer.fetch(id)
+        let first = transfer.nextEffect()
+        transfer.cancelFetch(id)
+        let seek = AttachmentTransfer.Message.seek(Seek(id: id.bytes, hops: SyncLimits.hops))
+        let cancel = AttachmentTransfer.Message.seek(Seek(id: id.bytes, hops: 0))
+        guard case .send(1, seek)? = first else {
+            Issue.record("the first effect is not the request to connection 1")
+            return
+        }
+        let rest = sent(by: &transfer)
+        #expect(rest == [1: [cancel], 2: [seek, cancel]])
+    }
+
     @Test func `the hashes of a closed connection are requested from another peer`() throws {
         var transfer = try transfer(connections: 2)
         transfer.fetch(id)
