@@ -6,9 +6,9 @@ for each use that points upward, and fails if there is one. Before that it check
 arrangement must be found, and a correct one accepted.
 
 Names are compared as text. A type counts if one file of the target declares its name. The same
-holds for a member, a nested type and a function that no imported target declares, too; without a
-dot, they count only in a file that gives the name no other meaning. So an upward use of a common
-name such as `count` is missed.
+holds for a member, a nested type and a function that no imported target declares; without a dot,
+they count only in a file that gives the name no other meaning. So an upward use of a common name
+such as `count` is missed.
 """
 
 import bisect
@@ -67,7 +67,7 @@ def code(text):
 
 
 def blank(text):
-    """Returns the line ends of the text."""
+    """Returns a space and the line ends of the text."""
     return " " + "\n" * text.count("\n")
 
 
@@ -222,7 +222,7 @@ def target(path):
 
 
 def visible(name, files):
-    """Returns the targets that a target imports, and what they import."""
+    """Returns the targets that a target imports, directly or indirectly."""
     found, waiting = set(), [name]
     while waiting:
         lower = waiting.pop()
@@ -263,7 +263,8 @@ def read_orders(text):
     """Returns the orders, the targets that have none yet, and findings.
 
     A line `TARGET: FOLDER FOLDER ...` lists the folders of a target from bottom to top; `.` is the
-    folder of the target. Indented lines `FILE -> FILE: REASON` below it are its exceptions.
+    folder of the target. Indented lines `FILE -> FILE: REASON` below it are its exceptions. A line
+    `unordered: TARGET TARGET ...` lists the targets without an order.
     """
     orders, unordered, findings, order = {}, set(), [], None
     for number, line in enumerate(text.split("\n"), 1):

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Checks the words of comments, test names, error and help texts, and pages.
 
-Prints a line for each finding, and fails if there is one. Before that it checks itself: each rule
-must find its planted case and accept its correct counterpart.
+Also checks the width of comments and the length of functions. Prints a line for each finding, and
+fails if there is one. Before that it checks itself: each rule must find its planted case and accept
+its correct counterpart.
 """
 
 import re

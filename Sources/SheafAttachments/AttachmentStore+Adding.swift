@@ -5,7 +5,7 @@ package import SheafStorage
 package protocol AttachmentSource {
     /// The name of the source in error messages.
     var name: String { get }
-    /// Number of bytes, before they are read.
+    /// Number of bytes, determined before they are read.
     var length: Int { get }
 
     /// Fills a buffer with the bytes at an offset; returns false if the source is too short.

@@ -15,9 +15,9 @@ extension AttachmentStore {
 
     /// Removes files that no document has referenced during a grace period.
     ///
-    /// `named` returns which of some files a document references. A file is removed if two
-    /// collections at least the grace period apart found it unreferenced and it was not requested
-    /// in between. The first one writes a mark into the file, which outlives the process.
+    /// `named` returns those of the given files that a document references. A file is removed if
+    /// two collections at least the grace period apart found it unreferenced and it was not
+    /// requested in between. The first one writes a mark into the file, which outlives the process.
     package func collect(
         graceMilliseconds grace: UInt64,
         _ named: (Set<AttachmentID>) throws -> Set<AttachmentID>

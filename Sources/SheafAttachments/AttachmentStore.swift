@@ -40,7 +40,7 @@ package final class AttachmentStore: Sendable {
         package var volume: (any Volume)?
         var isLoaded = false
         var isClosed = false
-        /// Total length of files that are stored, being fetched or being added.
+        /// Total length of files added or fetched since opening, including unfinished ones.
         var usedLength = 0
     }
 
@@ -62,7 +62,7 @@ package final class AttachmentStore: Sendable {
 
     // MARK: Opening and closing
 
-    /// Reads which files exist, and removes incomplete ones.
+    /// Reads the file names, and removes temporary files and superseded partial ones.
     package func load() throws(AttachmentError) {
         guard try !currentState().isLoaded else { return }
         try withNamesLocked { () throws(AttachmentError) in
@@ -103,7 +103,7 @@ package final class AttachmentStore: Sendable {
         names.withLock { _ in state.withLock { $0.isClosed = true } }
     }
 
-    /// Removes a file that is not in use; it does no harm if that fails.
+    /// Removes a file that is not in use; a failure is harmless.
     private func discard(_ name: String, in volume: (any Volume)?) {
         guard !options.isReadOnly else { return }
         try? volume?.remove(name)
@@ -154,7 +154,7 @@ package final class AttachmentStore: Sendable {
         return state
     }
 
-    /// Clears the mark of a file in memory, because a commit is about to reference the file.
+    /// Clears the mark of a file in memory: it is being fetched, or is about to be referenced.
     package func touch(_ id: AttachmentID) {
         state.withLock { state in
             guard state.entries[id] != nil else { return }

@@ -6,7 +6,7 @@ package enum Malformed: Error, Equatable, Sendable {
     case varint(at: Int)
     /// A compressed block does not expand to exactly its announced length.
     case compressed(at: Int)
-    /// A tag byte that the format does not define, or does not allow here.
+    /// A tag byte that the format does not define, or does not allow at this offset.
     case unexpected(UInt8, at: Int)
     /// A text is not valid UTF-8.
     case notText(at: Int)
@@ -24,7 +24,8 @@ extension Malformed: CustomStringConvertible {
         case .truncated(let offset):
             "the bytes end inside the value at offset \(offset)"
         case .varint(let offset):
-            "the variable-length integer at offset \(offset) is not in its shortest form"
+            "the variable-length integer at offset \(offset) exceeds 64 bits or is not in its "
+                + "shortest form"
         case .compressed(let offset):
             "the compressed block at offset \(offset) does not expand to its announced length"
         case .unexpected(let byte, let offset):

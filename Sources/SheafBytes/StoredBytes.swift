@@ -2,7 +2,7 @@
 package struct StoredBytes {
     package let key: UnsafeRawBufferPointer
     package let payload: UnsafeRawBufferPointer
-    /// Record pointer of the entry, unique within the store.
+    /// Log position of the operation, unique within the store.
     package let pointer: UInt64
 
     @inline(__always)

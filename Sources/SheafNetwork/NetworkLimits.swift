@@ -9,15 +9,18 @@ public struct NetworkLimits: Hashable, Sendable {
     public var unknownConnections = 64
     /// The same limit for one network: one IPv4 address, or the first 64 bits of an IPv6 address.
     public var unknownConnectionsPerNetwork = 32
-    /// Maximum duration of the handshake, from connecting to the last byte of the introduction.
+    /// Maximum time from the start of a connection to the end of its authentication.
     public var handshakeMilliseconds = 10_000
-    /// Time for which a connection that has sent bytes is not replaced by one of its network.
+    /// Time for which a connection that has sent bytes is not replaced by a new one.
+    ///
+    /// At the limit `unknownConnections`, it does not protect the network with the most connections
+    /// if that has several.
     public var patienceMilliseconds = 1_000
     /// Maximum number of bytes queued for one peer; a connection that exceeds it is closed.
     public var queuedBytes = 8 << 20
     /// Time that a closing connection waits for the remote peer to receive data or to close.
     public var closingMilliseconds = 5_000
-    /// Delay before the first retry of an address; it doubles with each failure.
+    /// Maximum delay before the first retry of an address; it doubles with each failure.
     public var firstRetryMilliseconds = 500
     /// Maximum delay before an address is retried.
     public var longestRetryMilliseconds = 60_000

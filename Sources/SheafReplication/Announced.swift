@@ -2,7 +2,7 @@ import SheafDocument
 package import SheafStorage
 package import SheafSync
 
-/// Received announcements whose documents are not all stored here.
+/// Received announcements whose documents are not all stored locally.
 package struct Announced {
     package private(set) var messages: [Announce] = []
     /// Local commits of batches received after an announcement, by their remote commits.

@@ -45,7 +45,7 @@ package struct AttachmentExchange {
     var proofsOwed: [TokenAddress: PendingProof] = [:]
     /// Whether the next iteration checks further tokens of `proofsOwed`.
     var isCheckingProofs = false
-    /// Wanted attachments that a document names which the peer may read.
+    /// Wanted attachments named by a document that the peer may read.
     var readable: Set<AttachmentID> = []
 
     /// Number of further parts that may be requested from the peer.

@@ -8,8 +8,8 @@ import SheafSync
 /// Proofs of possession, which make the attachment tokens of limited peers valid.
 ///
 /// A peer that sent a document with a token proves possession by sending the complete attachment.
-/// The proof is requested once any peer wants the attachment, whether or not it is stored here, so
-/// the peer does not learn which attachments are.
+/// The proof is requested once any peer wants the attachment, whether or not it is stored locally,
+/// so the peer does not learn which attachments are.
 extension AttachmentTransfer {
     /// Schedules a check of the unproven tokens of wanted attachments, at most once per second.
     mutating func checkTokensSoon() {
@@ -52,7 +52,7 @@ extension AttachmentTransfer {
     /// Records that this peer fetches an attachment.
     ///
     /// While the attachment has unproven tokens, their proofs are requested even if it is stored
-    /// here.
+    /// locally.
     mutating func recordWantedHere(_ id: AttachmentID) {
         guard possiblyUnproven.count < SyncLimits.soughtAttachments else { return }
         possiblyUnproven.insert(id)
@@ -100,7 +100,7 @@ extension AttachmentTransfer {
         handleOutcome(outcome, of: id, on: number)
     }
 
-    /// Keeps a chunk that was received as a proof, unless it is stored here.
+    /// Keeps a chunk that was received as a proof, unless it is stored locally.
     private mutating func storeChunk(
         _ bytes: [UInt8], _ chunk: Int, of id: AttachmentID, from number: UInt64
     ) {

@@ -14,7 +14,7 @@ extension AttachmentTransfer {
         requestAttachment(id, isOwn: true)
     }
 
-    /// Stops fetching an attachment for this peer; received chunks are kept for a while.
+    /// Stops fetching an attachment for this peer; received chunks are kept for a later fetch.
     package mutating func cancelFetch(_ id: AttachmentID) {
         guard wanted[id]?.isOwn ?? false else { return }
         wanted[id]?.isOwn = false
@@ -91,7 +91,7 @@ extension AttachmentTransfer {
         order.removeAll { $0 == id }
         for number in numbers { self[number].readable.remove(id) }
         sendHopLimit(id)
-        // Other requests may be within the limit.
+        // Other requests may now be within the limit.
         if order.count >= SyncLimits.soughtAttachments {
             for number in numbers { sendRequests(to: number) }
         }

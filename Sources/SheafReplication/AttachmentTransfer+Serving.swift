@@ -5,7 +5,7 @@ import SheafStatements
 import SheafStorage
 package import SheafSync
 
-/// Attachments that are stored here and served to other peers.
+/// Attachments that are stored locally and served to other peers.
 extension AttachmentTransfer {
     /// Handles a peer's request for an attachment, or the cancellation of the request.
     package mutating func sought(_ message: Seek, on number: UInt64) {
@@ -25,7 +25,7 @@ extension AttachmentTransfer {
         if (try? attachments.has(id)) ?? false { offer(id, to: number) } else { review(id) }
     }
 
-    /// Offers an attachment that a peer requests, if it is stored here and the peer may read it.
+    /// Offers an attachment that a peer requests, if it is stored locally and the peer may read it.
     mutating func offer(_ id: AttachmentID, to number: UInt64) {
         guard self[number].sought[id]?.mayRead ?? false,
             !self[number].granted.contains(id), (try? attachments?.has(id)) ?? false,
@@ -37,7 +37,7 @@ extension AttachmentTransfer {
 
     /// Serves one requested part in round-robin order; reading more would delay other work.
     ///
-    /// `waiting` are the next parts that peers have requested, in the order of the connections.
+    /// `waiting` contains the next requested part of each peer, in the order of the connections.
     package mutating func serveNext(_ waiting: [(number: UInt64, part: AttachmentPart)]) {
         let next = waiting.first { $0.number > lastServedConnection } ?? waiting.first
         guard let (number, part) = next else { return }

@@ -8,8 +8,8 @@ import SheafSystem
 
 /// The transfer of attachments between this peer and the connected ones.
 ///
-/// Its events append to `effects`, which the replicator performs in that order. It reads and writes
-/// the attachments of the store, but no session.
+/// Its events append to `effects`, which the replicator performs in order. It reads and writes the
+/// attachments of the store, but no session.
 package struct AttachmentTransfer {
     /// An action that the replicator must perform.
     package enum Effect {
@@ -18,7 +18,7 @@ package struct AttachmentTransfer {
         case prove(connection: UInt64, Site, [UnprovenToken])
         /// The state of a fetch for this peer has changed.
         case fetched(AttachmentID, Replicator.FetchUpdate)
-        /// The quota of a peer was checked, of which `kept` bytes are kept.
+        /// The quota of a peer was checked; `kept` bytes are counted for it.
         case quota(connection: UInt64, isExceeded: Bool, kept: Int)
         /// Ends a connection whose requests for proofs cost too much.
         case fail(connection: UInt64)
@@ -73,7 +73,7 @@ package struct AttachmentTransfer {
     var lastServedConnection: UInt64 = 0
     /// The time at which the wanted attachments were last marked as in use.
     private var touchedAt: UInt64 = 0
-    /// Attachments fetched for this peer whose tokens may be unproven, stored here or not.
+    /// Attachments fetched for this peer whose tokens may be unproven, stored locally or not.
     var possiblyUnproven: Set<AttachmentID> = []
     /// The times of the next and the last check of unproven tokens.
     var tokenCheckAt: UInt64?
@@ -156,7 +156,7 @@ package struct AttachmentTransfer {
         }
     }
 
-    /// Discards the quota records of peers that are not connected.
+    /// Discards the counts of received attachments of peers that are not in `connected`.
     mutating func discard(but connected: Set<[UInt8]>) {
         received = received.filter { connected.contains($0.key) }
     }

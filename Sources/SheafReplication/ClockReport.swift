@@ -14,7 +14,7 @@ package struct ClockReport: Sendable, Equatable {
     package internal(set) var offsetMilliseconds: Int64?
     /// Documents of the peer that are quarantined locally.
     package internal(set) var quarantined: QuarantineSummary?
-    /// Documents sent from here that the peer has quarantined.
+    /// Local documents that the peer has quarantined.
     package internal(set) var quarantinedRemotely: QuarantineSummary?
 
     /// Smallest offset that causes a warning, in milliseconds.

@@ -8,8 +8,8 @@ import SheafSync
 ///
 /// A tombstone has no fields for the read rule. A peer may learn of a deletion if the read rule
 /// needs only `_id`, if the peer has sent the document, or if the log contains a former state that
-/// the peer could read. The tombstone's vector proves nothing: a hello can name the site
-/// of another store.
+/// the peer could read. The tombstone's vector proves nothing: a hello can name the site of
+/// another store.
 struct DeletionRule {
     let readable: SubscriptionMatcher
     /// The part of the read rule that `_id` alone decides.

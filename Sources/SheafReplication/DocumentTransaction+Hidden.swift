@@ -9,7 +9,7 @@ package struct WriteRule {
     let writable: SubscriptionMatcher
     /// The write rule without budget and errors, for stored documents that the peer may not read.
     ///
-    /// An exceeded budget or an error would reveal something about such a document.
+    /// An exceeded budget or an error would reveal properties of such a document.
     let unmeteredWritable: SubscriptionMatcher
     let readable: SubscriptionMatcher
     /// The rule for the deletions that the peer may learn of.
@@ -53,7 +53,7 @@ extension DocumentTransaction {
 
     /// Receives a write to a document that is hidden from the peer.
     ///
-    /// The write is judged as if the store had only what the peer has sent of the document, so the
+    /// The write is judged as if the store had only the writes of the peer to the document, so the
     /// response reveals nothing else. If the peer may also write the stored document, the write is
     /// joined with it; otherwise, or if the result exceeds a limit, the write is dropped.
     mutating func receiveHidden(
@@ -133,7 +133,7 @@ extension DocumentTransaction {
         defer { (working[position], self.tokens) = (hidden, tokens) }
         let reception = try receive(
             document, key, rule.writable, at: position, seen, isHidden: true)
-        // The length of the stored document is excluded: the result would reveal it.
+        // The stored document is not counted: an exceeded limit would reveal its length.
         try addLength(working[position].changedLength)
         let isKnown: Bool
         switch reception {
@@ -190,7 +190,9 @@ extension DocumentTransaction {
             shadow: try spelledState(position), before: before, hasOtherWrites: hasOtherWrites)
     }
 
-    /// Returns a state with all names spelled out: snapshots lack the latest name numbers.
+    /// Returns a state with all names spelled out; nil if it is too long for a shadow.
+    ///
+    /// Snapshots lack the latest name numbers.
     private func spelledState(_ position: Int) throws(EngineError) -> [UInt8]? {
         guard let state = working[position].state, state.count <= ShadowTable.maximumBytes else {
             return nil

@@ -107,7 +107,7 @@ extension DocumentTransaction {
         let hasChangedMore = kept.hasAny || hasRemoved
         return overlap.coversLocal && !hasChangedMore
             ? .accepted(isNew: isNew)
-            // The peer lacks what was kept or removed, whether the document matched before or not.
+            // The peer lacks this change, whether the document matched before or not.
             : .merged(
                 before: hasChangedMore ? nil : working[position].original,
                 lacksOwn: overlap.lacksOwn)
@@ -156,7 +156,7 @@ extension DocumentTransaction {
         case joined(isNew: Bool)
         /// The complete document is needed.
         case gap
-        /// The complete document would be refused in any case.
+        /// The complete document is needed, but would be refused.
         case refused
     }
 
@@ -221,8 +221,8 @@ extension DocumentTransaction {
 
     /// Whether a peer has sent the deletion of a document that it may not write.
     ///
-    /// A peer also reports a deletion when this side names the document, without knowing its state
-    /// here. So the document is kept, and nothing is sent in response.
+    /// A peer also reports a deletion when this peer names the document, without knowing its local
+    /// state. So the document is kept, and nothing is sent in response.
     private func isForbiddenDeletion(
         _ document: BufferedDocument, of position: Int, _ rule: SubscriptionMatcher
     ) throws(EngineError) -> Bool {
@@ -249,7 +249,7 @@ extension DocumentTransaction {
         return try isPermitted(original, at: key, rule) ? nil : .original
     }
 
-    /// Whether the rule permits writing a document in this state; for a tombstone it always does.
+    /// Whether the rule permits writing this state; true for nil, tombstones and remnants.
     func isPermitted(
         _ image: StoredDocument?, at key: DocumentKey, _ rule: SubscriptionMatcher
     ) throws(EngineError) -> Bool {

@@ -39,7 +39,7 @@ struct EvaluationBudgets {
         (self.slice, self.stop) = (slice, stop)
     }
 
-    /// Returns the units left in the budget of a peer; nil if the budget is full.
+    /// Returns the units left in the budget of a peer; nil if no budget is kept for it.
     func units(of key: [UInt8]) -> Int? { budgets[key]?.meter.units }
 
     /// Returns the meter of a peer; a peer without a key gets one that is not kept.

@@ -22,6 +22,6 @@ struct Concerning {
     let key: [UInt8]
     let address: DocumentAddress
     let written: DocumentSnapshot.Written
-    /// Whether it matched before the commit, so that the peer has it.
+    /// Whether it matched before the commit, in which case the peer has it.
     let hasMatched: Bool
 }

@@ -33,7 +33,7 @@ struct LimitedPeer {
 
     /// Adds a document that the peer sent in an older state.
     ///
-    /// Beyond the maximum, removes all of them, since the peer reconciles when it subscribes.
+    /// Beyond the maximum, removes all such documents: the peer reconciles when it subscribes.
     mutating func judgeLater(_ address: DocumentAddress) {
         unjudged.insert(address)
         if unjudged.count > Self.maximumRepairs { unjudged = [] }
@@ -86,7 +86,7 @@ struct LimitedSender {
 
     /// Documents changed since the last batch.
     var changes = LimitedChanges()
-    /// Whether the next time slice evaluates the queries on further changes or repairs.
+    /// Whether the next iteration evaluates the queries on further changes or repairs.
     var isJudging = false
     /// Documents sent regardless of whether they match.
     var named: Set<DocumentAddress> = []

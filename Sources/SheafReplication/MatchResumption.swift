@@ -1,10 +1,10 @@
 import SheafBytes
 import SheafDocument
 
-/// The progress of evaluating the queries of a subscription on one document, across time slices.
+/// The progress of evaluating the queries of a subscription on one document, across slices.
 ///
 /// Each evaluated state of the document, former or current, has an entry. Entries are made only
-/// after the first interruption, so that a document evaluated in one time slice costs no checksum.
+/// after the first interruption, so that a document evaluated in one slice costs no checksum.
 struct MatchResumption {
     /// The progress of one state.
     enum Progress {

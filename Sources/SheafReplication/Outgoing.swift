@@ -18,7 +18,7 @@ struct Outgoing {
     var length = 0
     /// The number of a batch for a peer with limited rights; nil for other peers.
     var number: UInt64?
-    /// Keys of deleted documents that such a peer could read.
+    /// Keys of deleted documents that a peer with limited rights could read.
     var knownDeletions: Set<[UInt8]> = []
     /// The newest document of the batch and of the reconciled list.
     var newestDocument = NewestDocument()

@@ -7,9 +7,9 @@ import SheafSync
 package import SheafSystem
 package import SheafTransport
 
-/// The access of a peer: what it may read and write here, and what may be sent to it.
+/// The access of a peer: the documents that it may read or write, and those it may be sent.
 ///
-/// Its rights become rules when the hello of the peer is received.
+/// The rights of the peer become rules when its hello is received.
 package struct PeerAccess {
     /// The rights of the peer at this store; nil if unlimited.
     let rights: PeerRights?
@@ -27,7 +27,7 @@ package struct PeerAccess {
     private(set) var readableByID: SubscriptionMatcher?
     /// Matcher of the documents that this peer may write remotely; nil if it may write all.
     private(set) var sendable: SubscriptionMatcher?
-    /// Queries for the documents that the peer may write here; nil if it may write all.
+    /// Queries for the documents that the peer may write locally; nil if it may write all.
     private(set) var writable: [SubscriptionQuery]?
 
     package init(
@@ -101,7 +101,7 @@ package struct PeerAccess {
         return true
     }
 
-    /// Whether a document may pass the queries of the peer; unlike `maySend`, judges its content.
+    /// Whether the peer's queries may select a document; unlike `maySend`, ignores former states.
     func maySelect(
         _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress, _ names: NameTable
     ) throws(EngineError) -> Bool {

@@ -49,7 +49,7 @@ package struct PeerOpenings {
         return known.isContested
     }
 
-    /// Whether a conflict of keys must be logged; if so, later calls return false for a while.
+    /// Whether a conflict of keys must be logged; if so, calls return false for `logInterval`.
     package mutating func isMessageDue(_ key: [UInt8], _ log: XXH3.Hash128, at now: UInt64) -> Bool
     {
         var known = peers[key] ?? Openings(lastLogID: log)

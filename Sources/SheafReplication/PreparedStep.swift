@@ -18,7 +18,7 @@ package struct PreparedStep: Sendable {
     let senderKey: [UInt8]?
     /// Random number of the connection on which the batch was received.
     package let connection: UInt64
-    /// Periods without writes of the site of the peer, as reported before the batch.
+    /// The write pauses of the peer's site, as reported before the batch.
     let pauses: [WritePause]
     /// Whether further batches belong to the same commit.
     let isCut: Bool
@@ -80,7 +80,7 @@ extension Replicator {
 
     /// Translates a document to the field-name numbers of this store.
     ///
-    /// A name with a number at the sender is frequent there, so it gets a number here. A peer with
+    /// A name with a number at the sender is frequent there, so it gets a local number. A peer with
     /// limited rights cannot cause this before its document is accepted.
     private func translated(
         _ document: EncodedDocument, on connection: Connection

@@ -34,7 +34,7 @@ struct RankCheck {
         self.commit.map { $0 <= commit } ?? false
     }
 
-    /// Whether a result contains a formerly existing document that was not compared.
+    /// Whether `addresses` contains a document of the reconciled snapshot that was not compared.
     func lacks(_ addresses: [DocumentAddress]) throws(EngineError) -> Bool {
         for address in addresses where !compared.contains(address) {
             guard let key = snapshot.key(of: address),

@@ -41,7 +41,7 @@ struct ReceivedAttachments {
         complete.remove(id)
     }
 
-    /// Removes all attachments that are not in `here`.
+    /// Removes all attachments that are not in `stored`.
     mutating func retain(_ stored: Set<AttachmentID>) {
         lengths = lengths.filter { stored.contains($0.key) }
         complete.formIntersection(stored)

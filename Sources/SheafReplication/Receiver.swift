@@ -4,7 +4,7 @@ import SheafEngine
 import SheafStorage
 import SheafSync
 
-/// The receiving half of one connection: the subscription at the peer, and what is received for it.
+/// The receiving half of one connection: the local subscription, and the documents received for it.
 struct Receiver {
     var generation: UInt64 = 0
     var epoch: UInt64 = 0
@@ -45,8 +45,7 @@ struct Receiver {
     var listed = CommitID.max
     /// Differing documents that this peer may not send, with the commits that wrote them.
     var disputed: [DocumentAddress: [CommitID]] = [:]
-    /// Disputed documents that the peer has not sent, last one first; its queries decide on
-    /// them.
+    /// Disputed documents that the peer has not sent, in reverse order; its queries decide on them.
     var unsettled: [(key: DocumentAddress, value: [CommitID])] = []
     /// Documents that the peer sent without a write of this store.
     ///
@@ -79,7 +78,7 @@ struct Receiver {
 
     // MARK: Batches
 
-    /// Whether no received batch waits to be written, not even partially.
+    /// Whether no batch is partially received, waiting or being written.
     var isIdle: Bool { staged.isEmpty && waiting.isEmpty && !isWriting }
 
     /// Size in memory of the complete batches that are not written.
@@ -110,7 +109,7 @@ struct Receiver {
 
     // MARK: Documents that this peer may not send
 
-    /// Moves documents that lack local writes at the peer to those that its queries decide on.
+    /// Moves documents from `lacking` to `unsettled`, unless others are unsettled.
     ///
     /// `commits` returns the local commits of a document that this peer may not send, or nil.
     mutating func reviewLacking(

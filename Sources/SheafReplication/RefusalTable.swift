@@ -7,9 +7,10 @@ import SheafTransport
 
 /// Local documents that other peers refuse for lack of rights, by the keys of the peers.
 ///
-/// An entry is removed when the peer acknowledges a later state of the document without refusing
-/// it, or when the document is evicted locally. The table is kept in memory only: after a restart
-/// the two sides reconcile, and the document is sent and refused again.
+/// An entry is removed when the peer acknowledges the document without refusing it again, when it
+/// sends all local writes of the document, or when the document is evicted locally. The table is
+/// kept in memory only: after a restart the two sides reconcile, and the document is sent and
+/// refused again.
 package struct RefusalTable {
     /// A refused document.
     package struct Entry {
@@ -93,7 +94,7 @@ package struct RefusalTable {
         peers[key] = documents
     }
 
-    /// Counts refused documents beyond the maximum of the table.
+    /// Counts refused documents up to `commit` that get no entry.
     mutating func omit(_ count: UInt64, through commit: CommitID, of key: [UInt8]) {
         guard count > 0 else { return }
         var documents = peers[key] ?? Documents()
@@ -128,7 +129,7 @@ package struct RefusalTable {
         peers[key]?.omittedTakenWith = commit
     }
 
-    /// Discards the expected acknowledgments of a peer: it has a new subscription.
+    /// Discards the expected acknowledgments of a peer, which has a new subscription.
     mutating func beginAnew(_ key: [UInt8]) {
         guard let documents = peers[key] else { return }
         for (address, entry) in documents.entries where entry.acceptingCommit != nil {

@@ -42,7 +42,7 @@ public struct RefusedWrite: Error, Sendable, Hashable {
     /// Maximum number of commits kept for one document.
     static let maximumCommits = 16
 
-    /// Whether the peer lacks the changes of `commit` to the document.
+    /// Whether the peer lacks, or may lack, the changes of `commit` to the document.
     package func concerns(_ commit: UInt64) -> Bool {
         let commit = Int64(clamping: commit)
         guard commitIDs.count >= Self.maximumCommits, let first = commitIDs.first,

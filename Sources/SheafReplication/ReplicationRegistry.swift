@@ -27,7 +27,7 @@ package final class ReplicationRegistry: Sendable {
         case refused(RefusedWrite)
         /// Unrecorded documents were refused, some of which may belong to the commit.
         case refusedUnnamed(UInt64)
-        /// The peer was closed or the task canceled.
+        /// This peer was closed, or the task was canceled.
         case ended
     }
 
@@ -50,7 +50,7 @@ package final class ReplicationRegistry: Sendable {
 
     package init() {}
 
-    /// Registers the system collections about other peers.
+    /// Registers the system collections about replication.
     package func register(in queries: QueryEngine) {
         let collections = queries.registeredCollections
         collections.register("data_sync_info") { [self] in rows }
@@ -223,7 +223,7 @@ package final class ReplicationRegistry: Sendable {
 }
 
 extension ReplicationRegistry.State {
-    /// Returns the newest commit delivered to a peer, before the first refused one.
+    /// Returns the newest commit delivered to a peer before the first refused one; 0 if unknown.
     fileprivate func delivered(to key: [UInt8]) -> UInt64 {
         let delivered = rows[key]?.status.deliveredUpTo ?? 0
         guard let refusals = refusals[key] else { return delivered }

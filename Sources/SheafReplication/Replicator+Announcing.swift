@@ -5,7 +5,7 @@ import SheafQuery
 import SheafStorage
 import SheafSync
 
-/// Announcements, which avoid that several peers send the same documents.
+/// Announcements, which keep several peers from sending the same documents.
 ///
 /// All but one of these peers only announce their documents. A peer that still lacks announced
 /// documents after a timeout subscribes again, and receives documents on that connection from then
@@ -17,7 +17,7 @@ extension Replicator {
     // MARK: Received announcements
 
     func announced(_ message: Announce, on connection: Connection) {
-        // The time of the acknowledgment would reveal whether an announced document is stored here.
+        // The time of the acknowledgment would reveal whether a document is stored locally.
         guard !connection.isLimited else {
             return fail(connection, .protocolBroken, "unrequested announcement")
         }
@@ -42,7 +42,7 @@ extension Replicator {
         }
     }
 
-    /// Acknowledges announcements whose documents are durable here, received from other peers.
+    /// Acknowledges announcements whose documents, received from other peers, are durable.
     func checkAnnounced(_ connection: Connection) {
         guard !connection.receiver.announced.messages.isEmpty else { return }
         // Batches received earlier are acknowledged first.
@@ -61,7 +61,7 @@ extension Replicator {
         connection.session.acknowledge(commit: commit, of: connection.receiver.generation)
     }
 
-    /// Whether the durable local documents cover all that was announced.
+    /// Whether the durable local documents cover all announced versions.
     private func isCovered(_ message: Announce) -> Bool {
         let snapshot = news.snapshot
         return message.entries.allSatisfy { entry in

@@ -22,7 +22,7 @@ extension Replicator {
         pump()
     }
 
-    /// Stops fetching an attachment for this peer; received chunks are kept for a while.
+    /// Stops fetching an attachment for this peer; received chunks are kept for a later fetch.
     package func cancelFetch(_ id: AttachmentID) {
         transfer.cancelFetch(id)
         pump()

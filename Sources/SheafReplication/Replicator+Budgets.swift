@@ -14,7 +14,7 @@ extension Replicator {
             at: now)
     }
 
-    /// Returns the units left in the budget of a peer; nil if the budget is full.
+    /// Returns the units left in the budget of a peer; nil if no budget is kept for it.
     package func evaluationUnits(of key: [UInt8]) -> Int? { budgets.units(of: key) }
 
     /// Refills the budget of the peer for the time since the last refill.
@@ -68,7 +68,7 @@ extension Replicator {
 }
 
 extension StoreError.Reason {
-    /// Whether the error is of reading the store, so that its text may name a file.
+    /// Whether reading the store failed, so that the text may name a file.
     fileprivate var isOfReading: Bool {
         switch self {
         case .damaged, .disk, .full, .closed, .unsupported, .notAStore, .inUse: true

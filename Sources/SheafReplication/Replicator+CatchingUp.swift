@@ -121,7 +121,7 @@ extension Replicator {
 
     /// The last state of a document that the peer may have.
     private struct Past {
-        /// That state; nil if there is none or it is not known.
+        /// The state; nil if there is none or it is not known.
         var state: StoredDocument?
         var hasMatched = false
         /// Whether `state` is the state at the cursor, to which a delta applies.

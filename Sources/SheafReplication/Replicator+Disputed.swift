@@ -5,7 +5,7 @@ import SheafStatements
 import SheafStorage
 import SheafSync
 
-/// Differing documents that this peer may not send, and those that a peer lacks.
+/// Differing documents that this peer may not send, and local writes that a peer lacks.
 extension Replicator {
     /// Maximum number of operations that are examined for one document.
     static let maximumOperations = 64
@@ -71,7 +71,7 @@ extension Replicator {
         return before.flatMap { $0.isTombstone ? nil : $0 }
     }
 
-    /// Settles the disputed documents whose content the peer has sent, and evaluates the others.
+    /// Settles disputed documents that the peer has sent, and evaluates its queries on the others.
     func resolveDisputed(_ outcome: WriteJob.Outcome, isComplete: Bool, on connection: Connection) {
         connection.receiver.removeDisputed(outcome.covered)
         if let key = connection.session.remote?.peerKey {
@@ -105,7 +105,7 @@ extension Replicator {
             }
             connection.receiver.unsettled.removeLast()
         }
-        // Documents whose review had to wait for these are reviewed next.
+        // Documents that lack local writes are reviewed once no others are unsettled.
         reviewLacking(connection)
     }
 
@@ -150,7 +150,7 @@ extension Replicator {
 
     /// Returns the commits after `commit` in which this store wrote a document, in ascending order.
     ///
-    /// Commits that precede the available history are omitted.
+    /// Commits beyond the available history or `maximumOperations` operations are omitted.
     func localCommits(
         of key: [UInt8], after commit: CommitID, in snapshot: DocumentSnapshot
     ) throws(EngineError) -> [CommitID] {

@@ -57,7 +57,7 @@ package struct SyncExplanation: Sendable {
     package let acknowledgedUpTo: UInt64?
     /// Clock deviations of the peer, and the documents quarantined for them.
     package let clock: ClockReport
-    /// Time of the peer's version that is quarantined here, in milliseconds since 1970, or nil.
+    /// Time of the peer's version that is quarantined locally, in milliseconds since 1970, or nil.
     package let quarantinedUntil: UInt64?
     /// Milliseconds by which the latest dot of the document is ahead of the local clock, or nil.
     package let aheadMilliseconds: UInt64?

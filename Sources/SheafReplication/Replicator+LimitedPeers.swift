@@ -28,9 +28,10 @@ extension Replicator {
         if request.cursor != nil { connection.session.restart() }
     }
 
-    /// Answers the pending requests of a delayed subscription and begins a new reconciliation.
+    /// Answers the pending requests of a delayed subscription.
     ///
-    /// It is needed because changes during the delay were not recorded.
+    /// If it was early, the peers then reconcile again, since changes during the delay were not
+    /// recorded.
     func answerDelayed(_ delayed: Delayed, of connection: Connection) {
         if delayed.questionSnapshot != nil { listMatches(connection, in: news.snapshot) }
         guard delayed.questionSnapshot != nil || delayed.wanted != nil else { return }
@@ -54,8 +55,8 @@ extension Replicator {
 
     /// Reserves and returns a number for the next batch, if its snapshot precedes this call.
     ///
-    /// Reconciled documents can be evicted here before they are sent. If the number of their batch
-    /// were above that of the subscription, the peer would assume that they are still stored here,
+    /// Reconciled documents can be evicted locally before they are sent. If the number of their
+    /// batch were above that of the subscription, the peer would assume that they are still stored,
     /// and not send them back.
     func reserveStepNumber(_ connection: Connection) -> UInt64 {
         guard let key = connection.session.remote?.peerKey else { return 0 }

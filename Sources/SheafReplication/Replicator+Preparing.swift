@@ -168,8 +168,7 @@ extension Replicator {
         }
         connection.delayed?.wanted = (documents, newest)
         guard let sender = connection.sender else { return }
-        // A requested list is complete here: the session refuses a `want` before the end of the
-        // list.
+        // A requested list is complete: the session refuses a `want` before the end of the list.
         let compared = sender.compared
         let snapshot = compared ?? visibleSnapshot(newest, connection)
         if compared == nil { connection.sender?.limited.discardChanges() }

@@ -7,10 +7,10 @@ import SheafTransport
 ///
 /// The contract: an event updates the state, which queues effects in sessions, and ends with
 /// `pump()`. The pump performs the effects of all sessions, in the order of the connections, until
-/// there are none. After each one except a frame to send, `follow(_:)` derives from the state of
-/// the connection what has become possible, in a fixed order: write, acknowledge, check, repair,
-/// send. An event handler therefore never triggers the next step itself. The caller then takes the
-/// effects of the replicator with `drainEffects()`, and sets its timer to `deadline`.
+/// there are none. After each one except a frame to send, `follow(_:)` takes the steps that the
+/// state of the connection permits, in a fixed order: write, acknowledge, check, repair, send. An
+/// event handler therefore never triggers the next step itself. The caller then takes the effects
+/// of the replicator with `drainEffects()`, and sets its timer to `deadline`.
 extension Replicator {
     /// Performs the effects of all sessions until there are none.
     func pump() {
@@ -31,7 +31,7 @@ extension Replicator {
         }
     }
 
-    /// Performs the effects of one session, and what follows from each.
+    /// Performs the effects of one session, and the steps that follow from each.
     ///
     /// Events call it before they end only where the order matters: a frame may cancel the effects
     /// of the previous one, a failed connection must end before its successor begins, and a tick
@@ -45,7 +45,7 @@ extension Replicator {
         }
     }
 
-    /// Takes the steps that the state of a connection permits, in the order of their frames.
+    /// Takes the steps that the state of a connection permits, in a fixed order.
     func follow(_ connection: Connection) {
         connection.isChanged = false
         guard connection.session.isOpen else { return }

@@ -94,7 +94,7 @@ extension Replicator {
         quarantine.scheduleCheck(after: quarantine.earliest(clock), wall: clock.wall, at: now)
     }
 
-    /// Discards the quarantine records of discarded peers.
+    /// Discards the quarantined documents of peers that are not in `known`.
     func discardQuarantines(but known: Set<[UInt8]>) {
         for key in quarantine.keys where !known.contains(key) { quarantine.remove(peer: key) }
     }

@@ -44,7 +44,7 @@ extension Replicator {
         renewSubscription(connection)
     }
 
-    /// Whether a result contains a formerly existing document that was not compared.
+    /// Whether a result contains a document of the reconciled snapshot that was not compared.
     private func hasUnknown(
         _ check: RankCheck, _ matcher: SubscriptionMatcher, on connection: Connection
     ) throws(EngineError) -> Bool {

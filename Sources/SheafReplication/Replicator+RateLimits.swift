@@ -3,7 +3,7 @@ import SheafEngine
 import SheafQuery
 import SheafSync
 
-/// Rate limits for subscriptions, each of which costs the peer a scan of its documents.
+/// Rate limits for subscriptions, each of which costs the sending peer a scan of its documents.
 ///
 /// Both sides count in the same way. A subscriber delays itself until its limit permits the
 /// subscription. A peer that does not is delayed by the other side, and finally disconnected.

@@ -10,7 +10,7 @@ extension Replicator {
     /// Sends newer documents to a peer that sent older states of them.
     ///
     /// If the older state matched the queries of the peer, the document is sent without a repair.
-    /// Repairs that depend on commit `here` wait until it is durable.
+    /// With `localCommit`, the repairs wait until that commit is durable.
     func repair(
         _ known: [WriteJob.OutdatedDocument], after localCommit: CommitID? = nil,
         on connection: Connection

@@ -55,7 +55,7 @@ extension Replicator {
                 if !refusals.isEmpty, let address = news.snapshot.address(of: change.key.bytes) {
                     refusals.remove(address)
                 }
-                // Other peers may still have a document whose tombstone was collected here.
+                // Other peers may still have a document whose tombstone was collected locally.
                 if before.isTombstone { news.recordCollection(at: commit.number) }
                 if let address = news.snapshot.address(of: change.key.bytes),
                     subscriptions.matcher?.selects(for: address.collection) ?? false
@@ -279,8 +279,8 @@ extension Replicator {
 
     /// Ends a connection because a batch cannot be written.
     ///
-    /// The text for a peer with limited rights has no lengths and no values: these may be of stored
-    /// documents.
+    /// The text for a peer with limited rights has no lengths and no values, which could come from
+    /// stored documents.
     private func fail(_ connection: Connection, _ error: EngineError) {
         if connection.isLimited {
             queries.log?.write(

@@ -40,7 +40,7 @@ extension Replicator {
     /// Returns the commits of a refused document up to the commit of the notice.
     ///
     /// If the peer has acknowledged all of them, returns the last one. Returns nil if there are
-    /// none, or if the document was evicted since.
+    /// none, if the document was evicted since, or if the peer may not read it.
     private func refusedCommits(
         of address: DocumentAddress, _ commit: CommitID, after known: CommitID,
         on connection: Connection
@@ -137,7 +137,7 @@ extension Replicator {
         if !commits.isEmpty { recordUnsendable(address, commits, on: connection) }
     }
 
-    /// Records documents last written here that the peer wants and this peer may not send.
+    /// Records documents last written locally that the peer wants and this peer may not send.
     ///
     /// Documents that this peer subscribes to were reconciled; of these, only later commits matter.
     func recordUnsendable(
@@ -206,7 +206,7 @@ extension Replicator {
         let wanted = Set(sender.matcher.subscribed.map(\.wire))
         guard wanted != connection.receiver.reviewed else { return }
         connection.receiver.reviewed = wanted
-        // A reconciliation that is in progress covers it.
+        // A reconciliation that is in progress covers these documents.
         guard connection.receiver.hasCaughtUp || connection.receiver.reached > 0,
             !subscriptions.queries.isEmpty
         else {

@@ -5,7 +5,7 @@ import SheafStorage
 import SheafSync
 import SheafTransport
 
-/// Documents that a peer may not write here, which are skipped and reported to the peer.
+/// Documents that a peer may not write, which are skipped and reported to the peer.
 ///
 /// A write that only a hidden document forbids is not reported (`receiveHidden`).
 extension Replicator {
@@ -28,8 +28,8 @@ extension Replicator {
 
     /// Sends the notices, each with the documents of one commit and one reason.
     ///
-    /// The last ones may be lost with the connection. Only peers with limited rights are refused
-    /// documents, and the peers reconcile at each connection, after which they are sent again.
+    /// The last notices may be lost with the connection. Only peers with limited rights are refused
+    /// documents; they reconcile at each connection, after which the notices are sent again.
     private func report(_ refused: [WriteJob.Refused], on connection: Connection) {
         guard !refused.isEmpty else { return }
         let named = refused.prefix(SyncLimits.refusedOfJob)

@@ -42,7 +42,7 @@ extension Replicator {
         recordSyncedIfIdle(connection)
     }
 
-    /// Begins the next batch or sends commits; returns false if there is nothing to send.
+    /// Begins a batch or sends commits; returns false if none remain or the peers must reconcile.
     private func beginStep(_ connection: Connection) throws(EngineError) -> Bool {
         guard let sender = connection.sender else { return false }
         let newest = news.snapshot.log.commit
@@ -94,7 +94,7 @@ extension Replicator {
         return true
     }
 
-    /// Sends the replication position, up to which the peer has everything.
+    /// Sends the replication position, up to which all documents were sent.
     private func sendPosition(_ connection: Connection) {
         guard let sender = connection.sender else { return }
         connection.sender?.echoDue = nil

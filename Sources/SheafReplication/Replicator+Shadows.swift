@@ -126,7 +126,7 @@ extension Replicator {
 
     // MARK: Evicted documents
 
-    /// A document that was evicted here.
+    /// A document that was evicted locally.
     struct Evicted {
         package let key: [UInt8]
         package let address: DocumentAddress

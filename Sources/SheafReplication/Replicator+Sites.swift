@@ -46,7 +46,7 @@ extension Replicator {
         }
     }
 
-    /// Logs the documents that have kept, or lost, writes that their store has lost.
+    /// Logs the documents with lost writes, by outcome.
     package func record(_ lostWrites: LostWrites) {
         if let first = lostWrites.kept.first {
             queries.log?.write(
@@ -73,7 +73,7 @@ extension Replicator {
         }
     }
 
-    /// Reports a write that the peer's store has lost, so that it changes its site.
+    /// Reports a write that the peer's store has lost, so that the store changes its site.
     func reportLostWrite(_ time: HybridTime, to connection: Connection) {
         connection.session.report(LostWrite(site: connection.site, time: time))
         fail(
@@ -125,7 +125,7 @@ extension Replicator {
 
     /// Records the new site of a peer, which has no pauses.
     ///
-    /// A peer can name the site of another store here, so no decision depends on it.
+    /// A peer can report the site of another store, so no decision depends on it.
     package func record(_ site: Site, of connection: Connection) {
         (connection.hasNewSite, connection.pauses, connection.pausesVersion) = (true, [], nil)
         change(connection) { $0.site = site }
@@ -149,7 +149,7 @@ extension Replicator {
     /// Accepts reported pauses of a site.
     ///
     /// False pauses would restore removed fields, so they are accepted only from a peer that may
-    /// write everything. Pauses of the peer's own site are used to check its batches in any case.
+    /// write everything. Pauses of the peer's own site are always used to check its batches.
     func addPauses(_ reported: SitePauses, from connection: Connection) {
         if reported.site == connection.site, !connection.hasNewSite {
             connection.pauses = reported.pauses
@@ -172,7 +172,7 @@ extension Replicator {
         // Entries of other sites are dropped, since a peer can report any number of them.
         let sites = Set(all.map(\.site))
         connection.reportedPauses = connection.reportedPauses.filter { sites.contains($0.key) }
-        // A store that was restored twice does not know the pause of the first time.
+        // A store that was restored twice does not know the pause of the first restore.
         for known in all where connection.reportedPauses[known.site] != known.pauses {
             guard known.site != connection.site || known.pauses != connection.pauses else {
                 continue
@@ -187,7 +187,7 @@ extension Replicator {
     /// Ends other connections to a peer after its hello; returns false if the new one was ended.
     ///
     /// Two connections to one peer would send everything twice, so the older one is ended. Two
-    /// peers with one key would end the connections of each other immediately, so they take turns.
+    /// peers with one key would end each other's connections immediately, so they take turns.
     func replaceConnection(_ connection: Connection, _ hello: Hello) -> Bool {
         let isContested = openings.record(hello)
         connection.greetedAt = now

@@ -74,10 +74,10 @@ package final class Replicator {
         case statusChanged
         /// `reachablePeers` or `disconnectedPeers(unreachable:)` has changed.
         case presenceChanged
-        /// The clock of a peer deviates, or documents are quarantined for it; the texts describe
-        /// why.
+        /// The clock of a peer deviates, or documents are quarantined; the texts describe the
+        /// faults.
         case clockWarning(peer: [UInt8], [String])
-        /// Another peer, which publishes this record, has the key of this one.
+        /// Another peer has the key of this peer, and publishes this record.
         case keyContested(PeerRecord)
         /// The refusals of a peer have changed: the complete set and the new ones.
         case refusalsChanged(peer: [UInt8], PeerRefusals, new: [RefusedWrite])
@@ -130,7 +130,7 @@ package final class Replicator {
     var mesh: LinkStateDatabase
     /// Log IDs under which peers have connected, by peer key.
     var openings = PeerOpenings(most: maximumRememberedPeers)
-    /// Whether some peers may still have the former site of this store.
+    /// Whether some peers may still know only the former site of this store.
     var mayReportSite = false
 
     /// The state of one connection.
@@ -167,7 +167,7 @@ package final class Replicator {
         var site = Site.initial
         /// Whether the peer has reported a site that differs from the one in its hello.
         var hasNewSite = false
-        /// Periods without a write by the peer's site.
+        /// The write pauses of the peer's site.
         var pauses: [WritePause] = []
         /// Write pauses exchanged with the peer, by site, and the version of those last reported.
         var reportedPauses: [Site: [WritePause]] = [:]

@@ -3,7 +3,7 @@ import SheafEngine
 import SheafStorage
 import SheafSync
 
-/// The sending half of one connection: the subscription of the peer, and what is sent for it.
+/// The sending half of one connection: the subscription of the peer, and the documents sent for it.
 struct Sender {
     let generation: UInt64
     let matcher: SubscriptionMatcher
@@ -26,9 +26,9 @@ struct Sender {
     var completeLater: [(localCommit: CommitID, address: DocumentAddress)] = []
     /// The snapshot of the version list that was sent.
     var compared: DocumentSnapshot?
-    /// Whether documents may have become visible to the peer since that list.
+    /// Whether documents may have become visible to the peer since `compared`.
     var isListOutdated = false
-    /// Results of queries with LIMIT, in that snapshot or when the last batch began.
+    /// Results of queries with LIMIT, in `compared` or when the last batch began.
     var rankings: SubscriptionRankings?
     /// The evaluation that precedes the answer to the peer.
     var preparation: Replicator.Preparation?
@@ -65,7 +65,7 @@ struct Sender {
 
     // MARK: Batches
 
-    /// Discards what is being sent; the peers reconcile.
+    /// Discards the batches being prepared or sent; the peers reconcile.
     mutating func restart() {
         isStreaming = false
         outgoing = nil
@@ -108,7 +108,7 @@ struct Sender {
         completeLater.removeAll { $0.localCommit <= durable }
     }
 
-    /// Queues the read repair of a document, at once or when a local commit is durable.
+    /// Queues the read repair of a document, immediately or when a local commit is durable.
     mutating func queueRepair(
         of address: DocumentAddress, after localCommit: CommitID?, durable: CommitID
     ) {
@@ -121,7 +121,7 @@ struct Sender {
 
     // MARK: The position of the peer
 
-    /// Delay before a position is sent that only the peer's own commits advanced, in nanoseconds.
+    /// Delay in nanoseconds before sending a position that only the peer's own commits advanced.
     private static let echoNanoseconds: UInt64 = 100_000_000
 
     /// Schedules the replication position to be sent, unless a batch is sent before.

@@ -61,7 +61,7 @@ package final class SubscriptionMatcher {
     private let filter: SubscriptionRankings.Filter?
     /// The progress of the evaluation that was interrupted last.
     private var resumption: MatchResumption?
-    /// The last requested collection, which is mostly requested again, and its terms without LIMIT.
+    /// The last requested collection, usually requested again, and its terms without LIMIT.
     private var last: (collection: String, terms: [Term]?) = ("", nil)
     /// One term for each query.
     private let terms: [Term]
@@ -84,8 +84,8 @@ package final class SubscriptionMatcher {
 
     /// Creates a matcher for a rule that decides which stored documents a peer may read or write.
     ///
-    /// Errors count as mismatches, since they would reveal something about unreadable documents.
-    /// Without a meter the cost is not limited; `stop` cancels the evaluations.
+    /// Errors are handled as `.mismatching`, since they would reveal properties of unreadable
+    /// documents. Without a meter the cost is not limited; `stop` cancels the evaluations.
     package convenience init(
         rule: [SubscriptionQuery], _ engine: QueryEngine, meter: EvaluationMeter? = nil,
         stop: EvaluationStop?
@@ -174,7 +174,7 @@ package final class SubscriptionMatcher {
     /// The error that represents `EngineError.paused` where only query errors can be thrown.
     private static let pause = StoreError(.failed, "the evaluation is paused")
 
-    /// Counts the visit of a document; throws if the time slice is over or the peer stops.
+    /// Counts the visit of a document; throws if the slice is used up or the peer stops.
     func visit() throws(EngineError) {
         guard let meter else { return }
         guard !meter.isTurnOver else { throw .paused }
@@ -219,8 +219,8 @@ package final class SubscriptionMatcher {
             guard try filter(document, key, address) else { return false }
         }
         if let resumption, resumption.key != key {
-            // A document whose time slice is over must not discard the progress of the interrupted
-            // one.
+            // When the slice is used up, another document must not discard the progress of the
+            // interrupted one.
             guard meter?.isTurnOver != true else { throw .paused }
             self.resumption = nil
         }

@@ -147,7 +147,7 @@ extension SubscriptionMatcher {
 
     /// Returns the first documents of a query by running it as a statement, which can use an index.
     ///
-    /// Returns nil if that exceeds the cost of one time slice.
+    /// Returns nil if that exceeds one evaluation slice.
     private func indexedRanking(
         of query: SubscriptionQuery, in snapshot: DocumentSnapshot, limit: Int
     ) throws(EngineError) -> Ranking? {

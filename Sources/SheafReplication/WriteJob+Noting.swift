@@ -16,14 +16,14 @@ extension DocumentEngine.Reception {
         let address = document.address
         if rule.shadows.documents[address] != nil { revealed.append(address) }
         guard exists else { return }
-        // `ReceivedDocuments` keeps only the last documents, so older ones are dropped here.
+        // `ReceivedDocuments` keeps only the last documents, so older ones are dropped.
         if received.count >= 2 * ReceivedDocuments.maximumCount {
             received.removeFirst(ReceivedDocuments.maximumCount)
         }
         received.append(address)
     }
 
-    /// Records a disputed document if the peer has sent all writes that this store has.
+    /// Records a document as covered by the peer, if it is disputed.
     mutating func cover(_ document: BufferedDocument, _ watched: WatchedDocuments) {
         guard !watched.disputed.isEmpty, watched.disputed.contains(document.address) else {
             return
@@ -41,7 +41,7 @@ extension DocumentEngine.Reception {
         _ document: BufferedDocument, _ write: HiddenWrite, _ watched: WatchedDocuments
     ) {
         let address = document.address
-        // `ShadowTable` keeps only the last documents, so older ones are dropped here.
+        // `ShadowTable` keeps only the last documents, so older ones are dropped.
         if hidden.count >= ShadowTable.maximumCount { hidden.removeFirst() }
         hidden.append(WriteJob.Hidden(address: address, write: write))
         if write.hasOtherWrites {

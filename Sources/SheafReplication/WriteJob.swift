@@ -31,7 +31,7 @@ package struct WriteJob: Sendable {
     var disputed: Set<DocumentAddress> = []
     /// The evaluation budget of a peer with limited write rights, charged for its write rule.
     var budget: EvaluationMeter?
-    /// The cancellation of the job; an interrupted batch leaves the store unchanged.
+    /// Flag that cancels the job; an interrupted batch leaves the store unchanged.
     package var stop: EvaluationStop?
     /// Proven tokens; a job with proven tokens has no batches.
     var proven: [UnprovenToken] = []
@@ -64,14 +64,14 @@ package struct WriteJob: Sendable {
         var revealed: Set<DocumentAddress> = []
         /// The key of the peer if it has limited read rights.
         var limitedPeer: [UInt8]?
-        /// The last documents received from that peer and written.
+        /// The last documents received from the limited peer and written.
         var received: [DocumentAddress] = []
         /// Documents to quarantine, with the times that are too far ahead of the local clock.
         fileprivate(set) var ahead = AheadDocuments()
         /// Formerly quarantined documents that were written.
         fileprivate(set) var settled: [DocumentAddress] = []
         fileprivate(set) var error: EngineError?
-        /// Number of documents received; `takenCount` of them changed the store.
+        /// Number of documents received; `appliedCount` of them changed the store.
         fileprivate(set) var documentCount = 0
         fileprivate(set) var appliedCount = 0
         fileprivate(set) var isNew = false
@@ -98,7 +98,7 @@ package struct WriteJob: Sendable {
         /// Lowers the budget of the peer; must be called on the thread that evaluates its queries.
         func chargeBudget() { budget?.use(ruleUnits) }
 
-        /// Returns the outcome of a batch without documents, complete once `here` is durable.
+        /// Returns the outcome of an empty batch, acknowledged once `localCommit` is durable.
         static func nothing(
             _ step: ShippedStep, on connection: UInt64, after localCommit: CommitID
         ) -> Outcome {

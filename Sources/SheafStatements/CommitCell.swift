@@ -27,7 +27,7 @@ package enum ResultCommit: Sendable {
     /// The commit of a transaction that may not have ended.
     case of(CommitCell)
 
-    /// The commit of a statement of the transaction with `cell`, or of one that is its own.
+    /// Creates the commit of a result; `cell` is nil if the statement is its own transaction.
     init(_ commit: UInt64, _ cell: CommitCell?) {
         self = cell.map { .of($0) } ?? .known(commit)
     }

@@ -12,7 +12,8 @@ extension QueryEngine {
 
     /// Returns the result of a point lookup; nil if the statement needs a regular run.
     ///
-    /// Allocates nothing but the result, unless the document has deltas or pending changes.
+    /// For a short string id, allocates nothing but the result, unless the document has deltas or
+    /// the transaction has changes.
     @inline(__always)
     package func lookUp<Context: StatementContext>(
         _ statement: Statement, _ arguments: ArgumentValues, in context: inout Context,

@@ -30,7 +30,7 @@ package struct CommitSink: Sendable {
     package let append: @Sendable (WriteBatch) throws(StorageError) -> CommitID
     /// The function that makes all appended batches durable.
     package let flush: @Sendable () throws(StorageError) -> Void
-    /// Cancellation of a CREATE INDEX; nil if it cannot be cancelled.
+    /// The signal that cancels CREATE INDEX; nil if there is none.
     package var stop: EvaluationStop?
 
     package init(

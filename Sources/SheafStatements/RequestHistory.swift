@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// The record of a running or finished statement.
+/// A running or finished statement, as the request log shows it.
 struct Request: Sendable {
     package let number: UInt64
     package let text: String

@@ -57,14 +57,14 @@ package final class ResultStorage: Sendable {
         storeNumber = reader.storeNumber
     }
 
-    /// Creates the result of a statement of the transaction with `commitCell`; nil if of its own.
+    /// Creates a statement's result; `commitCell` is nil if the statement is its own transaction.
     convenience init(_ outcome: QueryOutcome, _ commitCell: CommitCell?) {
         self.init(
             outcome.rows, of: outcome.reader, outcome.mutatedIDs,
             ResultCommit(outcome.commit ?? outcome.reader.snapshot.log.commit, commitCell))
     }
 
-    /// Creates the result of a statement that an observer has run again.
+    /// Creates the result of an observed statement that was run completely.
     package convenience init(_ rows: QueryRows, of reader: SnapshotReader) {
         self.init(rows, of: reader, [], .known(reader.snapshot.log.commit))
     }

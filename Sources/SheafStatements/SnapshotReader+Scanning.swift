@@ -49,7 +49,7 @@ extension SnapshotReader {
                 }
                 start += found
                 guard found < rest.count else { continue }
-                // This is a delta record or a damaged record.
+                // The next operation is a delta record or damaged.
                 start += 1
                 guard try visit(rest[found], filter, &scanned, body) else { return false }
             }
@@ -91,7 +91,7 @@ extension SnapshotReader {
             }
             start += found
             guard start < end else { continue }
-            // This is a delta record or a damaged record.
+            // The next operation is a delta record or damaged.
             guard try visit(start) else { return }
             start += 1
         }
@@ -108,7 +108,8 @@ extension SnapshotReader {
     ) throws(StoreError) -> Bool {
         guard let base = stored.baseAddress, !stored.isEmpty else { return true }
         guard pending.isEmpty, (try? documents.open(stored, where: filter)) != nil else {
-            // Documents are read one by one: replaced ones pass no filter, errors keep their order.
+            // Documents are read one by one: pending ones replace some, and errors keep their
+            // order.
             for index in stored.indices {
                 guard try visit(pointers[index], filter, &tally, body) else { return false }
             }
@@ -183,7 +184,7 @@ extension SnapshotReader {
         return try visit(document, key, pointer.position.rawValue, filter, body)
     }
 
-    /// Passes a pending or composed document to `body`, if it passes the filter.
+    /// Passes a pending or joined document to `body`, if the filter accepts it.
     func visit(
         _ document: StoredDocument, _ key: UnsafeRawBufferPointer, _ position: UInt64,
         _ filter: FieldFilter?, _ body: Visitor

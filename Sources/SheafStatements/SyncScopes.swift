@@ -35,7 +35,7 @@ package struct SyncScopes: Equatable, Sendable {
         scopes[Array(collection.utf8)] ?? .allPeers
     }
 
-    /// Whether documents of a collection may be sent to servers or to other peers.
+    /// Whether a collection may be sent to servers, or to other peers if `toServer` is false.
     package func allows(_ collection: String, toServer: Bool) -> Bool {
         switch scope(of: collection) {
         case .allPeers: true

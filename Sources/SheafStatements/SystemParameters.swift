@@ -66,7 +66,7 @@ package struct SystemParameters: Sendable {
         didSet { updateCache() }
     }
 
-    // These values are cached because each statement reads them.
+    // Cached, because statements and background work read these values often.
     package private(set) var isStrict = false
     private(set) var hardSizeLimit = Int.max
     private(set) var requestHistorySize = Int.max

@@ -8,7 +8,7 @@ import SheafStorage
 enum DocumentLines {
     /// Maximum length of a printed document value.
     private static let valueLength = 160
-    /// Maximum number of documents of a commit named in the log.
+    /// Maximum number of documents that `sheaf log` names for a commit.
     private static let namedCount = 3
 
     /// Returns the description of an operation; further lines list the changed fields.

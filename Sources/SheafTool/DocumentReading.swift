@@ -19,7 +19,7 @@ final class DocumentReading {
         case formerSites([Site])
         /// The latest time of the clock.
         case clock(HybridTime)
-        /// Number of write pauses recorded for the site of another store; nil removes the record.
+        /// Number of write pauses of the site of another store; nil removes the pauses.
         case pauses(Site, count: Int?)
         /// The definition of an index; nil removes the index.
         case index(collection: String, number: Int, IndexDefinition?)

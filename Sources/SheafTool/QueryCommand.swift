@@ -35,8 +35,8 @@ extension Command {
             names: a missing field is empty, null is null, and the strings "" and "null" are
             quoted. Everything but rows goes to standard error.
 
-            The exit code is 64 if the statement is invalid or a parameter is missing, and 1 if
-            it fails.
+            The exit code is 64 for a syntax error or a missing or invalid argument, and 1 if the
+            statement fails otherwise.
             """,
         run: QueryCommand.run)
 }

@@ -30,7 +30,8 @@ extension Command {
             and last, the missing segments. The last line has type "summary", complete, store, keys,
             payloadBytes, records, lostCommits, incompleteCommits, lostCompactedOperations,
             lostDeltas, otherStoreFiles (files of another store, not copied), witness (a
-            checkpoint, or null), lostKeys and outdatedKeys. The last two are null without one.
+            checkpoint, or null), lostKeys and outdatedKeys. The last two are null without a
+            witness.
             """,
         run: SalvageCommand.run)
 }
@@ -131,7 +132,7 @@ enum SalvageCommand {
             + foreignFiles(report)
     }
 
-    /// Returns the files that were not copied because they belong to another store.
+    /// Returns the end of the summary: the skipped files of another store, if there are any.
     private static func foreignFiles(_ report: SalvageReport) -> String {
         guard !report.otherStoreFiles.isEmpty else { return "" }
         return " of this store; skipped \(report.otherStoreFiles.joined(separator: ", ")), "

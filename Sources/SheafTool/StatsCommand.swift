@@ -9,7 +9,7 @@ extension Command {
         name: "stats", summary: "print statistics of a store", operands: ["PATH"],
         options: [.json],
         details: """
-            live is the share of the log that consists of the newest operations of all keys.
+            live is the share of the log that the current keys still need.
             compactable is what 'sheaf compact' would rewrite with its default bounds.
 
             JSON keys: store, segments, segmentBytes, bases, baseBytes, checkpoints (an array of
@@ -18,8 +18,8 @@ extension Command {
             number, including those of tombstones, in the newest checkpoint), liveBytes,
             liveShare, lastCommit, lastCommitTime, lastCommitTimeMilliseconds, firstCompleteCommit,
             firstCompleteCommitTime, firstCompleteCommitTimeMilliseconds, compactedThrough,
-            replayedBytes, tornTail, compactableFiles, compactableBytes, compactableGarbage. Unknown values are
-            null.
+            replayedBytes, tornTail, compactableFiles, compactableBytes, compactableGarbage.
+            Unknown values are null.
             """,
         run: StatsCommand.run)
 }

@@ -10,11 +10,11 @@ extension Command {
         options: [.json],
         details: """
             Verifies all checksums, record chains, record pointers and footers, the order of the
-            commits, and the keys of each checkpoint against the log. If they are valid, every
+            commits, and the keys of each checkpoint against the log. If nothing is damaged, every
             document is verified too. Nothing is written.
 
             Each finding is a line FILE:OFFSET: SEVERITY: REASON. If there is damage, the exit
-            code is 3. The log recovers from a warning by itself; a note is a normal remnant of a
+            code is 3. The log recovers from a warning by itself; a note is a normal trace of a
             crash, or a file that does not belong to the store.
 
             JSON keys: type "finding" has severity, file, offset and reason. The last line has

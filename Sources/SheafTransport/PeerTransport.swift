@@ -82,7 +82,7 @@ extension PeerConnectionKind: CustomStringConvertible {
 public protocol PeerConnectionHandler: AnyObject, Sendable {
     /// Handles received bytes, which are valid only during the call.
     func received(_ bytes: UnsafeRawBufferPointer)
-    /// Handles that the send queue is empty again.
+    /// Handles the event that the send queue is empty again.
     func drained()
     /// Handles the end of the connection; no further call follows.
     func closed(_ reason: String)

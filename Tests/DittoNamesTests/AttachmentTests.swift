@@ -74,10 +74,10 @@ struct AttachmentTests {
         let ditto = try await mesh.ditto()
         let absent: [String: Any] = ["id": String(repeating: "0", count: 64), "len": 5]
         let first = try ditto.store.fetchAttachment(token: absent) { _ in
-            Issue.record("no peer has it")
+            Issue.record("an absent attachment caused an event")
         }
         let second = try ditto.store.fetchAttachment(token: absent) { _ in
-            Issue.record("no peer has it")
+            Issue.record("an absent attachment caused an event")
         }
         #expect(ditto.store.attachmentFetchers == [first, second])
         first.stop()

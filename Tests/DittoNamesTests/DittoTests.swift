@@ -156,7 +156,7 @@ struct DittoTests {
         let ditto = try await Ditto.inMemory()
         for _ in 0..<50 {
             let queue = DispatchQueue(label: "mine")
-            // It is accessed on the queue only.
+            // The flag is accessed on the queue only.
             nonisolated(unsafe) var isOver = false
             let observer = ditto.store.registerObserver(
                 query: "SELECT * FROM cars", deliverOn: queue

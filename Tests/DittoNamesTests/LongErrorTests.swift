@@ -5,7 +5,7 @@ import SheafNetwork
 import SheafTestSupport
 import Testing
 
-/// Limits on what errors quote from huge inputs.
+/// Limits on the length of quotations in errors for huge inputs.
 struct LongErrorTests {
     private static let longest = 1_000
     private let huge = String(repeating: "e\u{301}", count: 36_000)

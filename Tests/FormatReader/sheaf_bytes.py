@@ -138,7 +138,10 @@ def compacted_entries(record, file):
 
 
 def proves_sync(data, segment, seed, p):
-    """Checks for a proof of sync after `p` (log.md, *Opening*); a weak one without a seed."""
+    """Whether the data proves a sync after `p` (log.md, *Opening*).
+
+    Without a seed, checksums are not checked.
+    """
     for q in range((p + 7) & ~7, len(data) - RECORD + 1, 8):
         if number(data, q + 24, 8) == segment << 32 | q:
             if segment << 32 | p < number(data, q + 40, 8) <= segment << 32 | q:

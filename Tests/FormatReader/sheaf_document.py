@@ -20,7 +20,7 @@ from sheaf_values import (
 LONGEST, MOST_SITES = 2**25, 65_535
 
 
-# An entry in a list of *several*, as its order requires.
+# An entry of *several*, with the fields that determine its order.
 Item = namedtuple("Item", "at part rank stamp latest")
 EMPTIES, OVERRIDES, NOTHING = 6, 7, (-1, -1)
 

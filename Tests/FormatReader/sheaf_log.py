@@ -3,10 +3,10 @@
 
     sheaf_log.py [--documents] DIRECTORY
 
-One line for each base file and each commit, then the live keys with the lengths and hashes of the
-payloads of each, the put's first; keys are in hexadecimal digits. With --documents a line after
-each commit has its origin, and documents are printed instead of keys: the collection, the id, and
-the visible value, or "tombstone".
+One line for each base file, commit, torn tail and checkpoint, then the live keys with the lengths
+and hashes of the payloads of each, the put's first; keys are in hexadecimal digits. With
+--documents a line after each commit has its origin, and documents are printed instead of keys: the
+collection, the id, and the visible value, or "tombstone".
 Exit codes: 0 success, 1 the store cannot be read, 3 damage, 4 a later version of the format.
 """
 import os

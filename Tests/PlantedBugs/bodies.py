@@ -53,7 +53,7 @@ def masked(text):
 
 
 def _end_of_opaque(text, index):
-    """Returns the end of the string, comment or quoted name that starts at an index, or it."""
+    """Returns the end of the string, comment or quoted name at an index, or the index."""
     if text[index] not in '/`"#':
         return index
     if text.startswith("//", index):
@@ -146,13 +146,13 @@ def _declared(mask, start, end):
 def _accessors(mask, start, end):
     for header, first, last in _blocks(mask, start, end):
         found = ACCESSOR.search(header)
-        # A body that yields can not be repeated.
+        # A body that yields cannot be repeated.
         if found and found.group() not in ("_read", "_modify"):
             yield Body(first, last, found.group() == "get")
 
 
 def explicit(text, returns):
-    """Returns the text of a body with `return` before its only expression, if it has a value."""
+    """Returns a body with `return` before its only expression, if it must return a value."""
     mask = masked(text)
     if not returns or _counted_statements(mask) != 1:
         return text

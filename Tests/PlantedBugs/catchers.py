@@ -1,4 +1,4 @@
-"""Tests and checks that catch bugs: their commands, time limits, and what they report."""
+"""Tests and checks that catch bugs: their commands, time limits and reports."""
 
 import os
 import re
@@ -87,7 +87,7 @@ class Outcome:
 
 
 def run(catcher, copied, scratch, options, limit, bug=0):
-    """Runs a catcher with the bug of a number switched on, or with none."""
+    """Runs a catcher with the bug of this number switched on; 0 is no bug."""
     command = command_of(catcher, scratch, options)
     environment = dict(os.environ, SWIFT_BACKTRACE="enable=no")
     environment[VARIABLE] = str(bug)

@@ -58,7 +58,7 @@ class Program:
         self.changed = defaultdict(lambda: (defaultdict(dict), defaultdict(dict)))
 
     def add(self, bug, files):
-        """Adds the files of a bug, or throws `NotSwitchable`."""
+        """Adds the files of a bug, or raises `NotSwitchable`."""
         changes = [
             (path, kind, key, text) for path, changed in files.items()
             for kind, key, text in self._changes(path, changed)]
@@ -84,7 +84,7 @@ class Program:
     def _changes(self, path, changed):
         """Yields the changed bodies and lines of a file: its kind, its index, and its text."""
         if not path.endswith(".swift") or path == "Package.swift":
-            raise NotSwitchable("changes no Swift source")
+            raise NotSwitchable("changes a file other than Swift sources")
         if changed is None:
             raise NotSwitchable("removes a file")
         original, before = self._original(path)

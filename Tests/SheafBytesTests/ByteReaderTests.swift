@@ -170,7 +170,8 @@ import Testing
             (.truncated(at: 3), "the bytes end inside the value at offset 3"),
             (
                 .varint(at: 4),
-                "the variable-length integer at offset 4 is not in its shortest form"
+                "the variable-length integer at offset 4 exceeds 64 bits or is not in its "
+                    + "shortest form"
             ),
             (
                 .compressed(at: 5),

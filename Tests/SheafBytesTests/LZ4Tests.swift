@@ -43,8 +43,7 @@ import Testing
     }
 
     @Test func `a block of another compressor is decompressed`() throws {
-        // The block is built by hand: one literal, an overlapping match, five
-        // literals.
+        // The block is built by hand: one literal, an overlapping match, five literals.
         let block: [UInt8] = [0x17, 0x61, 0x01, 0x00, 0x50, 0x62, 0x63, 0x64, 0x65, 0x66]
         #expect(
             try decompress(block, rawLength: 17)

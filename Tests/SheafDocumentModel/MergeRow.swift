@@ -100,8 +100,8 @@ package struct MergeRow: Sendable {
         _ left: Document, _ right: Document, between thirds: [Document]
     ) -> [(String, Document)] {
         let direct = [
-            ("left takes right", left.joined(with: right)),
-            ("right takes left", right.joined(with: left)),
+            ("left joins right", left.joined(with: right)),
+            ("right joins left", right.joined(with: left)),
         ]
         return direct
             + thirds.flatMap { third in

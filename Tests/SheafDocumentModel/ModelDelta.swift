@@ -24,7 +24,7 @@ package struct ModelDelta: Sendable {
         self.names = names
     }
 
-    /// Returns the document with the delta applied, or nil if it does not cover the base.
+    /// Returns the document with the delta applied, or nil if the document does not cover the base.
     ///
     /// A vector does not record seeds, so the caller must ensure that they were seen.
     package func applied(to document: ModelDocument) -> ModelDocument? {

@@ -58,7 +58,7 @@ package struct ModelDocument: Hashable, Sendable {
         }
     }
 
-    /// A part whose seeds were replaced or removed.
+    /// A part of the field at a path.
     package struct PartKey: Hashable, Sendable {
         package let path: Path
         package let part: Part
@@ -68,6 +68,7 @@ package struct ModelDocument: Hashable, Sendable {
     package internal(set) var deletion: Stamp?
     /// The dots; those with the initial stamp are seeds.
     package internal(set) var dots: [DotIdentity: Content] = [:]
+    /// The parts whose seeds were replaced or removed.
     package internal(set) var overrides: Set<PartKey> = []
 
     /// Creates a document that was never written.

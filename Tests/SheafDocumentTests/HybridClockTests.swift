@@ -64,7 +64,7 @@ import Testing
         #expect(try clock.next(at: 1_000_000).time.milliseconds == 1_300_000)
     }
 
-    @Test func `the maximum time is an error`() throws {
+    @Test func `a clock at the maximum time draws no further stamp`() throws {
         let end = HybridTime(rawValue: .max)
         var clock = HybridClock(site: site, latest: end)
         #expect(throws: DocumentError.time(.exhausted)) { try clock.next(at: 5) }

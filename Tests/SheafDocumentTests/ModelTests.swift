@@ -67,7 +67,7 @@ extension MergeRow: CustomTestStringConvertible {
         var appliedCount = 0
         for seed in firstSeed..<firstSeed + 6 {
             var history = ModelHistory(seed: seed, peers: 3)
-            // These are the states of each peer since its last join.
+            // The states of each peer since its last join.
             var runs = [[ModelDocument]](repeating: [ModelDocument()], count: 3)
             for _ in 0..<30 {
                 let step = history.next()

@@ -94,7 +94,7 @@ import Testing
         #expect(key(read, descending) == bytes, "\(read)")
     }
 
-    @Test func `a small number has nine bytes, and a string two more than its UTF-8`() {
+    @Test func `a small integer key has nine bytes, and a string key two more than its UTF-8`() {
         #expect(key([42], [false]).count == 9)
         #expect(key([0.5], [false]).count == 10)
         #expect(key(["abc"], [false]) == [0x40, 0x61, 0x62, 0x63, 0])

@@ -74,7 +74,7 @@ import Testing
     /// Most documents take the fast path, which must not accept more than the full validation.
     @Test func `the fast path of validation agrees with the full validation`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
-        print("short validation, seed \(seed)")
+        print("fast path of validation, seed \(seed)")
         var random = SeededRandom(seed: seed, "short validation")
         var valid = 0
         for _ in 0..<2_000 {

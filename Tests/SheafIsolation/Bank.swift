@@ -72,7 +72,7 @@ package struct Bank: ListWorkload {
         }
     }
 
-    /// Changes two accounts in one statement.
+    /// Exchanges the slots of two accounts in one statement.
     private func swap(_ random: inout SeededRandom) async throws {
         let slot = random.below(Self.count)
         let other = (slot + 1 + random.below(Self.count - 1)) % Self.count

@@ -51,7 +51,9 @@ struct DependencyGraph {
         return shortestCycle(within: Set(component))
     }
 
-    /// Returns a strongly connected component, by Tarjan's algorithm without recursion.
+    /// Returns a strongly connected component of several nodes, or nil.
+    ///
+    /// Uses Tarjan's algorithm without recursion.
     private func firstComponent() -> [Int]? {
         var indices = Array(repeating: -1, count: nodeCount)
         var lowest = indices

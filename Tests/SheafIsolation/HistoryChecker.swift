@@ -1,4 +1,4 @@
-/// A linear-time checker of histories for strict serializability.
+/// A checker of histories for strict serializability.
 package struct HistoryChecker {
     private let history: [Attempt]
     private let source: VersionOrder.Source
@@ -60,9 +60,10 @@ package struct HistoryChecker {
         }
     }
 
-    /// Returns the number of values of other transactions in a read, or nil if there are none.
+    /// Returns the number of values of other transactions that precede the own ones in a read.
     ///
-    /// Checks the read against the transaction's own writes and the known versions.
+    /// Returns nil if a read of a register returned the transaction's own write. Checks the read
+    /// against the transaction's own writes and the known versions.
     private func countOfOthers(
         _ key: Int, _ seen: [Int], _ own: [Int], _ number: Int
     ) throws(Anomaly) -> Int? {

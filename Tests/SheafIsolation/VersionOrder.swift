@@ -51,7 +51,7 @@ struct VersionOrder {
         }
     }
 
-    /// Checks that every committed value is among the values of its key.
+    /// Checks that every committed value of a list is among the values of its key.
     private func checkLosses(_ history: [Attempt]) throws(Anomaly) {
         for attempt in history where attempt.outcome == .committed {
             for case .write(let key, let value) in attempt.operations

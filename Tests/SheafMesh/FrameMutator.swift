@@ -66,7 +66,7 @@ struct FrameMutator {
         return frames
     }
 
-    /// Assembles a segment from its frames, and compresses it again for the changed stream.
+    /// Assembles a segment, sometimes falsifies it, and compresses it again for the changed stream.
     private mutating func own(_ frame: Frame) throws -> Frame? {
         guard frame.type == .segment,
             let (generation, isComplete, block) = SegmentPiece.parts(of: frame.body)

@@ -47,7 +47,7 @@ package final class HiddenDataAttack {
                         ["color": "red", "n": .integer(Int64(12 * number)), "word": "open"])
                 })
         }
-        // Only the second server has the number, the word, the ids, their count, and the file.
+        // Only the second server has the hidden documents and the file.
         let node = servers[1].nodes[0]
         let id = try node.attachments.add(random.bytes(3_000))
         file = id.bytes

@@ -203,12 +203,12 @@ struct HiddenDataAttacker {
 
     /// Sends documents under guessed ids.
     ///
-    /// These are permitted and forbidden states, deltas of documents that the attacker never
-    /// received, and deletions.
+    /// The documents are permitted and forbidden states, deltas of documents that the attacker
+    /// never received, and deletions.
     ///
-    /// It sends no permitted state under the id of a deleted document, whose merge would reveal the
-    /// versions of all its writers, or of a document that is writable and unreadable, which a
-    /// permitted state would make readable.
+    /// No permitted state has the id of a deleted document, whose merge would reveal the versions
+    /// of all its writers, or of a document that is writable and unreadable, which a permitted
+    /// state would make readable.
     private mutating func write() throws {
         guard plan.writes, !hasWritten else { return }
         hasWritten = true

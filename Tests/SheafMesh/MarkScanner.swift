@@ -8,9 +8,9 @@ import SheafSync
 struct MarkScanner {
     /// The marks that may occur; nil allows all.
     let allowed: Set<String>?
-    /// Whether the other side names documents that it has from elsewhere.
+    /// Whether the receiver names documents that it got elsewhere.
     ///
-    /// It receives requests for these documents, and tombstones of them.
+    /// It then receives requests for these documents, and their tombstones.
     let receivesOwnFrames: Bool
     /// The greatest commit in the scanned segments.
     private(set) var lastCommit: UInt64 = 0

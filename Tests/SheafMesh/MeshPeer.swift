@@ -139,7 +139,7 @@ final class MeshPeer {
         skew = milliseconds
     }
 
-    /// Records that the disk is an earlier state, whose stamps no repair has reached.
+    /// Records that the disk is a backup, in which stamps may be ahead of the clock again.
     func recordRestored() {
         wasSetBack = wasEverSetBack
     }

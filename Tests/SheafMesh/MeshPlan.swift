@@ -21,7 +21,7 @@ struct MeshPlan {
     private(set) var pairs: [(Int, Int)] = []
     /// Whether clocks are wrong by up to an hour, or by years, instead of a few minutes.
     let hasWrongClocks: Bool
-    /// Whether one direction of a connection sometimes stalls.
+    /// Whether one direction of a connection is sometimes delayed or lossy.
     let partsOneWay: Bool
     /// Maximum number of differing documents in one request.
     let wanted: Int
@@ -100,7 +100,7 @@ struct MeshPlan {
         }
     }
 
-    /// Returns rights to read and write all groups, some or no cars, and some other documents.
+    /// Returns rights to read and write all groups, all, one or no cars, and some other documents.
     private static func rights(of number: Int, _ random: inout SeededRandom) -> PeerRights {
         var read = [
             "groups": "true", "papers": "level < 5",
@@ -109,7 +109,7 @@ struct MeshPlan {
         var write = [
             "groups": "true", "secrets": "owner = 'me\(number)'", "titles": "owner = 'me\(number)'",
         ]
-        // Only some peers may read the reason for which they may no longer write a title.
+        // Only some peers may read titles of other owners, and so learn why a write is refused.
         read["titles"] = random.chance(1, in: 2) ? "true" : "owner = 'me\(number)'"
         switch random.below(5) {
         case 0: read["cars"] = "color = 'red'"

@@ -40,8 +40,7 @@ extension MeshSimulation {
     }
 
     private func write(_ peer: MeshPeer) throws {
-        // A peer without the right to write cars elsewhere writes none, because they would exist
-        // only there.
+        // A peer that may not write cars writes none, because no other peer would accept them.
         let rule = peer.isStranger ? "true" : peer.rights.map { $0.write["cars"] } ?? "true"
         guard let rule else { return }
         if plan.staysSubscribed, rule == "true", random.chance(1, in: 2) { return try passBy(peer) }
@@ -69,7 +68,7 @@ extension MeshSimulation {
         try commit(changes, on: peer)
     }
 
-    /// Inserts a document with a new id, or deletes one of the last of these.
+    /// Inserts a document with a new id, or deletes one of the last four inserted.
     ///
     /// No peer writes it again, so a missed deletion remains visible.
     private func passBy(_ peer: MeshPeer) throws {

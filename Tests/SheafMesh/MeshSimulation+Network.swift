@@ -22,7 +22,7 @@ extension MeshSimulation {
         wires[wireCount] = wire
         for end in wire.ends {
             let other = peers[left + right - end]
-            // A malicious peer mostly ignores its rights.
+            // A malicious peer sometimes ignores its rights.
             let isLawless = peers[end].isStranger && random.chance(1, in: 4)
             peers[end].replicator.connect(
                 wire.number, expecting: other.key, rights: other.rights,
@@ -93,7 +93,7 @@ extension MeshSimulation {
             case .lostWrite: !isAmongHonest || !restored.isEmpty
             case .failed: !isAmongHonest && !closeMessage.text.contains("store")
             }
-        // A peer closes with the reason that it received from the other side.
+        // A peer may close with the reason that it received from the other side.
         guard isRight || wire.closeMessage == closeMessage else {
             throw Violation(
                 description: "peer \(peer.number) ends the connection with \(wire.ends): "

@@ -52,7 +52,7 @@ extension MeshSimulation {
 
     /// Writes a title, whose owner changes, also concurrently with writes of the former owner.
     ///
-    /// So a write may be refused, and no connection ends because of that.
+    /// A write may therefore be refused, which must not end the connection.
     private func writeTitle(_ peer: MeshPeer) throws {
         guard !peer.isStranger else { return }
         let id = Value.string("t\(random.below(4))")
@@ -216,7 +216,7 @@ extension MeshSimulation {
         // A rolled-back peer may write to a document that it had deleted: the owner is lost then,
         // and with it the right to write the document.
         if rule.contains("owner"), restored.contains(peer.number), peer.rights != nil { return }
-        // A peer cannot restore or delete documents at other peers that it may not write.
+        // A peer cannot restore or delete, at other peers, documents that it may not write.
         var (keys, writable) = (Set<DocumentAddress>(), rule)
         if let rights = peer.rights { writable = rights.write[collection] ?? "false" }
         let written = "SELECT * FROM \(collection) WHERE \(writable)"

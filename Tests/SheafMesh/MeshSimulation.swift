@@ -132,7 +132,7 @@ package final class MeshSimulation {
         if try revertRepairs() { try run(until: now + 60 * Self.second) }
         try checkAgreement()
         try dismissStrangers()
-        // A peer receives the document that it evicts again, because it subscribes to it.
+        // A peer receives evicted documents again, because it subscribes to them.
         try evict(honest[random.below(honest.count)])
         try run(until: now + 60 * Self.second)
         try checkAgreement()

@@ -18,9 +18,9 @@ final class MeshWire {
     var isSpoiled = false
     /// The reason for which one side closed the connection.
     var closeMessage: CloseMessage?
-    /// The scanners of the bytes to each end, if that has limited rights.
+    /// The scanners of the bytes to each end; nil if the sender is malicious.
     var scanners: [MarkScanner?] = [nil, nil]
-    /// The mangler of the second end's bytes, if that is malicious.
+    /// The mutator of the second end's bytes, if that end is malicious.
     var mutator: FrameMutator?
     /// Bytes that have arrived at each end, and are read together with the next ones.
     var unread: [[UInt8]] = [[], []]

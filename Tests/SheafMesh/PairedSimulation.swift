@@ -154,7 +154,7 @@ final class PairedSimulation {
 
     /// Delivers all messages.
     ///
-    /// Messages of the watched node are first, so that other messages do not change their order.
+    /// Messages of the observed node are first, so that other messages do not change their order.
     func run() throws {
         var steps = 0
         while try step() {
@@ -176,7 +176,7 @@ final class PairedSimulation {
         return try deliver(isObserved: false)
     }
 
-    /// Delivers one message, or writes one batch, on connections with or without the watched node.
+    /// Delivers a message, or writes a batch, on connections with or without the observed node.
     private func deliver(isObserved: Bool) throws -> Bool {
         func isSelected(_ wire: UInt64) -> Bool {
             (wires[wire]?.contains(observed) ?? isObserved) == isObserved

@@ -35,7 +35,7 @@ package final class ReplicatorProbe {
     ///
     /// The bits of the first byte select the properties of the peer. Each frame follows as a type,
     /// a length of two bytes, and a body; the body of a segment is its commits, unless 128 is added
-    /// to the type. A site of 0 in `forgotten` is replaced with the peer's site.
+    /// to the type. A site of 0 in `lostWrite` is replaced with the peer's site.
     package static func read(_ input: UnsafeRawBufferPointer) throws -> String? {
         guard let first = input.first else { return nil }
         let probe = try ReplicatorProbe(first)

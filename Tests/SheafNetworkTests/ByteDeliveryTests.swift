@@ -37,7 +37,7 @@ struct ByteDeliveryTests {
             serverConnection.wait { $0.received.count >= sentByClient.count }
             && clientConnection.wait { $0.received.count >= sentByServer.count }
         #expect(came)
-        // Arrays are compared outside `#expect`, which would take minutes to describe a difference.
+        // `#expect` would take minutes to describe a difference of the arrays.
         let isComplete = serverConnection.state.withLock { $0.received == sentByClient }
         let isCompleteBack = clientConnection.state.withLock { $0.received == sentByServer }
         #expect(isComplete)
@@ -57,8 +57,7 @@ struct ByteDeliveryTests {
             clientConnection.connection.send([99])
             let isOver = serverConnection.wait { $0.closed == 1 }
             #expect(isOver)
-            // Arrays are compared outside `#expect`, which would take minutes to describe a
-            // difference.
+            // `#expect` would take minutes to describe a difference of the arrays.
             let (received, reason) = serverConnection.state.withLock { ($0.received, $0.reason) }
             let isComplete = received == bytes
             #expect(isComplete, "\(received.count) of \(bytes.count), \(reason ?? "closed")")

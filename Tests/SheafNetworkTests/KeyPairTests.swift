@@ -64,7 +64,7 @@ struct KeyPairTests {
         #expect(rule { _ = try PeerKeyPair.load(from: path) } == nil)
         let wrong = [
             "", begin, begin + right, begin + right.dropLast() + end,
-            // One has an unknown algorithm, and one a character outside Base64.
+            // The first has an unknown algorithm, the second a character outside Base64.
             begin + right.replacing("VwBC", with: "VuBC") + end,
             begin + right.replacing("M", with: "!") + end,
             begin + right + end + "more\n",

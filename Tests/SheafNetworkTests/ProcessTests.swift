@@ -44,7 +44,7 @@ struct ProcessTests {
     @Test func `a flood of connections does not make a process use much memory`() throws {
         let (server, address) = try server()
         var clients: [RawClient] = []
-        // A long handshake message starts so; it never ends.
+        // The start of a long handshake message that never ends.
         let start: [UInt8] = [22, 3, 1, 0x40, 0, 1, 0, 0x3F, 0xFC, 3, 3]
         for _ in 0..<200 {
             let client = try RawClient(address)

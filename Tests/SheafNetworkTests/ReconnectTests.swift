@@ -10,7 +10,7 @@ import Testing
 struct ReconnectTests {
     @Test func `retry delays double up to the limit, with jitter in their upper half`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
-        print("waits, seed \(seed)")
+        print("retry delays, seed \(seed)")
         let random = Mutex(SeededRandom(seed: seed, "waits"))
         let clock = FakeClock()
         var configuration = try Peers.configuration()
@@ -56,8 +56,7 @@ struct ReconnectTests {
 
     /// The server reads slowly.
     ///
-    /// A new connection accepted before the old one is drained would
-    /// replace it and lose the rest.
+    /// A new connection accepted before the old one is drained would replace it and lose the rest.
     @Test func `a peer that closes and reconnects loses none of the bytes sent before`() throws {
         let server = try RunningPeer(Peers.configuration(), listens: true)
         server.host.state.withLock { $0.lagNanoseconds = 1_000_000 }

@@ -17,7 +17,7 @@ package struct DamagedStatements {
         package internal(set) var slowest: [StatementTiming] = []
     }
 
-    /// The number of slowest statements kept, and of bytes kept of each.
+    /// The number of slowest statements kept, and of characters kept of each.
     private static let slowestCount = 40
     private static let shownLength = 400
 

@@ -42,7 +42,7 @@ struct RandomValues {
         [:], ["x": 1], ["x": 1.0], ["x": "a", "y": 2], ["x": .null], ["z": ["w": 1]],
         ["z": ["w": "a"], "x": true], ["y": [1]],
     ]
-    /// Values with a common prefix, too long for an index.
+    /// Values too long for an index; the texts have a common prefix.
     private static let longTexts: [Value] = [
         .string(String(repeating: "long ", count: 60)),
         .string(String(repeating: "long ", count: 60) + "er"),

@@ -150,7 +150,7 @@ import Testing
             [1], ["a": 1], .integer(Moment.range.lowerBound), .integer(Moment.range.upperBound),
         ]
         for function in Function.dates {
-            // date_range is tested below, with large steps.
+            // The loop passes at most three arguments; date_range takes four, and is called below.
             var calls: [[Value?]] = [[]]
             for index in 0..<min(function.argumentCount.upperBound, 3) {
                 let few: [Value?] = [nil, .null, 1, .integer(.min), .integer(.max), "month", "Z"]

@@ -70,7 +70,9 @@ extension CrashSimulation {
         }
     }
 
-    /// Verifies that every checkpoint is usable: it is renamed only after it is synchronized.
+    /// Verifies that every checkpoint is usable, unless compaction has dropped removals since then.
+    ///
+    /// A checkpoint is renamed only after it is synchronized.
     private func checkCheckpoints(_ recovery: RecoveryReport) throws {
         for reason in recovery.unusableCheckpoints
         where !reason.hasSuffix("compaction has dropped removals since then") {

@@ -29,7 +29,7 @@ extension CrashSimulation {
         let last: CommitID
     }
 
-    /// The number of images checked in each phase.
+    /// Counts of one or more runs; `images` is the number of images checked in each phase.
     package struct Report: Sendable {
         package var images: [Phase: Int] = [:]
         package var runs = 0

@@ -7,7 +7,7 @@ extension DamageSweep {
     /// Damages blocks and complete files as disk faults and user mistakes do.
     ///
     /// `other` is a store of the same shape from another seed, `copy` the same store with other
-    /// payloads. Of each kind of damage, only every `stride`th case is tried.
+    /// payloads. Only every `stride`th case is tried.
     package func damageBlocks(
         other: ReferenceStore, copy: ReferenceStore, stride: Int = 1
     ) throws -> [String: Tally] {

@@ -144,7 +144,7 @@ package struct DamageSweep: Sendable {
         try store.model.checkChains(snapshot, kept: 0)
     }
 
-    /// Verifies that the verifier detects a flipped bit of a log file.
+    /// Verifies that the verifier detects a flipped bit of a file.
     private func expectFinding(
         volume: SimulatedVolume, _ file: String, _ offset: Int, _ bit: Int
     ) throws {

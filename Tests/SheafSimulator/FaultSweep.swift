@@ -99,7 +99,7 @@ package struct FaultSweep: Sendable {
         try workload.run()
         volume.removeFaults()
         volume.quota = nil
-        // The next process finds either the page cache intact or only the durable bytes.
+        // The next process finds the page cache intact, or the disk after a power cut.
         for next in [volume.processDeath(seed: seed), volume.powerCut(seed: seed)] {
             try workload.expectEverything(on: next)
         }

@@ -176,7 +176,7 @@ extension ReferenceStore {
             }
         }
 
-        /// Removes the first keys for good.
+        /// Removes the first keys permanently.
         private mutating func retire(_ count: Int) throws {
             var batch = ModelBatch(after: model)
             for key in 0..<count { try batch.remove(key) }

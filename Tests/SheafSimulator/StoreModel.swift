@@ -111,7 +111,7 @@ extension StoreModel {
             let shown = try follow(index, in: snapshot, &rest)
             try checkPast(index, in: snapshot, asOf: horizon)
             guard let missing = rest.last else { continue }
-            // A removal may be dropped once it hides nothing.
+            // A removal may be dropped once it hides no older operation.
             let isReadable =
                 missing.change.kind == .remove
                 ? missing.commit <= horizon

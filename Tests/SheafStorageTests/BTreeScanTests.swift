@@ -63,7 +63,7 @@ import Testing
             }
             let cursor = tree.snapshot().cursor()
             #expect(!cursor.isValid)
-            // It is nil before the first and after the last entry.
+            // The index is nil before the first and after the last entry.
             var index: Int?
             for _ in 0..<500 {
                 switch random.below(8) {

@@ -77,7 +77,7 @@ import Testing
         return differences
     }
 
-    @Test func `keys inserted in ascending order produce full pages`() {
+    @Test func `keys inserted in ascending or descending order produce full pages`() {
         for kind in [KeyKind.ascending, .descending] {
             var random = SeededRandom(seed: 0)
             var tree = BTree()

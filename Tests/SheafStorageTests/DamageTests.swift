@@ -8,7 +8,7 @@ import Testing
     private static let seed: UInt64 = 41
     /// The target size of the stores; small because debug builds are slow.
     private static let byteCount = 48 << 10
-    /// The offset of the field with the distance from the start of the record.
+    /// The offset in an operation of the field with its distance from the start of the record.
     private static let distanceInOperation = 16
 
     private func sweep(_ ending: ReferenceStore.Ending) throws -> DamageSweep {

@@ -112,7 +112,7 @@ import Testing
         #expect(try Verifier.verifyUnlocked(left).findings.allSatisfy { $0.severity == .note })
     }
 
-    @Test func `a chain beyond the length limit fails to read`() throws {
+    @Test func `reading a chain beyond the length limit fails`() throws {
         let engine = try open()
         try commit(engine, put("a", "1"))
         try commit(engine) { batch in

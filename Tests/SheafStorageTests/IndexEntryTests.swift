@@ -188,7 +188,7 @@ import Testing
             }
         }
         let longest = [UInt8](repeating: 0xFF, count: Limits.maximumIndexEntryLength)
-        let limit = StorageError.limit(name: "maximumLinkLength", value: 1_033, limit: 1_032)
+        let limit = StorageError.limit(name: "maximumIndexEntryLength", value: 1_033, limit: 1_032)
         #expect(throws: limit) { try batch.addIndexEntries(longest + [0xFF]) }
         try batch.addIndexEntries(longest)
         _ = try engine.append(batch)

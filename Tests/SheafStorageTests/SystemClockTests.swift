@@ -4,7 +4,7 @@ import Testing
 
 /// Conversion of times of the operating system.
 struct SystemClockTests {
-    @Test func `every time of the operating system converts to milliseconds`() {
+    @Test func `times of the operating system convert to milliseconds, clamped to 64 bits`() {
         func milliseconds(_ seconds: Int64, _ nanoseconds: Int64 = 0) -> UInt64 {
             Clock.units(seconds: seconds, nanoseconds: nanoseconds, perSecond: 1_000)
         }
@@ -19,7 +19,7 @@ struct SystemClockTests {
         #expect(milliseconds(.max, 999_999_999) == .max)
     }
 
-    @Test func `every time of the operating system converts to nanoseconds`() {
+    @Test func `times of the operating system convert to nanoseconds, clamped to 64 bits`() {
         func nanoseconds(_ seconds: Int64, _ nanoseconds: Int64) -> UInt64 {
             Clock.units(
                 seconds: seconds, nanoseconds: nanoseconds, perSecond: 1_000_000_000)

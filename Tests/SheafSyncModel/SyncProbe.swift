@@ -6,7 +6,9 @@ import SheafSync
 package enum SyncProbe {
     /// Decodes an input; returns a description of the defect found, or nil.
     ///
-    /// The first byte is the frame type of the body that follows. Other values mean a byte stream.
+    /// The first byte is the frame type of the body that follows. `credit` selects the frames of a
+    /// session, the remaining types without a message select commits, and other values a byte
+    /// stream.
     package static func read(_ input: UnsafeRawBufferPointer) -> String? {
         guard let first = input.first else { return nil }
         let rest = UnsafeRawBufferPointer(rebasing: input.dropFirst())

@@ -186,7 +186,7 @@ struct LinkStateDatabaseTests {
 
     /// A peer received the false record first, and the connection it came from has closed.
     @Test(arguments: 0..<8)
-    func `a false record with the version of the true one is superseded`(_ number: Int) {
+    func `a false record with the version numbers of the true one is superseded`(_ number: Int) {
         var scene = PresenceScene(3, SeededRandom(seed: UInt64(number), "lies"))
         scene.connect(0, 1)
         scene.run(until: Self.second)

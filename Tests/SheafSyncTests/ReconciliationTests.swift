@@ -124,7 +124,7 @@ struct ReconciliationTests {
         #expect(Set(found.difference.wanted) == Set(ids))
         #expect(found.difference.own.isEmpty)
         #expect(found.bytes < ids.count * 40)
-        print("\(ids.count) documents took \(found.questions) questions, \(found.bytes) bytes")
+        print("\(ids.count) documents took \(found.questions) requests, \(found.bytes) bytes")
     }
 
     @Test func `disjoint lists differ completely`() throws {

@@ -30,7 +30,7 @@ package final class ChildProcess: Sendable {
     private let pipe: Int32
     private let output = Mutex(Output())
 
-    /// Starts `program` with these arguments; the program is searched in `PATH`.
+    /// Starts `program` with these arguments, after a search in `PATH`.
     package init(_ program: String, _ arguments: [String]) throws(Refused) {
         var ends: [Int32] = [0, 0]
         // Both ends close on exec: children of other threads must not inherit them.

@@ -37,7 +37,7 @@ package struct FormatReaderRun {
         try self.init(directory.path("store"))
     }
 
-    /// The lines of base files and commits, without their time.
+    /// The lines of commits, without their times.
     package var commits: [String] {
         lines.filter { $0.hasPrefix("commit ") }.map { line in
             var words = line.split(separator: " ")

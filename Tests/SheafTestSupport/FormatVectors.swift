@@ -4,7 +4,7 @@ package import SheafStorage
 ///
 /// `format-spec/README.md` describes the lines of a vector file.
 package struct FormatVectors: Sendable {
-    /// A line of a vector file that cannot be parsed.
+    /// An invalid line of a vector file, or a missing name, with line 0.
     package struct SyntaxError: Error {
         package let file: String
         package let line: Int

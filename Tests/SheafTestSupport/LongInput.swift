@@ -1,4 +1,4 @@
-/// Long user input, and a check of what an error quotes of it.
+/// Long user input, and a check of errors that quote it.
 package enum LongInput {
     /// A character of two Unicode scalars that has no precomposed form.
     package static let character = "ж\u{301}"
@@ -11,7 +11,7 @@ package enum LongInput {
 
     /// Returns the flaw of an error about such input, or nil.
     ///
-    /// The error must quote the start of the input: complete characters, at most 200 scalars.
+    /// The error must quote the start of the input: complete characters, at most `limit` scalars.
     package static func problem(in error: String, atMost limit: Int = 200) -> String? {
         let scalars = Array(error.unicodeScalars)
         let count = scalars.count { "ж\u{301}".unicodeScalars.contains($0) }

@@ -25,7 +25,7 @@ public struct SeededRandom: RandomNumberGenerator, Sendable {
         return Int(truncatingIfNeeded: next() % UInt64(bound))
     }
 
-    /// Whether an event that occurs in `numerator` of `denominator` cases occurs.
+    /// Returns true with probability `numerator / denominator`.
     public mutating func chance(_ numerator: Int, in denominator: Int) -> Bool {
         below(denominator) < numerator
     }

@@ -83,7 +83,7 @@ struct SimulatedDirectory: Sendable {
         pending.removeAll { $0.inode == inode }
     }
 
-    /// Whether an inode has a name in the current, the durable, or a post-crash state.
+    /// Whether an inode may have a name in the current, the durable, or a post-crash state.
     func mentions(_ inode: Int) -> Bool {
         !pending.isEmpty || durable.contains { $0.inode == inode }
             || entries.contains { $0.inode == inode }

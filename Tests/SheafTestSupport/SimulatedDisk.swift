@@ -205,7 +205,7 @@ extension SimulatedDisk {
             put(inode, bytes, bytes.count, at: offset)
             return bytes.count
         case .proceed, .flipped:
-            // A full disk writes what fits and fails either in this call or in the next.
+            // A full disk writes at most the bytes that fit, and fails in this or the next call.
             let count = random.below(room + 1)
             put(inode, bytes, count, at: offset)
             guard count == 0 || random.chance(1, in: 2) else { return count }

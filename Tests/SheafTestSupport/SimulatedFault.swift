@@ -56,7 +56,7 @@ package struct SimulatedCounters: Sendable {
     /// The number of calls that change the disk, as counted by `crashAtCall`.
     package private(set) var mutating = 0
     package internal(set) var bytesWritten = 0
-    /// The number of calls that had an effect; while it is equal, the disk is unchanged.
+    /// The number of calls that had an effect; while it is constant, the disk is unchanged.
     package internal(set) var changes = 0
 
     /// Returns the number of calls of one kind.

@@ -3,8 +3,8 @@ import Synchronization
 
 /// An in-memory volume that simulates power cuts, faults, quotas and ignored flushes from a seed.
 ///
-/// It distinguishes what processes see from what is durable: `powerCut` draws one possible state of
-/// the disk. The seed and the preceding calls determine the outcome of every call.
+/// It distinguishes visible from durable data: `powerCut` draws one possible state of the disk. The
+/// seed and the preceding calls determine the outcome of every call.
 package final class SimulatedVolume: Volume {
     package let path = "simulation"
     package let identity: UInt64

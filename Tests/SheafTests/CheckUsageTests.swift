@@ -2,7 +2,7 @@ import Foundation
 import SheafTestSupport
 import Testing
 
-/// The command line of `sheaf-check`, which runs the models and simulators for long.
+/// The command line of `sheaf-check`, which runs the models and simulators for longer than tests.
 struct CheckUsageTests {
     private static let verbs = ["conform", "merges", "queries", "isolation", "mesh", "simulate"]
 
@@ -40,7 +40,7 @@ struct CheckUsageTests {
         ("mesh --flood slow DIRECTORY", "unknown kind 'slow'; the kinds are manyDocuments,"),
         ("mesh --flood ranges", "--flood requires a kind and a directory"),
     ])
-    func `invalid usage is refused with the right names`(
+    func `invalid usage is refused with an error that names the cause`(
         words: String, complaint: String
     ) throws {
         let refused = try run(words)
@@ -52,6 +52,6 @@ struct CheckUsageTests {
         let merges = try run("merges --seed 7 --histories 1")
         #expect(merges.code == 0)
         #expect(merges.text.hasPrefix("sheaf-check merges, seed 7\n1 histories,"))
-        #expect(merges.text.hasSuffix("\n0 breaches"))
+        #expect(merges.text.hasSuffix("\n0 violations"))
     }
 }

@@ -152,7 +152,7 @@ import Testing
 
 /// Statements whose rows depend on a correct plan.
 @Suite struct PlanResultTests {
-    @Test func `an update by a covering index sees all fields`() throws {
+    @Test func `an update that uses an index sees all fields`() throws {
         let store = try CarFixtureStore()
         try store.fill(8)
         try store.execute("CREATE INDEX by_color ON cars (color)")

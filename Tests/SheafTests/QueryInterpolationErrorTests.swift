@@ -97,7 +97,7 @@ import Testing
             a space is missing after the interpolated value :$1 at line 1, column 27
               SELECT n FROM t WHERE n = :$15
                                         ^^^
-            put a space between them
+            put a space after it
             """)
         // The value and the digit after it form the name of another argument.
         #expect(

@@ -67,7 +67,7 @@ import Testing
                 _ = try queries.execute(statement)
                 Issue.record("\(text) was run")
             } catch {
-                #expect(error.reason == .failed && error.message.contains("for reading only"))
+                #expect(error.reason == .readOnly && error.message.contains("for reading only"))
             }
         }
         #expect(volume.snapshotFiles() == before)

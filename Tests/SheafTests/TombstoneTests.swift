@@ -39,7 +39,7 @@ import Testing
         try simulation.commit([
             DocumentChange("cars", 4, .evict), DocumentChange("cars", 7, .evict),
         ])
-        // An evicted document leaves a tombstone, too.
+        // The remnant of an evicted document counts as a tombstone.
         #expect(try counts(simulation) == [9, 3])
         try simulation.commit([
             DocumentChange("cars", 4, .purge), DocumentChange("cars", 7, .purge),

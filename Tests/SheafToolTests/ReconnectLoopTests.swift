@@ -26,7 +26,7 @@ struct ReconnectLoopTests {
     }
 
     @Test
-    func `a reconnect loop after a rejected subscription is explained everywhere`()
+    func `both peers show the reason of a reconnect loop after a rejected subscription`()
         async throws
     {
         let server = try scene.serve("server", "--listen", "127.0.0.1:0")
@@ -58,7 +58,7 @@ struct ReconnectLoopTests {
             break
         }
 
-        // The rejecting peer has it in its status, explanations, events and log.
+        // The rejecting peer has the reason in its status, explanations, events and log.
         let ownPrefix = "this side closed the connection: "
         let key = peer.key.description
         _ = try lines(["sync", "status", server.store], until: "\(key) disconnected") {

@@ -55,7 +55,7 @@ struct StoppingTests {
         try await makeStore("server", documents: 40_000, deleted: 7)
         let usual = try idleTime()
         let server = try scene.serve("server", "--listen", "127.0.0.1:0")
-        // The compaction writes one `.base` file after the other.
+        // The compaction writes one `.base` file after another.
         let end = RunningPeer.deadline
         func bases() -> Int {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: server.store)) ?? []

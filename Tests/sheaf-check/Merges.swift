@@ -64,7 +64,7 @@ private enum Merges {
             try deltas(options)
             try triples(options)
             if options.exhaustive > 0 { try exhaustive(options) }
-            printLine("0 breaches")
+            printLine("0 violations")
             return CheckExitCode.passed
         } catch {
             printLine("violation: \((error as? Violation)?.text ?? "\(error)")")

@@ -97,7 +97,7 @@ enum AttachmentKill {
         for round in 0..<rounds {
             do {
                 let child = try KillRounds.start("attach", path, "\(progress.storedCount)")
-                // One in four is killed before it adds anything.
+                // One child in four may be killed before it adds an attachment.
                 if !random.chance(1, in: 4) {
                     var lines: [String] = []
                     while !lines.contains(where: { $0 != "open" }) {

@@ -58,7 +58,7 @@ enum CrashLoad {
 
     /// Verifies all commits up to the stored counts, of which `acknowledged` must be present.
     ///
-    /// A writer may have committed `unheard` more times without a report.
+    /// A writer may have committed `unreported` more times without a report.
     static func check(
         _ snapshot: LogSnapshot, acknowledged: [Int], unreported: [Int]
     ) throws -> [Int] {

@@ -16,7 +16,7 @@ enum Kill {
             do {
                 if try rounds.readOutput(child, &random) { openings += 1 }
                 child.kill()
-                // All commits it printed before it died were acknowledged.
+                // All commits that the child printed before it died were acknowledged.
                 _ = try rounds.record(child.remainingLines())
                 guard child.wait() == 128 + 9 else {
                     throw CrashFailure("the child ended with \(child.wait())")

@@ -9,8 +9,8 @@ import SheafTestSupport
 
 /// Resources left by peers released without closing, in a process that does nothing else.
 ///
-/// When released, each peer has connections, subscriptions, observers, an open transaction, and a
-/// received write that waits for it.
+/// When released, both peers have connections, subscriptions and observers; one has an open
+/// transaction, and a local and a received write that wait for it.
 enum PeerLeaks {
     /// Maximum time until the lock is free after the last release.
     private static let longestNanoseconds: UInt64 = 1_000_000_000
@@ -132,7 +132,7 @@ enum PeerLeaks {
         return (peer, transport)
     }
 
-    /// Uses the same peers through the names of the reference system.
+    /// Uses peers on a memory network through `DittoNames`.
     private static func asDitto(
         _ round: Int, _ paths: [String], until gate: AsyncStream<Void>
     ) async throws -> [Task<Void, any Error>] {

@@ -67,7 +67,7 @@ struct ProcessCounts: CustomStringConvertible {
 
     /// Returns the totals of all arenas from `malloc_info` of glibc.
     ///
-    /// They are lines such as `<total type="rest" count="3" size="1200"/>`.
+    /// The totals are lines such as `<total type="rest" count="3" size="1200"/>`.
     private static func allocatorSizes() -> [String: Int] {
         typealias Report = @convention(c) (CInt, OpaquePointer) -> CInt
         var text: UnsafeMutablePointer<CChar>?

@@ -7,7 +7,7 @@ struct RunDirectories {
     let memory: Folder
     /// The name of the file system under `disk`.
     let fileSystem: String
-    /// Reasons why durable figures are invalid here.
+    /// Reasons why some figures are invalid.
     private(set) var warnings: [String] = []
 
     private static let sharedMemory = "/dev/shm"

@@ -95,7 +95,7 @@ package protocol Trial: AnyObject {
     /// Runs one round; the sample of round 0, the warm-up, is discarded.
     func run(round: Int) async throws -> Sample
 
-    /// Closes what `prepare` opened; the harness removes the directory.
+    /// Releases the resources of `prepare`; the harness removes the directory.
     func finish() async throws
 }
 

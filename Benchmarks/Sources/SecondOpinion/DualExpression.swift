@@ -2,8 +2,8 @@ import SheafDocument
 
 /// An expression in both languages.
 ///
-/// SQLite has NULL for both null and missing, so an expression has two parts there: its value and a
-/// condition for whether it is missing. The value of a missing expression is NULL.
+/// SQLite has NULL for both null and missing, so its expressions have two parts: a value, and a
+/// condition for whether the value is missing. The value of a missing expression is NULL.
 struct DualExpression {
     /// The static type of an expression, apart from null and missing.
     enum Kind {

@@ -87,7 +87,7 @@ final class SQLiteTables {
         Failure(description: String(cString: sqlite3_errmsg(handle)))
     }
 
-    /// Returns the result of a query; each column of Sheaf is two columns here.
+    /// Returns the result of a query; each column of Sheaf is two columns in SQLite.
     func answer(_ select: DualSelect) throws -> Answer {
         Answer(
             rows: try run(select.sqlite).map { row in

@@ -8,7 +8,7 @@ struct Field {
     var limits = DualExpression.Limits()
 
     var column: String { path.joined(separator: "_") }
-    /// NULL if the field is missing, and therefore also in rows that an outer join pads.
+    /// The column that is NULL if the field is missing, also in rows that an outer join pads.
     var presenceColumn: String { self.path == ["_id"] ? "_id" : column + "_there" }
 
     /// Returns the field as an expression.
@@ -33,7 +33,7 @@ enum Schema {
     static let fields: [Field] = [
         Field(path: ["a"], kind: .number, limits: smallInteger),
         Field(path: ["b"], kind: .number, limits: small),
-        // The integers are at the limits of 64 bits or near the precision limit of floats.
+        // Some integers are at the limits of 64 bits or near the precision limit of floats.
         Field(path: ["k"], kind: .number, limits: DualExpression.Limits(isInteger: true)),
         Field(path: ["n"], kind: .number),
         Field(path: ["s"], kind: .text, limits: ascii),

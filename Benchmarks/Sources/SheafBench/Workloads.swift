@@ -1,6 +1,6 @@
 import BenchHarness
 
-/// All workloads; a new one is a file and a line here.
+/// All workloads; a new one needs a file, and a line in this list.
 enum Workloads {
     static var all: [Workload] {
         [

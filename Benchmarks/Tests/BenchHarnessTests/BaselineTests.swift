@@ -23,7 +23,7 @@ import Testing
         #expect(changes.map(\.peers) == [["sqlite"]])
     }
 
-    @Test func `a loss against the peers beyond the limit is a regression`() throws {
+    @Test func `a loss relative to the peers beyond the limit is a regression`() throws {
         let before = try baseline(figures([("sheaf", 1_000), ("sqlite", 500)]))
         let changes = before.changes(to: figures([("sheaf", 880), ("sqlite", 500)]))
         #expect(changes.map { $0.isRegression(beyond: 0.10) } == [true])

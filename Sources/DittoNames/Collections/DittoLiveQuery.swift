@@ -122,7 +122,7 @@ extension DittoPendingCursorOperation {
         }
     }
 
-    /// Calls `eventHandler` with the matching documents; each later call follows its `signalNext`.
+    /// Calls `eventHandler` with the matching documents; later calls wait for `signalNext`.
     public func observeLocalWithNextSignal(
         deliverOn queue: DispatchQueue = .main,
         eventHandler:

@@ -14,7 +14,7 @@ public final class DittoPendingCursorOperation: Sendable {
         do throws(Unbridgeable) {
             values = try [String: Value](bridging: arguments)
         } catch {
-            // Without its arguments the condition is invalid, and the operation has no effect.
+            // A condition that uses the arguments is then invalid, so the operation has no effect.
             store.errorHandler.report(DittoError(argument: error))
         }
         query = PendingQuery(

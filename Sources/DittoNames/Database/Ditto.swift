@@ -32,7 +32,7 @@ public final class Ditto: Sendable {
 
     /// Wraps an open store in the names of the reference system; both can be used together.
     ///
-    /// It has no peers, and calls that need them throw.
+    /// The database has no peers, and calls that need them fail.
     public convenience init(over store: Store) {
         self.init(store, nil, nil, nil)
     }
@@ -77,7 +77,7 @@ public final class Ditto: Sendable {
 
     /// Waits for all transactions, makes all commits durable, and closes the database.
     ///
-    /// Observers, subscriptions and fetches are then canceled.
+    /// Also cancels all observers, subscriptions and fetches.
     public func close() async throws {
         sync.close()
         try await inDittoWords {

@@ -98,9 +98,10 @@ public final class DittoPresence: Sendable {
 
     // MARK: Connection requests
 
-    /// The handler that accepts or denies connections; a connection is denied after 10 seconds.
+    /// The handler that accepts or denies connections.
     ///
-    /// Without a handler, all authenticated peers of the database are accepted.
+    /// A connection is denied after 10 seconds without a decision. Without a handler, all
+    /// authenticated peers of the database are accepted.
     public var connectionRequestHandler: DittoConnectionRequestHandler? {
         get { current.withLock { $0.handler } }
         set {

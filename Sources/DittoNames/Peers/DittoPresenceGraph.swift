@@ -44,9 +44,9 @@ public struct DittoPeer: Hashable, Sendable {
     public let deviceName: String
     /// The connections of the peer.
     public let connections: [DittoConnection]
-    /// Whether it is connected to a peer that announces itself as a server.
+    /// Whether the peer is connected to one that announces itself as a server.
     ///
-    /// It is the closest equivalent of a cloud connection.
+    /// This is the closest equivalent of a cloud connection.
     public let isConnectedToDittoCloud: Bool
     /// The operating system, if the peer has sent it.
     public let os: String?
@@ -70,7 +70,7 @@ public struct DittoPeer: Hashable, Sendable {
         (os, dittoSDKVersion, metadata) = (nil, SheafVersion.current, Object())
     }
 
-    /// Whether it is connected to a peer that announces itself as a server.
+    /// Whether the peer is connected to one that announces itself as a server.
     public var isConnectedToDittoServer: Bool { isConnectedToDittoCloud }
 
     /// The 32 bytes of the key.

@@ -52,11 +52,11 @@ public enum DittoError: Error, Hashable, Sendable {
     }
 }
 
-/// The older name of errors.
+/// The older name of `DittoError`.
 public typealias DittoSwiftError = DittoError
 
 extension DittoError: CustomStringConvertible, LocalizedError {
-    /// The message: what was wrong, where, and what would be right.
+    /// The message: the fault, its location, and the remedy.
     public var description: String {
         switch self {
         case .storeError(let reason): reason.message
@@ -72,7 +72,7 @@ extension DittoError: CustomStringConvertible, LocalizedError {
 }
 
 extension DittoError.StoreErrorReason {
-    /// The message: what was wrong, where, and what would be right.
+    /// The message: the fault, its location, and the remedy.
     public var message: String {
         switch self {
         case .queryInvalid(let message), .queryArgumentsInvalid(let message),

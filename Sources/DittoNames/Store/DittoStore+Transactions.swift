@@ -6,7 +6,7 @@ extension DittoStore {
     /// One transaction writes at a time, and others wait; read-only transactions run concurrently.
     /// An error thrown by the block rolls the transaction back. In the block, a write through the
     /// store and another writing transaction throw, since they would deadlock.
-    // It is disfavored: the compiler would otherwise choose it for blocks without a `return`.
+    // Otherwise the compiler would choose this overload for blocks without a `return`.
     @_disfavoredOverload
     @discardableResult
     public nonisolated(nonsending) func transaction(

@@ -62,7 +62,7 @@ package struct DittoStatement: Sendable {
 
     /// Creates a statement for an older call, with strict mode off.
     ///
-    /// Its objects are maps in any mode, since older calls cannot declare types.
+    /// Objects in it are maps whatever the mode of the store: older calls cannot declare types.
     init(older query: Query, _ values: [String: Value]) {
         self.init("/*+ {\"#strict_mode\":false} */ \(part: query)", values)
     }

@@ -30,7 +30,7 @@ extension Value {
         switch source {
         case is NSNull: self = .null
         case let attachment as DittoAttachment: self = attachment.token.token.value
-        // It is no native number here: a cast of an `NSNumber` of 1 to `Bool` succeeds.
+        // An `NSNumber` of 1 can be cast to `Bool`, so the casts for native values do not apply.
         case let number as NSNumber: try self.init(number)
         case let text as NSString: self = .string(String(describing: text))
         case let data as NSData: self = .bytes([UInt8](Data(referencing: data)))

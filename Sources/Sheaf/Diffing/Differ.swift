@@ -13,7 +13,7 @@ import Synchronization
 ///
 /// Rows with the same `_id` are the same row, and so are equal rows without one. A row has changed
 /// if its value has; a document that is written again with equal values has not. The differ keeps
-/// 24 bytes of each row, and neither results nor documents.
+/// 24 bytes for each row, and neither results nor documents.
 public final class Differ: Sendable {
     private let state = Mutex(DiffState())
     /// A secret seed, without which an attacker cannot construct rows that collide.
@@ -54,7 +54,7 @@ extension ResultStorage {
     fileprivate func fingerprint(
         of index: Int, _ seed: (UInt64, UInt64)
     ) -> (id: UInt64, content: UInt64) {
-        // An unreadable row equals no other one here; reading it throws.
+        // An unreadable row equals only an unreadable one at the same index; reading it throws.
         guard let object = try? object(index) else { return (UInt64(index), 0) }
         var content = Hasher()
         content.combine(seed.0)

@@ -9,7 +9,7 @@ enum MoveFinder {
     /// A negative source is that of a new item.
     static func moves(_ sources: borrowing FlatMemory<Int32>, count: Int) -> [Diff.Move] {
         guard !isAscending(sources, count: count) else { return [] }
-        // It holds the length of the longest subsequence that ends with an item, or zero.
+        // The length of the longest subsequence that ends with each item; zero for new items.
         let lengths = FlatMemory<Int32>(capacity: count)
         let longest = measureSubsequences(sources, count: count, into: lengths)
 

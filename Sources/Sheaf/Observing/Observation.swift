@@ -8,10 +8,10 @@ import SheafStorage
 ///         show(result.items)
 ///     }
 ///
-/// The first element is the current result. A loop that takes longer than the next change gets the
-/// newest result. The sequence ends when the store is closed or the observer is cancelled. An error
-/// and the cancellation of the task cancel the observer; after a `break`, it is cancelled when the
-/// sequence is released. Only one loop at a time can iterate over it.
+/// The first element is the current result. A slow loop receives only the newest result. The
+/// sequence ends when the store is closed or the observer is canceled. An error and the
+/// cancellation of the task cancel the observer; after a `break`, it is canceled when the sequence
+/// is released. Only one loop at a time can iterate over the sequence.
 public struct Observation: AsyncSequence, Sendable {
     public typealias Element = QueryResult
 

@@ -39,7 +39,7 @@ final class ObservedResult {
     /// Maximum number of older segment tables retained; beyond it, the rows are read again.
     private static let maximumOlderTables = 4
 
-    /// Creates the result of a new observer; `run` must be untimed, since its watch is retained.
+    /// Creates the result of a new observer; `run` must be untimed: its observed changes are kept.
     init(_ newObserver: NewObserver, _ run: QueryRun) {
         observer = newObserver.observer
         statement = newObserver.statement
@@ -48,7 +48,7 @@ final class ObservedResult {
         observedChanges = run.observedOrAll
     }
 
-    /// Replaces the watch and marks the result stale, after the statement changed its meaning.
+    /// Replaces the observed changes; the meaning of the statement changed, so it must run again.
     func replaceObservedChanges(_ run: QueryRun) {
         observedChanges = run.observedOrAll
         isStale = true
@@ -119,8 +119,8 @@ final class ObservedResult {
 
     /// Returns the result in a snapshot, or its error; nil if it equals the one last delivered.
     ///
-    /// `run` creates runs of the statement: timed ones for results, and untimed ones for watches,
-    /// which live as long as the observer.
+    /// `run` creates runs of the statement: timed ones for results, and untimed ones for observed
+    /// changes, which live as long as the observer.
     func outcome(
         _ reader: SnapshotReader, always: Bool, _ run: (_ isTimed: Bool) -> QueryRun
     ) -> Observer.Outcome? {
@@ -180,7 +180,7 @@ final class ObservedResult {
         return result(live, reader)
     }
 
-    /// Returns the incremental view, if the statement supports one and has not too many rows.
+    /// Returns the incremental view; nil if the statement supports none or has too many rows.
     private func newView(_ run: QueryRun) throws(StoreError) -> IncrementalView? {
         guard let viewDefinition, viewDefinition.isIncremental else { return nil }
         guard runsUntilView == 0 else {
@@ -232,7 +232,7 @@ struct ResultFingerprint: Equatable {
 }
 
 extension QueryRun {
-    /// The watch of the statement, or a watch of everything if it cannot be planned.
+    /// The observed changes of the statement, or all changes if it cannot be planned.
     ///
     /// Planning fails if an index that the statement requires was dropped; it may succeed later.
     fileprivate var observedOrAll: ObservedChanges { (try? observedChanges()) ?? allChanges }

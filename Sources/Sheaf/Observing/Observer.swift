@@ -7,14 +7,14 @@ import Synchronization
 ///
 /// The first result is delivered immediately, then one after each commit that changes it. A slower
 /// consumer gets the newest result and misses those between. Nothing is delivered after `cancel`.
-/// Releasing an observer does not cancel it: it lasts until `cancel` or the end of the store.
+/// Releasing an observer does not cancel it: it lasts until `cancel` or until the store is closed.
 public final class Observer: Sendable {
     /// The observed query.
     public let query: Query
     package let number: UInt64
     private let state: Mutex<State>
     private let callback: Callback
-    /// The dispatcher, which removes cancelled observers and schedules callbacks.
+    /// The dispatcher, which removes canceled observers and schedules callbacks.
     private let dispatcher: WeakDispatcher
 
     /// The way in which results are delivered.
@@ -56,7 +56,7 @@ public final class Observer: Sendable {
         }
     }
 
-    /// Creates an observer without a callback, for schedules that are driven by hand.
+    /// Creates an observer without a callback, for a schedule without a dispatcher.
     package convenience init(unattended query: Query, number: UInt64) {
         self.init(query, number: number, .sequence, dispatcher: nil)
     }

@@ -26,7 +26,7 @@ final class ObserverDispatcher: Sendable {
         observers.withLock { $0.values.sorted { $0.number < $1.number } }
     }
 
-    /// Counts and logs an error that a callback has thrown.
+    /// Counts and logs an error of an observer's callback or statement.
     func recordError(_ error: any Error, of observer: Observer) {
         queries.countObserverFailure()
         // The line of the statement is omitted: it may contain values.
@@ -68,7 +68,7 @@ final class ObserverDispatcher: Sendable {
         // The hook is set before the first dispatch, so that no commit in between is missed.
         try documents.store.onPublishing { [weak self] in self?.wakeDispatcher() }
         let isIn: Bool
-        // It is weak: a thread stuck in a callback must not keep a released store and its lock.
+        // Weak: a thread stuck in a callback must not keep a released store and its lock.
         let dispatch: ObserverWorkerPool.DispatchBody = { [weak self] in
             self?.dispatch($0) ?? ([], nil)
         }
@@ -83,7 +83,7 @@ final class ObserverDispatcher: Sendable {
         return observer
     }
 
-    /// Removes a cancelled observer.
+    /// Removes a canceled observer.
     func remove(_ observer: Observer) {
         observers.withLock { $0[observer.number] = nil }
         workers.remove(observer)

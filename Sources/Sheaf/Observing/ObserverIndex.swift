@@ -30,12 +30,12 @@ struct ObserverIndex {
     /// Returns the results that read a collection; nil if there are none.
     func results(of collection: String) -> ResultIndex? { collections[Array(collection.utf8)] }
 
-    /// Adds a result under each key that its watch requires.
+    /// Adds a result under each key that its observed changes require.
     mutating func add(_ live: ObservedResult) {
         forEachList(of: live) { $0.append(live) }
     }
 
-    /// Removes a result whose watch has not changed since it was added.
+    /// Removes a result whose observed changes are the same as when it was added.
     mutating func remove(_ live: ObservedResult) {
         forEachList(of: live) { list in list.removeAll { $0 === live } }
     }
@@ -79,7 +79,7 @@ struct ObserverIndex {
 }
 
 extension ObserverIndex.ResultIndex {
-    /// Passes the results that a document may affect to `body`, some of them possibly twice.
+    /// Passes the results that a document may affect to `body`, some possibly twice.
     ///
     /// Throws if a field that is used for lookup is damaged: the affected results are then unknown.
     func forEachCandidate(

@@ -18,7 +18,7 @@ package struct WorkerScheduler: Sendable {
         case end(isStopping: Bool)
     }
 
-    /// The completed duty of a thread that requests its next one.
+    /// The completed assignment of a thread that requests its next one.
     package enum CompletedAssignment: Sendable {
         case nothing
         /// The observers to call, and the time of the next dispatch if nothing is published before.
@@ -126,9 +126,9 @@ package struct WorkerScheduler: Sendable {
     /// Counts a thread that has ended after `stop()`.
     package mutating func recordEnd() { threads -= 1 }
 
-    // MARK: Duties
+    // MARK: Assignments
 
-    /// Returns the next duty of a thread, and whether another thread must be started or woken.
+    /// Returns the next assignment of a thread, and whether to start or wake another thread.
     package mutating func next(
         _ done: CompletedAssignment, at now: UInt64, idleSince: UInt64
     ) -> (duty: Assignment, needsThread: Bool, wakesAnother: Bool) {
@@ -142,7 +142,7 @@ package struct WorkerScheduler: Sendable {
         return (assignment, true, false)
     }
 
-    /// Returns the next observer for a calling thread; nil if it must request a new duty.
+    /// Returns the next observer for a calling thread; nil if it must request an assignment.
     ///
     /// `repeated` is queued after all others, so that constant changes cannot starve them.
     package mutating func nextCall(_ repeated: Observer?, stallCount: UInt64) -> Observer? {
@@ -206,7 +206,7 @@ package struct WorkerScheduler: Sendable {
 
     private var canDispatch: Bool { !isDispatching && !pendingWork.isEmpty }
 
-    /// Whether a waiting thread must be woken for work that remains after `duty` was assigned.
+    /// Whether a waiting thread must be woken for the work that `assignment` leaves.
     private func wakesAnother(_ assignment: Assignment) -> Bool {
         switch assignment {
         case .wait: false

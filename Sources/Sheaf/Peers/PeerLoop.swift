@@ -10,7 +10,7 @@ import SheafSystem
 import SheafTransport
 import Synchronization
 
-/// The thread that runs the replicator: it passes events to it and performs its effects.
+/// The thread that passes events to the replicator and performs its effects.
 ///
 /// Other threads only post events, so no writer or transport waits for it.
 final class PeerLoop: Sendable {
@@ -274,8 +274,8 @@ final class PeerLoop: Sendable {
     private func enter(_ job: WriteJob) {
         if store.gate.withLock({ $0.enter() }) { return write(job) }
         let number = store.lastNumber.add(1, ordering: .relaxed).newValue
-        // Retains this object until the gate admits the job, so that the gate is left even after a
-        // stop.
+        // The closure retains this object until the gate admits the job, so that the gate is left
+        // even after a stop.
         let wake: @Sendable (WriteGate.Outcome) -> Void = { [self] outcome in
             if case .entered = outcome { post(.entered(job)) }
         }

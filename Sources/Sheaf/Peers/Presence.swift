@@ -147,7 +147,7 @@ public final class Presence: Sendable {
 
     /// Sets the listener for the events of transports and connections.
     ///
-    /// They report listening addresses, begun, refused and ended connections, and unreachable
+    /// The events report listening addresses, begun, refused and ended connections, and unreachable
     /// addresses.
     public func onTransportEvent(_ listener: (@Sendable (PeerTransportEvent) -> Void)?) {
         presences.onTransportEvent(listener)

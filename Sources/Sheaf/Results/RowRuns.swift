@@ -56,7 +56,7 @@ struct RowRuns {
         }
     }
 
-    /// Splits the pieces at a row; returns the number of the piece that begins with it, or the end.
+    /// Splits the runs at a row; returns the index of the run that begins with it, or the end.
     private mutating func split(at index: Int) -> Int {
         var rest = index
         for number in runs.indices {
@@ -76,7 +76,7 @@ struct RowRuns {
         return runs.count
     }
 
-    /// Splits off one row; returns the number of its piece.
+    /// Splits off one row; returns the index of its run.
     private mutating func isolate(at index: Int) -> Int {
         let number = split(at: index)
         _ = split(at: index + 1)
@@ -106,11 +106,11 @@ struct RowRuns {
             updates: updates, moves: moves)
     }
 
-    /// Whether the rows of each run stay: those of the ordered runs with the most rows together.
+    /// Whether each run stays: new runs do, and the ascending old runs with the most rows in total.
     private var staying: [Bool] {
         let old = runs.indices.filter { runs[$0].source != nil }
         var staying = runs.map { $0.source == nil }
-        // A tree of prefixes finds the most rows of ordered runs up to a source, and the last run.
+        // A Fenwick tree finds the most rows of ascending runs up to a source, and the last run.
         let ranks = old.sorted { (runs[$0].source ?? 0) < (runs[$1].source ?? 0) }
         var rank = [Int](repeating: 0, count: runs.count)
         for (node, number) in ranks.enumerated() { rank[number] = node + 1 }

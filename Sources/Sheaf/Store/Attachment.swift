@@ -39,7 +39,7 @@ public struct Attachment: Sendable {
         guard range.count <= Self.maximumDataLength else {
             throw StoreError(
                 .limit,
-                "\(range.count) is more than maximumDataLength allows, which is "
+                "the range has \(range.count) bytes, and maximumDataLength is "
                     + "\(Self.maximumDataLength)",
                 hint: "copy(to:) and forEachChunk accept files of any length")
         }

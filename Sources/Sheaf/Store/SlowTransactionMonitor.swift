@@ -6,7 +6,8 @@ import Synchronization
 
 /// The slow-transaction monitor: logs slow transactions, and times out writers that wait for one.
 ///
-/// Its thread starts when a transaction begins and there is a log, or when a writer waits for one.
+/// Its thread starts when a transaction begins while there is a log or a waiting writer, or when a
+/// writer waits for a transaction.
 final class SlowTransactionMonitor: Sendable {
     /// The parameters that concern slow transactions.
     struct Settings: Sendable {
@@ -71,7 +72,7 @@ final class SlowTransactionMonitor: Sendable {
         }?.join()
     }
 
-    /// Makes the thread update its deadline, unless it wakes early enough without a signal.
+    /// Starts the thread, or makes it update its deadline, unless it wakes early enough anyway.
     private func updateDeadline(at now: UInt64, _ change: (inout State) -> Void) {
         let settings = settings()
         let wait = min(

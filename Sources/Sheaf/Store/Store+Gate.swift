@@ -50,11 +50,11 @@ extension Store {
         precondition(turn == nil, "A waiter without a `serve` closure was served.")
     }
 
-    /// Waits until the caller may write, or until another writer has run its statement.
+    /// Waits until the caller may write, or until another writer has run `statement`.
     ///
     /// Returns nil in the first case; in the second, the result, once its commit has reached the
-    /// store's durability. A statement takes microseconds and waking a task tens of them: so the
-    /// active writer runs the statements of waiting ones.
+    /// store's durability. A statement takes microseconds, and waking a task takes tens of them, so
+    /// the active writer runs the statements of waiting ones.
     nonisolated(nonsending) func enter(
         orServe statement: Statement, _ values: ArgumentValues
     ) async throws -> QueryResult? {
@@ -71,7 +71,7 @@ extension Store {
     private nonisolated(nonsending) func checkEntry() async throws {
         guard !isClosed.load(ordering: .acquiring) else { throw StoreError.closed }
         _ = try log
-        // This is checked even if the gate is free: the outcome must not depend on contention.
+        // Cancellation counts even if the gate is free: the outcome must not depend on contention.
         try Task.checkCancellation()
     }
 
@@ -99,7 +99,7 @@ extension Store {
         } onCancel: {
             gate.withLock { $0.cancel(number) }?.wake(.cancelled)
         }
-        // The contended lock is taken only if the task was cancelled and may have left a mark.
+        // The contended lock is taken only if the task was canceled and may have left a mark.
         if Task.isCancelled { gate.withLock { $0.clearCancellation(number) } }
         switch turn {
         case .ended(.entered): return nil

@@ -11,9 +11,9 @@ extension Store {
     ///     }
     ///     observer.cancel()
     ///
-    /// It is called on a thread of the store, immediately and then after each commit that changes
-    /// the result. If it takes longer than the next change, it gets the newest result. Errors it
-    /// throws are counted in `system:metrics` and do not end the observation.
+    /// `onChange` is called on a thread of the store, immediately and then after each commit that
+    /// changes the result. A slow callback receives only the newest result. Errors that it throws
+    /// are counted in `system:metrics` and do not end the observation.
     @discardableResult
     public func observe(
         _ query: Query, _ arguments: QueryArguments = QueryArguments(),
@@ -22,7 +22,7 @@ extension Store {
         try observe(query, arguments, .result(onChange))
     }
 
-    /// Calls `onChange` with the result of a query, and after changes whenever it signals.
+    /// Calls `onChange` with the result of a query, and after a change once it has signaled.
     ///
     /// No further result is delivered until the second argument is called, from any thread.
     @discardableResult
@@ -36,14 +36,14 @@ extension Store {
         try observe(query, arguments, .signal(onChange))
     }
 
-    /// Returns the results of a query, as it changes, as an asynchronous sequence.
+    /// Returns an asynchronous sequence of the results of a query as they change.
     public func observe(
         _ query: Query, _ arguments: QueryArguments = QueryArguments()
     ) throws -> Observation {
         Observation(try observe(query, arguments, .sequence))
     }
 
-    /// All observers that are not cancelled, in order of creation.
+    /// All observers that are not canceled, in order of creation.
     public var observers: [Observer] { dispatcher.all }
 
     private func observe(

@@ -32,7 +32,7 @@ extension Store {
         }
     }
 
-    /// Whether a query parses as a statement that changes nothing.
+    /// Whether a query parses as a statement that changes neither documents nor indexes.
     package func isReading(_ query: Query) -> Bool {
         (try? !queries.statement(query).isWriting) ?? false
     }
@@ -102,7 +102,7 @@ extension Store {
                 end(durable.map { _ in result }.mapError { StoreError($0) })
             }
         } catch {
-            // The cancelled task may be the one that runs the statement, not the one that waits.
+            // The canceled task may be the one that runs the statement, not the one that waits.
             guard error.reason != .cancelled else { return false }
             end(.failure(error))
         }
@@ -116,7 +116,7 @@ extension Store {
         let what = "the statement \"\(statement.text.shortened)\""
         try checkNesting { what }
         try await enter(what)
-        // The thread runs outside of the task, so it cannot see whether the task was cancelled.
+        // The thread runs outside of the task, so it cannot see whether the task was canceled.
         let stop = EvaluationStop()
         let written = try await withTaskCancellationHandler {
             try await Self.runOnThread("sheaf-index") { () throws(StoreError) in

@@ -4,7 +4,7 @@ import SheafStorage
 import SheafSystem
 import Synchronization
 
-/// The schedule of tombstone collection: after the first write, then every few days.
+/// The schedule of tombstone collection: after the first write, then at most every few days.
 ///
 /// Only writes create tombstones, so only writes trigger their collection: a store that is only
 /// read needs no thread that waits for days.
@@ -47,8 +47,8 @@ extension Store {
 
     /// Removes tombstones older than `tombstone_ttl_hours`; returns their number.
     ///
-    /// It also runs automatically after the first write and every `days_between_reaping`. A peer
-    /// that has not received the deletion by then brings the document back.
+    /// Collection also runs automatically after writes, at most every `days_between_reaping` days.
+    /// A peer that has not received the deletion by then brings the document back.
     @discardableResult
     public nonisolated(nonsending) func collectTombstones() async throws -> Int {
         try checkNesting { "tombstone collection" }

@@ -131,7 +131,7 @@ extension Store {
             if let commit = try transaction.commitOfExplicitEnding(completion) {
                 return (result, commit)
             }
-            // A cancelled task must not commit.
+            // A canceled task must not commit.
             try Task.checkCancellation()
             switch completion ?? .commit {
             case .commit: return (result, try transaction.commit())

@@ -166,8 +166,9 @@ public final class Store: Sendable {
 
     /// Waits for all transactions, makes everything durable, and closes the store.
     ///
-    /// Waiting writers still write; later ones are refused. Further calls do nothing. Existing
-    /// results stay valid. A store that is released without being closed loses nothing.
+    /// Waiting writers still write; later ones are refused. Another call returns when the store is
+    /// closed. Existing results stay valid. A store that is released without being closed loses
+    /// nothing.
     public nonisolated(nonsending) func close() async throws {
         if let transaction = enclosingTransaction {
             throw StoreError(
@@ -193,7 +194,7 @@ public final class Store: Sendable {
         }
     }
 
-    /// Whether the caller must close the store; if not, returns after another caller has closed it.
+    /// Returns true if the caller must close the store; otherwise waits until another caller has.
     private nonisolated(nonsending) func beginClosing() async -> Bool {
         await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
             let answer: Bool? = phase.withLock { phase in

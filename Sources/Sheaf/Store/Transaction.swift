@@ -31,9 +31,9 @@ public struct TransactionInfo: Hashable, Sendable {
 
 /// Several statements on one snapshot, which become one commit.
 ///
-/// It can be used within the block that it was passed to. Statements see the changes of earlier
-/// ones. A statement that fails changes nothing, and the transaction continues if the error is
-/// caught.
+/// A transaction can be used only within the block that it was passed to. Statements see the
+/// changes of earlier ones. A statement that fails changes nothing, and the transaction continues
+/// if the error is caught.
 public final class Transaction: Sendable {
     public let info: TransactionInfo
     let store: Store

@@ -18,9 +18,10 @@ package struct WriteGate: Sendable {
     package struct Waiter: Sendable {
         package let number: UInt64
         let wake: @Sendable (Outcome) -> Void
-        /// The function that runs the waiter's statement on the thread of the previous writer.
+        /// The closure that runs the waiter's work on the thread of the previous writer.
         ///
-        /// Returns false if the waiter must run the statement itself; nil if it would take long.
+        /// It returns false if the waiter must do the work itself. It is nil if the work may take
+        /// long.
         let serve: (@Sendable () -> Bool)?
         /// The start of the wait; nil if the wait is unlimited.
         let since: UInt64?
@@ -40,7 +41,7 @@ package struct WriteGate: Sendable {
     /// Waiters in order of arrival, from index `first` on; earlier ones have been served.
     private var waiting: [Waiter] = []
     private var first = 0
-    /// Numbers of waiters that were cancelled before they began to wait.
+    /// Numbers of waiters that were canceled before they began to wait.
     private var cancelled: Set<UInt64> = []
     private var isClosing = false
     /// The number of running read-only transactions; closing waits for them as well.
@@ -90,7 +91,7 @@ package struct WriteGate: Sendable {
         return next
     }
 
-    /// Cancels a wait; returns the waiter if it is queued, otherwise its later wait fails.
+    /// Cancels a wait; returns the waiter if it was queued, otherwise its later wait fails.
     package mutating func cancel(_ number: UInt64) -> Waiter? {
         guard let index = waiting[first...].firstIndex(where: { $0.number == number }) else {
             cancelled.insert(number)
@@ -156,7 +157,7 @@ package struct WriteGate: Sendable {
         }
     }
 
-    /// Removes waiters that waited `limit` nanoseconds for one transaction; returns them and it.
+    /// Removes waiters that waited `limit` nanoseconds for the holder; returns them and the holder.
     package mutating func takeOverdue(
         limit: UInt64, at now: UInt64
     ) -> (holder: TransactionInfo, waiters: [Waiter])? {

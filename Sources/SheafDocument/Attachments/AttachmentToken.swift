@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// A reference from a document to an attachment: its id, its length, and metadata of the writer.
+/// A reference from a document to an attachment: its id, its length, and metadata.
 ///
 ///     try await store.execute(
 ///         "UPDATE cars SET photo = :photo WHERE _id = :id",

@@ -102,7 +102,7 @@ struct Dot {
 }
 
 extension SortKey {
-    /// Returns the key of one value with its trailer, which differs for different encodings.
+    /// Returns the key of one value with its trailer, which distinguishes the types of numbers.
     static func bytes(of value: Value) -> [UInt8] {
         var writer = SortKeyWriter()
         writer.append(value)

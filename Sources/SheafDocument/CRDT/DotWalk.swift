@@ -7,9 +7,9 @@ package struct DotWalk {
         package enum Kind: Sendable {
             case value, token, mark, restart, sum, olderSum
             case overrides(PartSet)
-            /// Parts that a delta names as empty; only in deltas.
+            /// Parts that a delta names as empty.
             case empty(PartSet)
-            /// A map that a delta names completely; only in deltas.
+            /// A map that a delta names completely.
             case named(PartSet)
         }
 
@@ -21,7 +21,7 @@ package struct DotWalk {
         /// The epoch of a sum.
         package let epoch: Stamp?
         package let value: Value?
-        /// The part of the dot; for annotations the map.
+        /// The part of the dot; `.map` for annotations.
         package let part: Part
         /// Whether the enclosing map is partial, as in a delta.
         package let isInPartialMap: Bool

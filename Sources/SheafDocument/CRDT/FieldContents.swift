@@ -27,7 +27,7 @@ struct FieldContents {
         let isAlone = dots.count == marks.count && marks.count < 2
         if isAlone, hasFields, overrides.isEmpty, named.subtracting(.map).isEmpty { return true }
 
-        // Parts are sorted by age, and the age of the map is available only after it is written.
+        // Parts are sorted by their latest dot; that of the map is known only after it is written.
         let bytes = Array(UnsafeRawBufferPointer(rebasing: writer.bytes[start...]))
         let source = CopySource(
             stamps: writer.stamps.memory(behind: stamps), root: writer.rootStamp)
@@ -77,7 +77,7 @@ struct FieldContents {
         return true
     }
 
-    /// Writes the parts by descending age of their latest dot, then the annotations.
+    /// Writes the parts in the order of their latest dots, newest first, then the annotations.
     private func writeEntries(
         _ map: (EncodedEntry, CopySource<StampMemory>)?, into writer: inout EntryWriter,
         _ names: NameTable, depth: Int, _ missing: PartSet
@@ -90,7 +90,7 @@ struct FieldContents {
             }
             if latest != nil || part == .map && map != nil { parts.append((part, latest)) }
         }
-        // The sort is stable: parts of equal age keep their order. A map with only annotations
+        // The sort is stable: parts with equal stamps keep their order. A map with only annotations
         // comes last.
         parts.sort { left, right in
             guard let leftStamp = left.latest else { return false }

@@ -71,7 +71,7 @@ struct FieldCursor {
             ? Int(object.nameNumber(position)) : Self.noNumber
     }
 
-    /// Compares the next fields: negative if this one is first; nil if both cursors are at the end.
+    /// Compares the next fields: negative if this cursor's is first; nil if both are at the end.
     @inline(__always)
     func compare(_ other: borrowing FieldCursor) throws(Malformed) -> Int? {
         if number != other.number { return number < other.number ? -1 : 1 }

@@ -15,7 +15,7 @@ package enum Join {
 
     /// Joins two states, a state and a delta, or two deltas.
     ///
-    /// The base of two deltas is the intersection of theirs; `base` applies to all other results.
+    /// Two joined deltas have the intersection of their bases as base; other results have `base`.
     package static func join(
         _ left: EncodedDocument, _ right: EncodedDocument, _ names: NameTable = NameTable(),
         base: VersionVector? = nil
@@ -210,7 +210,7 @@ final class Joiner {
             dropsSeeds: dropsSeeds, depth: depth, into: &writer)
     }
 
-    /// Joins two single values if one covers the other; returns nil otherwise.
+    /// Joins two single values if exactly one is covered by the other operand; nil otherwise.
     private func joinRegisters(
         _ leftEntry: EncodedEntry, _ rightEntry: EncodedEntry, _ depth: Int,
         _ writer: inout EntryWriter

@@ -3,7 +3,7 @@ import SheafBytes
 /// A map in one operand of a join.
 struct MapContent {
     let object: EncodedObject?
-    /// Whether absent names are deleted; otherwise the operand says nothing about them.
+    /// Whether absent fields are deleted; a partial map only omits them.
     let isComplete: Bool
 }
 
@@ -16,9 +16,9 @@ struct FieldSide {
     private var positions: [Dot.Identity: Int] = [:]
     private var earliest: [Counted: Stamp] = [:]
     var overrides: PartSet = []
-    /// Parts that the operand states completely.
+    /// Parts that the operand names.
     var named: PartSet
-    /// Whether the operand states the marks of the map completely.
+    /// Whether the operand names the marks of the map.
     var namesMarks: Bool
     var map: MapContent
     private let header: EncodedHeader
@@ -38,7 +38,7 @@ struct FieldSide {
         header = side.header
     }
 
-    /// Whether the operand states all dots of this kind.
+    /// Whether the operand names the dots of this kind.
     func names(_ kind: Dot.Kind) -> Bool {
         kind == .mark ? namesMarks : named.contains(kind.part)
     }
@@ -70,7 +70,7 @@ struct FieldSide {
 
     /// Whether this operand has an earlier sum or restart that the site later replaced by `later`.
     ///
-    /// Then the operand does not have `later`: its vector covers it only because the site was
+    /// Then the operand does not have `later`: its vector covers `later` only because the site was
     /// restored to an older state and has written again.
     private func hasReplaced(by later: Dot) -> Bool {
         let replaced = earliest(later.kind, of: later.stamp.site)

@@ -48,7 +48,7 @@ private struct StoreSum {
         (isOlder, stamp, epoch) = (dot.kind == .olderSum, dot.stamp, dot.epoch)
     }
 
-    /// Whether a later sum of the store includes the same increments.
+    /// Whether `other` is a later sum of the store that includes the same increments.
     func isReplaced(by other: StoreSum) -> Bool {
         other.isOlder == isOlder && other.epoch == epoch && other.stamp > stamp
     }
@@ -160,13 +160,13 @@ private struct ChangedDots {
 }
 
 extension EncodedDocument {
-    /// Returns the state with the writes of `site` after `time` reassigned to `other`, or nil.
+    /// Returns the state with the writes of `site` after `time` reassigned to `other`; nil if none.
     ///
     /// If `site` has incremented or restarted a counter after `time`, the reassignment is reversed:
     /// the later writes keep their stamps, and the earlier ones get the site `other`. A sum
     /// includes the earlier increments of its site, and a peer with the earlier sum would count
     /// these twice, so sums and restarts keep their stamps. Without the reversal, peers that have
-    /// lost writes would drop the earlier parts.
+    /// seen lost writes would drop earlier parts as replaced.
     ///
     /// Otherwise the version vector ends at `time`, unless other sites have later writes: these may
     /// have replaced writes of `site`, which the vector must cover.
@@ -192,10 +192,10 @@ extension EncodedDocument {
             names)
     }
 
-    /// Returns the state with the lost writes of `site` reassigned to `other`, or nil.
+    /// Returns the state with the lost writes of `site` reassigned to `other`; nil if none.
     ///
-    /// Lost writes are those after `time`.
-    /// The version vector keeps its time of `site`: the state covers these writes under both sites.
+    /// Lost writes are those after `time`. The version vector keeps its time of `site`: the state
+    /// covers these writes under both sites.
     package func assigningLostWrites(
         of site: Site, after time: HybridTime, to other: Site, _ names: NameTable
     ) throws(Malformed) -> [UInt8]? {
@@ -213,11 +213,11 @@ extension EncodedDocument {
         ) { $0.map(move.moved) }
     }
 
-    /// Returns the state without sums of lost writes that later sums include, or nil.
+    /// Returns the state without sums of lost writes that later sums include; nil if none.
     ///
-    /// Both sums include the earlier increments of the store. For each field, the version vector
-    /// records the removal with a derived site, so that states with and without the sum have
-    /// different vectors.
+    /// The lost sum and the later one both include the earlier increments of the store. For each
+    /// field, the version vector records the removal with a derived site, so that states with and
+    /// without the lost sum have different vectors.
     ///
     /// - Parameter stores: Sites of lost writes, each with all sites of its store.
     package func removingLostSums(

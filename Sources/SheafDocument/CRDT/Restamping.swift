@@ -3,8 +3,9 @@ import SheafBytes
 /// A document whose stamps ahead of the clock are replaced.
 ///
 /// The new stamps keep the order and are later than all others, so the visible content is the same.
-/// The version vector covers both, so at peers the old dots are replaced. The new sites are derived
-/// from the old ones, so two stores that repair the same document do not add up its counters.
+/// The version vector also covers the old stamps, so peers replace the old dots. The new sites are
+/// derived from the old ones, so two stores that repair the same document do not add up its
+/// counters.
 package struct RestampedDocument {
     package let bytes: [UInt8]
     /// The latest of the new times.
@@ -82,7 +83,8 @@ extension Site {
         derived(from: pause.after, seed: 2).derived(from: pause.before, seed: 3)
     }
 
-    /// Returns the site that removes sums of this site from a counter; equal in all stores.
+    /// Returns the site that records the removal of this site's sums from a counter; equal in all
+    /// stores.
     ///
     /// This site is one of lost writes.
     package func removal(ofSumsAt path: [String], isOlder: Bool) -> Site {

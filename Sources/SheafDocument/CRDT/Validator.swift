@@ -34,7 +34,7 @@ extension EncodedDocument {
     }
 }
 
-/// A rewriter of a document that checks rules which a comparison would not detect.
+/// A rewriter of a document that checks the rules whose violation a comparison would not detect.
 private struct Validator {
     private let side: JoinSide
     private let base: VersionVector?

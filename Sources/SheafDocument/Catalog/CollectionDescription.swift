@@ -8,9 +8,9 @@ package struct CollectionDescription: Sendable {
     /// The key range of all documents.
     package let keys: KeyRange
     package let indexes: [IndexDescription]
-    /// Keys of tombstones; nil if the number of tombstones is unknown.
+    /// Keys of tombstones; nil if their index entries cannot be used.
     ///
-    /// Each tombstone also has a key in `keys`. The id follows the lower bound.
+    /// Each tombstone also has a key in `keys`. Keys consist of the lower bound and the id.
     package let tombstones: KeyRange?
     /// Whether changes exist that keys do not reflect; they are visited after each scan.
     package let hasPendingChanges: Bool

@@ -1,4 +1,4 @@
-/// A hybrid logical clock of a site: each stamp is later than all it issued or observed.
+/// A hybrid logical clock of a site: each stamp is later than all times issued or observed.
 ///
 /// The wall clock may stop or go back. It is passed in: the clock is a machine without effects.
 package struct HybridClock: Sendable {

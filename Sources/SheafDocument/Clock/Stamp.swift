@@ -33,8 +33,8 @@ package struct HybridTime: Hashable, Comparable, Sendable {
 
 /// The identity under which a store writes.
 ///
-/// A random number, drawn when a store is created, and again when the store turns out to be a copy
-/// of an older state.
+/// A random number, drawn when a store is created. Another one replaces it when the store was
+/// copied, or has lost or evicted writes of the site.
 package struct Site: Hashable, Comparable, Sendable {
     package let rawValue: UInt64
 
@@ -48,7 +48,7 @@ package struct Site: Hashable, Comparable, Sendable {
     package static func < (left: Site, right: Site) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The time and site of a write, unique for each write.
+/// The time and site of a write; no two writes to a document share a stamp.
 package struct Stamp: Hashable, Comparable, Sendable {
     package let time: HybridTime
     package let site: Site

@@ -23,7 +23,7 @@ package struct DocumentDecoder {
 
 /// Access to a borrowed document, valid only while it is decoded.
 ///
-/// A type may keep its decoder beyond that.
+/// A type may keep its decoder for longer, so each access checks that the document is borrowed.
 final class DocumentLoan {
     private let lentNames: NameTable
     private var isOpen = true

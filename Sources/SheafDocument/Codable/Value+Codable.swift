@@ -1,6 +1,6 @@
 /// Values encoded with other encoders and decoders.
 ///
-/// In formats without binary data, bytes become Base64 and decode as a string.
+/// Bytes become Base64 text, which decodes as a string.
 extension Value: Codable {
     public init(from decoder: any Decoder) throws {
         if let decoding = decoder as? Decoding {

@@ -101,7 +101,7 @@ struct UnkeyedDecoding: UnkeyedDecodingContainer {
 
     mutating func decodeNil() throws -> Bool {
         let isNil = try current(Never?.self).decodeNil()
-        // A container advances only past a nil.
+        // The container advances only if the element is nil.
         if isNil { currentIndex += 1 }
         return isNil
     }

@@ -11,7 +11,7 @@ public struct ValueEncoder: Sendable {
         self.keepsNil = keepsNil
     }
 
-    /// Encodes a type as a value; throws an `EncodingError` with the path in the type.
+    /// Encodes an instance as a value; throws an `EncodingError` with the path of the field.
     public func encode<T: Encodable>(_ source: T) throws -> Value {
         if let value = Encoding.value(of: source) { return value }
         let node = EncodingNode()
@@ -51,7 +51,7 @@ final class EncodingNode {
         self.value = value
     }
 
-    /// Turns the node into an array or object; keeps its children if it already is one.
+    /// Turns the node into an array or object; keeps its children if it already has this kind.
     func begin(_ kind: Kind) {
         guard self.kind != kind else { return }
         self.kind = kind
@@ -199,7 +199,7 @@ extension Encoding: SingleValueEncodingContainer {
         try encode(parts: source)
     }
 
-    /// Encodes a type that has no direct value.
+    /// Encodes an instance whose type has no direct value.
     func encode<T: Encodable>(parts source: T) throws {
         guard typeCount < Self.maximumTypeCount else { throw EncodingError.tooDeep(path) }
         var inner = self
@@ -207,7 +207,7 @@ extension Encoding: SingleValueEncodingContainer {
         try source.encode(to: inner)
     }
 
-    /// Returns the value of a type that needs no encoder; nil for other types.
+    /// Returns the value of an instance whose type needs no encoder; nil for other types.
     static func value<T: Encodable>(of source: T) -> Value? {
         // The types are compared, since an empty array of any type casts to an array of bytes.
         if T.self == String.self, let text = source as? String { return .string(text) }

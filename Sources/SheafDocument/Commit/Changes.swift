@@ -16,7 +16,7 @@ package enum Changes {
         return try extraction.write(named)
     }
 
-    /// Whether `base` alone identifies the parts of a delta: each of them has a dot after it.
+    /// Whether `base` identifies the parts of a delta: each has a dot that `base` does not cover.
     package static func isDerivable(
         _ delta: EncodedDocument, since base: VersionVector
     ) throws(Malformed) -> Bool {

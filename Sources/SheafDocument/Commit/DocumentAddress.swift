@@ -4,7 +4,7 @@ import SheafBytes
 package struct DocumentAddress: Sendable {
     /// Maximum length of the name of a collection, in bytes.
     package static let maximumCollectionLength = 1 << 10
-    /// Maximum length of an encoded id, in bytes.
+    /// Maximum length of an encoded id from a peer, in bytes; stores have a lower limit.
     package static let maximumIDLength = 4 << 10
 
     package let collection: String
@@ -15,7 +15,7 @@ package struct DocumentAddress: Sendable {
         self.id = id
     }
 
-    /// Whether `collection` is the same name, byte by byte: Unicode equivalence does not count.
+    /// Whether `collection` is the same name, compared byte by byte.
     package func isOf(_ collection: String?) -> Bool {
         guard let collection else { return false }
         return UTF8Order.compare(self.collection, collection) == 0

@@ -31,7 +31,7 @@ package final class DocumentBatch {
     package func open(
         _ stored: UnsafeBufferPointer<StoredBytes>, where filter: FieldFilter?
     ) throws(Malformed) {
-        precondition(stored.count <= Self.capacity, "A batch has at most \(Self.capacity).")
+        precondition(stored.count <= Self.capacity, "A batch has up to \(Self.capacity) documents.")
         var opened = 0
         for index in stored.indices {
             guard let found = try Self.open(stored[index].payload) else { continue }

@@ -2,7 +2,7 @@ package import SheafBytes
 
 /// Earlier sites of a store (`format-spec/commits.md`, table 1).
 ///
-/// They identify documents written by this store that other peers refuse.
+/// The sites identify documents written by this store that other peers refuse.
 package struct FormerSites: Hashable, Sendable {
     /// The sites in order of use, oldest first.
     package private(set) var sites: [Site] = []

@@ -3,12 +3,12 @@ package import SheafBytes
 /// The site of a store, as stored in the log (`format-spec/commits.md`, table 1).
 package struct SiteRecord: Hashable, Sendable {
     package let site: Site
-    /// The identity of the store's directory when the site was drawn; 0 if unknown.
+    /// The identity of the store's files, a hash of the directory and its mark file; 0 if unknown.
     ///
     /// A copy in another directory is another store: with the same site, both would use the same
     /// stamps for different writes.
     package let directory: UInt64
-    /// The latest time of the site, if the log has records with a later one; nil otherwise.
+    /// The latest time of the site, if the log has records with a later time; nil otherwise.
     ///
     /// Record times never decrease, so after a clock that was ahead is corrected they exceed the
     /// times of the site.

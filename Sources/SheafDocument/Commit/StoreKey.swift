@@ -16,9 +16,9 @@ package enum StoreKey: Hashable, Sendable {
     case unprovenToken(attachment: [UInt8], document: [UInt8])
     /// Earlier sites of the store.
     case formerSites
-    /// The latest time of the clock, if it has a counter.
+    /// The latest time of the clock, if its counter is not zero.
     case clock
-    /// The pauses of another store's site.
+    /// The pauses of a site, as reported by peers.
     case pauses(Site)
     /// A document, by the number of its collection and its encoded id.
     case document(collection: UInt16, id: [UInt8])
@@ -41,7 +41,7 @@ package enum StoreKey: Hashable, Sendable {
     package static let collections = KeyRange(from: [First.collection], to: [First.collection + 1])
     package static let indexes = KeyRange(from: [First.index], to: [First.index + 1])
     package static let documents = KeyRange(from: [First.document], to: [First.document + 1])
-    /// Range of the pauses of all other stores.
+    /// Range of the pauses of all sites, as reported by peers.
     package static let pauses = KeyRange(from: [First.pauses], to: [First.pauses + 1])
     /// Range of all unproven tokens.
     package static let unprovenTokens = KeyRange.prefix([First.unprovenToken])

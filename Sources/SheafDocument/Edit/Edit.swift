@@ -1,6 +1,6 @@
 /// A change of a document by a statement.
 ///
-/// A path has the field names from the root. Missing maps on it are created.
+/// A path has the field names from the root. Missing maps on it are created, except by `unset`.
 package enum Edit: Sendable {
     /// The way in which a value is set.
     package enum Mode: Sendable {

@@ -18,7 +18,7 @@ final class FieldDraft {
     let name: Name
     private let existing: EncodedEntry?
     private let source: DraftSource?
-    /// Parts, except the map, whose dots the delta states completely.
+    /// Parts, except the map, that the delta names.
     private var named: PartSet = []
     private var dots: [Dot] = []
     private var overrides: PartSet = []

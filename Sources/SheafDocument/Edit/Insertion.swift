@@ -35,8 +35,8 @@ package enum Insertion {
 
     /// Returns the entry for seeds in a version vector.
     ///
-    /// Seeds have no stamp, so the site is derived from the inserted object and is equal in all
-    /// stores.
+    /// Version vectors never cover the stamp of seeds, so another site is derived from the inserted
+    /// object; it is equal in all stores.
     package static func initialStamp(_ object: Object) -> Stamp {
         let bytes = EntryWriter.bytes(of: .object(object))
         // Older versions encoded tokens as maps, so their vectors must differ.
@@ -45,9 +45,9 @@ package enum Insertion {
         return Stamp(HybridTime(rawValue: 1), Site(rawValue: max(hash, 1)))
     }
 
-    /// Returns the tombstone of a document evicted from the site that wrote to it.
+    /// Returns the remnant of a document that a store evicts after writing to it.
     ///
-    /// It keeps the time of the site's last write, and the time of the eviction.
+    /// Its version vector has the time of the store's last write, and that of the eviction.
     package static func remnant(
         of site: Site, writtenUntil time: HybridTime, evictedAt now: HybridTime
     ) throws(Malformed) -> [UInt8] {

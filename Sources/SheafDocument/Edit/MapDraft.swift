@@ -10,9 +10,9 @@ struct DraftSource {
 
 /// The pending changes of a map.
 final class MapDraft {
-    /// Whether the delta states the map completely, and not only its changed fields.
+    /// Whether the delta names the map completely, and not only its changed fields.
     var isComplete = false
-    /// Whether the delta states the marks of the map.
+    /// Whether the delta names the marks of the map.
     private(set) var namesMarks = false
     private var ownMarks: [Dot] = []
     private let existing: EncodedObject?

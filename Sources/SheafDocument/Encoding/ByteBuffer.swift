@@ -1,6 +1,6 @@
 /// A growable byte buffer with unique ownership.
 ///
-/// An array checks for unique ownership on each append, which costs more than a byte.
+/// An array checks for unique ownership on each append, which costs more than storing a byte.
 struct ByteBuffer: ~Copyable {
     private var start: UnsafeMutableRawPointer
     private var capacity: Int

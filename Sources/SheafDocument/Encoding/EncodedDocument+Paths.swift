@@ -3,7 +3,7 @@ package import SheafBytes
 extension EncodedDocument {
     /// Returns the visible value at a path; nil if there is none.
     ///
-    /// Equals a walk along the path in the decoded document, but reads only the path.
+    /// Equivalent to following the path in the decoded document, but decodes only the value.
     package func value(at path: [FieldName], _ names: NameTable) throws(Malformed) -> Value? {
         guard var fields = try fields(), let last = path.last else { return nil }
         var isPlain = false

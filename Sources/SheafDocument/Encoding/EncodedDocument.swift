@@ -2,7 +2,7 @@ package import SheafBytes
 
 /// An encoded document or delta (`format-spec/documents.md`).
 ///
-/// The bytes are borrowed and must outlive it. They are decoded lazily.
+/// The bytes are borrowed, must outlive the document, and are decoded lazily.
 package struct EncodedDocument {
     package let bytes: UnsafeRawBufferPointer
     let base: UnsafeRawPointer
@@ -96,7 +96,7 @@ extension EncodedDocument {
     /// The site of the eviction time in a remnant; never drawn by a store.
     package static let evictionSite = Site(rawValue: .max)
 
-    /// Whether this is the remnant of an evicted document: a tombstone that is not replicated.
+    /// Whether this is a remnant: the version vector of an evicted document, never replicated.
     package var isRemnant: Bool {
         root.rawTag == Tag.noRoot.rawValue
             && flags & (HeaderBits.deletion | HeaderBits.partial) == 0

@@ -2,9 +2,7 @@ package import SheafBytes
 
 /// The visible value of an entry.
 extension EncodedEntry {
-    /// Returns the visible one of several entries; nil if there are only annotations.
-    ///
-    /// A single entry is returned itself.
+    /// Returns the first visible entry of the field; nil if none is visible.
     @inline(__always)
     package func shown() throws(Malformed) -> EncodedEntry? {
         let tag = rawTag & ~Tag.referenceBit

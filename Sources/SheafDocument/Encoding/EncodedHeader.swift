@@ -7,7 +7,7 @@ package struct EncodedHeader {
     private let referenceWidth: Int
     let siteCount: Int
     let sitesAt: Int
-    /// Number of sites whose base time differs from the version vector; nil for an empty base.
+    /// Number of sites with another time in the base; nil for an empty base.
     let baseCount: Int?
     let basesAt: Int
     private let deletionAt: Int?
@@ -170,7 +170,7 @@ package struct EncodedHeader {
         return Stamp(time, site(index))
     }
 
-    /// Throws if the header is not canonical: order, coverage, and uniqueness of its entries.
+    /// Throws unless the entries of the header are ordered, covered and unique.
     func validate() throws(Malformed) {
         for index in 0..<siteCount {
             let offset = sitesAt + index * Self.siteLength

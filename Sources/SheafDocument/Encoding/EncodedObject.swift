@@ -171,7 +171,7 @@ extension EncodedObject {
             return indexAmongFew(number)
         }
         if flags & ShapeBits.wideNames == 0 {
-            // This binary search has no branches; nearly all objects take this path.
+            // This binary search has no branches.
             let names = base + namesAt
             while left > 1 {
                 let half = left &>> 1
@@ -220,7 +220,7 @@ extension EncodedObject {
         return zeros.trailingZeroBitCount &>> 3
     }
 
-    /// Finds a field whose name was spelled out before it got a number.
+    /// Finds a field whose name is spelled out; the name may have a number by now.
     private func findSpelled(_ name: FieldName) throws(Malformed) -> EncodedEntry? {
         guard
             let index = try name.spelling.span.withUnsafeBytes({ spelling throws(Malformed) in

@@ -14,7 +14,7 @@ extension EntryWriter {
         rootStamp != nil && source.root == rootStamp
     }
 
-    /// Copies plain fields from `index` on, up to name number `limit`; returns their count.
+    /// Copies plain fields from `index` on with name numbers below `limit`; returns their count.
     mutating func copyPlainFields(
         _ index: Int, of object: EncodedObject, below limit: Int
     ) throws(Malformed) -> Int {

@@ -118,7 +118,7 @@ package struct EntryWriter: ~Copyable {
         buffer.truncate(to: count)
     }
 
-    /// Inserts the length of the bytes after `start` before them.
+    /// Inserts the length of the bytes from `start` on before them, as a varint.
     mutating func prependLength(at start: Int) {
         var rest = UInt64(count - start)
         let width = max((UInt64.bitWidth - rest.leadingZeroBitCount + 6) / 7, 1)

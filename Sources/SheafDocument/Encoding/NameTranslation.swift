@@ -45,7 +45,7 @@ package struct NameTranslation: Sendable {
         case unknown
     }
 
-    /// Returns the translated document, or `unknown` if the target lacks a name.
+    /// Returns the translated document; `unknown` if only numbers would change and one is missing.
     package func translateAll(_ document: EncodedDocument) throws(Malformed) -> Outcome {
         switch try patch(document) {
         case .patched(let bytes): return .patched(bytes)

@@ -1,7 +1,7 @@
 package import SheafBytes
 
 extension EncodedDocument {
-    /// Objects with more spelled-out names are maps whose names are data, which get no numbers.
+    /// Maximum number of spelled-out names of an object; more of them are data, and get no numbers.
     private static let maximumSpelledFields = 128
 
     /// Calls `body` with each spelled-out name that is eligible for a number.

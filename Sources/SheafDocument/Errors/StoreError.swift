@@ -6,7 +6,7 @@ public struct StoreError: Error, Equatable, Sendable {
     public enum Reason: Hashable, Sendable {
         /// The statement violates the grammar.
         case syntax
-        /// The statement is grammatical, but meaningless or not allowed here.
+        /// The statement is grammatical, but meaningless or not allowed in its context.
         case meaning
         /// An argument is missing, or has the wrong type or value.
         case argument
@@ -14,7 +14,7 @@ public struct StoreError: Error, Equatable, Sendable {
         case limit
         /// The operation conflicts with existing documents.
         case conflict
-        /// The requested data is not stored here and must be fetched from a peer.
+        /// The requested data is not in the store and must be fetched from a peer.
         case missing
         /// Bytes on the disk differ from those written.
         case damaged
@@ -34,8 +34,8 @@ public struct StoreError: Error, Equatable, Sendable {
         case nestedTransaction
         /// The transaction has already ended.
         case transactionEnded
-        /// The statement took longer than `dql_request_timeout_seconds` allows.
-        /// Or one transaction kept it waiting for longer than `transaction_wait_limit_ms`.
+        /// The statement took longer than `dql_request_timeout_seconds`, or waited longer than
+        /// `transaction_wait_limit_ms` for one transaction.
         case timedOut
         /// The task that ran the statement was cancelled.
         case cancelled

@@ -26,7 +26,7 @@ package enum SortKey {
     /// The escaped byte is incremented. So no key is a prefix of another, and inversion reverses
     /// the order.
     static let escape: UInt8 = 0x01
-    /// Beyond this magnitude floats have gaps, and integers in a gap have a remainder.
+    /// Magnitude from which floats have gaps; integers in a gap have a remainder.
     static let firstGap = 0x1p53
 
     /// The type of a number, which does not affect its order.

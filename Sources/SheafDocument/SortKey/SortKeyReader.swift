@@ -16,7 +16,7 @@ package struct SortKeyReader {
     package static func read(
         _ bytes: UnsafeRawBufferPointer, descending: [Bool]
     ) throws(Malformed) -> [Value?] {
-        // The trailer follows all components, which have no length, so they are skipped first.
+        // The trailer follows all components, which store no length, so they are skipped first.
         var finder = SortKeyReader(bytes: bytes, trailerStart: 0)
         for isDescending in descending { try finder.skipComponent(isDescending) }
         var reader = SortKeyReader(bytes: bytes, trailerStart: finder.offset)
@@ -245,7 +245,7 @@ extension SortKeyReader {
 
 /// Decoding of incomplete keys.
 extension SortKeyReader {
-    /// Returns the values of all complete components, and the length of these.
+    /// Returns the values of all complete components, and the length of these components.
     package static func readBeginning(
         _ bytes: UnsafeRawBufferPointer, descending: [Bool]
     ) -> (values: [Value?], length: Int) {
@@ -262,7 +262,8 @@ extension SortKeyReader {
         return (values, reader.offset)
     }
 
-    /// Returns the beginning of a text from the beginning of its key; nil for other types.
+    /// Returns the beginning of a text from an incomplete key; nil for complete keys and other
+    /// types.
     package static func readText(
         beginning bytes: some Collection<UInt8>
     ) -> String? {

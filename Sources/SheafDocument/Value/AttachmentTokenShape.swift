@@ -41,7 +41,7 @@ package enum AttachmentTexts {
     /// Maximum number of preceding bytes that may be digits by chance, such as those of a stamp.
     private static let maximumStrayDigits = 32
 
-    /// Calls `body` with each 64 digits that may be an id, until it returns false.
+    /// Calls `body` with each sequence of 64 digits that may be an id, until it returns false.
     package static func forEach(
         in bytes: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Bool
     ) {

@@ -1,4 +1,4 @@
-/// The value of a counter: an integer until a float is added.
+/// A numeric value; a counter is an integer until a float is added.
 package enum Number: Hashable, Sendable {
     case integer(Int64)
     case float(Double)

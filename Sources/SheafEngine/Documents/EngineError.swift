@@ -9,7 +9,7 @@ package enum EngineError: Error, Equatable, Sendable {
     case damaged(key: [UInt8], Malformed)
     /// A query cannot be evaluated on a document.
     case evaluation(StoreError)
-    /// A pause, not an error: evaluation for a peer continues in the next turn of the loop.
+    /// A pause, not an error: evaluation for a peer continues in its next slice.
     case paused
     /// The caller of `write` rolled the transaction back, without an error.
     case rolledBack

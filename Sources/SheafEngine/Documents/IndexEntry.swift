@@ -7,7 +7,7 @@ import SheafStorage
 ///     0    1            3       5        6
 ///     | FF | collection | index | region | components, id, trailer |
 ///
-/// Each document of the collection has one entry; its region shows how much of the document fits.
+/// Each document of the collection has one entry; its region shows how much of the values fits.
 package struct IndexEntry: Sendable {
     /// The extent to which an entry contains the indexed values of a document.
     package enum Region: UInt8, CaseIterable, Sendable {

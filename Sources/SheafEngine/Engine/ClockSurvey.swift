@@ -27,7 +27,7 @@ package struct ClockSurvey: Sendable {
         clockAheadMilliseconds = latest > wallMilliseconds ? latest - wallMilliseconds : nil
     }
 
-    /// Calls `body` with the latest stamp ahead of each site, document by document.
+    /// Calls `body` for each site with stamps ahead in a document, with the latest of these stamps.
     package static func forEachLine(
         of snapshot: DocumentSnapshot, aheadOf wallMilliseconds: UInt64,
         _ body: (Line) -> Void

@@ -107,7 +107,7 @@ extension DocumentEngine.WriterState {
         return batch
     }
 
-    /// Records that such a batch has become a commit.
+    /// Records that the batch of an index change has become a commit.
     fileprivate mutating func markWritten(
         _ directory: Catalog, by commit: CommitID, in store: StoreEngine
     ) {

@@ -23,7 +23,7 @@ extension DocumentEngine {
 
     /// Removes up to `limit` tombstones of documents deleted before a time, in one commit.
     ///
-    /// A peer that has not received the deletion before restores the document.
+    /// A peer that has not received the deletion by then restores the document.
     package func collectTombstones(
         before milliseconds: UInt64, limit: Int,
         append: (WriteBatch) throws(StorageError) -> CommitID

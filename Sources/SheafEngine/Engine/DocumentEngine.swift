@@ -16,7 +16,7 @@ package final class DocumentEngine: Sendable {
     package let feed = CommitFeed()
     /// The change feed of peers.
     let peerFeed: CommitFeed
-    /// Called before a commit with the attachments that the commit may reference.
+    /// The function called before a commit, with the attachments that the commit may reference.
     package let referenceHandler = Mutex<(@Sendable ([AttachmentID]) -> Void)?>(nil)
     private let mayHaveUnproven = Atomic(false)
     /// The error of the index repair at opening; nil if the indexes are usable.
@@ -59,7 +59,8 @@ package final class DocumentEngine: Sendable {
     /// Reads the catalog and the clock from the log.
     ///
     /// A store has one engine at a time: two would assign the same numbers to different names. A
-    /// received commit with more than `maximumListed` documents is omitted from the feed of peers.
+    /// received commit with more than `maximumListed` new documents is omitted from the feed of
+    /// peers.
     package init(_ store: StoreEngine, maximumListed: Int = .max) throws(EngineError) {
         guard store.beginInterpretation() else { throw .inUse }
         peerFeed = CommitFeed(maximumListed: maximumListed)
@@ -127,7 +128,7 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    /// Returns the latest clock time in the log; nil if the log has no key `08`.
+    /// Returns the latest clock time in the log; nil if the log has none.
     private static func clockTime(of snapshot: LogSnapshot) throws(EngineError) -> HybridTime? {
         guard let payload = try payload(of: .clock, in: snapshot) else { return nil }
         return try onDocument(StoreKey.clock.bytes) { () throws(Malformed) in
@@ -161,9 +162,9 @@ package final class DocumentEngine: Sendable {
         _ = state.knownPauses.add(state.ownPauses)
     }
 
-    /// Skips a random amount of time if the clock of the store is ahead of the system clock.
+    /// Returns the initial time of the clock: `latest`, or a random later time if it is not past.
     ///
-    /// Otherwise a store that was restored to an older state could reuse stamps for other writes.
+    /// Without the random time, a restored older store could reuse stamps for other writes.
     private static func initialTime(after latest: HybridTime, _ options: LogStoreOptions)
         -> HybridTime
     {
@@ -225,10 +226,9 @@ package final class DocumentEngine: Sendable {
 
     /// Commits the changes made by `body`, unless it throws or changes nothing.
     ///
-    /// A statement throws its error as `evaluation`; a body that rolls back without an error throws
-    /// `rolledBack`.
-    /// Returns the commit with the changes, or the newest one. `body` runs under the writer lock,
-    /// and sees all earlier commits, durable or not.
+    /// Returns the commit with the changes, or the newest one. A statement throws its error as
+    /// `evaluation`; a body that rolls back without an error throws `rolledBack`. `body` runs under
+    /// the writer lock, and sees all earlier commits, durable or not.
     package func write<Result>(
         from origin: CommitOrigin?,
         append: (WriteBatch) throws(StorageError) -> CommitID,
@@ -251,7 +251,7 @@ package final class DocumentEngine: Sendable {
     private func begin(_ state: inout WriterState) -> DocumentTransaction {
         let snapshot = store.snapshot()
         state.pending.discard(through: snapshot.commit)
-        // The next write is later than the last record, because a backup can end with that record.
+        // The next write must be later than the last record, because a backup can end with it.
         if !state.isClockEarlierThanLog { state.clock.advance(toMilliseconds: store.appendedAt) }
         var transaction = DocumentTransaction(
             snapshot, state.catalog, state.clock,
@@ -378,8 +378,8 @@ package final class DocumentEngine: Sendable {
             state.nameDictionary.recordOccurrence(of: bytes, in: &state.catalog)
         }
         if transaction.hasUnknownOwnWrites {
-            // A peer has seen writes of this site that the store lacks: the store was restored to
-            // an older state, and continues with a new site.
+            // The store was restored to an older state, or a document with evicted writes returned
+            // in an older state: further writes need a new site.
             switchSite(to: Self.randomSite(store.options.random), &state)
         }
         return commit

@@ -56,7 +56,7 @@ extension DocumentTransaction {
         for time in times where time > .initial { recordMissingWrite(time) }
     }
 
-    /// Records a write that its peer lost and that later writes of the peer would cover.
+    /// Records a write that the sending peer lost and that its later writes would cover.
     package mutating func recordLostWrite(
         of document: BufferedDocument, before: VersionVector
     ) throws(EngineError) {
@@ -125,7 +125,7 @@ extension DocumentTransaction {
         return moved
     }
 
-    /// Returns the lost writes of a document that must be assigned before a join.
+    /// Returns the derived sites to which lost writes of a document must be assigned before a join.
     ///
     /// A document with both the original and the derived site is left alone, because neither site
     /// shows which removals the other one has seen.

@@ -16,7 +16,7 @@ package struct DocumentTransaction: Sendable {
     package let now: UInt64
     package var catalog: Catalog
     package var clock: HybridClock
-    /// Whether a peer knows writes of this store that are later than all it knows of.
+    /// Whether a received document has unknown writes of this site, or lacks evicted ones.
     var hasUnknownOwnWrites = false
     /// The periods in which the site has written before.
     var ownWrites = OwnWrites.ofNewSite
@@ -57,7 +57,7 @@ package struct DocumentTransaction: Sendable {
     package let maximumChangedLength: Int
     /// Total length of changed documents that are hidden from the peer that writes them.
     ///
-    /// Beyond the limit, writes to hidden documents are dropped.
+    /// Beyond `maximumChangedLength`, writes to hidden documents are dropped.
     package var hiddenLength = 0
     /// Length beyond which a document is recorded in `largeDocuments`.
     package var largeDocumentLength = Int.max
@@ -171,7 +171,7 @@ package struct DocumentTransaction: Sendable {
         case .join, .delete, .evict, .purge: return
         case .edit, .insert, .insertInitial: break
         }
-        // Spelling out a numbered name takes at most 16 times its two bytes, so short states pass.
+        // Spelling out names makes a state less than 32 times as long, so short states pass.
         let least = min(maximumLength, largeDocumentLength) / 32
         guard let state = working[position].state, state.count > least else { return }
         let length = try onDocument(working[position].key.bytes) { () throws(Malformed) in

@@ -4,8 +4,8 @@ import SheafStorage
 
 /// Received documents that are new to the store, in key order.
 ///
-/// An initial synchronization receives very many of them. They need no join, so only their keys and
-/// states are kept.
+/// An initial synchronization receives mostly such documents. They need no join, so only their keys
+/// and states are kept.
 package struct FreshDocuments: Sendable {
     private(set) var keys: [DocumentKey] = []
     /// Slices of the received bytes, not copies.

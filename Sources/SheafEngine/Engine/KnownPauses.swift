@@ -125,10 +125,10 @@ package struct KnownPauses: Sendable {
     /// Returns the derived site for the lost writes of a document.
     ///
     /// `latest` is the last of these writes. The result is nil unless the other document has writes
-    /// of their site since the pause, or has the lost writes under the derived site. Of
-    /// several pauses the one that begins first is used, to include all lost writes. Pauses
-    /// with the same beginning come from several restores of one backup; of these, the one that
-    /// ends first is used.
+    /// of their site since the pause, or has the lost writes under the derived site. Of several
+    /// pauses the one that begins first is used, to include all lost writes. Pauses with the same
+    /// beginning come from several restores of one backup; of these, the one that ends first is
+    /// used.
     package func derivedSite(
         _ latest: VersionVector.Entry, endedIn vector: VersionVector
     ) -> DerivedSite? {

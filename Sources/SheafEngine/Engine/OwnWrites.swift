@@ -56,7 +56,7 @@ struct OwnWrites: Sendable {
         return pauses
     }
 
-    /// Returns the time of the last write before a pause; later stamps may have been used before.
+    /// Returns when the pause that contains `time` began; a lost write may have any later stamp.
     func end(before time: HybridTime) -> HybridTime {
         earlier.first { $0.contains(time) }?.after ?? opened
     }

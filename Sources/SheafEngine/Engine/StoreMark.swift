@@ -35,7 +35,7 @@ struct StoreMark: Sendable {
             matchesLog = false
             return
         }
-        // A record without a directory identity was written before there were mark files.
+        // A site record without a directory identity was written before there were mark files.
         matchesLog =
             known.directory == 0
             || older.contains { known.directory == $0.hash(in: directory) }

@@ -13,7 +13,7 @@ package struct WorkingDocument: Sendable {
     /// The changes: a delta, or a state if everything was changed.
     private(set) var accumulatedChange: [UInt8]?
     private(set) var isEvicted = false
-    /// The record to keep when the document is evicted: the last write of this store to it.
+    /// The remnant that an eviction leaves: the time of the last write of this store.
     private var remnant: [UInt8]?
     /// The version vector of a remnant: the writes that this store made and evicted.
     private var evictedVector: VersionVector?
@@ -26,7 +26,7 @@ package struct WorkingDocument: Sendable {
     /// The origin of the written tokens; nil if it need not be recorded.
     private(set) var tokens: TokenChange?
 
-    /// Documents up to this length are always written completely, so one operation has them.
+    /// Maximum length of documents that are always written completely, as one operation.
     private static let smallLength = 1_024
     /// Maximum number of deltas on top of a state.
     private static let maximumDeltas = 64

@@ -97,7 +97,7 @@ struct DocumentIndexEntries {
         _ key: [UInt8], at pointer: RecordPointer, in snapshot: DocumentSnapshot,
         _ changes: inout IndexChanges
     ) throws(EngineError) {
-        // The record at the pointer is used only if it has this key.
+        // The operation at the pointer is used only if it has this key.
         let found = try snapshot.document(at: pointer)
         let document = found.key.elementsEqual(key) ? found.document : try snapshot.document(key)
         let entries = try keys(of: document, key)

@@ -81,7 +81,7 @@ package struct IndexRepair {
         of key: [UInt8], _ entries: inout DocumentIndexEntries
     ) throws(EngineError) -> [[UInt8]]? {
         let tombstone = TombstoneEntry.key(ofDocument: key)
-        // The tree shows whether it was a tombstone, and there are no other entries.
+        // The tree shows whether the document was a tombstone, and it has no other entries.
         guard entries.hasIndexes(ofDocument: key) else {
             let hasIndexEntries = tombstone.withUnsafeBytes { snapshot.log.tree.find($0) != nil }
             return hasIndexEntries ? [tombstone] : []

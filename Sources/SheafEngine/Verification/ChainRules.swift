@@ -6,7 +6,7 @@ import SheafStorage
 struct ChainRules {
     private let key: StoreKey
     private let names: NameTable
-    /// Commits up to this one may lack operations after compaction, so theirs may be out of order.
+    /// The last commit that compaction may have changed; up to it, an origin need not come first.
     private let compactedThrough: CommitID
     /// The requirement of the last checked operation on the next older one.
     private var requirement: Requirement?

@@ -3,8 +3,8 @@ package import SheafTransport
 
 /// The mutual authentication of two peers, as a state machine without effects.
 ///
-/// The dialer proves itself first; the listener sends nothing to a peer that cannot. So a port
-/// scanner learns neither the database nor a proof that it could test keys against.
+/// The dialer proves itself first; one that cannot receives at most a refusal. So a port scanner
+/// learns neither the database nor a proof that it could test keys against.
 package struct Handshake: Sendable {
     /// The result of a successful introduction.
     package struct Outcome: Sendable {
@@ -75,7 +75,7 @@ package struct Handshake: Sendable {
     package mutating func received(
         _ bytes: [UInt8], at now: UInt64
     ) throws(NetworkError) -> Outcome? {
-        precondition(bytes.count == requiredLength, "Exactly the wanted bytes are passed.")
+        precondition(bytes.count == requiredLength, "Exactly the required bytes are passed.")
         switch phase {
         case .greeting:
             let greeting = try Greeting(decoding: bytes)

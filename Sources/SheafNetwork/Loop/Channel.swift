@@ -61,7 +61,7 @@ final class Channel {
         deadlineNanoseconds = now + UInt64(limits.handshakeMilliseconds) * 1_000_000
     }
 
-    /// Whether it is an incoming connection that has never been authenticated.
+    /// Whether the connection is incoming and has never been authenticated.
     var isUnknown: Bool { role == .listener && connectedNanoseconds == nil }
 
     /// The key of the peer while the connection is open.

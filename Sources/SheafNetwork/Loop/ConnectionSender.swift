@@ -2,8 +2,8 @@ import Synchronization
 
 /// The sending side of one connection, used by the loop and by threads that send.
 ///
-/// If the queue is otherwise empty, a thread sends its bytes itself: waking the loop takes longer
-/// than encrypting them.
+/// If the queued bytes fit into one record, the thread that appended them also sends them: waking
+/// the loop takes longer than encrypting them.
 final class ConnectionSender: Sendable {
     /// The result of sending.
     package enum Outcome {
@@ -35,7 +35,7 @@ final class ConnectionSender: Sendable {
         state.withLock { $0.session = session }
     }
 
-    /// Forbids it; no such thread is sending when this returns.
+    /// Stops threads other than the loop from sending; none is sending when this returns.
     func close() {
         state.withLock { $0.session = nil }
     }

@@ -97,7 +97,7 @@ extension NetworkLoop {
         }
     }
 
-    /// Sends the queued refusal and a close alert, then ends the channel.
+    /// Sends the queued bytes, such as a refusal, and a close alert, then ends the channel.
     func sendCloseMessage(_ channel: Channel, _ session: TLSSession) {
         channel.stage = .closeMessage(session)
         channel.sender.restart()

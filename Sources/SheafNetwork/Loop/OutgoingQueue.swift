@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The send queue of one connection: filled by any thread, drained by the loop.
+/// The send queue of one connection: filled by any thread, drained by `ConnectionSender`.
 final class OutgoingQueue: Sendable {
     /// The action required from the caller after a change of the queue.
     enum Demand: Equatable {
@@ -80,7 +80,7 @@ final class OutgoingQueue: Sendable {
         }
     }
 
-    /// Marks the queue as processed by the loop; the next change must wake it again.
+    /// Marks the queue as processed; the next change must wake the loop again.
     func acknowledge() {
         state.withLock { $0.isReported = false }
     }

@@ -76,7 +76,7 @@ struct SocketAddress: Sendable, CustomStringConvertible {
     /// The address family.
     var family: Int32 { Int32(storage.ss_family) }
 
-    /// Whether it is a loopback address.
+    /// Whether the address is a loopback address: IPv4, IPv6, or mapped IPv4.
     var isLoopback: Bool {
         let bytes = hostBytes
         guard bytes.count == 16 else { return bytes.first == 127 }

@@ -9,7 +9,7 @@ import Synchronization
     import Darwin
 #endif
 
-/// A TLS session over a nonblocking socket; calls into OpenSSL are serialized.
+/// A TLS session over a nonblocking socket; its input and output are serialized.
 package final class TLSSession: Sendable {
     /// The result of a call.
     package enum Step: Equatable {
@@ -103,7 +103,7 @@ package final class TLSSession: Sendable {
         step { SSL_read(pointer, buffer.baseAddress, Int32(clamping: buffer.count)) }
     }
 
-    /// Writes at most one record; after `wantsToWrite` the same bytes must be written again.
+    /// Writes at most one record; after `needsRead` or `needsWrite` it must be repeated unchanged.
     package func write(_ buffer: UnsafeRawBufferPointer) -> Step {
         step { SSL_write(pointer, buffer.baseAddress, Int32(clamping: buffer.count)) }
     }

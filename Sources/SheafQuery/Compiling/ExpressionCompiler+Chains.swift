@@ -52,7 +52,7 @@ extension ExpressionCompiler {
             }
         }
         do throws(StoreError) {
-            // `||` has a precedence of its own, so a chain contains no other operator.
+            // `||` has a precedence of its own, so its chains contain no other operator.
             return steps[0].operation == .concatenate
                 ? try compile(first, steps, as: Concatenation.self, at: range)
                 : try compile(first, steps, as: Calculation.self, at: range)

@@ -83,7 +83,8 @@ extension ExpressionCompiler {
                 }
                 return true
             }
-            // A missing source yields MISSING; a source that is not a collection yields null.
+            // A missing source yields MISSING; a source that is neither an array nor an object
+            // yields null.
             if let unknown { return unknown == .missing ? nil : .null }
             return try ComputedValueSize.checked(
                 key == nil ? .array(elements) : .object(Object(sorting: fields)),
@@ -104,7 +105,7 @@ extension ExpressionCompiler {
     }
 }
 
-/// Nested iteration over the elements of one or more arrays.
+/// Nested iteration over the elements of arrays or the values of objects.
 private struct Loop {
     struct Step {
         let variable: Int
@@ -117,7 +118,8 @@ private struct Loop {
 
     /// Calls `body` for each assignment of the variables until it returns false.
     ///
-    /// Returns `.missing` or `.null` if a source is missing or not a collection, and nil otherwise.
+    /// Returns `.missing` if a source is missing, `.null` if it is neither an array nor an object,
+    /// and nil otherwise.
     func run(
         _ frame: RowContext, _ body: (RowContext) throws(StoreError) -> Bool
     ) throws(StoreError) -> Truth? {

@@ -1,9 +1,9 @@
 import SheafBytes
 import SheafDocument
 
-/// A compiler of expressions into closures over row contexts, used for one run of a statement.
+/// A compiler of expressions into closures over row contexts, used for one plan.
 ///
-/// Arguments are known at that time and are treated as constants.
+/// Arguments are known when a statement is planned and are treated as constants.
 final class ExpressionCompiler {
     var scope: Scope
     let names: NameTable

@@ -56,7 +56,7 @@ package struct FieldTypes: Sendable {
         return declared[Array(name.utf8)]?.fields ?? FieldTypes(isStrict: false)
     }
 
-    /// Returns the field types of a declared map, or nil if all of its fields are plain.
+    /// Returns the field types of a map; nil if it is not declared or all of its fields are plain.
     func typesOfMap(at path: [String]) -> FieldTypes? {
         guard !declared.isEmpty else { return nil }
         var types = self

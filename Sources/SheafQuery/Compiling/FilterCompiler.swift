@@ -84,7 +84,7 @@ struct FilterCompiler {
                 names, at: expression.range)
         else { return nil }
         let types = compiler.scope.members[source].types
-        // A map with declared fields hides some of them, which a filter cannot see.
+        // A map with declared fields may hide some of its fields, but a filter reads all of them.
         return types.typesOfMap(at: path) == nil ? types.path(path, in: compiler.names) : nil
     }
 

@@ -23,7 +23,7 @@ package struct CalendarDay: Hashable, Sendable {
 
     /// Creates the day that is `number` days after 1970-01-01, for years from about 1 to 9999.
     ///
-    /// Years begin in March here, which puts the leap day at the end of a year.
+    /// The computation begins years in March, which puts the leap day at their end.
     package init(number: Int) {
         let days = number + Self.daysBefore1970
         let era = (days >= 0 ? days : days - 146_096) / 146_097

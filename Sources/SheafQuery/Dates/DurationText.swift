@@ -5,7 +5,8 @@ package enum DurationText {
 
     /// Returns the milliseconds of `1h30m`, `-1.5h` or `250ms`; nil if invalid or too long.
     ///
-    /// The units d, h, m, s, ms, us and ns may be repeated; the sum is truncated to milliseconds.
+    /// The units d, h, m, s, ms, us or µs, and ns may be repeated; the sum is truncated to
+    /// milliseconds.
     package static func milliseconds(_ text: String) -> Int64? {
         guard text.utf8.count <= maximumLength else { return nil }
         var bytes = Array(text.utf8)[...]
@@ -14,8 +15,7 @@ package enum DurationText {
         if bytes.elementsEqual([0x30]) { return 0 }
         guard !bytes.isEmpty else { return nil }
         var whole: UInt64 = 0
-        // At most a hundred parts contribute less than two milliseconds each, so this cannot
-        // overflow.
+        // At most 128 parts contribute less than two milliseconds each, so this cannot overflow.
         var nanoseconds: UInt64 = 0
         while !bytes.isEmpty {
             guard let part = readPart(&bytes) else { return nil }

@@ -10,7 +10,7 @@ import Synchronization
 
 /// The time zones in a directory of the system, by name.
 ///
-/// Each file is read once; later changes take effect after a restart.
+/// Zones are cached, so a changed file may take effect only after a restart.
 package final class ZoneDirectory: Sendable {
     /// The usual directory of time zones.
     package static let system = ZoneDirectory("/usr/share/zoneinfo")

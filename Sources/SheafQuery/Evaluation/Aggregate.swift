@@ -11,7 +11,8 @@ package struct Aggregate: Sendable {
         case mean(NumberSum)
         case minimum(Value?)
         case greatest(Value?)
-        /// All numbers; for the median if `isMean`, and otherwise for the lower middle one.
+        /// All numbers; the result is their median if `isMean`, and otherwise the lower middle
+        /// number.
         case middle(NumberList, isMean: Bool)
     }
 

@@ -2,7 +2,7 @@ package import SheafDocument
 
 /// The accumulated result of a chain of the concatenation operator.
 ///
-/// The string is appended to; creating a string per operator would take quadratic time.
+/// Values are appended to one string; creating a string per operator would take quadratic time.
 package struct Concatenation {
     private enum Outcome {
         case text, null, missing

@@ -59,7 +59,7 @@ package final class EvaluationMeter: Sendable {
         allowance.store(limit, ordering: .relaxed)
     }
 
-    /// Charges the slice, but not the budget, for work other than evaluation.
+    /// Charges the slice, but not the budget, for reading a document.
     package func countVisit() { slice?.charge(EvaluationSlice.visitUnits) }
 
     /// Consumes units; throws if a limit is exceeded or the evaluation was stopped.

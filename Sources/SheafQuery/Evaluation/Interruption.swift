@@ -2,7 +2,7 @@ package import SheafDocument
 
 /// The condition that ends a statement: a timeout, task cancellation or an exhausted budget.
 ///
-/// A run checks it every few microseconds.
+/// A run checks it between batches of documents, in loops and before it processes long values.
 package struct Interruption: Sendable {
     /// Deadline in nanoseconds of the clock; nil if there is no timeout.
     private let deadline: UInt64?
@@ -11,10 +11,11 @@ package struct Interruption: Sendable {
     /// The meter to charge at each check.
     private let meter: EvaluationMeter?
 
-    /// Units per check, for the few hundred documents that a run visits between two checks.
+    /// Units per check, for the documents visited since the previous one: at most 256, except in
+    /// parallel scans.
     private static let stepUnits = 4_096
 
-    /// Creates an interruption with a timeout in seconds (zero: none) and on task cancellation.
+    /// Creates an interruption on task cancellation or after `seconds`; zero means no timeout.
     package init(seconds: Int64, clock: @escaping @Sendable () -> UInt64) {
         self.seconds = seconds
         self.clock = clock

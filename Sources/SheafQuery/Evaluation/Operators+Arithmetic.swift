@@ -1,6 +1,6 @@
 package import SheafDocument
 
-/// Arithmetic, in which integers become floats only when combined with one, and concatenation.
+/// Concatenation, and arithmetic in which integers become floats only when combined with a float.
 extension Operators {
     /// Returns the result of a binary operator; throws if a string becomes too long.
     package static func arithmetic(

@@ -35,7 +35,8 @@ package enum Operators {
         float.isFinite ? .float(float) : nil
     }
 
-    /// Returns NULL if all values that are not null have the expected kinds, and otherwise MISSING.
+    /// Returns NULL if a value is null and all others have the expected kinds, and otherwise
+    /// MISSING.
     ///
     /// Called when operands are invalid. A nil kind accepts any value; the last kind applies to all
     /// further values.

@@ -21,7 +21,7 @@ struct EntryReader {
             try SortKeyReader.read(rest, descending: isDescending)
         }
         guard values.count == fields.count + 1 else {
-            throw StoreError(.damaged, "an entry of an index has \(values.count) values")
+            throw StoreError(.damaged, "an index entry has \(values.count) values")
         }
         var object = Object()
         for (field, value) in zip(fields, values) {

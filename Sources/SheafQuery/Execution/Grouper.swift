@@ -14,7 +14,7 @@ struct Grouper {
 
     init(_ plan: GroupPlan) {
         self.plan = plan
-        // Without GROUP BY, there is one group even for no rows.
+        // Without GROUP BY, there is one group even without rows.
         if plan.keys.isEmpty { _ = group(.several([])) }
     }
 

@@ -1,7 +1,7 @@
 import SheafBytes
 import SheafDocument
 
-/// Collection of documents in batches.
+/// Processing of documents in batches.
 extension RowCollector {
     /// Adds a batch of documents; returns the number after which the scan stops, or nil to
     /// continue.
@@ -58,7 +58,7 @@ final class SortFilter {
             !plan.isDistinct, let first = plan.order.first, let field = first.field
         else { return nil }
         let strictly: FieldFilter.Outcomes = first.isDescending ? .greater : .less
-        // Equal keys follow the boundary, unless another ORDER BY term decides.
+        // Documents with an equal key follow the boundary unless another ORDER BY term decides.
         return SortFilter(field, plan.order.count == 1 ? strictly : [strictly, .equal], names)
     }
 

@@ -10,8 +10,8 @@ final class RowCollector {
     private let tallies: PlanTallies?
     private let meter: Meter?
 
-    // Only the run accesses these, on one thread; exclusivity checks would cost as much as the
-    // work.
+    // Only the run accesses these properties, on one thread; exclusivity checks would cost as much
+    // as the work.
     @exclusivity(unchecked) var items: [ResultItem] = []
     /// The receiver of the result rows, which replaces `items`.
     @exclusivity(unchecked) var visitor: ((RowContext) throws(StoreError) -> Void)?
@@ -45,8 +45,7 @@ final class RowCollector {
         // Rows that are emitted in order need no keys.
         distinct = DistinctRows(plan.isOrdered ? [] : isDescending)
         guard !plan.isOrdered else { return }
-        // Duplicates are dropped before sorting, so DISTINCT cannot limit the number of sorted
-        // rows.
+        // DISTINCT retains all of its rows until they are sorted, so a limit would save little.
         sorter = Sorter(isDescending, limit: plan.isDistinct ? nil : plan.sortedRowLimit)
     }
 

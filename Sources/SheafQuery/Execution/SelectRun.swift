@@ -139,7 +139,7 @@ final class SelectRun {
         return stop
     }
 
-    /// Joins the current rows with all joins from `number` on; returns false to stop.
+    /// Applies all joins from `number` on to the current rows; returns false to stop.
     private func join(_ number: Int) throws(StoreError) -> Bool {
         guard number < plan.joins.count else { return try collector.addIfMatching() }
         let join = plan.joins[number]
@@ -185,7 +185,7 @@ final class SelectRun {
         let run = AccessRun(store, collection)
         switch join.lookup {
         case .id(let evaluator, _):
-            // A key lookup suffices although 1.0 is not a valid id, because it equals 1.
+            // A key lookup suffices for 1.0, which is not a valid id, because it has the key of 1.
             guard let value = try evaluator(frame), value != .null else { return }
             let key = SortKey.identity(of: value, behind: collection.keyPrefix)
             if tally != nil { return try run.run(.ids([key]), tally, visit) }

@@ -77,7 +77,8 @@ extension Function {
         return DateFormat(text)
     }
 
-    /// `date_cast(text[, format])`, which returns the date in ISO 8601.
+    /// `date_cast(date[, format])`, which returns the date in ISO 8601, or milliseconds for a
+    /// number.
     ///
     /// Without a zone in the format, the text is in UTC.
     private static let dateCast = strict("date_cast", 1...2) {
@@ -162,9 +163,10 @@ extension Function {
         return date.moment.start(of: unit).map { date.value(of: $0) }
     }
 
-    /// `date_range(start, end, part, n)`, every nth part from start until before end.
+    /// `date_range(start, end, part, n)`, every nth part from start up to, but not including, end.
     ///
-    /// Dates are counted from the start: January 31 is followed by February 29 and by March 31.
+    /// Dates are counted from the start: January 31 is followed by the last day of February and by
+    /// March 31.
     private static let dateRange = strict("date_range", 4...4) {
         (arguments, _) throws(StoreError) in
         guard let start = DateValue(arguments[0]), let end = DateValue(arguments[1]),

@@ -40,7 +40,7 @@ extension Function {
         arguments.first(where: isKnown) ?? .null
     }
 
-    /// Returns the result after the first candidate identical to the input, or the default.
+    /// Returns the result after the first candidate equal to the input, or the default.
     ///
     /// Unlike in CASE, null matches null and missing matches missing.
     private static func decode(_ arguments: [Value?]) -> Value? {

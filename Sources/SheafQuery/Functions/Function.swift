@@ -2,8 +2,8 @@ package import SheafDocument
 
 /// A function of the query language; nil is MISSING in arguments and results.
 ///
-/// Arguments of a wrong type yield MISSING. Errors are thrown only for exceeded limits and invalid
-/// patterns.
+/// Arguments of a wrong type yield MISSING. Errors are thrown only for exceeded limits and for
+/// invalid patterns or flags.
 package struct Function: Sendable {
     /// The name in lower case.
     package let name: String
@@ -40,7 +40,7 @@ package struct Function: Sendable {
     package static let anyNumber = QueryLimits.maximumTerms
 }
 
-/// The context of function calls, constant for a statement.
+/// The context of function calls, constant during a run of a statement.
 package struct FunctionContext: Sendable {
     /// Milliseconds since 1970.
     package let now: Int64

@@ -28,7 +28,7 @@ package enum Functions {
     /// Names of all functions, sorted.
     package static let names: [String] = all.keys.sorted()
 
-    /// Names in other databases and their counterparts here.
+    /// Names in other databases and their counterparts in this language.
     private static let otherNames = [
         "array_append": "ARRAY .. FOR", "array_size": "array_length", "char": "cast",
         "current_timestamp": "clock", "datediff": "date_diff", "if": "CASE", "iif": "CASE",

@@ -10,7 +10,8 @@ struct EditDraft: Sendable {
     private let path: [String]
     private let operand: Operand
 
-    /// Returns drafts of all assignments; nil if a value must be computed or an assignment fails.
+    /// Returns drafts of all assignments; nil if a value must be computed or an assignment is
+    /// invalid.
     static func drafts(of update: Update, in text: String) -> [EditDraft]? {
         let checker = AssignmentChecker(
             text: text, source: Scope.name(of: update.source), types: FieldTypes(isStrict: false))

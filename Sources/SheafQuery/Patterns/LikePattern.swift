@@ -1,10 +1,12 @@
 import SheafDocument
 
-/// A pattern of literals, single scalars and gaps, which covers LIKE and simple expressions.
+/// A pattern of literals, single scalars and gaps, which covers LIKE and simple regular
+/// expressions.
 ///
-/// Gaps separate a pattern into segments. Unless there is a gap, the first segment must match at
-/// the start of the text and the last one at its end. The others are matched from left to right at
-/// the earliest position, which never requires backtracking.
+/// Gaps separate a pattern into segments. Unless the pattern begins with a gap, the first segment
+/// must match at the start of the text; unless it ends with one, the last segment must match at the
+/// end. The others are matched from left to right at the earliest position, which never requires
+/// backtracking.
 struct LikePattern: Sendable {
     /// An element of a pattern.
     enum Element {

@@ -4,7 +4,8 @@ import SheafDocument
 ///
 /// It is simulated as described by Thompson, so that each scalar visits each state at most once.
 struct PatternProgram: Sendable {
-    /// The action of a state; unless it is a jump, it continues with the next state.
+    /// The action of a state, which continues with the next state unless it jumps, splits or
+    /// accepts.
     enum Instruction: Sendable {
         case scalar(UInt32)
         case any
@@ -23,7 +24,7 @@ struct PatternProgram: Sendable {
     let ignoresCase: Bool
     /// Whether matches must begin at the start of the text.
     private(set) var isAnchored = false
-    /// Whether a match can begin with each byte; empty if matches can be empty.
+    /// Whether a match can begin with each byte; empty if it can be empty or begin with any scalar.
     private(set) var firstBytes: [Bool] = []
 
     init(

@@ -18,7 +18,8 @@ package struct TextPattern: Sendable {
     /// The only matching text; nil if there may be others.
     package let literal: [UInt8]?
 
-    /// Compiles a LIKE pattern: `%` is any text, `_` any scalar, `escape` precedes literals.
+    /// Compiles a LIKE pattern: `%` is any text, `_` any scalar, and a scalar after `escape` a
+    /// literal.
     ///
     /// As in SQL, no character is an escape by default, not even a backslash.
     package static func like(

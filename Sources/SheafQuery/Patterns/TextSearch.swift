@@ -36,7 +36,7 @@ enum TextSearch {
         return nil
     }
 
-    /// Returns the length of the common prefix of `needle` and the text at `position`.
+    /// Returns the common prefix length of `needle` and the text at `position`, at least one.
     @inline(__always)
     private static func common(
         _ needle: UnsafeRawBufferPointer, _ text: UnsafeRawBufferPointer, at position: Int

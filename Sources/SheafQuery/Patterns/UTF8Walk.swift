@@ -1,7 +1,7 @@
 /// Iteration over the scalars of UTF-8.
 ///
-/// Documents are validated when written. Invalid bytes yield arbitrary scalars, but never leave the
-/// text.
+/// Documents are validated when written. Invalid bytes yield arbitrary scalars, but no access
+/// outside of the text.
 enum UTF8Walk {
     /// The value before the start and after the end of a text.
     static let none: UInt32 = .max

@@ -41,10 +41,10 @@ package struct IndexScan: Sendable {
     }
 }
 
-/// A candidate for the access to the documents that satisfy a condition.
+/// A candidate access path to the documents that satisfy a condition.
 struct AccessPath {
     var access: Access
-    /// Number of documents visited.
+    /// Number of documents or index entries visited.
     var count: Int
     /// Whether all visited documents satisfy the condition.
     var isExact: Bool

@@ -3,15 +3,15 @@ import SheafDocument
 
 /// A planner that chooses the access path to the documents of a collection.
 ///
-/// The tree counts its entries, so costs are computed from exact counts, not estimates.
+/// The tree counts its entries, so the number of entries in a range is exact, not estimated.
 struct AccessPlanner {
     let collection: CollectionDescription
     let count: (KeyRange) -> Int
     var hints = PlanHints()
-    /// The requested order and number of rows; empty if any order is acceptable.
+    /// The requested order; empty if any order is acceptable.
     var order: [IndexDescription.Field] = []
     var limit: Int?
-    /// Paths of the fields that the statement reads; nil if it reads complete documents.
+    /// Paths of the fields that the statement reads; nil if no index can cover it.
     var neededPaths: [[String]]?
 
     /// Cost of looking up the document of an entry, relative to the next document of a scan.
@@ -95,7 +95,7 @@ struct AccessPlanner {
         return found
     }
 
-    /// Returns the path through the primary keys, or nil if the condition does not restrict `_id`.
+    /// Returns the path by document keys, or nil if the condition does not restrict `_id`.
     private func primary(_ fields: FieldSets, isRestExact: Bool) -> AccessPath? {
         guard let set = fields.set(of: [Row.idName]) else { return nil }
         let isExact = isRestExact && fields.isExact(using: [[Row.idName]])
@@ -200,7 +200,8 @@ struct AccessPlanner {
             fields: [Self.idOrder], fixed: [])
     }
 
-    /// Returns the intersection of two index scans that are both unselective.
+    /// Returns the intersection of the two smallest index scans; nil unless both are large or a
+    /// hint demands it.
     private func intersection(of paths: [AccessPath]) -> AccessPath? {
         guard !collection.hasPendingChanges, collection.indexes.count > 1 else { return nil }
         let scans = paths.filter {

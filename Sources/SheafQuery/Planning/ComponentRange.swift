@@ -32,7 +32,7 @@ package struct ComponentBound: Hashable, Sendable {
 package struct ComponentRange: Hashable, Sendable {
     package let lower: ComponentBound
     package let upper: ComponentBound
-    /// Whether the range contains a single value and its equals.
+    /// Whether all values in the range are equal.
     package let isPoint: Bool
 
     init(_ lower: ComponentBound, _ upper: ComponentBound, isPoint: Bool = false) {
@@ -44,7 +44,7 @@ package struct ComponentRange: Hashable, Sendable {
     /// The range of all values, including MISSING.
     package static let all = ComponentRange(.before([0x01]), .behind([0xFE]))
 
-    /// Returns the range of a value and its equals; nil is MISSING.
+    /// Returns the range of all values equal to `value`; nil is MISSING.
     package static func only(_ value: Value?) -> ComponentRange {
         let bytes = component(of: value)
         return ComponentRange(.before(bytes), .behind(bytes), isPoint: true)

@@ -1,7 +1,7 @@
 package import SheafDocument
 
 extension Directives {
-    /// Throws for unknown directives and for those that apply to single statements only.
+    /// Throws for invalid directives and for those that apply to single statements only.
     package static func check(_ directives: Object) throws(StoreError) {
         try PlanEnvironment.check(directives)
         guard strictness(in: [directives]) == nil else {
@@ -11,7 +11,7 @@ extension Directives {
         }
     }
 
-    /// Throws for unknown directives in the text of a statement.
+    /// Throws for invalid directives in the text of a statement.
     static func check(_ directives: [Object], in text: String) throws(StoreError) {
         for directive in directives {
             for field in directive {
@@ -25,7 +25,7 @@ extension Directives {
 }
 
 extension Statement {
-    /// Throws for unknown directives; statements without a plan need this check.
+    /// Throws for invalid directives; statements without a plan need this check.
     package func checkDirectives() throws(StoreError) {
         try Directives.check(directives, in: text)
     }

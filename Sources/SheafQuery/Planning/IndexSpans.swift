@@ -11,7 +11,8 @@ struct FieldSets {
     /// Whether no document can satisfy the conjunction.
     var isEmpty: Bool { sets.contains { $0.set.ranges.isEmpty } }
 
-    /// Creates the sets of each field; conditions on several fields are added to `others`.
+    /// Creates the sets of all fields; conditions that do not restrict one field are added to
+    /// `others`.
     init(_ conditions: [Condition], others: inout [Condition]) {
         var found = Gathered()
         for condition in conditions { gather(condition, &found, others: &others) }
@@ -78,7 +79,7 @@ struct FieldSets {
         }
     }
 
-    /// Whether restricting these fields alone satisfies the conjunction.
+    /// Whether restricting only the fields at `paths` satisfies the conjunction.
     func isExact(using paths: [[String]]) -> Bool {
         !isInexact && sets.allSatisfy { paths.hasSpelling($0.path) }
     }
@@ -115,7 +116,7 @@ struct IndexSpans {
     /// Paths of the fields with a single possible value.
     let fixedPaths: [[String]]
 
-    /// Uses the leading restricted fields of the index, for at most `limit` ranges.
+    /// Creates at most `limit` ranges from the leading restricted fields of the index.
     init(_ index: IndexDescription, _ fields: FieldSets, limit: Int) {
         var prefixes = [index.keyPrefix]
         var used: [[String]] = []

@@ -69,7 +69,8 @@ final class Meter {
         since = clock()
     }
 
-    /// Charges the elapsed time to the active operator and activates `next`; returns the former.
+    /// Charges the elapsed time to the active operator and activates `next`; returns the previous
+    /// one.
     func turn(to next: OperatorTally?) -> OperatorTally? {
         let now = clock()
         current?.nanoseconds += now &- since

@@ -239,7 +239,7 @@ extension PlanOperator {
         if isReversed { notes.append("backward") }
     }
 
-    /// Adds offset and limit to the scans below, if these enforce them.
+    /// Adds the offset and limit that the scans at the leaves enforce.
     fileprivate mutating func enter(at offset: Int, stopAfter limit: Int?) {
         guard children.isEmpty else {
             for index in children.indices { children[index].enter(at: offset, stopAfter: limit) }

@@ -19,7 +19,7 @@ struct PlanDescriber {
         plan.isDistinct ? rows() : projection(of: rows())
     }
 
-    /// Returns the operators that find the rows, without the projection.
+    /// Returns the operators that find the rows; only DISTINCT includes the projection.
     private func rows() -> PlanOperator {
         var found = filter(joins(of: source()))
         if let grouping = plan.grouping { found = having(group(found, grouping), grouping) }

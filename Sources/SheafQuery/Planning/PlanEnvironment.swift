@@ -80,7 +80,7 @@ final class PlanEnvironment {
         return Expression(.and([condition, isListed]), at: condition.range)
     }
 
-    /// Returns the collection of a source; nil if it has no documents or is virtual.
+    /// Returns the collection of a source; nil if it never had documents or is virtual.
     func collection(_ source: Source) -> CollectionDescription? {
         if isVirtual(source) { return nil }
         let name = source.name.text
@@ -92,7 +92,7 @@ final class PlanEnvironment {
         return description
     }
 
-    /// Returns a note for each named index that the collection does not have.
+    /// Returns notes about the named indexes that the collection does not have, at most eight.
     func notes(_ names: [String], _ collection: CollectionDescription) -> [String] {
         let known = collection.indexes.map(\.name)
         let others = known.filter { !names.hasSpelling($0) }
@@ -125,7 +125,7 @@ final class PlanEnvironment {
         }
         var seen: Set<[UInt8]> = []
         return values.compactMap { value in
-            // No document has a value as its id that is not a valid id.
+            // A value that is not a valid id matches no document.
             guard let key = try? DocumentID.key(of: value), seen.insert(key).inserted else {
                 return nil
             }
@@ -133,7 +133,7 @@ final class PlanEnvironment {
         }
     }
 
-    /// Returns the hints from the directives of the statement and of a source.
+    /// Returns the hints from USE INDEX and the directives of the statement and a source.
     func hints(_ source: Source) throws(StoreError) -> PlanHints {
         var hints = PlanHints()
         hints.indexes = source.indexes.map(\.text).filter { !$0.isEmpty }
@@ -153,14 +153,14 @@ final class PlanEnvironment {
         return hints
     }
 
-    /// Throws for unknown directives of joined collections, which have no other effect.
+    /// Throws for invalid directives of joined collections; valid ones have no effect.
     func checkDirectives(ofJoins select: Select) throws(StoreError) {
         for join in select.joins where !join.source.directives.isEmpty {
             _ = try hints(join.source)
         }
     }
 
-    /// Throws for unknown directives.
+    /// Throws for invalid directives.
     static func check(_ directives: Object) throws(StoreError) {
         var hints = PlanHints()
         for field in directives { try apply(field, to: &hints) }

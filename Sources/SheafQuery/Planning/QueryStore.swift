@@ -24,7 +24,8 @@ package protocol QueryStore: AnyObject {
     /// Returns the exact number of entries in a range, without visiting them.
     func count(in range: KeyRange) -> Int
 
-    /// Visits documents in batches until `body` returns the number after which to stop.
+    /// Visits documents in batches until `body` returns the number of documents after which to
+    /// stop.
     ///
     /// The first `skipped` entries are skipped by rank. Documents that do not exist or do not match
     /// `filter` are omitted.
@@ -33,7 +34,7 @@ package protocol QueryStore: AnyObject {
         _ tally: inout ScanTally, _ body: (ScannedDocuments) throws(StoreError) -> Int?
     ) throws(StoreError)
 
-    /// Visits the documents of a collection with pending changes, which scans omit.
+    /// Visits the pending documents of a collection, which scans omit.
     func scanPending(
         _ collection: CollectionDescription, filter: FieldFilter?, _ tally: inout ScanTally,
         _ body: (ScannedDocuments) throws(StoreError) -> Int?

@@ -143,7 +143,7 @@ extension SelectPlan {
         filter == nil && condition == nil && joins.isEmpty && grouping == nil && isOrdered
     }
 
-    /// Number of rows to sort, including those that OFFSET skips; nil if there is no limit.
+    /// Number of leading rows needed, including those that OFFSET skips; nil if there is no limit.
     var sortedRowLimit: Int? {
         limit.map { QueryLimits.sum($0, offset) }
     }

@@ -2,7 +2,8 @@ import SheafDocument
 
 /// Resolution of column names and numbers in GROUP BY, HAVING and ORDER BY.
 extension SelectPlanner {
-    /// Replaces column numbers in ORDER BY, and aliases that are not valid as fields.
+    /// Replaces column numbers and aliases in ORDER BY, and aliases in GROUP BY and HAVING that are
+    /// not valid as fields.
     ///
     /// The sources must have been added before.
     func withoutColumnNames(_ written: Select) throws(StoreError) -> Select {
@@ -129,7 +130,7 @@ extension Ordering {
         return Ordering(terms: replaced, limit: limit, offset: offset)
     }
 
-    /// Throws for column numbers, if the statement has no columns, and for other constants.
+    /// Throws for column numbers in a statement without columns, and for other constants.
     func refuseConstants(of statement: String, in text: String) throws(StoreError) {
         for term in terms {
             if let number = term.columnNumber {

@@ -25,7 +25,7 @@ extension SelectPlanner {
         for (number, join) in select.joins.enumerated() where join.source.index == nil {
             candidates.joined.append((join.source, try pathsFound(by: join, number + 1)))
         }
-        // An outer join adds rows without a first source.
+        // A right join adds rows without a first source.
         guard select.source.ids == nil, !select.joins.contains(where: { $0.kind == .right }) else {
             candidates.condition = .anything
             return candidates

@@ -3,7 +3,7 @@ import SheafDocument
 
 /// A planner of SELECT statements.
 final class SelectPlanner {
-    /// The statement; after planning begins, without column names and numbers outside its columns.
+    /// The statement; planning replaces the column names and numbers in its clauses.
     private(set) var select: Select
     let environment: PlanEnvironment
     let compiler: ExpressionCompiler
@@ -88,7 +88,7 @@ final class SelectPlanner {
         return filtered
     }
 
-    /// Whether the first source has no documents that a filter could read.
+    /// Whether rows may lack a document of the first source that a filter could read.
     private var needsCompleteRows: Bool {
         select.joins.contains { $0.kind == .right } || environment.isVirtual(select.source)
     }
@@ -185,7 +185,7 @@ final class SelectPlanner {
         return plans
     }
 
-    /// Returns the paths of all fields that the statement reads, or nil if it reads all fields.
+    /// Returns the paths of all fields that the statement reads, or nil if no index can cover it.
     func neededPaths() throws(StoreError) -> [[String]]? {
         guard select.joins.isEmpty, select.source.types.isEmpty, !environment.isStrict else {
             return nil
@@ -233,7 +233,7 @@ final class SelectPlanner {
         var order: [SortTerm]
     }
 
-    /// Whether rows are grouped; throws for invalid groupings.
+    /// Whether rows are grouped; replaces column names and throws for invalid groupings.
     func checkGrouping() throws(StoreError) -> Bool {
         select = try withoutColumnNames(select)
         let isGrouped =

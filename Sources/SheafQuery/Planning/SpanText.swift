@@ -88,7 +88,7 @@ struct SpanText {
             } else if rest.count == 1, let kind = SortKeyReader.kindName(bytes[length] ^ mask) {
                 found.append(SpanBound(values: values, position: .kind(kind), isBehind: false))
             } else if mask == 0, let text = SortKeyReader.readText(beginning: rest) {
-                // A string prefix is encoded as a bound directly after the complete string.
+                // A string without its terminator is the bound before all strings with this prefix.
                 found.append(
                     SpanBound(values: values + [.string(text)], position: .value, isBehind: false))
             }
@@ -115,7 +115,7 @@ struct SpanText {
         }
     }
 
-    /// Returns a `starts_with` condition, if the range contains all strings with a prefix.
+    /// Returns a `starts_with` condition if the range contains exactly the strings with a prefix.
     private func beginning(_ lower: [UInt8], _ upper: [UInt8]) -> String? {
         guard KeyRange.prefix(lower).upper == upper else { return nil }
         let (values, length) = read(lower)

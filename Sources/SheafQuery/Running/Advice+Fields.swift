@@ -3,7 +3,7 @@ import SheafDocument
 
 /// The fields of a suggested index, grouped by purpose.
 struct AdvisedFields {
-    /// Fields compared with constants, in any order.
+    /// Fields compared for equality with constants, in any order.
     var points: [[String]] = []
     /// The fields of a range or of ORDER BY.
     var tail: [IndexDescription.Field] = []

@@ -88,7 +88,8 @@ struct Adviser {
         } + found.filter { $0.collection.isSpelled(source.name.text) }
     }
 
-    /// Records the first index of the collection that serves; returns whether there is one.
+    /// Records the first index of the collection that satisfies `serves`; returns whether there is
+    /// one.
     private mutating func recordExisting(
         _ source: Source, where serves: (_ fields: [IndexDescription.Field]) -> Bool
     ) -> Bool {

@@ -28,7 +28,7 @@ package struct Advice {
     }
 }
 
-/// An index for a statement, with the reason for it.
+/// A suggested or existing index for a statement, with the reason to suggest it.
 struct IndexAdvice {
     let name: String
     let collection: String
@@ -69,7 +69,7 @@ extension QueryRun {
         }
         _ = try environment.hints(select.source)
         try environment.checkDirectives(ofJoins: select)
-        // A join without an index has no plan, and that index is suggested.
+        // A join without an index cannot be planned; the missing index is suggested.
         let plan = try? SelectPlanner(select, environment).plan()
         var adviser = Adviser(environment: environment, existing: plan?.usedIndexes ?? [])
         try adviser.advise(select)

@@ -13,7 +13,7 @@ extension FastPath {
         }
     }
 
-    /// Returns the key of the only document of the statement, or nil if it must be searched.
+    /// Returns the key of the only document of the statement, or nil if it must be searched for.
     func key(_ arguments: ArgumentValues, in store: any QueryStore) -> [UInt8]? {
         guard case .lookup(let lookup) = self, let id = lookup.id(arguments) else { return nil }
         return lookup.key(of: id, in: store)
@@ -36,7 +36,7 @@ extension FastPath.Insertion {
 }
 
 extension FastPath.Lookup {
-    /// Returns the id, or nil if several documents could match it.
+    /// Returns the id, or nil if the run needs a plan.
     package func id(_ arguments: ArgumentValues) -> Value? {
         guard let value = id.value(arguments), value.isFoundAlone else { return nil }
         return value

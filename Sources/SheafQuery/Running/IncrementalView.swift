@@ -31,7 +31,7 @@ package struct IncrementalView {
     package private(set) var rows: [ViewRow] = []
     /// Edits since the last `drainEdits()`; nil if there were too many.
     private var edits: [RowEdit]? = []
-    /// Rows removed by the limit since the last `drainEdits()`, which may return.
+    /// Rows removed by the limit since the last `drainEdits()`; they may be inserted again.
     private var pushedOut: [ViewRow] = []
 
     /// Maximum number of rows; larger results are not maintained incrementally.
@@ -84,7 +84,7 @@ package struct IncrementalView {
         }
         guard let after else {
             guard let old else { return .none }
-            // A row beyond the limit would enter, but the view does not store it.
+            // A row beyond the limit may enter, but the view does not store it.
             if let limit = definition.limit, rows.count >= limit { return .unknown }
             record(.remove(at: old, id: rows.remove(at: old).id))
             return .changed
@@ -148,7 +148,7 @@ package struct IncrementalView {
         let isFull = definition.limit.map { rows.count >= $0 } ?? false
         let previous = rows.remove(at: old)
         let index = position(of: row, definition.isDescending)
-        // A row beyond the limit may precede the last row.
+        // A row beyond the limit may precede this one.
         if isFull, index == rows.count { return .unknown }
         rows.insert(row, at: index)
         let isUpdated = !previous.item.isComputed(like: row.item)

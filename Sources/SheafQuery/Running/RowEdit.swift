@@ -1,6 +1,6 @@
 /// An edit of the rows of a result; edits apply in sequence.
 package enum RowEdit: Sendable {
-    /// An insertion; `isUpdated` is false if the same row was removed before.
+    /// An insertion; `isUpdated` is false if an identical row was removed before.
     case insert(at: Int, id: [UInt8], isUpdated: Bool)
     case remove(at: Int, id: [UInt8])
     /// A change of the contents of a row in its position.

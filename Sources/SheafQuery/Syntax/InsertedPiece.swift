@@ -92,7 +92,7 @@ package struct InsertedPiece: Sendable {
                     : "remove the backticks: the name already has them"
             )
         default:
-            ("a space is missing after \(name)", "put a space between them")
+            ("a space is missing after \(name)", "put a space after it")
         }
     }
 

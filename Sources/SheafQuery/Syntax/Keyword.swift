@@ -36,7 +36,7 @@ extension Keyword {
     enum Reservation: Int, Sendable {
         /// Valid as a name everywhere.
         case nowhere
-        /// Invalid as a collection or as an alias without AS, where a clause may begin.
+        /// Invalid as the name of a collection or index, and as an alias without AS.
         case besideClauses
         /// Valid as a name only where no other token is possible, such as after a dot.
         case everywhere

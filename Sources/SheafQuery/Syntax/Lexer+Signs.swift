@@ -28,7 +28,7 @@ extension Lexer {
             let name = String(decoding: text[start..<end], as: UTF8.self)
             throw error(
                 "a space is missing after the interpolated value \(name)",
-                hint: "put a space between them", start, offset)
+                hint: "put a space after it", start, offset)
         }
         return Token(.placeholder, start, offset)
     }

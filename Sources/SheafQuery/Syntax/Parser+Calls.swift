@@ -91,7 +91,7 @@ extension Parser {
     }
 
     private mutating func position() throws(StoreError) -> Call {
-        // Operators that bind looser than IN need parentheses here.
+        // IN ends the part, so operators that bind no tighter need parentheses.
         let part = try expression(.concatenation)
         let partHeight = height
         guard try consumeNext(.in) else {

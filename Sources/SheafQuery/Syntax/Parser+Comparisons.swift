@@ -47,7 +47,7 @@ extension Parser {
         return Expression(.between(left, low: low, high: high, isNegated: isNegated), at: range)
     }
 
-    /// Parses the list `(a, b)` after IN; a single element is an array as well.
+    /// Parses the list `(a, b)` after IN; `(a)` is an array as well.
     private mutating func parenthesizedList() throws(StoreError) -> Expression {
         let start = token.lower
         try enter()

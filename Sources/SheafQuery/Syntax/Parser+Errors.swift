@@ -62,7 +62,7 @@ extension Parser {
         .similar, .as,
     ]
 
-    /// Throws unless the statement ends here, after at most one semicolon.
+    /// Throws unless the statement ends at the current token or after one semicolon.
     mutating func end() throws(StoreError) {
         let hasEnded = try take(.semicolon)
         guard token.kind != .endOfStatement else { return }

@@ -12,9 +12,9 @@ enum Precedence: Int, Sendable {
 extension Parser {
     /// Parses an expression whose operators bind at least as tightly as `minimum`.
     ///
-    /// `ceiling` is the precedence of the last operator. A right operand includes all tighter
-    /// operators, so a tighter operator that follows one ends the expression, as after the list of
-    /// IN.
+    /// The variable `ceiling` is the precedence of the last operator. A right operand contains all
+    /// tighter operators; where it cannot, as in the list of IN, a tighter operator ends the
+    /// expression.
     mutating func expression(_ minimum: Precedence = .or) throws(StoreError) -> Expression {
         var left: Expression
         var ceiling = Precedence.unary

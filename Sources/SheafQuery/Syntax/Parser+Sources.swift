@@ -176,7 +176,7 @@ extension Parser {
         let hasEnd = lexer.byte(at: token.lower) == UInt8(ascii: "/")
         let json = String(Substring(hasEnd ? spelling.dropLast(2) : spelling))
         let object = try object(json: json, at: token.range)
-        // Statements that write have no planner to refuse a wrong value, so it is checked here.
+        // `Statement` applies this directive before a planner could refuse a wrong value.
         for field in object where field.name.lowercased() == Directives.strictMode {
             guard case .bool = field.value else {
                 throw failure(

@@ -55,7 +55,7 @@ extension Parser {
         throw unexpected("SELECT, INSERT, UPDATE, DELETE or EVICT", Self.documentStatements)
     }
 
-    /// Parses a statement about documents; returns nil if no such statement begins here.
+    /// Parses a statement about documents; returns nil if none begins at the current token.
     private mutating func documentStatement() throws(StoreError) -> Statement.Body? {
         switch token.keyword {
         case .select: .select(try select())

@@ -2,7 +2,7 @@ package import SheafDocument
 
 /// A recursive-descent parser with one current token.
 ///
-/// It reads the text once; only a few tokens of lookahead are read again.
+/// It reads the text once, except for lookahead.
 package struct Parser {
     var lexer: Lexer
     var token: Token

@@ -18,7 +18,7 @@ package enum QueryLimits {
     package static let maximumLoopNesting = 8
     /// Maximum number of elements visited by all runs of a nested loop, for one row.
     ///
-    /// A short statement with nested loops could otherwise visit very many.
+    /// Otherwise, the work of a short statement could grow exponentially with its nesting.
     package static let maximumNestedSteps = 1 << 17
     /// The same limit for loops at deeper levels.
     package static let maximumDeepSteps = 1 << 16

@@ -111,7 +111,7 @@ package struct Path: Sendable {
     }
 }
 
-/// `features MAP(trim REGISTER)`.
+/// The declared type of a field, such as `features MAP(trim REGISTER)`.
 package struct FieldType: Sendable {
     package enum Kind: Sendable {
         case map([FieldType])

@@ -7,7 +7,7 @@ extension StoreError {
         _ reason: Reason, _ message: String, hint: String? = nil, at range: SourceRange,
         in statement: String
     ) {
-        // The excerpt quotes the statement again, so the texts are shorter than without one.
+        // The excerpt quotes the statement, so message and hint are shorter than without one.
         self.init(
             reason, message.shortened(to: ErrorText.limit),
             hint: hint?.shortened(to: ErrorText.limit), excerpt: Excerpt(range, of: statement))

@@ -26,7 +26,7 @@ package enum Suggestion {
         return best?.word
     }
 
-    /// Returns the Damerau-Levenshtein distance, or more than `limit` if it exceeds that.
+    /// Returns the optimal string alignment distance, or `limit + 1` if the lengths differ by more.
     private static func distance(_ left: [UInt8], _ right: [UInt8], limit: Int) -> Int {
         guard abs(left.count - right.count) <= limit else { return limit + 1 }
         var beforeLast: [Int] = []

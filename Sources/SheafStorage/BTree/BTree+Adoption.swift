@@ -20,7 +20,7 @@ extension BTree {
     /// cost the same, because the kernel would copy the page.
     ///
     /// Every page is validated, because the bytes come from disk. Pages that pass may still differ
-    /// from the exported ones, but no operation reads or writes out of bounds because of it.
+    /// from the exported ones, but cause no access out of bounds.
     package init(
         adopting mapping: FileMapping, pageCount: Int,
         firstPageOffset: Int = BTree.pageSize, fanout: Int = BTree.maximumFanout

@@ -68,7 +68,7 @@ extension BTree {
         var stage = BTreeStage(prefixOfLoneEntry: page.prefixCount)
         stage.append(page, inserting: key, payload, at: index)
         let all = 0..<stage.count
-        // Reclaiming less than this would soon have to be repeated.
+        // Reclaiming less than a sixteenth of the page would soon have to be repeated.
         let worthwhile = BTreePage.Layout.capacity - BTreePage.Layout.capacity / 16
         if all.count <= fanout, stage.size(all, level: level) <= worthwhile {
             stage.write(all, to: page, level: level, version: space.version)
@@ -119,7 +119,7 @@ extension BTree {
         _ left: UInt32, entries: Int, _ separator: BTreeKey, _ rightChild: BTreeValue,
         level: Int
     ) {
-        precondition(level < BTreeView.maximumDepth, "A tree has fewer than 64 levels.")
+        precondition(level < BTreeView.maximumDepth, "A tree has at most 64 levels.")
         root = space.allocate()
         var stage = BTreeStage(prefixOfLoneEntry: 0)
         stage.append(separator, BTreeValue(child: left, entries: entries))
@@ -127,7 +127,7 @@ extension BTree {
         stage.write(0..<2, to: space.page(root), level: level, version: space.version)
     }
 
-    /// Returns the index of the right page's first entry, such that both pages fit.
+    /// Returns the index of the right page's first entry, such that the entries fit on both pages.
     private func splitIndex(
         _ stage: borrowing BTreeStage, newEntry: Int, level: Int
     ) -> Int {
@@ -142,7 +142,9 @@ extension BTree {
         preconditionFailure("A page and one more entry always fit on two pages.")
     }
 
-    /// Returns the preferred split: full left pages for ascending keys, half the bytes otherwise.
+    /// Returns the preferred split index.
+    ///
+    /// Pages are left full for ascending or descending keys, and get half of the bytes otherwise.
     private func preferredSplitIndex(
         _ stage: borrowing BTreeStage, newEntry: Int, level: Int
     ) -> Int {

@@ -84,7 +84,7 @@ package struct BTree: ~Copyable, Sendable {
         }
     }
 
-    /// Returns the page itself, or the number of a copy if a snapshot can see it.
+    /// Returns `number`, or the number of a copy if a snapshot can see the page.
     mutating func writable(_ number: UInt32) -> UInt32 {
         if space.isWritable(number) { return number }
         let copy = space.allocate()

@@ -1,6 +1,6 @@
 /// A bulk loader of trees from ascending entries, several times as fast as inserting them.
 package struct BTreeBuilder: ~Copyable {
-    /// A finished page as its parent needs it.
+    /// The parent's entry for a finished page.
     private struct FinishedPage {
         /// A nonempty key that separates the page from the previous one.
         var separator: [UInt8]

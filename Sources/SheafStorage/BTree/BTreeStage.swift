@@ -1,4 +1,4 @@
-/// Decoded entries on their way from one set of pages to another.
+/// A buffer of decoded entries that are moved between pages.
 ///
 /// Every change of a page's shape uses a stage: a split, a merge, a shorter prefix, bulk loading.
 /// It computes the size of a range of entries before they are written.
@@ -154,7 +154,7 @@ struct BTreeStage: ~Copyable {
         level == 0 ? range.count : range.reduce(0) { $0 + value($1).entries }
     }
 
-    /// Returns the length of the prefix of the key at `index` that differs from the previous key.
+    /// Returns the length of the shortest prefix of the key at `index` above the previous key.
     func separatorCount(before index: Int) -> Int {
         let key = key(index)
         // The bound matters only if a damaged file contains keys out of order.

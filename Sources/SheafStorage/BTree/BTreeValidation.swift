@@ -8,7 +8,7 @@ struct BTreeValidation {
     private struct Expectation {
         /// The number of leaf entries according to the parent.
         var entries: UInt32 = 0
-        /// The page with the lower separator, which all preceding keys are below; zero if none.
+        /// The page with the lower separator, which exceeds all preceding keys; zero if none.
         var separatorPage: UInt32 = 0
         var separatorIndex: UInt16 = 0
     }

@@ -6,7 +6,7 @@ import SheafBytes
 /// kept. If that is a delta whose base is lost, the newest put is kept instead. The damaged store
 /// is not changed.
 package struct Salvager: ~Copyable {
-    /// The approximate maximum length and number of keys of a batch.
+    /// The approximate maximum length and number of operations of a batch.
     private static let batchLength = 1 << 20
     private static let batchCount = 4_096
 

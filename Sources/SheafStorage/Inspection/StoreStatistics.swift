@@ -23,7 +23,7 @@ package struct StoreStatistics: Sendable {
     package var keyCount = 0
     /// The number of keys whose removal is still in the log.
     package var removedKeyCount = 0
-    /// The number of index entries in the newest checkpoint.
+    /// The number of index entries in `usedCheckpoint`.
     package var indexEntryCount = 0
     /// The length of the operations that make up the current keys, in bytes.
     package var liveBytes = 0
@@ -53,7 +53,7 @@ package struct StoreStatistics: Sendable {
     package var logBytes: Int { segmentBytes + baseBytes }
     /// The total length of the checkpoints in bytes.
     package var checkpointBytes: Int { checkpoints.reduce(0) { $0 + $1.byteCount } }
-    /// The total length of all files in bytes.
+    /// The total length of the store's files in bytes, without attachments.
     package var directoryBytes: Int { logBytes + checkpointBytes + otherBytes }
     /// The share of the log that is live.
     package var liveShare: Double { logBytes == 0 ? 1 : Double(liveBytes) / Double(logBytes) }

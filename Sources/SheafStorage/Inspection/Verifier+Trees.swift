@@ -81,7 +81,7 @@ extension Verifier {
             case .corrupt(let damage), .unsupported(let damage):
                 result.warn(name, at: damage.offset, damage.reason)
             case .io(let refusal) where refusal.code == .notARegularFile:
-                // The log cannot replace the checkpoint while its name is in use.
+                // Not a warning: no new checkpoint can get this name.
                 result.damage(name, at: 0, "\(refusal)")
             default:
                 result.warn(name, at: 0, "the checkpoint cannot be read: \(error)")
@@ -98,7 +98,7 @@ extension Verifier {
         guard !result.isDamaged else { return false }
         result.damage(
             FileName.name(ofSegment: start.position.segment), at: start.position.offset,
-            "the log ends before it, but \(checkpoint.name) contains commit \(start.commit)")
+            "the log ends earlier, but \(checkpoint.name) contains commit \(start.commit)")
         return false
     }
 

@@ -16,7 +16,7 @@ package struct Verifier: ~Copyable {
     var latestCompaction: (commit: CommitID, file: String) = (0, "")
     /// The files as opened for reading; loaded on demand.
     var segments: SegmentTable?
-    /// The end of the log so far; none after a file without a valid end.
+    /// The end of the last complete commit so far.
     var end = LogPosition.none
 
     /// Verifies the store in `volume`; throws if the store cannot be read at all.

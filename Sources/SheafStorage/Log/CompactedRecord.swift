@@ -38,7 +38,7 @@ package struct CompactedRecord {
             record.operationCount <= record.body.count / Self.entryLength
         else {
             throw FormatError(
-                at: Record.Layout.operationCount, "the record counts more entries than it holds")
+                at: Record.Layout.operationCount, "the record's entry count is wrong")
         }
         self.record = record.bytes
         count = record.operationCount

@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// A defect of bytes in the log and its offset; the caller adds the file name.
+/// A defect of bytes in a store file and its offset; the caller adds the file name.
 package struct FormatError: Error, Equatable, Sendable {
     package let offset: Int
     package let reason: String

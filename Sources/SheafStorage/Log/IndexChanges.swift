@@ -21,7 +21,7 @@ package struct IndexChanges: Sendable {
     private(set) var removed: [Range<Int>] = []
     private(set) var removedRanges: [KeyRange] = []
 
-    /// The cost of rebuilding the entries for logged operations, in bytes of log to read.
+    /// The approximate cost of rebuilding the entries for logged operations, in bytes of log.
     var lengthToPointers: Int { toPointers.isEmpty ? 0 : bytes.count }
 
     /// The first byte of every index entry.
@@ -104,7 +104,8 @@ package struct IndexChanges: Sendable {
         }
         guard key.count <= Limits.maximumIndexEntryLength else {
             throw .limit(
-                name: "maximumLinkLength", value: key.count, limit: Limits.maximumIndexEntryLength)
+                name: "maximumIndexEntryLength", value: key.count,
+                limit: Limits.maximumIndexEntryLength)
         }
         let start = bytes.count
         bytes.append(contentsOf: key)

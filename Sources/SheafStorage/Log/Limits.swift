@@ -3,7 +3,7 @@ package enum Limits {
     /// The maximum length of a key in bytes.
     ///
     /// A key has at least one byte, and its first byte is neither 0 nor 255, which the tree
-    /// reserves. The tree's own limit is larger, since it prefixes removed keys with a zero byte.
+    /// reserves. The tree's own limit is larger, since removed keys have a zero byte as prefix.
     package static let maximumKeyLength = 1_024
     /// The maximum length of an index entry's key in bytes; its first byte is 255.
     package static let maximumIndexEntryLength = BTree.maximumKeyCount
@@ -23,6 +23,6 @@ package enum Limits {
     package static let maximumPendingLength = 64 << 20
     /// The highest segment number, which leaves enough numbers for the longest commit.
     package static let maximumSegments = UInt32.max - UInt32(maximumCommitOperations) - 1
-    /// The maximum number of files in a store; further files in the directory are ignored.
+    /// The maximum number of files in the directory of a store, including foreign ones.
     package static let maximumFiles = 1 << 22
 }

@@ -1,4 +1,4 @@
-/// The number of a commit: commits of a store count from 1, and numbers are never reused.
+/// The number of a commit, counted from 1; that of a durable commit is never reused.
 package typealias CommitID = UInt64
 
 /// A position in the log: a segment and an offset in the segment as originally written.

@@ -84,7 +84,7 @@ package struct OperationSequence {
     private var offset: Int
     private var left: Int
 
-    /// Creates an iterator over the operations of a `whole`, `first`, `middle` or `last` record.
+    /// Creates an iterator over the operations of a `complete`, `first`, `middle` or `last` record.
     package init(_ record: Record) {
         self.record = record.bytes
         offset = Record.headerLength

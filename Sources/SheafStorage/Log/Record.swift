@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// A framed run of bytes in a segment (`format-spec/log.md`, table 3).
+/// A checksummed run of bytes in a segment file (`format-spec/log.md`, table 3).
 ///
 ///     0          8        12     13    14     16       24         32         40       48
 ///     | checksum | length | kind | pad | zero | commit | position | previous | synced | time |
@@ -8,7 +8,7 @@ import SheafBytes
 ///     56    60     64
 ///     | ops | part | body |
 ///
-/// A commit is one `whole` record, or a `first`, any number of `middle` and a `last` record. It
+/// A commit is one `complete` record, or a `first`, any number of `middle` and a `last` record. It
 /// is valid only if its last record is present.
 package struct Record {
     /// The role of a record in its commit.

@@ -22,7 +22,7 @@ package struct SegmentHeader: Equatable, Sendable {
     /// The last commit that compaction may have changed; zero in a log segment.
     ///
     /// Of the commits up to this one, the file holds only the operations that were newest at that
-    /// commit. Later commits are complete.
+    /// commit and the bases of deltas among them. Later commits are complete.
     package let compactedThrough: CommitID
 
     package init(

@@ -16,7 +16,7 @@ extension WriteBatch {
 
     /// Returns the ranges of the keys for which the batch requires an existing payload.
     ///
-    /// Throws if the batch removes a key before it appends a delta to it.
+    /// Throws if the batch appends a delta to a key that it has removed.
     func keysOfDeltas() throws(StorageError) -> [Range<Int>] {
         try bytes.span.withUnsafeBytes { bytes throws(StorageError) in
             var found: [Range<Int>] = []

@@ -125,7 +125,7 @@ package struct WriteBatch: Sendable {
                 limit: Limits.maximumCommitOperations)
         }
         lastOperation = bytes.count
-        // The header is appended at once, not field by field: this runs for every document.
+        // The header is appended in one call, because this code runs for every document.
         withUnsafeTemporaryAllocation(
             byteCount: Operation.headerLength, alignment: 8
         ) { header in

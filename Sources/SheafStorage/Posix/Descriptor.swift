@@ -67,8 +67,8 @@ final class Descriptor: Sendable {
     }
 
     private func release() {
-        // A retry would be wrong: after an interruption the number may be in use again. The
-        // result is ignored, because everything that matters has already been synced.
+        // A retry would be wrong: after an interruption the number may be in use again. The result
+        // is ignored, because bytes that must be durable have already been synced.
         #if canImport(Glibc)
             _ = Glibc.close(number)
         #elseif canImport(Musl)
@@ -143,7 +143,7 @@ extension Descriptor {
         } == 1
     }
 
-    /// Throws if `name` is not a plain file name, which the system could interpret as a path.
+    /// Throws if `name` is not a plain file name, because the system could interpret it as a path.
     static func check(
         _ name: String, for operation: VolumeError.Operation
     ) throws(VolumeError) {

@@ -6,10 +6,10 @@
     import Darwin
 #endif
 
-/// An advisory lock on the directory itself, which cannot be removed while it is held.
+/// An advisory lock on the directory itself, since a lock file could be deleted while it is locked.
 ///
-/// A lock of `flock` belongs to the open file. It therefore also excludes a second opening in the
-/// same process, and it ends with the process. Locks of `fcntl` do neither.
+/// A lock of `flock` belongs to the open file and ends with the process. Unlike a lock of `fcntl`,
+/// it also excludes a second opening in the same process.
 final class PosixLock: VolumeLock {
     private let path: String
     private let directory: Descriptor

@@ -68,7 +68,7 @@ package final class PosixVolume: Volume {
             } catch  where error.code == .exists {
                 // If the existing entry is not a directory, opening it fails.
             }
-            // It is synced even if it existed: its creator may have been killed before syncing.
+            // An existing name is synced, too: its creator may have been killed before syncing.
             try synchronizeNames()
         }
         do throws(VolumeError) {

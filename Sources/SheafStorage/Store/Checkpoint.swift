@@ -17,7 +17,7 @@ final class Checkpoint {
         /// The length of the file in bytes.
         let length: Int
 
-        /// The index progress; none if commits after it changed index entries.
+        /// The index progress; `.none` unless it reaches the checkpoint's commit.
         var indexMark: IndexMark {
             guard indexedThrough == start.commit else { return .none }
             return IndexMark(commit: start.commit, end: start.position)

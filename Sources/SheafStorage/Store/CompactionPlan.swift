@@ -6,7 +6,7 @@ package struct CompactionPlan: Sendable {
     let horizon: LogPosition
     /// The last commit before the horizon.
     let horizonCommit: CommitID
-    /// The total length of the files, and the bytes of it that are live.
+    /// The total length of the files, and the number of live bytes in them.
     package let length: Int
     package let liveLength: Int
 
@@ -18,7 +18,7 @@ package struct CompactionPlan: Sendable {
         return first.header.segments.lowerBound...last.header.segments.upperBound
     }
 
-    /// Whether the log starts with these files, so that removals in them have nothing left to hide.
+    /// Whether the log starts with these files, so that no older file needs their removals.
     var startsLog: Bool { segments.lowerBound == 1 }
 }
 
@@ -29,8 +29,7 @@ struct CompactionPlanner {
         let segment: Segment
         let length: Int
         let liveLength: Int
-        /// Whether a commit continues from the previous file, so that both must be compacted
-        /// together.
+        /// Whether a commit continues from the previous file, so that both are compacted together.
         let continuesCommit: Bool
         /// Whether the file was compacted too recently for another compaction to be worthwhile.
         let isSettled: Bool

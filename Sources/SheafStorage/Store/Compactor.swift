@@ -17,10 +17,12 @@ final class Compactor {
     private let snapshot: LogSnapshot
     private let volume: any Volume
     private let store: StoreID
-    /// The position up to which checkpoints cover removals; with nothing older, they are dropped.
+    /// The position up to which removals are dropped; `.none` if older files remain.
+    ///
+    /// The newest checkpoint, if there is one, covers these removals.
     private let removalLimit: LogPosition
     private let output: BaseWriter
-    /// The next operation to examine: the file, and the offset in it.
+    /// The next record to process: its file, and its offset in the file.
     private var nextFile = 0
     private var offset = SegmentHeader.length
     private var chain: UInt64
@@ -170,8 +172,7 @@ final class Compactor {
         var chain = ChainCache.Chain()
         var position = newest
         var isOld = false
-        // This keeps the newest operation, the newest one before the horizon, and the bases of kept
-        // deltas.
+        // Keeps the newest operation, the newest one before the horizon, and the bases of both.
         var isKept = true
         while position.segment >= plan.segments.lowerBound {
             if !isOld, position <= plan.horizon { (isOld, isKept) = (true, true) }

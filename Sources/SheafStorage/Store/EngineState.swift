@@ -6,7 +6,7 @@ struct EngineState: ~Copyable {
     struct Tail {
         /// The segment in use; the next one to begin is one higher.
         var segment: UInt32
-        /// The offset of the next record; zero until the opened store begins a segment.
+        /// The offset of the next record; zero while no segment is begun.
         var offset = 0
         /// The maximum length of the segment.
         var capacity = 0
@@ -37,9 +37,10 @@ struct EngineState: ~Copyable {
     var end: LogPosition
     /// The commit up to which the index entries of the tree are complete.
     var indexMark: IndexMark
-    /// The number of bytes that a checkpoint would save the next opening from processing.
+    /// The number of bytes replayed on opening and added since.
     ///
-    /// Counts the log since the last checkpoint and the index entries not derived from the log.
+    /// Counts records, and the cost of rebuilding index entries that refer to earlier operations.
+    /// The growth since the newest checkpoint is what another one would save the next opening.
     var grownLength: Int
     /// The callers that wait for a commit, in the order of their commits.
     var waiters: [CommitWaiter] = []
@@ -82,7 +83,7 @@ struct EngineState: ~Copyable {
         }
     }
 
-    /// Assigns positions to the operations of `batch` and returns the number of its commit.
+    /// Adds `batch` to the pending records and to the tree; returns the number of its commit.
     mutating func append(
         _ batch: borrowing WriteBatch, at now: UInt64, options: borrowing LogStoreOptions
     ) -> CommitID {
@@ -176,7 +177,7 @@ struct EngineState: ~Copyable {
         return done
     }
 
-    /// Updates the tree for each operation and sets its previous position in the record.
+    /// Updates the tree for each operation and sets its `previous` and `distance` in the record.
     private mutating func index(_ record: UnsafeMutableRawBufferPointer, operationCount: Int) {
         var offset = Record.headerLength
         for _ in 0..<operationCount {

@@ -10,7 +10,7 @@ final class GroupCommitter: Sendable {
         var deadline: UInt64?
     }
 
-    /// The time for which the thread looks for another commit before it sleeps.
+    /// The time for which the thread polls for another commit before it sleeps.
     ///
     /// Waking a thread takes as long, and a lone writer commits again within it.
     private static let spinNanoseconds: UInt64 = 50_000
@@ -48,7 +48,7 @@ final class GroupCommitter: Sendable {
         identifier.load(ordering: .relaxed) == Thread.currentIdentifier
     }
 
-    /// Stops the thread once pending commits are written; other threads wait for its end.
+    /// Stops the thread once pending commits are written; waits for its end, unless called on it.
     func stop() {
         request.withLock { $0.isStopping = true }
         request.broadcast()
@@ -60,8 +60,8 @@ final class GroupCommitter: Sendable {
 
     /// Requests a flush of the pending commits.
     func flushNow() {
-        // The engine's lock orders this: a commit that sees the thread awake precedes its last
-        // check.
+        // The engine's lock guarantees that a commit that sees the thread awake precedes the
+        // thread's last check.
         guard !isAwake.load(ordering: .sequentiallyConsistent) else { return }
         request.withLock { $0.isUrgent = true }
         request.signal()

@@ -6,6 +6,6 @@ package struct IndexMark: Equatable, Sendable {
     /// The end of the commit in the log.
     package let end: LogPosition
 
-    /// No index entries are known to be complete.
+    /// The mark of a tree whose index entries are complete for no commit.
     package static let none = IndexMark(commit: 0, end: .none)
 }

@@ -72,10 +72,10 @@ extension EngineState {
 }
 
 extension StoreEngine {
-    /// Repairs the index entries of `snapshot` without a commit.
+    /// Publishes `snapshot` with repaired index entries, without a commit.
     ///
-    /// Returns false if there are newer commits or a pending flush. Existing snapshots keep their
-    /// index entries.
+    /// Returns false if there are newer commits, or a flush is pending or running. Existing
+    /// snapshots keep their index entries.
     package func repairIndexEntries(of snapshot: LogSnapshot, _ changes: IndexChanges) -> Bool {
         precondition(changes.toOperations.isEmpty, "Index repair refers to logged operations.")
         return state.withLock { state in

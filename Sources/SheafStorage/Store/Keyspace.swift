@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// The tree of a store and its counts of live bytes per segment.
+/// The tree of a store and the counts of live bytes per file.
 ///
 /// A key with a payload is stored as is. A removed key is stored with a zero byte as prefix and the
 /// position of its removal, until compaction drops the removal. This keeps the chain intact if the
@@ -71,8 +71,7 @@ struct Keyspace: ~Copyable {
         if let old = tree.put(key, pointer.value).flatMap(RecordPointer.init) {
             return old.position
         }
-        // Compaction dropped the previous operation, because a newer put follows, or it is
-        // damaged.
+        // The previous operation is damaged, or compaction dropped it because a newer put follows.
         guard removedCount > 0, let removal = dropRemoval(of: key) else { return .none }
         return removal.position
     }

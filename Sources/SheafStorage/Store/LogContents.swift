@@ -6,9 +6,9 @@ struct LogContents {
     struct File {
         let name: String
         let header: SegmentHeader
-        /// The footer; nil if the last file is unsealed.
+        /// The footer; nil if the file, which is then the last one, is unsealed.
         ///
-        /// The footer of the last file is verified by a scan.
+        /// A scan verifies the footer of the last file.
         let footer: SegmentFooter?
         let mapping: FileMapping
 
@@ -18,7 +18,7 @@ struct LogContents {
 
     /// The files sorted by segment, without gaps.
     private(set) var files: [File] = []
-    /// Files after the last begun segment that were prepared, or whose begin was never synced.
+    /// Files after the last begun segment: prepared ones, and ones whose header was never synced.
     private(set) var unbegun: [String] = []
     /// Files that a base file has replaced.
     private(set) var superseded: [String] = []
@@ -78,7 +78,7 @@ struct LogContents {
     /// The identity of the store; nil if there was no commit yet.
     var store: StoreID? { files.first?.header.store }
 
-    /// The position before which checkpoints are unusable, because removals since were dropped.
+    /// The position before which checkpoints are unusable, because removals up to it were dropped.
     var removalsCompactedThrough: LogPosition {
         files.compactMap(\.footer).map(\.removalsCompactedThrough).max() ?? .none
     }
@@ -226,7 +226,7 @@ struct LogContents {
         } catch {
             if error.isUnsupported { throw StorageError(error, file: name) }
             // Only the first file of a store has no other file that provides the store identifier.
-            // With it, checksums can be verified, which is the stronger evidence.
+            // With the identifier, checksums are verified, which is stronger evidence.
             let isProven = RecordScanner.provesSynced(
                 mapping.bytes, segment: number, store: store, beyond: 0)
             guard !isProven else { throw StorageError(error, file: name) }

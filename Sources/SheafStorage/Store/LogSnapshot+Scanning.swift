@@ -12,7 +12,7 @@ package enum RecordPointerOrder: Sendable {
 extension LogSnapshot {
     /// Calls `body` with batches of pointers to the keys in a range until it returns false.
     ///
-    /// Batches start small and grow.
+    /// Batches start small and grow, except those in log order.
     package func forEachPointers<Failure: Error>(
         in range: KeyRange, _ order: RecordPointerOrder,
         _ body: (UnsafeBufferPointer<RecordPointer>) throws(Failure) -> Bool
@@ -73,7 +73,7 @@ extension LogSnapshot {
 final class LogOrders: Sendable {
     private struct Order: Sendable {
         let range: KeyRange
-        // The array is immutable after the sort.
+        // The batch is immutable after the sort.
         nonisolated(unsafe) let batch: RecordPointerBatch
     }
 

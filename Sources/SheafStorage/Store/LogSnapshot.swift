@@ -2,7 +2,7 @@ package import SheafBytes
 
 /// The state of a store after one durable commit, immutable and valid while it is referenced.
 ///
-/// Reading makes no system call and acquires no lock.
+/// Reading makes no system call and never waits for a writer.
 package final class LogSnapshot: Sendable {
     /// The tree of keys, whose values are record pointers.
     package let tree: BTreeSnapshot
@@ -77,7 +77,7 @@ package final class LogSnapshot: Sendable {
         return try operation(of: key, at: pointer).payload
     }
 
-    /// Returns the newest operation of `key`, which is at `pointer` in the tree.
+    /// Returns the newest operation of `key`, whose pointer in the tree is `pointer`.
     package func operation(
         of key: UnsafeRawBufferPointer, at pointer: RecordPointer
     ) throws(StorageError) -> Operation {

@@ -40,7 +40,7 @@ package final class LogStore: Sendable {
     }
 
     deinit {
-        // Without `close`, nothing is lost: stopping the thread flushes all commits.
+        // Without `close`, nothing is lost: stopping the committer flushes all commits.
         maintenance.stop()
         committer.stop()
     }
@@ -50,8 +50,8 @@ package final class LogStore: Sendable {
 
     /// Appends a batch to the log without waiting; a batch without operations creates no commit.
     ///
-    /// Returns the last commit. The next flush makes it durable: that of a caller that waits, or
-    /// that of `close`.
+    /// Returns the last commit. The next flush makes it durable: one that a waiting caller
+    /// requests, or that of `close`.
     package func append(_ batch: WriteBatch) throws(StorageError) -> CommitID {
         try engine.append(batch)
     }
@@ -81,7 +81,7 @@ package final class LogStore: Sendable {
         _ body: @escaping @Sendable (Result<CommitID, StorageError>) -> Void
     ) {
         guard !postponesFlush() else { return body(.success(commit)) }
-        // `body` gets the error of a flush that failed here from the engine.
+        // If this flush fails, the engine passes its error to `body`.
         if mayBlock, engine.durableCommit < commit { _ = try? committer.flushInline() }
         engine.whenDurable(commit, body)
         // Commits that are already durable need no flush.
@@ -100,7 +100,7 @@ package final class LogStore: Sendable {
         _ = try result?.get()
     }
 
-    /// Requests a later flush if the options permit one; returns whether they do.
+    /// Requests a later flush if the options and the pending length permit one; else returns false.
     private func postponesFlush() -> Bool {
         guard case .relaxed(let milliseconds) = engine.options.durability,
             engine.pendingLength < Limits.maximumPendingLength

@@ -6,7 +6,7 @@ package enum Durability: Equatable, Sendable {
     case full
     /// A commit call returns when the commit is appended; it becomes durable within this time.
     ///
-    /// Readers see only durable commits, so they lag by the same time.
+    /// Readers see only durable commits, so they lag by up to the same time.
     case relaxed(milliseconds: Int)
 }
 
@@ -38,13 +38,13 @@ package struct LogStoreOptions: Sendable {
     package var recordLength = Record.targetLength
     /// The length of log after which a new checkpoint is due; nil scales it with the store.
     package var checkpointLength: Int?
-    /// The share of live bytes in the directory that compaction aims at; half of it is guaranteed.
+    /// The share of live bytes in the directory that compaction aims at.
     package var liveShare = 0.55
     /// The amount of garbage that is always tolerated, because removing it would cost too much.
     package var freeGarbage = 2 << 20
     /// The maximum number of live bytes in a base file; nil scales it with the store.
     package var compactedLength: Int?
-    /// The maximum rate at which compaction reads and writes, unless garbage exceeds its limit.
+    /// The maximum rate at which compaction reads and writes; it rises as garbage nears its limit.
     package var compactionBytesPerSecond = 64 << 20
     /// Whether the maintenance thread runs.
     package var runsMaintenance = true

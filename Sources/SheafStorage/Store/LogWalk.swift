@@ -19,7 +19,7 @@ struct LogEnd {
     var commitAt: UInt64
     /// The end of the last complete commit, in the last file.
     var position: LogPosition
-    /// The checksum of the last record before `position`; zero at the start of a segment.
+    /// The checksum of the last record before `position`, or of the header; zero after a base file.
     var chain: UInt64
     /// The position up to which the log was synced according to its last record.
     var synced = LogPosition.none
@@ -33,7 +33,7 @@ struct LogEnd {
 
 /// A consumer of the commits and operations of a log walk, in order.
 protocol LogVisitor {
-    /// Visits a complete commit; its records are one `whole`, or a `first` to a `last`.
+    /// Visits a complete commit; its records are one `complete`, or a `first` to a `last`.
     mutating func visit(_ commit: CommitID, at time: UInt64, records: [Record])
         throws(StorageError)
     /// Visits an operation of a base file.

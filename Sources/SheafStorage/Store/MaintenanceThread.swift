@@ -68,7 +68,7 @@ final class MaintenanceThread: Sendable {
         }
     }
 
-    /// Waits in proportion to `length`; less if garbage exceeds its limit.
+    /// Waits in proportion to `length`: less as garbage nears its limit, and not at all beyond it.
     private func pause(after length: Int) {
         let rate = Double(max(engine.options.compactionBytesPerSecond, 1))
         // The share is 1 where compaction starts and 0 at the limit.

@@ -1,7 +1,7 @@
 /// Appended records that are not yet on disk.
 ///
 /// A batch is used by one thread at a time: writers append to it under the engine's lock, then the
-/// flushing thread writes it. It therefore needs no lock.
+/// flushing thread writes it. It therefore needs no lock of its own.
 final class PendingBatch: Sendable {
     /// A contiguous part of the batch that belongs to one segment file.
     struct Piece {

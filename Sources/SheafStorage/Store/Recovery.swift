@@ -242,7 +242,7 @@ struct Recovery {
     /// Rewrites the unsynced end of the log and seals the segment.
     ///
     /// After a failed sync the page cache may contain bytes that are not on disk and that another
-    /// sync would not write. Only writing them again does.
+    /// sync would not write, so they are written again.
     private func sealLastSegment(
         _ end: LogEnd
     ) throws(StorageError) -> (footer: SegmentFooter, mapping: FileMapping)? {

@@ -169,8 +169,8 @@ package final class Segment: Sendable {
 
     /// Whether a verified record starts at `offset`, after which a record header must fit.
     ///
-    /// Unverified bytes may refer to the middle of a verified record. Both can share a bit of the
-    /// bitmap, so the position in the header is compared, too.
+    /// Unverified bytes may refer to an offset within a verified record, which can share the
+    /// record's bit of the bitmap. The position in the header is therefore compared, too.
     @inline(__always)
     func isVerified(_ offset: Int, in bytes: UnsafeRawBufferPointer) -> Bool {
         let word = (verified + offset / 4_096).pointee.load(ordering: .relaxed)
@@ -202,7 +202,7 @@ package final class Segment: Sendable {
         } catch {
             throw error.shifted(by: offset)
         }
-        // A valid record left from an earlier use of the file fails this check of its successor.
+        // A valid record of an earlier version of the file fails this check of its successor.
         let end = offset + record.bytes.count
         if end + Record.headerLength <= bytes.count,
             bytes.loadInteger(end + Record.Layout.previousChecksum) != record.checksum

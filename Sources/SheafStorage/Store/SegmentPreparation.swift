@@ -63,11 +63,11 @@ final class SegmentPreparation: Sendable {
 
     /// Returns the file of segment `number`, waiting for a preparation in progress.
     ///
-    /// Without a prepared file it creates one. Only the first segment is then filled with up to
-    /// `length` zeros, since writers wait for all others.
+    /// Without a prepared file it creates one. Only the first after opening is then filled with up
+    /// to `length` zeros, because a writer waits meanwhile.
     func file(_ number: UInt32, length: Int) throws(VolumeError) -> any VolumeFile {
         let isFirst = state.withLock { state in
-            // From here on, no other thread creates this file.
+            // Once this is set, no other thread creates the file.
             defer { state.lastRequested = number }
             if case .running(let running) = state.phase { state.phase = .hurried(running) }
             return state.lastRequested == 0

@@ -89,8 +89,7 @@ package final class SegmentTable: Sendable {
         }
     }
 
-    /// Returns the operation originally written at `position`, with its commit; nil if compacted
-    /// away.
+    /// Returns the operation written at `position` and its commit; nil if it was compacted away.
     package func loggedOperation(
         at position: LogPosition
     ) throws(StorageError) -> LoggedOperation? {

@@ -81,7 +81,7 @@ extension StoreEngine {
         return planner.smallRun()
     }
 
-    /// Whether readers still use the files of a plan.
+    /// Whether the newest snapshot still has the files of a plan.
     private func isCurrent(_ plan: CompactionPlan) -> Bool {
         let segments = snapshot().segments
         return plan.files.allSatisfy { file in

@@ -2,11 +2,10 @@ import SheafBytes
 import SheafSystem
 import Synchronization
 
-/// A store without threads of its own: callers decide when each operation runs.
+/// A store without threads of its own: callers decide when it flushes and performs maintenance.
 ///
-/// Any thread may call `append`. One thread calls `flush`, which makes appended commits durable and
-/// publishes them to readers. Another thread performs maintenance. Simulations call all of them in
-/// any order.
+/// Any thread may call `append`, or `flush`, which makes appended commits durable and publishes
+/// them to readers. One thread performs maintenance. Simulations do all of this in any order.
 package final class StoreEngine: Sendable {
     package let volume: any Volume
     package let options: LogStoreOptions
@@ -16,7 +15,7 @@ package final class StoreEngine: Sendable {
     ///
     /// It has a separate lock, because appending a large batch holds the state's lock for long.
     private let published: Mutex<LogSnapshot>
-    /// Held during a flush, from cutting the pending batch until its publication.
+    /// Held during a flush, from removing the pending batch until its publication.
     private let writer: Mutex<SegmentWriter>
     let preparation: SegmentPreparation
     /// Whether commits were appended since the last flush began; readable without a lock.
@@ -207,7 +206,7 @@ package final class StoreEngine: Sendable {
 
     private func finish(_ flushed: Flushed?) throws(StorageError) -> Bool {
         guard let flushed else { return false }
-        // The call is outside of the lock, because callbacks run arbitrary code.
+        // Callbacks are called outside of the lock, because they run arbitrary code.
         if let error = flushed.error {
             for waiter in flushed.waiters {
                 waiter.resume(

@@ -26,7 +26,7 @@ package struct VolumeError: Error, Hashable, Sendable {
         package static let notARegularFile = Code(-5)
         /// The path is empty or contains a zero byte, at which the system would truncate it.
         package static let noPath = Code(-6)
-        /// The simulated volume does not support subdirectories.
+        /// The volume does not support subdirectories.
         package static let noDirectories = Code(-7)
     }
 

@@ -20,7 +20,7 @@ extension LinkStateDatabase {
         if reachable.first?.key != key { return "the local peer is not reachable from itself" }
         if Set(reachable.map(\.key)).count != reachable.count { return "a peer is listed twice" }
         let visible = entries.values.filter { $0.distance != nil }.count
-        if visible != reachable.count { return "\(visible) of \(reachable.count) are reachable" }
+        if visible != reachable.count { return "\(visible) distances for \(reachable.count) peers" }
         return nil
     }
 }

@@ -1,5 +1,6 @@
-/// Records with the local key that are newer than the local record. A clock was set back, two peers
-/// share a key, or a peer forged the record.
+/// Conflicts over the local key: received records with it that are newer than the local record.
+///
+/// Either a clock was set back, two peers share a key, or a peer forged the record.
 extension LinkStateDatabase {
     /// The resolution of a conflict over the record of the local peer.
     struct Overtaking: Sendable {
@@ -13,7 +14,7 @@ extension LinkStateDatabase {
         private var conflict: PeerRecord?
         private var contestedAt: UInt64?
 
-        /// Records that another peer uses the key, at most once per rest period.
+        /// Stores a conflicting record to be reported; at most one per `conflictReportInterval`.
         mutating func recordConflict(_ record: PeerRecord, at now: UInt64) {
             guard contestedAt.map({ $0 + PresenceLimits.conflictReportInterval <= now }) ?? true
             else {
@@ -39,9 +40,9 @@ extension LinkStateDatabase {
         }
     }
 
-    /// Whether a peer superseded a record with which the local peer had superseded one before.
+    /// Whether another peer superseded a record by which the local peer had resolved a conflict.
     ///
-    /// Earlier runs of the local peer never did so: their opening is a clock reading, not the
+    /// Earlier openings of the local peer never did so: their opening is a clock reading, not the
     /// superseded opening plus one.
     private func isConflicting(_ version: PeerRecord.Version) -> Bool {
         overtaking.hasOvertaken && version.salt != salt && version.opening > own.version.opening

@@ -1,13 +1,13 @@
-/// The link-state database of one peer: a record of each known peer, and what each neighbor lacks.
+/// The link-state database of one peer: a record of each known peer, and the records to send.
 ///
 /// A machine: inputs are connections, received messages, and time; outputs are actions. Records
-/// flood over all connections, and the newest record of each peer is kept. A connection counts when
-/// both ends list it. Each neighbor has at most one unacknowledged message; changes in the meantime
-/// are coalesced.
+/// flood over all connections, and the newest record of each peer is kept. Routes consist of the
+/// connections that both ends list. Each neighbor has at most one unacknowledged message; changes
+/// in the meantime are coalesced.
 package struct LinkStateDatabase: Sendable {
     /// An effect that the caller must carry out.
     package enum Action: Equatable, Sendable {
-        /// Sends a message to a neighbor; the next one follows `taken(on:)`.
+        /// Sends a message to a neighbor; the next one follows `acknowledged(on:)`.
         case send(connection: UInt64, PresenceMessage)
         /// Acknowledges the last message of a neighbor.
         case acknowledged(connection: UInt64)
@@ -19,7 +19,7 @@ package struct LinkStateDatabase: Sendable {
 
     package struct Entry: Sendable {
         var record: PeerRecord
-        /// Number of connections to the peer; nil if it is unreachable.
+        /// Length of the shortest route to the peer, in connections; nil if it is unreachable.
         var distance: Int?
         /// Time at which the peer became unreachable.
         var hiddenSince: UInt64 = 0
@@ -35,6 +35,7 @@ package struct LinkStateDatabase: Sendable {
         var acknowledgedVersions: [[UInt8]: PeerRecord.Version] = [:]
         /// Keys of the records to send, in order.
         var queue: [[UInt8]] = []
+        /// The queued keys; true for a record that is sent even if its peer is unreachable.
         var queued: [[UInt8]: Bool] = [:]
         /// Whether a message is unacknowledged.
         var isSender = false

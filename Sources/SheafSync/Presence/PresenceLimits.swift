@@ -19,9 +19,10 @@ package enum PresenceLimits {
     /// Delay before superseding a conflicting record of the local peer.
     ///
     /// The first conflict is superseded immediately. The delay then doubles up to the longest, and
-    /// is reset after the rest period.
+    /// is reset after `conflictReportInterval`.
     package static let firstWaitNanoseconds: UInt64 = 1_000_000_000
     package static let longestWaitNanoseconds: UInt64 = 64_000_000_000
+    /// Minimum interval between two reported conflicts.
     package static let conflictReportInterval: UInt64 = 600_000_000_000
     /// Maximum gap between openings for a record to count as one that supersedes the local record.
     ///

@@ -1,8 +1,8 @@
 /// The receiver of a reconciliation, which finds the documents that differ.
 ///
 /// A machine: it compares responses with its own version list, and returns the next request. Each
-/// request covers all ranges that differ, so the number of round trips is the depth of the range
-/// tree.
+/// request covers all ranges that differ, so the number of round trips is about the depth of the
+/// range tree.
 package struct RangeRequester: Sendable {
     /// The ids of differing documents.
     package struct Difference: Equatable, Sendable {

@@ -5,7 +5,7 @@ import SheafBytes
 /// A machine: it remembers the ranges of its last response, since the next request refers to them
 /// by index.
 package struct RangeResponder: Sendable {
-    /// Number of subranges of a larger range.
+    /// Maximum number of subranges of a range.
     static let fanout = 8
     /// Maximum number of documents of a range that is sent document by document.
     static let leafCount = 6
@@ -73,7 +73,7 @@ package struct RangeResponder: Sendable {
 
     /// Divides a range into subranges of about equal count.
     ///
-    /// The bounds depend only on ids, so peers with nearly the same documents find most subranges
+    /// The bounds are ids, not indices, so peers with nearly the same documents find most subranges
     /// equal.
     private func children(of range: Range<Int>) -> [Child] {
         let count = min(Self.fanout, (range.count + Self.leafCount - 1) / Self.leafCount)
@@ -85,7 +85,7 @@ package struct RangeResponder: Sendable {
         }
     }
 
-    /// Returns the shortest bytes above the id before `index` and not above the id at it.
+    /// Returns the shortest bound above the id before `index` and not above the id at `index`.
     private func separator(before index: Int) -> [UInt8] {
         let (left, right) = (list.documents[index - 1].id, list.documents[index].id)
         var shared = 0

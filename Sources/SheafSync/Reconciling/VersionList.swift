@@ -13,7 +13,7 @@ package struct DocumentVersion: Equatable, Sendable {
     }
 }
 
-/// The sum of a range of document versions; equal sums mean equal documents and versions.
+/// The sum of the hashes of document versions; ranges with equal sums are taken as equal.
 package struct VersionSum: Hashable, Sendable {
     package var low: UInt64 = 0
     package var high: UInt64 = 0

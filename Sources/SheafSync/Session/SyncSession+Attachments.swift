@@ -9,12 +9,13 @@ extension SyncSession {
         var serving: [AttachmentPart] = []
         /// Attachments that the peer seeks.
         var sought: Set<[UInt8]> = []
-        /// Tokens whose proof the local peer has requested, and the remote peer.
+        /// Tokens whose proof was requested from the peer.
         var requestedProofs: Set<TokenAddress> = []
+        /// Tokens whose proof the peer requested and did not receive yet.
         var proofsOwed: Set<TokenAddress> = []
     }
 
-    /// Seeks an attachment at the peer and beyond, or cancels the search.
+    /// Asks the peer to find an attachment, or cancels the search.
     package mutating func seek(_ message: Seek) {
         guard isOpen else { return }
         send(.seek, message.bytes)

@@ -1,4 +1,4 @@
-/// Exchange of peer records, with one unacknowledged message in each direction.
+/// Exchange of peer records, with at most one unacknowledged message in each direction.
 ///
 /// The acknowledgment is the flow control: the receiver sets the rate, and changes in the meantime
 /// are coalesced.

@@ -10,7 +10,7 @@ extension SyncSession {
             /// The host builds its version list.
             case listing
             case comparing(RangeRequester)
-            /// A wanted part is arriving; the request, or the next part if it is nil, follows it.
+            /// A wanted part is arriving; the question is sent after it, or the next `want` if nil.
             case receivingPart(RangeRequester, RangeQuestion?)
             case streaming
         }
@@ -38,7 +38,7 @@ extension SyncSession {
         var granted = SyncLimits.credit
         /// Credit that was not sent to the peer yet, in bytes.
         var unsentCredit = 0
-        /// The commit of the last batch; commits never decrease.
+        /// The commit of the last batch or announcement; that of the next one is not smaller.
         var lastCommit: UInt64 = 0
     }
 
@@ -66,7 +66,7 @@ extension SyncSession {
     ///
     /// - Parameters:
     ///   - most: Maximum number of documents wanted at a time.
-    ///   - reportsDifferences: Whether `differing` names the documents that differ.
+    ///   - reportsDifferences: Whether `differing` effects are emitted.
     package mutating func compare(
         with list: VersionList, most: Int = SyncLimits.wantedDocuments,
         reportsDifferences: Bool = false
@@ -101,7 +101,7 @@ extension SyncSession {
         send(.quarantine, notice.bytes)
     }
 
-    /// Reports documents of the current generation that the peer is not authorized to write.
+    /// Reports documents that the peer is not authorized to write; ignores an older generation.
     package mutating func report(_ notice: RefusedNotice) {
         guard isOpen, notice.generation == requestedGeneration else { return }
         send(.refused, notice.bytes)
@@ -109,7 +109,8 @@ extension SyncSession {
 
     /// Asks the peer to announce commits instead of sending them.
     ///
-    /// Returns false during reconciliation. The next subscription resumes sending.
+    /// Does nothing and returns false unless the peer sends commits. The next subscription resumes
+    /// sending.
     @discardableResult
     package mutating func announceOnly() -> Bool {
         guard isOpen, case .streaming = receiver.phase else { return false }
@@ -128,7 +129,7 @@ extension SyncSession {
         receiver.unsentCredit = 0
     }
 
-    /// Withholds credit for long batches while an earlier one is being written.
+    /// Sets whether credit for long batches is withheld, as it is while a batch is being written.
     package mutating func withholdLongCredit(_ holds: Bool) {
         receiver.isHolding = holds
         releaseStagedCredit()
@@ -174,7 +175,8 @@ extension SyncSession {
 
     /// Sends the next range request, or requests some or all of the documents that differ.
     ///
-    /// Documents that only this peer has are requested too, since the sender's state may not match.
+    /// Documents that only this peer has are requested too: the sender may have states of them that
+    /// do not match the subscription.
     private mutating func goOn(
         with asker: RangeRequester, receiver question: RangeQuestion?
     ) throws(WireError) {
@@ -368,7 +370,7 @@ extension SyncSession {
         (receiver.stagedLength, receiver.unpaidLength) = (0, 0)
     }
 
-    /// Ignores frames of an older generation; throws for one that does not exist.
+    /// Throws unless a generation is older than the current one; its frames are ignored.
     func checkPast(_ generation: UInt64) throws(WireError) {
         guard generation < requestedGeneration else {
             throw .outOfOrder("unexpected generation \(generation)")

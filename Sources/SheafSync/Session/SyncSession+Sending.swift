@@ -34,7 +34,7 @@ extension SyncSession {
         var isWaiting = false
     }
 
-    /// A segment is sent once it has this many bytes.
+    /// Length in bytes at which a segment is sent.
     package static var segmentTarget: Int { 128 << 10 }
 
     /// Whether commits can be sent; if not, `roomToSend` is emitted once they can.
@@ -48,7 +48,7 @@ extension SyncSession {
     /// Whether commits wait for credit or for a full segment.
     package var hasUnsent: Bool { !sender.fragments.isEmpty || sender.raw.count > 0 }
 
-    /// Restarts reconciliation, since the peer's cursor is invalid or its rights have grown.
+    /// Makes the peer reconcile, since its cursor cannot be used or its rights have changed.
     ///
     /// Does nothing during a reconciliation.
     package mutating func restart() {
@@ -143,7 +143,7 @@ extension SyncSession {
         sendFragments()
     }
 
-    /// Sends fragments within the credit; a long document may exceed all of it.
+    /// Sends the fragments that the credit allows; a segment may exceed the maximum credit.
     private mutating func sendFragments() {
         var count = 0
         while count < sender.fragments.count, sender.fragments[count].count <= sender.credit {
@@ -154,7 +154,7 @@ extension SyncSession {
         sender.fragments.removeFirst(count)
     }
 
-    /// Announces the documents that would be sent.
+    /// Announces changed documents instead of sending them.
     package mutating func announce(_ entries: [Announce.Entry], of commit: UInt64) {
         guard isOpen else { return }
         sendSegment()

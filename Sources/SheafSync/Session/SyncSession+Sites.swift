@@ -8,7 +8,7 @@ extension SyncSession {
         send(.site, NewSite.bytes(site))
     }
 
-    /// Reports a write of a site that the store of the site has lost.
+    /// Reports a write that the peer has lost, or another peer with its site.
     package mutating func report(_ lostWrite: LostWrite) {
         guard isOpen else { return }
         send(.lostWrite, lostWrite.bytes)

@@ -4,8 +4,8 @@ package import SheafDocument
 /// One side of a session between two peers.
 ///
 /// A machine: inputs are bytes and time; outputs are effects. The receiving half is in
-/// `SyncSession+Receiving.swift`, the other one in `SyncSession+Sending.swift`. The host reads and
-/// writes the store.
+/// `SyncSession+Receiving.swift`, the sending half in `SyncSession+Sending.swift`. The host reads
+/// and writes the store.
 package struct SyncSession: Sendable {
     /// An effect that the host must carry out.
     package enum Effect: Equatable, Sendable {
@@ -28,13 +28,13 @@ package struct SyncSession: Sendable {
 
         // The sending half of a session uses these effects.
 
-        /// Starts streaming from the cursor; the host calls `restart()` if the cursor is unknown.
+        /// Starts streaming from the cursor; the host calls `restart()` if it cannot be used.
         ///
         /// Without a cursor the peer reconciles first.
         case subscribed(Subscribe)
-        /// Requests a call of `tell(_:)` with the version list of the matching documents.
+        /// Requests a call of `sendAnswer(_:)` with the version list of the matching documents.
         case listMatches
-        /// Sends these documents, and then all changes after that state.
+        /// Sends these documents as of one snapshot, and then all later changes.
         ///
         /// For a part, sends its documents in the compared state, and then calls `endPart(_:)`.
         case wanted(Want.Documents)
@@ -119,7 +119,7 @@ package struct SyncSession: Sendable {
         return Array(effects[returnedCount...])
     }
 
-    /// Removes and returns the next effect; the host may call the session before the one after it.
+    /// Removes and returns the next effect; the host may call other methods between two effects.
     package mutating func nextEffect() -> Effect? {
         guard returnedCount < effects.count else {
             (effects, returnedCount) = ([], 0)
@@ -151,8 +151,8 @@ package struct SyncSession: Sendable {
 
     /// Handles the next complete frame; returns false if there is none.
     ///
-    /// The host carries out the effects of a frame before the next one: a new subscription cancels
-    /// the effects of the frames before it.
+    /// The host carries out the effects of a frame before it handles the next one, since a new
+    /// subscription invalidates the effects of earlier frames.
     package mutating func processFrame() -> Bool {
         guard phase != .ended else { return false }
         do throws(WireError) {

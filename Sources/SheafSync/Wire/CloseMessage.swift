@@ -13,7 +13,7 @@ package struct CloseMessage: Equatable, Sendable {
         case database = 3
         /// Both peers have the same key.
         case sameKey = 4
-        /// The peer is not authorized to connect.
+        /// The peer, a query or a batch is refused.
         case refused = 5
         /// A timeout.
         case timedOut = 6

@@ -1,7 +1,7 @@
 package import SheafBytes
 package import SheafDocument
 
-/// A message about one generation of a subscription: the generation, then its content.
+/// A message about a subscription: its generation, then the content.
 struct Generational {
     package let generation: UInt64
     let rest: UnsafeRawBufferPointer
@@ -27,7 +27,7 @@ package struct Want: Equatable, Sendable {
         case all
         /// The given documents; the next message may continue the list.
         case some([DocumentAddress], isContinued: Bool)
-        /// A first part of the documents; the reconciliation continues after it.
+        /// A part of the documents; the reconciliation continues after it.
         case part([DocumentAddress])
     }
 

@@ -6,7 +6,7 @@ package import SheafBytes
 package struct QuarantineNotice: Equatable, Sendable {
     /// Number of quarantined documents; 0 once there are none.
     package let count: UInt64
-    /// Latest time of a dot in them, in milliseconds since 1970.
+    /// Latest time of a dot in these documents, in milliseconds since 1970.
     package let latestMilliseconds: UInt64
     /// Wall clock of the peer, in milliseconds since 1970.
     package let wallMilliseconds: UInt64

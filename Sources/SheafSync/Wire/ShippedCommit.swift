@@ -15,7 +15,7 @@ package struct ShippedDocument: Equatable, Sendable {
     package let form: Form
     /// Encoded with the name numbers of the connection; unnumbered names are spelled out.
     package let bytes: [UInt8]
-    /// Ids of attachments whose tokens in the document are unproven, in ascending order.
+    /// Attachment ids of unproven tokens in the document, ascending; 32 zero bytes stand for all.
     package let unproven: [[UInt8]]
 
     package init(

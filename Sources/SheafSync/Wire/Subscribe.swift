@@ -15,7 +15,7 @@ package struct SubscribedQuery: Sendable {
 }
 
 extension SubscribedQuery: Hashable {
-    /// Compares byte by byte: Unicode equivalence does not count.
+    /// Compares byte by byte; texts that are only canonically equivalent differ.
     package static func == (left: SubscribedQuery, right: SubscribedQuery) -> Bool {
         UTF8Order.compare(left.text, right.text) == 0 && left.arguments == right.arguments
     }
@@ -49,7 +49,9 @@ package struct Subscribe: Equatable, Sendable {
     /// Number of the subscription on the connection; frames for an older one are ignored.
     package let generation: UInt64
     package let queries: [SubscribedQuery]
-    /// The subscriber's newest commit; documents it sent up to there may be evicted since.
+    /// The subscriber's newest commit, or a reserved batch number if the sender is a limited peer.
+    ///
+    /// The subscriber may have evicted documents that it sent up to this commit.
     package let commit: UInt64
     /// The position to resume from; nil starts a reconciliation.
     package let cursor: Cursor?
@@ -188,7 +190,7 @@ extension SubscribePart.End {
 }
 
 extension Subscribe {
-    /// Whether the addresses fit in the `whole` list of a subscription.
+    /// Whether the addresses fit in the `complete` list of a subscription.
     package static func fits(complete: [DocumentAddress]) -> Bool {
         SubscribePart.End.length(of: complete) <= SyncLimits.completeLength
     }

@@ -22,7 +22,7 @@ package enum SyncLimits {
     package static let queries = 4_096
     /// Maximum length of all query texts and arguments of a subscription.
     package static let subscriptionLength = 4 << 20
-    /// Maximum length of the `whole` list of a subscription.
+    /// Maximum length of the `complete` list of a subscription.
     package static let completeLength = 512 << 10
     /// Maximum total number of documents of all queries with LIMIT in a subscription.
     package static let rankedDocuments = 1 << 16
@@ -33,7 +33,7 @@ package enum SyncLimits {
     package static let evaluationUnitsOnDocument = 20_000_000
     /// Units of the write rule per received document that are not charged to the peer.
     package static let ruleUnitsOnDocument = 1_000
-    /// Units spent on all other peers in one turn of the replication thread.
+    /// Maximum number of units of all peers in one iteration of the replication thread.
     package static let evaluationUnitsPerTurn = 1_000_000
     /// Factors on the budget and its refill for a peer that may read everything.
     ///
@@ -68,7 +68,7 @@ package enum SyncLimits {
     package static let askedProofs = 256
     /// Maximum number of attachments whose possession a peer proves at a time.
     package static let possessionChecks = 64
-    /// Length of an attachment part: a chunk, or a group of hashes.
+    /// Maximum length of an attachment part: a chunk, or a group of hashes.
     package static let partLength = 1 << 18
     /// Maximum number of requested attachment parts not received yet.
     package static let fetchWindow = 4

@@ -1,7 +1,7 @@
 package import SheafBytes
 package import SheafDocument
 
-/// The start of a segment: newly numbered names of the connection (`format-spec/sync.md`, table 5).
+/// The newly numbered names at the start of a segment (`format-spec/sync.md`, table 25).
 package enum WireNameDictionary {
     /// Reads names that the sender has numbered.
     private static func read(

@@ -12,8 +12,8 @@ import SheafSystem
 
 /// The server side of the control socket of a running peer; each request has its own thread.
 ///
-/// A request is one line with a JSON object. The response is any number of lines with `=` and JSON
-/// followed by a line with `.`, or a line with `!` and a JSON object that describes the error.
+/// A request is one line with a JSON object. The response is any number of lines with `=` and JSON,
+/// then a line with `.`, or with `!` and a JSON object that describes the error.
 final class ControlServer: Sendable {
     /// A handler of a request, which passes response lines to the closure.
     ///

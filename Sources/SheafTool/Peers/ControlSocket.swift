@@ -100,7 +100,7 @@ final class ControlSocket: Sendable {
         shutdown(descriptor, Int32(SHUT_RDWR))
     }
 
-    /// Writes a line; returns false if the other end is closed.
+    /// Writes a line; returns false if the connection has ended or timed out.
     func write(_ line: String) -> Bool {
         let bytes = Array(line.utf8) + [0x0A]
         var done = 0
@@ -164,7 +164,7 @@ struct ControlLines {
         self.socket = socket
     }
 
-    /// Returns the next line; nil if the connection ends, times out, or sends an overlong line.
+    /// Returns the next line; nil if the connection ends or times out, or the line is invalid.
     mutating func next() -> String? {
         var seen = start
         while true {

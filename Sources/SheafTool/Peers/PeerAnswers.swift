@@ -29,7 +29,7 @@ final class PeerAnswers: Sendable {
         self.transport = transport
     }
 
-    /// Cancels statements and waits; each fails with an error that the peer is stopping.
+    /// Cancels running statements and pending waits, which fail because the peer is stopping.
     func stop() {
         evaluationStop.set()
         let statements = state.withLock { state in

@@ -8,8 +8,8 @@ extension Command {
         details: """
             Connects to the process that runs 'sheaf peer serve' or 'sheaf peer connect' on the
             store. There is a line for each peer connected since it started, for each peer
-            reachable through others, and for each address being dialed. Names and connections of
-            peers that are reachable through others are reported by those peers.
+            reachable through others, and for each address being dialed. Peers reachable through
+            others report their names and connections themselves.
 
             JSON keys: peer (a public key), name, isServer, state (connected, reached, gone,
             waiting or connecting), address, isOutgoing (whether this peer opened the connection),
@@ -67,8 +67,9 @@ extension Command {
             the time limit expires.
 
             JSON keys: key (of this peer), commit (the newest), subscriptions (with query,
-            documents and checksum) and peers (with peer, name, isConnected, syncedUpTo, wants,
-            isTaken, isGiven).
+            documents and checksum), peers (with peer, name, isConnected, lastCloseReason,
+            syncedUpTo, wants, isTaken, isGiven, clock and refused) and unreachable (with address,
+            reason, attempts, lastAttemptMilliseconds and nextAttemptMilliseconds).
             """,
         run: SyncStatusCommand.run)
 
@@ -83,9 +84,11 @@ extension Command {
             peer on the store.
 
             JSON keys: document (present, deleted or missing), commit (the last that changed it),
-            isConnected, queries (the number of subscriptions of the peer), matching (an array of
-            queries), scope, isShared, mayRead (by the peer's grant), maySend (by this peer's
-            grant), sentUpTo, acknowledgedUpTo (commits). Unknown values are null.
+            isConnected, lastCloseReason, queries (the number of subscriptions of the peer),
+            matching (an array of queries), scope, isShared, mayRead (by the peer's grant), maySend
+            (by this peer's grant), sentUpTo, acknowledgedUpTo (commits), clock (an array of
+            warnings), setAsideUntilMilliseconds, aheadMilliseconds, refused (the reason). Unknown
+            values are null.
             """,
         run: ExplainSyncCommand.run)
 }

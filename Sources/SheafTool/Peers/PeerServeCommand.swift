@@ -49,9 +49,9 @@ extension Command {
         details: """
             Like 'sheaf peer serve', without listening. With --until-synced the command ends when
             it is connected to each peer of --connect, has received everything it subscribes to,
-            and has sent everything they subscribe to. Without --subscribe it waits for a peer
-            with at least one subscription, since a peer without any receives nothing. The exit
-            code is 1 if the time limit expires.
+            and has sent everything these peers subscribe to. Without --subscribe it also waits
+            until each of them has a subscription, since a peer without any receives nothing. The
+            exit code is 1 if the time limit expires.
 
             JSON keys: event, address, peer (a public key), reason.
             """,

@@ -33,7 +33,7 @@ func waitFor<Value: Sendable>(
 final class StopSignals: Sendable {
     private let hasCome = Monitor(false)
 
-    /// Blocks the signals; must be called before other threads start, which inherit that.
+    /// Blocks the signals; must be called before other threads start, which inherit the mask.
     init() throws(ToolError) {
         var signals = sigset_t()
         sigemptyset(&signals)

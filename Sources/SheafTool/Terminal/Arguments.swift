@@ -5,7 +5,7 @@ struct Option {
     let name: String
     /// The placeholder of the value in the help; nil for a flag.
     var value: String?
-    /// Whether it may be given several times; otherwise the last value applies.
+    /// Whether the option may be given several times; otherwise the last value applies.
     var isRepeatable = false
     let summary: String
 

@@ -10,7 +10,7 @@ enum TerminalText {
         return shown
     }
 
-    /// Whether all bytes are printable ASCII, one column each.
+    /// Whether all bytes are printable ASCII, one terminal cell each.
     static func isPlain(_ bytes: some Sequence<UInt8>) -> Bool {
         bytes.allSatisfy { (0x20...0x7E).contains($0) }
     }
@@ -44,7 +44,7 @@ enum TerminalText {
         }
     }
 
-    /// A text truncated to a column, with its width in terminal cells.
+    /// A text truncated to fit a column, with its width in terminal cells.
     struct Fitted {
         var text = ""
         var width = 0

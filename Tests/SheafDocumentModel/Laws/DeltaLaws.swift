@@ -99,7 +99,7 @@ package struct DeltaLaws {
         }
         take(sent, into)
         if documents[into] != expected {
-            record(different("what was taken", documents[into], expected, from: sent))
+            record(different("a received change", documents[into], expected, from: sent))
         }
     }
 
@@ -153,7 +153,7 @@ package struct DeltaLaws {
         var found = [
             ("an extract", extracted), ("a derived extract", extract(run, omittingDerivable: true)),
         ]
-        // Deltas of other peers need not build on local changes, so they may not join.
+        // Deltas of other peers need not build on local changes, so some cannot be joined.
         if let joined = fold(deltas) {
             record(BytesDocument(joined, names).mistake.map { "a joined delta is invalid: \($0)" })
             checkJoins(deltas, joined)

@@ -1,6 +1,5 @@
 /// The numbers of checks of the laws of documents, and the first violation.
 package struct LawTally: Sendable {
-    /// Histories.
     package var histories = 0
     /// Triples of states whose joins were compared.
     package var triples = 0

@@ -289,7 +289,7 @@ private let edits: [[Edit]] = [
     [.increment(path: ["a"], by: .integer(1)), .increment(path: ["k", "x"], by: .float(0.5))],
     [.incrementOlder(path: ["a"], by: .integer(.max)), .restart(path: ["b"], with: .integer(2))],
     [.unset(path: ["a"]), .set(path: ["a", "y"], to: 1), .unset(path: ["a", "y"])],
-    // These need no draft if the fields have at most one value.
+    // The edits below need no draft if the fields have at most one value.
     [.set(path: ["b"], to: 1)],
     [.set(path: ["n6"], to: "text"), .set(path: ["a"], to: ["q": 1], as: .register)],
     [.set(path: [""], to: 1), .set(path: ["new"], to: [["n7": 2]]), .set(path: ["c"], to: .null)],

@@ -14,7 +14,7 @@ import Testing
             let volume = SimulatedVolume()
             let store = AttachmentStore(volume, isMade: false)
             guard case .unknown = try store.beginFetch(sample.id) else {
-                Issue.record("The chunk hashes are not known yet.")
+                Issue.record("The chunk hashes were already known.")
                 return
             }
             #expect(volume.snapshotFiles().isEmpty)
@@ -144,7 +144,7 @@ import Testing
         #expect(volume.snapshotFiles().keys.sorted() == ["\(sample.id).whole"])
         #expect(try first.put(sample.chunk(1), at: 1) == .complete)
         guard case .complete = try store.beginFetch(sample.id) else {
-            Issue.record("The file is complete.")
+            Issue.record("The file was not complete.")
             return
         }
         #expect(try store.bytes(of: sample.id) == sample.bytes)

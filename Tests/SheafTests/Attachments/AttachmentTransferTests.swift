@@ -44,7 +44,7 @@ struct AttachmentTransferTests {
         }
     }
 
-    @Test func `an attachment is sought at open connections and at later ones`() throws {
+    @Test func `an attachment is sought on open connections and on later ones`() throws {
         var transfer = try transfer(connections: 1)
         transfer.fetch(id)
         let seek = AttachmentTransfer.Message.seek(Seek(id: id.bytes, hops: SyncLimits.hops))
@@ -94,7 +94,7 @@ struct AttachmentTransferTests {
         #expect(requestedAgain == [2: [hashes]])
     }
 
-    @Test(arguments: [1, 3]) func `a request is forwarded with one hop less`(hops: Int) throws {
+    @Test(arguments: [1, 3]) func `a request is forwarded with one hop fewer`(hops: Int) throws {
         var transfer = try transfer(connections: 2)
         transfer.sought(Seek(id: id.bytes, hops: hops), on: 1)
         let forwarded = AttachmentTransfer.Message.seek(Seek(id: id.bytes, hops: hops - 1))

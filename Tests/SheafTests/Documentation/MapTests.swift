@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `the map fits in 250 lines and each walk in ten`() throws {
+    @Test func `the map has at most 250 lines, and each walk at most ten steps`() throws {
         let lines = try ProjectFile.text(Self.map).split(
             separator: "\n", omittingEmptySubsequences: false)
         #expect(lines.count <= 250)
@@ -76,7 +76,7 @@ import Testing
         #expect(steps.allSatisfy { $0 <= 10 })
     }
 
-    @Test func `the map links to pages that exist, and the glossary is short`() throws {
+    @Test func `the map links to pages that exist, and the glossary has at most 60 lines`() throws {
         let pages = try ProjectFile.names(in: "Sources")
         for hyperlink in try ProjectFile.text(Self.map).matches(of: /\]\((\w+\.md)\)/) {
             #expect(pages.contains(String(hyperlink.output.1)))

@@ -72,10 +72,10 @@ import Testing
         #expect(try scene.rows(1, "SELECT level FROM cars") == [#"{"level":8}"#])
     }
 
-    /// Discards the former states that a read rule could be evaluated on.
+    /// Discards the former states, on which the read rule would be evaluated.
     ///
-    /// A peer may learn of the deletion of a document that it wrote. Another document may never
-    /// have been readable, and stays.
+    /// The peer learns of the deletion of the document that it wrote. The other document may never
+    /// have been readable, so the peer keeps it.
     @Test(arguments: [false, true])
     func `a peer with limited rights learns of deletions of the documents that it wrote`(
         _ isWrittenLate: Bool

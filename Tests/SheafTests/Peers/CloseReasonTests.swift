@@ -50,7 +50,7 @@ struct CloseReasonTests {
         for wire in 2...9 {
             connect(node.replicator, UInt64(wire), at: 1, .unknownPeer(1, at: 1), ending: goodbye)
         }
-        // It is logged at the second, fourth and eighth consecutive short connection.
+        // The end is logged at the second, fourth and eighth consecutive short connection.
         let warnings = node.store.messages(.warning)
         #expect(warnings.count == 3)
         #expect(warnings.allSatisfy { $0.hasPrefix("a connection to a peer has ended") })

@@ -9,7 +9,7 @@ import Testing
 /// Documents between peers after a store went back to an older state of its disk.
 extension DocumentTransferTests {
     /// Uses commit numbers again that the other side has already acknowledged.
-    @Test func `writes to an older state of the disk are sent`() throws {
+    @Test func `writes made after a restore are sent`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, [cars])
         try scene.connect(0, 1)
@@ -79,7 +79,7 @@ extension DocumentTransferTests {
         #expect(try scene.rows(2, all) == rows)
     }
 
-    @Test func `two peers with one key take turns`() throws {
+    @Test func `two peers with one key connect alternately, and all documents arrive`() throws {
         let scene = try DocumentScene(3, keyOfSecond: 0)
         for number in 0..<3 { try scene.subscribe(number, [cars]) }
         try insert(scene, "a", "first")

@@ -244,7 +244,7 @@ final class DocumentScene {
         try perform(number)
     }
 
-    /// Runs a statement, and makes what it wrote durable.
+    /// Runs a statement, makes its commit durable, and notifies the replicator.
     func execute(_ number: Int, _ query: Query, _ arguments: QueryArguments = [:]) throws {
         try nodes[number].store.execute(query, arguments)
         nodes[number].replicator.processPublished()
@@ -257,7 +257,7 @@ final class DocumentScene {
         try perform(number)
     }
 
-    /// Removes a car or its tombstone.
+    /// Evicts a car or its tombstone, and notifies the replicator.
     func forget(_ number: Int, _ id: String) throws {
         try nodes[number].store.forget("cars", id)
         nodes[number].replicator.processPublished()

@@ -157,8 +157,7 @@ import Testing
         try scene.execute(0, "INSERT INTO cars DOCUMENTS ({'_id': 'a', 'color': 'red'})")
         try scene.run()
         try scene.disconnect(early)
-        // Peer 0 changes the car before peer 1 receives it, so peer 1 gets an older state from peer
-        // 2.
+        // Peer 0 changes the car before peer 1 gets it, so peer 2 sends an older state to peer 1.
         try scene.execute(0, "UPDATE cars SET color = 'blue' WHERE _id = 'a'")
         let wire = try scene.connect(0, 1)
         try scene.run()

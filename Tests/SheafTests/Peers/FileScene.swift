@@ -86,7 +86,7 @@ final class FileScene {
                 QueryArguments(["car": .object(car)]))
         }
 
-        /// Runs a statement, and makes what it wrote durable.
+        /// Runs a statement, makes its commit durable, and notifies the replicator.
         func execute(_ query: Query, _ arguments: QueryArguments = [:]) throws {
             try store.execute(query, arguments)
             replicator.processPublished()
@@ -100,7 +100,7 @@ final class FileScene {
 
     private(set) var nodes: [Node] = []
     private(set) var hostilePeers: [FaultyPeer] = []
-    /// The ends of connections; numbers from `firstDishonestPeer` on are dishonest peers.
+    /// The ends of connections; numbers from `firstHostilePeer` on are hostile peers.
     private var wires: [UInt64: [Int]] = [:]
     private var queue: [(wire: UInt64, to: Int, bytes: [UInt8])] = []
     private var wireCount: UInt64 = 0
@@ -128,7 +128,7 @@ final class FileScene {
         return wireCount
     }
 
-    /// Connects a node with a dishonest peer.
+    /// Connects a node with a hostile peer.
     @discardableResult
     func connect(_ left: Int, hostilePeer: FaultyPeer, rights: PeerRights? = nil) throws -> UInt64 {
         wireCount += 1

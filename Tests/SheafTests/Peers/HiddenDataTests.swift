@@ -7,7 +7,7 @@ import Testing
 @Suite struct HiddenDataTests {
     @Test func `every frame depends only on documents that the peer may read`() throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
-        print("two worlds, seed \(seed)")
+        print("paired simulations, seed \(seed)")
         var report = PairedSimulations.Report()
         for number in seed..<seed + 40 {
             let simulations = try PairedSimulations(seed: number)

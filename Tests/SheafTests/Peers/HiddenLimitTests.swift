@@ -81,8 +81,7 @@ struct HiddenLimitTests {
         let snapshot = scene.nodes[0].store.queries.documents.snapshot()
         let key = try #require(try snapshot.key(collection: "cars", id: "short"))
         let length = try #require(try snapshot.document(key)).bytes.count
-        // A document without its texts has this length; the last text exceeds the maximum by one
-        // byte.
+        // The length without texts; the last text exceeds the maximum by one byte.
         let overhead = length - 2 * short - 1_000
         let rest = EncodedDocument.maximumLength - long - overhead + 1
         try insert(1, "long", owner: "carl", "note", rest, in: scene)

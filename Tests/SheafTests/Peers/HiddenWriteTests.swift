@@ -106,7 +106,7 @@ struct HiddenWriteTests {
         try scene.execute(1, "UPDATE cars SET m = 5 WHERE _id = 'b'")
         try scene.advance(milliseconds: 1_000)
         #expect(try scene.rows(0, car) == [#"{"_id":"b","m":5,"n":4}"#])
-        // The frames sent to the peer do not show that.
+        // The server has not subscribed again to request the base.
         let requestsAfter = scene.nodes[0].sent.count { $0 == .subscribe }
         #expect(requestsAfter == requests)
     }

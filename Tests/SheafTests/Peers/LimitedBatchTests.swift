@@ -10,7 +10,7 @@ import Testing
 
 /// The order and the numbers of messages between a replicator and a peer with limited rights.
 struct LimitedBatchTests {
-    /// A replicator with cars, and a limited peer that sends what a test passes.
+    /// A replicator with cars, and a limited peer that sends the frames that a test passes.
     private final class ScriptedPeer {
         let scene: FileScene
         private(set) var session = SyncSession.unknownPeer(1, at: 1)

@@ -118,7 +118,7 @@ struct LostCounterTests {
     }
 
     /// Limits the rights of other peers on peer 3, which therefore accepts no pauses.
-    @Test func `a peer without pauses stops counting twice once another peer has removed the sum`()
+    @Test func `a peer that knows no pause counts twice until another peer has removed the sum`()
         throws
     {
         let scene = try DocumentScene(4)
@@ -241,8 +241,7 @@ struct LostCounterTests {
             (.otherCounter, .removal):
             8
         case (.field, .addition), (.otherCounter, .addition): 58
-        // The later addition of the store includes the one before the pause, and replaces the lost
-        // one.
+        // The store's later addition includes the one before the pause, and replaces the lost one.
         case (.addition, .nothing): 7
         case (.addition, .addition): 57
         case (_, .restart): 100

@@ -95,7 +95,7 @@ struct PartialSubscriptionTests {
         try await scene.close()
     }
 
-    @Test func `a reply is never visible without the note that caused it`() async throws {
+    @Test func `an answer is never visible without its question`() async throws {
         let scene = try await PeerScene(3)
         for peer in scene.peers { try peer.sync.registerSubscription("SELECT * FROM notes") }
         // The third peer receives from both directly.

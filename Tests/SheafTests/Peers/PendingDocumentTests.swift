@@ -44,7 +44,7 @@ struct PendingDocumentTests {
         return try scene.rows(1, "SELECT _id FROM cars WHERE seen = true ORDER BY _id")
     }
 
-    @Test func `received new documents are included in the plan of the next write`() throws {
+    @Test func `the next write sees received documents that are not durable yet`() throws {
         for statement in Self.statements {
             let scene = try scene()
             try insert("y", color: "red", scene)
@@ -53,7 +53,7 @@ struct PendingDocumentTests {
         }
     }
 
-    @Test func `received changes are included in the plan of the next write`() throws {
+    @Test func `the next write sees received changes that are not durable yet`() throws {
         for statement in Self.statements {
             let scene = try scene()
             try scene.execute(0, "UPDATE cars SET color = 'red' WHERE _id = 'd'")

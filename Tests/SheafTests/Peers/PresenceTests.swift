@@ -102,7 +102,7 @@ import Testing
         let presence = scene.peers[0].presence
         let cancelled = presence.observe()
         cancelled.observer.cancel()
-        for await _ in cancelled { Issue.record("a cancelled loop has no graphs") }
+        for await _ in cancelled { Issue.record("a cancelled loop received a graph") }
         let task = Task {
             var count = 0
             for await _ in presence.observe() { count += 1 }

@@ -6,7 +6,7 @@ import SheafStatements
 import SheafSync
 import SheafTestSupport
 
-/// One replicator without a thread, and remote peers that send what a test passes.
+/// One replicator without a thread, and remote peers that a test controls.
 final class ReplicatorScene {
     /// A remote peer.
     final class ScriptedPeer {
@@ -18,7 +18,7 @@ final class ReplicatorScene {
         fileprivate(set) var proofs = 0
         /// Number of reconciliations that the replicator requested.
         fileprivate(set) var comparisons = 0
-        /// Whether the peer withholds credit for what it receives.
+        /// Whether the peer withholds credit for received batches.
         var withholdsCredit = false
         fileprivate var withheld = 0
         /// The reason for which the replicator closed the connection.

@@ -71,12 +71,12 @@ final class SceneStore {
         while try engine.compactionStep() {}
     }
 
-    /// Removes a document or its tombstone.
+    /// Evicts a document or its tombstone, without informing peers.
     func forget(_ collection: String, _ id: String) throws {
         try change(DocumentChange(collection, .string(id), .evict))
     }
 
-    /// Commits a change that no statement can express.
+    /// Commits a change without a statement.
     func change(_ change: DocumentChange) throws {
         _ = try queries.documents.commit([change]) { batch throws(StorageError) in
             try engine.append(batch)

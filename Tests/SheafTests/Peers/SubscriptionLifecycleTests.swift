@@ -95,8 +95,7 @@ struct SubscriptionLifecycleTests {
         #expect(evicted.mutatedDocumentIDs == ["a"])
         // The reconciliation after the eviction may deliver an order that is completed meanwhile.
         try await settle(device, from: server)
-        // An order completed elsewhere is sent once more, so the device can see its state and evict
-        // it.
+        // An order completed elsewhere is sent once more, so that the device can evict it.
         try await server.store.execute("UPDATE orders SET status = 'COMPLETE' WHERE _id = 'b'")
         try await device.items(of: "SELECT _id FROM orders WHERE status = 'COMPLETE'") {
             $0 == [#"{"_id":"b"}"#]
@@ -168,7 +167,7 @@ struct SubscriptionLifecycleTests {
     }
 
     @Test
-    func `a document marked as deleted can be restored, a deleted one disappears everywhere`()
+    func `a document marked as deleted can be restored, and a deleted one disappears everywhere`()
         async throws
     {
         let scene = try await PeerScene(2)

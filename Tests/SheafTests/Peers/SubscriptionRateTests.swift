@@ -7,7 +7,7 @@ import Testing
 
 /// The rate limit for subscriptions.
 struct SubscriptionRateTests {
-    /// A remote peer that sends what a test passes.
+    /// A remote peer that subscribes when a test requests it.
     private final class ScriptedPeer {
         private let replicator: Replicator
         private var session: SyncSession

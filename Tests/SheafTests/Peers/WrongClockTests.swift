@@ -175,7 +175,7 @@ struct WrongClockTests {
         #expect(scene.nodes[0].clockWarnings.count == 1)
     }
 
-    @Test func `a quarantine is warned of immediately after a warning of the clock`() throws {
+    @Test func `a quarantine is warned of immediately, even after a clock warning`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         scene.nodes[0].clock.advance(milliseconds: 3_630_000)

@@ -12,7 +12,7 @@ import Testing
 
 /// The lengths of error texts for huge inputs.
 struct ErrorLengthTests {
-    /// Maximum length of message, hint, statement line and the mark below it.
+    /// Maximum number of scalars of an error: its message, hint, statement line and mark.
     private static let longest = 1_000
 
     /// Returns statements with a text as names, values, ids, patterns and dates; most of them fail.
@@ -35,7 +35,7 @@ struct ErrorLengthTests {
         ]
     }
 
-    @Test func `no error quotes more than a few hundred characters`() async throws {
+    @Test func `errors for huge statements have at most 1,000 scalars`() async throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("error lengths, seed \(seed)")
         var random = SeededRandom(seed: seed, "errors")

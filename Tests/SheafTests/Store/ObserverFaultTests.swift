@@ -30,7 +30,7 @@ struct ObserverFaultTests {
         let gate = Monitor(false)
         let (begun, starter) = AsyncStream<Void>.makeStream()
         let late = ReceivedResults()
-        // This is more than the number of cores.
+        // More than the number of cores of most machines.
         let blocked = 16
         for _ in 0..<blocked {
             let isFirst = Atomic(true)
@@ -184,7 +184,7 @@ struct ObserverFaultTests {
         try await store.close()
     }
 
-    @Test func `an observer cancelled concurrently gets no later result`() async throws {
+    @Test func `an observer cancelled concurrently gets at most one later result`() async throws {
         let store = try await Store.inMemory()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -242,7 +242,7 @@ struct ObserverFaultTests {
         try await store.close()
     }
 
-    @Test func `an observer that writes to its own query gets one result per change`()
+    @Test func `an observer that writes to its own query gets at most one result per change`()
         async throws
     {
         let store = try await Store.inMemory()

@@ -90,7 +90,7 @@ struct ObserverMisuseTests {
         #expect(try await whole.next()?.items[0].jsonString == #"{"_id":1,"m":{"a":1},"n":1}"#)
         #expect(try await inner.next()?.items.count == 1)
         try await store.execute("ALTER SYSTEM SET dql_strict_mode = true")
-        // The update has a result in any case, so a parameter without effect is no endless wait.
+        // The update causes a result, so the loop ends even if the parameter has no effect.
         try await store.execute("UPDATE t SET n = 2")
         var strict: String?
         repeat {

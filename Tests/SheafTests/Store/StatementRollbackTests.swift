@@ -44,7 +44,7 @@ struct StatementRollbackTests {
                 successes += rest.count
             }
             let files = try directories.map { try bytes(in: $0.path) }
-            // They are compared outside of #expect, which would print all bytes.
+            // The files are compared outside of #expect, which would print all bytes.
             let isSame = files[0] == files[1]
             #expect(isSame, "seed \(seed)")
         }

@@ -1,7 +1,7 @@
 import BenchHarness
 internal import SheafBytes
 
-/// Attachments, and finding out which documents refer to them.
+/// Hashing, adding and reading attachments, and scans for references to them.
 enum AttachmentsWorkload {
     static var workload: Workload {
         Workload(

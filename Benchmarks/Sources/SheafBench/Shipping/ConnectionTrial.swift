@@ -6,7 +6,7 @@ import SheafMesh
 
 /// A connection of a peer with one in a thousand documents to a peer with all of them.
 ///
-/// The peer was started without cursors, so the two reconcile.
+/// The first peer was started without cursors, so the peers reconcile.
 final class ConnectionTrial: Trial {
     /// A condition that matches one car in a thousand.
     static let condition = "mileage < 200"

@@ -69,7 +69,7 @@ final class ShippingProcess {
         try ask(line).split(separator: " ").compactMap { UInt64($0) }
     }
 
-    /// Waits until both peers have each other's documents.
+    /// Waits until the other peer has all documents of this one, and a new one.
     func connect(_ other: ShippingProcess, _ word: String = "met") throws {
         try ask("insert-and-wait \(other.key) \(word)")
     }

@@ -3,7 +3,7 @@ enum BenchmarkPeers {
     /// Sheaf and all peers.
     static var engineAndAll: [BenchmarkPeer] { [SheafStore.peer] + all }
 
-    /// All systems that store entries durably.
+    /// All peers: the other systems that store entries durably.
     static var all: [BenchmarkPeer] {
         [SQLiteStore.peer, LMDBStore.peer, RocksDBStore.peer, LevelDBStore.peer]
     }

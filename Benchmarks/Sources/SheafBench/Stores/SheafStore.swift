@@ -19,9 +19,9 @@ final class SheafStore: BenchmarkStore {
     ) throws {
         var settings = LogStoreOptions()
         if !options.isDurable { settings.durability = .relaxed(milliseconds: 100) }
-        // This prevents checkpoints, so that opening replays the log.
+        // Without checkpoints, opening replays the log.
         if options.staysInLog { settings.checkpointLength = .max }
-        // This prevents compaction.
+        // The log never has this amount of garbage, so it is not compacted.
         if !compacts { settings.freeGarbage = .max / 2 }
         store = try LogStore.open(at: directory, options: settings)
     }
