@@ -192,9 +192,9 @@ let package = Package(
         .target(
             name: "SheafMesh",
             dependencies: [
-                "Sheaf", "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
+                "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine",
                 "SheafQuery", "SheafReplication", "SheafStatements", "SheafStorage", "SheafSync",
-                "SheafSystem", "SheafTestSupport",
+                "SheafSystem", "SheafTestSupport", "SheafTransport",
             ],
             path: "Tests/SheafMesh", swiftSettings: settings),
         .executableTarget(

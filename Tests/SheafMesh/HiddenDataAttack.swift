@@ -1,4 +1,3 @@
-import Sheaf
 import SheafAttachments
 import SheafBytes
 import SheafDocument
@@ -7,6 +6,7 @@ import SheafReplication
 import SheafStorage
 import SheafSync
 import SheafTestSupport
+import SheafTransport
 
 /// A peer that may read red cars, may write red and green ones, and tries to obtain hidden data.
 ///

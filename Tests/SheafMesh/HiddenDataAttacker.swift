@@ -1,4 +1,3 @@
-import Sheaf
 import SheafBytes
 import SheafDocument
 import SheafEngine
@@ -8,6 +7,7 @@ import SheafStorage
 import SheafSync
 import SheafSystem
 import SheafTestSupport
+import SheafTransport
 
 /// One connection of an attacker: a session that sends the messages of a plan.
 struct HiddenDataAttacker {

@@ -1,4 +1,3 @@
-import Sheaf
 import SheafAttachments
 import SheafBytes
 import SheafDocument
@@ -10,6 +9,7 @@ import SheafStorage
 import SheafSync
 import SheafSystem
 import SheafTestSupport
+import SheafTransport
 
 /// A peer on a simulated disk, with its own clock.
 final class MeshPeer {

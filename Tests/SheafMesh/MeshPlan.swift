@@ -1,7 +1,7 @@
-import Sheaf
 import SheafReplication
 import SheafSync
 import SheafTestSupport
+import SheafTransport
 
 /// The peers, connections and faults of a mesh.
 ///

@@ -1,10 +1,10 @@
-import Sheaf
 import SheafDocument
 import SheafEngine
 import SheafReplication
 import SheafStorage
 import SheafSync
 import SheafTestSupport
+import SheafTransport
 
 /// The random actions of peers, and their faults.
 extension MeshSimulation {

@@ -1,4 +1,3 @@
-import Sheaf
 import SheafAttachments
 import SheafDocument
 import SheafReplication

@@ -1,6 +1,6 @@
-import Sheaf
 import SheafDocument
 import SheafReplication
+import SheafTransport
 
 /// Presence in a mesh.
 extension MeshSimulation {

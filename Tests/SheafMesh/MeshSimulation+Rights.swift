@@ -1,4 +1,3 @@
-import Sheaf
 import SheafBytes
 import SheafDocument
 import SheafEngine
@@ -6,6 +5,7 @@ import SheafQuery
 import SheafReplication
 import SheafSync
 import SheafTestSupport
+import SheafTransport
 
 /// Documents with restricted readers, and the invariants of all documents.
 extension MeshSimulation {

@@ -1,4 +1,3 @@
-import Sheaf
 import SheafAttachments
 import SheafBytes
 import SheafDocument
@@ -9,6 +8,7 @@ import SheafStatements
 import SheafStorage
 import SheafSync
 import SheafTestSupport
+import SheafTransport
 
 /// One of two simulations with the same peers, clocks and seeds, delivered message by message.
 final class PairedSimulation {

@@ -1,10 +1,10 @@
-import Sheaf
 import SheafDocument
 import SheafEngine
 import SheafReplication
 import SheafStorage
 import SheafSync
 import SheafTestSupport
+import SheafTransport
 
 /// Two simulations that differ only in documents that one peer may not read.
 ///

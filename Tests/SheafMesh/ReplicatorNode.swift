@@ -1,5 +1,5 @@
-package import Sheaf
 package import SheafReplication
+package import SheafTransport
 
 /// A peer without a thread, whose connections a test delivers message by message.
 package protocol ReplicatorNode {

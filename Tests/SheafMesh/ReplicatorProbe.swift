@@ -1,4 +1,3 @@
-import Sheaf
 import SheafAttachments
 import SheafBytes
 import SheafDocument
@@ -9,6 +8,7 @@ import SheafStatements
 import SheafStorage
 import SheafSync
 import SheafTestSupport
+import SheafTransport
 
 /// A fuzz target that passes arbitrary frames to a peer after a valid hello.
 ///

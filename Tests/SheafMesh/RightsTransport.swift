@@ -1,4 +1,4 @@
-package import Sheaf
+package import SheafTransport
 import Synchronization
 
 /// A transport whose connections have limited rights at both ends.

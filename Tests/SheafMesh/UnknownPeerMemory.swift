@@ -1,4 +1,3 @@
-import Sheaf
 import SheafAttachments
 import SheafBytes
 import SheafDocument
