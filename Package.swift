@@ -148,14 +148,14 @@ let package = Package(
         .target(
             name: "SheafDocumentSimulations",
             dependencies: [
-                "Sheaf", "SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafEngine",
+                "SheafBytes", "SheafDocument", "SheafDocumentModel", "SheafEngine",
                 "SheafStorage", "SheafTestSupport",
             ],
             path: "Tests/SheafDocumentSimulations", swiftSettings: settings),
         .target(
             name: "SheafConformance",
             dependencies: [
-                "Sheaf", "SheafDocument", "SheafEngine", "SheafQuery", "SheafStatements",
+                "SheafDocument", "SheafEngine", "SheafQuery", "SheafStatements",
                 "SheafStorage", "SheafTestSupport",
             ],
             path: "Tests/SheafConformance", swiftSettings: settings),

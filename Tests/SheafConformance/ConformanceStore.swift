@@ -1,4 +1,3 @@
-import Sheaf
 import SheafDocument
 import SheafEngine
 import SheafQuery

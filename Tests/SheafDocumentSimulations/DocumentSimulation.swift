@@ -1,4 +1,3 @@
-import Sheaf
 import SheafBytes
 package import SheafDocument
 package import SheafDocumentModel

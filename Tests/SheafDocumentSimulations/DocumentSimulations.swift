@@ -1,4 +1,3 @@
-import Sheaf
 import SheafBytes
 import SheafDocument
 import SheafDocumentModel
