@@ -89,13 +89,22 @@ let package = Package(
             ],
             swiftSettings: settings),
 
-        // Floor 6: the public face: stores, results, observers, differences, peers.
+        // Floor 5: the public face of a store: transactions, results, observers, differences.
+        .target(
+            name: "SheafStore",
+            dependencies: [
+                "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery",
+                "SheafStatements", "SheafStorage", "SheafSystem",
+            ],
+            swiftSettings: settings),
+
+        // Floor 6: the public face of a peer, and all that users of Sheaf import.
         .target(
             name: "Sheaf",
             dependencies: [
                 "SheafAttachments", "SheafBytes", "SheafDocument", "SheafEngine", "SheafQuery",
-                "SheafReplication", "SheafStatements", "SheafStorage", "SheafSync", "SheafSystem",
-                "SheafTransport",
+                "SheafReplication", "SheafStatements", "SheafStorage", "SheafStore", "SheafSync",
+                "SheafSystem", "SheafTransport",
             ],
             swiftSettings: settings),
 
@@ -162,13 +171,13 @@ let package = Package(
         .target(
             name: "SheafQueryModel",
             dependencies: [
-                "Sheaf", "SheafDocument", "SheafDocumentModel", "SheafEngine", "SheafQuery",
-                "SheafStatements", "SheafStorage", "SheafSystem", "SheafTestSupport",
+                "SheafDocument", "SheafDocumentModel", "SheafEngine", "SheafQuery",
+                "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem", "SheafTestSupport",
             ],
             path: "Tests/SheafQueryModel", swiftSettings: settings),
         .target(
             name: "SheafIsolation",
-            dependencies: ["Sheaf", "SheafDocument", "SheafStatements", "SheafTestSupport"],
+            dependencies: ["SheafDocument", "SheafStatements", "SheafStore", "SheafTestSupport"],
             path: "Tests/SheafIsolation", swiftSettings: settings),
         .testTarget(
             name: "SheafDocumentTests",

@@ -1,5 +1,6 @@
 // A user of `Sheaf` names values, transports and peers without another import.
 @_exported public import SheafDocument
+@_exported public import SheafStore
 @_exported public import SheafTransport
 
 // The public types of the targets below; everything else there is for this package.

@@ -1,6 +1,6 @@
-package import Sheaf
 import SheafDocument
 import SheafStatements
+package import SheafStore
 package import SheafTestSupport
 
 /// A workload of transfers between accounts whose number and total must not change.

@@ -1,4 +1,4 @@
-package import Sheaf
+package import SheafStore
 import SheafTestSupport
 import Synchronization
 

@@ -1,6 +1,6 @@
-package import Sheaf
 import SheafDocument
 import SheafStatements
+package import SheafStore
 package import SheafTestSupport
 import Synchronization
 

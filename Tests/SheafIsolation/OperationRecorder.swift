@@ -1,4 +1,4 @@
-import Sheaf
+import SheafStore
 import Synchronization
 
 /// A recorder of the operations of one transaction.

@@ -1,5 +1,5 @@
-package import Sheaf
 import SheafStatements
+package import SheafStore
 package import SheafTestSupport
 
 /// Transactions of one kind, run from concurrent tasks.

@@ -1,6 +1,6 @@
-package import Sheaf
 import SheafDocument
 import SheafStatements
+package import SheafStore
 package import SheafTestSupport
 
 /// A workload with invariants that only write skew violates: no pair of accounts has a negative

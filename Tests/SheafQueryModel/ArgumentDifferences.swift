@@ -1,7 +1,7 @@
-import Sheaf
 import SheafDocument
 import SheafQuery
 import SheafStatements
+import SheafStore
 import SheafTestSupport
 
 /// Random statements whose values are interpolated, passed by name, and written as literals.

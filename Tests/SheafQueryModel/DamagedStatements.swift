@@ -1,8 +1,8 @@
-import Sheaf
 import SheafDocument
 import SheafQuery
 import SheafStatements
 import SheafStorage
+import SheafStore
 import SheafSystem
 import SheafTestSupport
 

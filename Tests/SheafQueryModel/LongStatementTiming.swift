@@ -1,7 +1,7 @@
-import Sheaf
 import SheafDocument
 import SheafQuery
 import SheafStatements
+import SheafStore
 import SheafTestSupport
 
 /// Time measurements of statements with one very long or deeply nested part.

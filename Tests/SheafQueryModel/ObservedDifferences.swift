@@ -1,7 +1,7 @@
-import Sheaf
 import SheafDocument
 import SheafQuery
 import SheafStorage
+import SheafStore
 import SheafTestSupport
 
 /// Random store histories with observers, compared with the naive evaluator at each quiet point.

@@ -1,9 +1,9 @@
-import Sheaf
 import SheafDocument
 import SheafEngine
 import SheafQuery
 import SheafStatements
 import SheafStorage
+import SheafStore
 
 /// The observers of a store with a manually driven schedule, and the last result of each.
 final class ObservedQueries {

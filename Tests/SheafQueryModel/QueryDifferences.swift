@@ -1,7 +1,7 @@
-import Sheaf
 import SheafDocument
 import SheafQuery
 import SheafStorage
+import SheafStore
 import SheafTestSupport
 
 /// Random store histories in which each statement is compared with the naive evaluator.

@@ -1,7 +1,7 @@
-import Sheaf
 import SheafDocument
 import SheafQuery
 import SheafStatements
+import SheafStore
 
 /// The outcome of the comparison of a generated statement.
 enum ComparisonOutcome {

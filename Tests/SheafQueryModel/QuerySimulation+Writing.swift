@@ -1,8 +1,8 @@
-import Sheaf
 import SheafDocument
 import SheafDocumentModel
 import SheafQuery
 import SheafStatements
+import SheafStore
 
 /// Statements that write, in the store and in the model.
 extension QuerySimulation {

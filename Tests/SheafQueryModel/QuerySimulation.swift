@@ -1,10 +1,10 @@
-import Sheaf
 package import SheafDocument
 import SheafDocumentModel
 import SheafEngine
 import SheafQuery
 package import SheafStatements
 import SheafStorage
+import SheafStore
 import SheafTestSupport
 
 /// A difference between a statement and the model.

@@ -1,3 +1,4 @@
+import SheafSystem
 import SheafBytes
 import SheafDocument
 import SheafReplication
@@ -29,7 +30,8 @@ public final class Peer: Sendable {
 
     private init(_ store: Store, _ configuration: PeerConfiguration) throws {
         self.store = store
-        let registry = store.replicationRegistry
+        let registry = ReplicationRegistry()
+        registry.register(in: store.queries)
         fetches = FetchRegistry(store.attachments)
         let identity = Replicator.Identity(
             database: PeerConfiguration.databaseHash(of: configuration.databaseID),
@@ -91,7 +93,11 @@ public final class Peer: Sendable {
     public nonisolated(nonsending) func close() async throws {
         sync.shutDown()
         fetches.close()
-        try await Store.runOnThread("sheaf-close") { [loop] () throws(StoreError) in loop.stop() }
+        do throws(ThreadRefused) {
+            try await Thread.run(name: "sheaf-close") { [loop] in loop.stop() }
+        } catch {
+            throw StoreError(error)
+        }
         presence.close()
         try await store.close()
     }

@@ -1,5 +1,5 @@
 import SheafAttachments
-import SheafDocument
+public import SheafDocument
 import SheafEngine
 import SheafStatements
 import SheafStorage

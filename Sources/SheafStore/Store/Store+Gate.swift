@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafBytes
 import SheafEngine
 import SheafQuery
@@ -129,7 +130,7 @@ extension Store {
     private static var maximumServings: Int { 64 }
 
     /// Leaves the gate: runs statements of waiting writers, then wakes the next writer.
-    func leave() {
+    package func leave() {
         var servings = Self.maximumServings
         while true {
             let (next, idle) = gate.withLock { gate in (gate.leave(), gate.takeIdleWaiter()) }

@@ -1,5 +1,5 @@
-import SheafAttachments
-import SheafDocument
+package import SheafAttachments
+public import SheafDocument
 import SheafStorage
 
 /// A file that is stored locally and can be read any number of times.
@@ -13,7 +13,7 @@ public struct Attachment: Sendable {
     /// Maximum number of bytes that one call reads into memory.
     public static let maximumDataLength = 1 << 28
 
-    init(_ token: AttachmentToken, in store: AttachmentStore) {
+    package init(_ token: AttachmentToken, in store: AttachmentStore) {
         self.token = token
         self.store = store
     }

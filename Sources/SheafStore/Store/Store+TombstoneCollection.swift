@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafEngine
 import SheafStatements
 import SheafStorage

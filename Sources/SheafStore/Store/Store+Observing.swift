@@ -1,3 +1,4 @@
+import SheafDocument
 public import SheafStatements
 import Synchronization
 

@@ -2,11 +2,10 @@ package import SheafAttachments
 import SheafDocument
 import SheafEngine
 import SheafQuery
-import SheafReplication
 package import SheafStatements
 package import SheafStorage
 import SheafSystem
-import Synchronization
+package import Synchronization
 
 /// An embedded document database in a directory.
 ///
@@ -21,8 +20,6 @@ import Synchronization
 public final class Store: Sendable {
     package let queries: QueryEngine
     private let backing: Backing
-    /// The replication status of other peers, which system collections show.
-    let replicationRegistry = ReplicationRegistry()
     /// The dispatcher of observers.
     let dispatcher: ObserverDispatcher
     /// The monitor of slow transactions and of the writers that wait for them.
@@ -32,9 +29,9 @@ public final class Store: Sendable {
     package let attachments: AttachmentStore
     let attachmentCollection = AttachmentCollectionClock()
     /// The queue of writers.
-    let gate = WriteGateLock()
+    package let gate = WriteGateLock()
     /// The last number assigned to a waiting writer or a transaction.
-    let lastNumber = Atomic<UInt64>(0)
+    package let lastNumber = Atomic<UInt64>(0)
     private let phase = Mutex(Phase.open)
     /// Whether the store is closed or being closed; read without a lock.
     let isClosed = Atomic(false)
@@ -66,7 +63,6 @@ public final class Store: Sendable {
                     isStrict: options.isStrict)
             }
             let queries = queries
-            replicationRegistry.register(in: queries)
             dispatcher = ObserverDispatcher(queries)
             slowTransactionMonitor = SlowTransactionMonitor(options.log, gate) {
                 let values = queries.parameters.values
@@ -155,7 +151,7 @@ public final class Store: Sendable {
     }
 
     /// The log of the store; throws if the store is read-only.
-    var log: LogStore {
+    package var log: LogStore {
         get throws(StoreError) {
             switch backing {
             case .log(let log): return log

@@ -1,19 +1,19 @@
-import SheafAttachments
+package import SheafAttachments
 import SheafBytes
-import SheafDocument
+package import SheafDocument
 import SheafStatements
 package import SheafStorage
-import SheafSystem
+package import SheafSystem
 
 extension StoreError {
-    static let closed = StoreError(.closed, "the store was closed", hint: "open it again")
+    package static let closed = StoreError(.closed, "the store was closed", hint: "open it again")
 
-    init(_ error: AttachmentError) {
+    package init(_ error: AttachmentError) {
         self.init(Reason(error), error.description)
     }
 
     /// Creates the error of a thread that the system refused.
-    init(_ refusal: ThreadRefused) {
+    package init(_ refusal: ThreadRefused) {
         self.init(
             .failed, "cannot start a thread: system error \(refusal.code)",
             hint: "end some threads and try again")

@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafBytes
 import SheafStorage
 import Synchronization

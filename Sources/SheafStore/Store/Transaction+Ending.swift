@@ -1,3 +1,4 @@
+import SheafDocument
 import SheafStorage
 import Synchronization
 

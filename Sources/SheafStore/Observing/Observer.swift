@@ -1,3 +1,4 @@
+package import SheafDocument
 import SheafEngine
 public import SheafStatements
 import SheafStorage

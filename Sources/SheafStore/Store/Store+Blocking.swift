@@ -1,3 +1,4 @@
+package import SheafDocument
 import SheafBytes
 import SheafEngine
 package import SheafStatements

@@ -1,5 +1,5 @@
 import SheafBytes
-import SheafDocument
+package import SheafDocument
 import SheafEngine
 package import SheafQuery
 package import SheafStatements

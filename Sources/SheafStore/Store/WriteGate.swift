@@ -173,10 +173,10 @@ package struct WriteGate: Sendable {
 }
 
 /// The gate of a store, shared with the slow-transaction monitor.
-final class WriteGateLock: Sendable {
+package final class WriteGateLock: Sendable {
     private let gate = Mutex(WriteGate())
 
-    func withLock<Result>(_ body: (inout sending WriteGate) -> sending Result) -> Result {
+    package func withLock<Result>(_ body: (inout sending WriteGate) -> sending Result) -> Result {
         gate.withLock(body)
     }
 }

@@ -1,11 +1,11 @@
-import SheafDocument
+package import SheafDocument
 import SheafEngine
 import SheafStatements
 import SheafStorage
 
 extension Store {
     /// Evicts documents, including tombstones, in one transaction.
-    nonisolated(nonsending) func evict(
+    package nonisolated(nonsending) func evict(
         _ documents: [(collection: String, id: Value)]
     ) async throws {
         try checkNesting { "reverting refused writes" }
