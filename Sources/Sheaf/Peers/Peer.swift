@@ -1,10 +1,10 @@
-import SheafSystem
 import SheafBytes
 import SheafDocument
 import SheafReplication
 import SheafStatements
 import SheafStorage
 import SheafSync
+import SheafSystem
 public import SheafTransport
 import Synchronization
 

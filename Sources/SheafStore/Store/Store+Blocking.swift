@@ -1,5 +1,5 @@
-package import SheafDocument
 import SheafBytes
+package import SheafDocument
 import SheafEngine
 package import SheafStatements
 import SheafStorage

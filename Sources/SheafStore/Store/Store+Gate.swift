@@ -1,5 +1,5 @@
-import SheafDocument
 import SheafBytes
+import SheafDocument
 import SheafEngine
 import SheafQuery
 import SheafStorage
