@@ -71,8 +71,8 @@ package struct ClockReport: Sendable, Equatable {
         }
         return .object([
             "about_ahead_milliseconds": offsetMilliseconds.map { .integer($0) } ?? .null,
-            "set_aside_documents": count(quarantined),
-            "set_aside_by_peer": count(quarantinedRemotely),
+            "quarantined_documents": count(quarantined),
+            "quarantined_by_peer": count(quarantinedRemotely),
             "reasons": .array(sentences.map { .string($0) }),
         ])
     }

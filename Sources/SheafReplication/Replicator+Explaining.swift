@@ -21,7 +21,7 @@ package struct PeerSurvey: Sendable {
     /// Whether all documents requested from the peer have been received and are durable.
     package let isReceived: Bool
     /// Whether the peer has all documents of its subscription.
-    package let isGiven: Bool
+    package let isSent: Bool
     /// Clock deviations of the peer, and the documents quarantined for them.
     package let clock: ClockReport
     /// Local documents that the peer refuses.
@@ -77,7 +77,7 @@ extension Replicator {
                 syncedUpTo: status.syncedUpTo,
                 queries: connection?.sender?.matcher.subscribed.map(\.statement.text),
                 isReceived: connection.map(isReceived) ?? false,
-                isGiven: connection.map(isGiven) ?? false,
+                isSent: connection.map(isSent) ?? false,
                 clock: status.clock, refused: refusals.refusals(of: key).writes)
         }
     }
@@ -94,7 +94,7 @@ extension Replicator {
             && receiver.reportedQuarantineCount == 0
     }
 
-    private func isGiven(_ connection: Connection) -> Bool {
+    private func isSent(_ connection: Connection) -> Bool {
         let key = connection.session.remote?.peerKey ?? []
         guard connection.delayed == nil, statuses[key]?.clock.quarantinedRemotely == nil else {
             return false

@@ -66,14 +66,14 @@ package final class Workers: Sendable {
     }
 
     private func offer(_ job: Job) -> Bool {
-        let (isTaken, isFirst) = state.withLock { state in
+        let (isReceived, isFirst) = state.withLock { state in
             guard state.job == nil else { return (false, false) }
             state.job = job
             state.number += 1
             defer { state.started = most }
             return (true, state.started < most)
         }
-        guard isTaken else { return false }
+        guard isReceived else { return false }
         if isFirst { start() }
         state.broadcast()
         return true

@@ -18,7 +18,7 @@ extension Command {
             A key is shown as text, with a backslash doubled and an unprintable byte as \\xNN.
             --payload accepts a key in this form.
 
-            JSON keys: commit, operation (put, remove or extend), key, keyHex, payloadBytes,
+            JSON keys: commit, operation (put, remove or delta), key, keyHex, payloadBytes,
             preview, position, previous (null if there is none), compacted. There is one line per
             operation.
             A document also has collection, id, form (state, tombstone, delta or evict), value
@@ -110,7 +110,7 @@ enum ShowCommand {
         switch operation.kind {
         case .put, .delta:
             let length = Quantity.count(operation.payload.count, "byte")
-            let verb = operation.kind == .put ? "put   " : "extend"
+            let verb = operation.kind == .put ? "put   " : "delta "
             return "\(verb)  \(key)  \(length)\(previous)  \(preview(operation))"
         case .remove:
             return "remove  \(key)\(previous)"
@@ -121,7 +121,7 @@ enum ShowCommand {
         switch kind {
         case .put: "put"
         case .remove: "remove"
-        case .delta: "extend"
+        case .delta: "delta"
         }
     }
 

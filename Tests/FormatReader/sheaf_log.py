@@ -195,11 +195,11 @@ class Store:
         if operation.kind == 1:
             self.payloads[operation.key] = [operation.payload]
         else:
-            self.extend(operation, here, known)
-        word = "put" if operation.kind == 1 else "extend"
+            self.apply_delta(operation, here, known)
+        word = "put" if operation.kind == 1 else "delta"
         return f" {word}:{operation.key.hex()}:{len(operation.payload)}"
 
-    def extend(self, operation, here, known):
+    def apply_delta(self, operation, here, known):
         """Applies a delta record; its previous operation may be missing only if compacted away."""
         if operation.previous != known or operation.key not in self.payloads:
             check(self.is_compacted(operation.previous), here + 8, "a delta record without a base")

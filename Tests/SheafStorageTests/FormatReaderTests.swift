@@ -48,7 +48,7 @@ import Testing
                 } else if draw < 6, present.contains(key) {
                     let payload = random.bytes(random.below(50))
                     try batch.extend(key, payload)
-                    line += " extend:\(hex(key)):\(payload.count)"
+                    line += " delta:\(hex(key)):\(payload.count)"
                 } else {
                     let payload = random.bytes(random.below(150))
                     try batch.put(key, payload)

@@ -176,7 +176,7 @@ struct FormatVectorFields {
     }
 
     private mutating func operation() {
-        let names = ["", "put", "remove", "extend"]
+        let names = ["", "put", "remove", "delta"]
         title = "\(offset): operation, \(names[Int(bytes[offset])])"
         number(1, "kind")
         number(1, "reserved")

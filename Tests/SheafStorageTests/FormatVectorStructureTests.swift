@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test func `operations decode to the documented fields`() throws {
-        for name in ["operation-put", "operation-remove", "operation-extend"] {
+        for name in ["operation-put", "operation-remove", "operation-delta"] {
             let bytes = try valid.bytes("\(name).bytes")
             try bytes.withUnsafeBytes { bytes in
                 let operation = try Operation(decoding: bytes, at: 0)

@@ -49,7 +49,7 @@ struct FormatVectorStructures {
             record("record-compacted", base, 128), record("record-directory", base, 344),
             Valid(name: "operation-put", bytes: Array(log[318..<349]), offset: 94),
             Valid(name: "operation-remove", bytes: Array(commit.last[192..<217]), offset: 64),
-            Valid(name: "operation-extend", bytes: Array(commit.last[323..<358]), offset: 99),
+            Valid(name: "operation-delta", bytes: Array(commit.last[323..<358]), offset: 99),
             Valid(name: "footer-log", bytes: Array(log[384..<472]), offset: 384),
             Valid(name: "footer-base", bytes: Array(base[424..<512]), offset: 424),
         ]

@@ -150,8 +150,8 @@ struct PeerStatus {
     var isSettled: Bool {
         !peers.isEmpty
             && peers.allSatisfy { peer in
-                ["isConnected", "isTaken", "isGiven"].allSatisfy { peer[$0] as? Bool == true }
-                    && (peer["wants"] as? [String])?.isEmpty == false
+                ["isConnected", "isReceived", "isSent"].allSatisfy { peer[$0] as? Bool == true }
+                    && (peer["queries"] as? [String])?.isEmpty == false
             }
     }
 }

@@ -129,9 +129,9 @@ struct StoppingTests {
         // The server responds to control requests while it evaluates.
         while true {
             let peers = try server.status().peers
-            if peers.contains(where: { ($0["wants"] as? [String])?.count == 32 }) { break }
+            if peers.contains(where: { ($0["queries"] as? [String])?.count == 32 }) { break }
         }
-        #expect(try server.status().peers.allSatisfy { $0["isGiven"] as? Bool == false })
+        #expect(try server.status().peers.allSatisfy { $0["isSent"] as? Bool == false })
         try expectStop(of: server)
         _ = try hostile.stop()
     }

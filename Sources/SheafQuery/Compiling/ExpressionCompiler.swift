@@ -211,10 +211,10 @@ final class ExpressionCompiler {
             let value = try subject?(frame)
             for (when, then) in choices {
                 let candidate = try when(frame)
-                let isTaken =
+                let isReceived =
                     subject == nil
                     ? Truth(candidate) == .yes : Operators.matches(value ?? nil, candidate)
-                if isTaken { return try then(frame) }
+                if isReceived { return try then(frame) }
             }
             return try last(frame)
         }

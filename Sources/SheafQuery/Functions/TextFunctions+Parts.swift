@@ -86,9 +86,9 @@ extension Function {
     /// Removes white space, or all characters that the second argument contains.
     private static func trimmed(_ arguments: TextArguments, left: Bool, right: Bool) -> String {
         let characters = Set(arguments.text(1).unicodeScalars)
-        let isGiven = arguments.count == 2
+        let isSent = arguments.count == 2
         func isTrimmed(_ scalar: Unicode.Scalar) -> Bool {
-            isGiven ? characters.contains(scalar) : scalar.properties.isWhitespace
+            isSent ? characters.contains(scalar) : scalar.properties.isWhitespace
         }
         let scalars = arguments.text(0).unicodeScalars
         var rest = scalars[...]

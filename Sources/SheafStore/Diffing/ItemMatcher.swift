@@ -150,16 +150,16 @@ struct ItemMatcher: ~Copyable {
         for position in stride(from: unmatchedOld.count - 1, through: 0, by: -1) {
             if let key = key(old[unmatchedOld[position]]) { table.prepend(key, at: position) }
         }
-        let isTaken = FlatMemory<Bool>(repeating: false, count: unmatchedOld.count)
+        let isReceived = FlatMemory<Bool>(repeating: false, count: unmatchedOld.count)
         let isPaired = FlatMemory<Bool>(repeating: false, count: unmatchedNew.count)
         for position in 0..<unmatchedNew.count {
             guard let key = key(new[unmatchedNew[position]]) else { continue }
             guard let source = table.takeFirst(key) else { continue }
             pair(unmatchedOld[source], unmatchedNew[position])
-            isTaken[source] = true
+            isReceived[source] = true
             isPaired[position] = true
         }
-        unmatchedOld.remove(marked: isTaken)
+        unmatchedOld.remove(marked: isReceived)
         unmatchedNew.remove(marked: isPaired)
     }
 }

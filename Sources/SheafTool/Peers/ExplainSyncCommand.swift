@@ -78,7 +78,7 @@ enum ExplainSyncCommand {
     /// Returns warnings about the clocks and the stamps of the document, or no lines.
     private static func clock(_ answer: Object) -> [String] {
         var lines = answer.texts("clock").map { "clock: \($0)" }
-        if answer.number("setAsideUntilMilliseconds") != nil {
+        if answer.number("quarantinedUntilMilliseconds") != nil {
             lines.append(
                 "quarantined: the peer's version is stamped too far ahead of the local clock; it "
                     + "is applied when the clock reaches that time, or after it is repaired"

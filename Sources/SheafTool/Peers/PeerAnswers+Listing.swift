@@ -22,7 +22,8 @@ extension PeerAnswers {
             row.add("name", survey.name)
             row.add("isServer", survey.isServer)
             row.add(
-                "state", survey.isConnected ? "connected" : reached == nil ? "gone" : "reached")
+                "state",
+                survey.isConnected ? "connected" : reached == nil ? "unreachable" : "reached")
             row.add("address", connection?.address)
             row.add("isOutgoing", raw: connection.map { "\($0.isOutgoing)" } ?? "null")
             row.add("reason", survey.isConnected ? nil : survey.lastCloseReason)

@@ -126,9 +126,9 @@ final class PeerAnswers: Sendable {
             entry.add("isConnected", survey.isConnected)
             entry.add("lastCloseReason", survey.lastCloseReason)
             entry.add("syncedUpTo", survey.syncedUpTo)
-            entry.add("wants", survey.queries ?? [])
-            entry.add("isTaken", survey.isReceived)
-            entry.add("isGiven", survey.isGiven)
+            entry.add("queries", survey.queries ?? [])
+            entry.add("isReceived", survey.isReceived)
+            entry.add("isSent", survey.isSent)
             entry.add("clock", survey.clock.sentences)
             entry.add("refused", raw: Self.refused(survey.refused))
             return entry.closed
@@ -220,7 +220,7 @@ final class PeerAnswers: Sendable {
         line.add("sentUpTo", found.sentUpTo)
         line.add("acknowledgedUpTo", found.acknowledgedUpTo)
         line.add("clock", found.clock.sentences)
-        line.add("setAsideUntilMilliseconds", found.quarantinedUntil)
+        line.add("quarantinedUntilMilliseconds", found.quarantinedUntil)
         line.add("aheadMilliseconds", found.aheadMilliseconds)
         line.add("refused", found.refused.map { "\($0.reason)" })
         return line.closed

@@ -11,7 +11,7 @@ extension Command {
             reachable through others, and for each address being dialed. Peers reachable through
             others report their names and connections themselves.
 
-            JSON keys: peer (a public key), name, isServer, state (connected, reached, gone,
+            JSON keys: peer (a public key), name, isServer, state (connected, reached, unreachable,
             waiting or connecting), address, isOutgoing (whether this peer opened the connection),
             reason, distance (the number of connections on the path), connections (the keys of
             the adjacent peers), metadata. Unknown values are null.
@@ -68,8 +68,8 @@ extension Command {
 
             JSON keys: key (of this peer), commit (the newest), subscriptions (with query,
             documents and checksum), peers (with peer, name, isConnected, lastCloseReason,
-            syncedUpTo, wants, isTaken, isGiven, clock and refused) and unreachable (with address,
-            reason, attempts, lastAttemptMilliseconds and nextAttemptMilliseconds).
+            syncedUpTo, queries, isReceived, isSent, clock and refused) and unreachable (with
+            address, reason, attempts, lastAttemptMilliseconds and nextAttemptMilliseconds).
             """,
         run: SyncStatusCommand.run)
 
@@ -87,7 +87,7 @@ extension Command {
             isConnected, lastCloseReason, queries (the number of subscriptions of the peer),
             matching (an array of queries), scope, isShared, mayRead (by the peer's grant), maySend
             (by this peer's grant), sentUpTo, acknowledgedUpTo (commits), clock (an array of
-            warnings), setAsideUntilMilliseconds, aheadMilliseconds, refused (the reason). Unknown
+            warnings), quarantinedUntilMilliseconds, aheadMilliseconds, refused (the reason). Unknown
             values are null.
             """,
         run: ExplainSyncCommand.run)

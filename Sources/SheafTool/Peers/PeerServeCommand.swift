@@ -159,7 +159,7 @@ struct PeerRun {
                     return "\(link.address) has not sent its hello yet"
                 }
                 if !survey.isReceived { return "not everything is received from \(survey.key)" }
-                if !survey.isGiven { return "not everything is sent to \(survey.key)" }
+                if !survey.isSent { return "not everything is sent to \(survey.key)" }
                 if setup.subscriptions.isEmpty, survey.queries?.isEmpty ?? true {
                     return "\(survey.key) has no subscriptions"
                 }

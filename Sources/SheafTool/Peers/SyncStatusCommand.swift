@@ -72,8 +72,8 @@ enum SyncStatusCommand {
             var line = "\(key) " + (entry.isTrue("isConnected") ? "connected" : "disconnected")
             line += entry.number("syncedUpTo").map { ", has commit \($0)" } ?? ", has no commit"
             if entry.isTrue("isConnected") {
-                line += entry.isTrue("isTaken") ? ", all received" : ", not all received"
-                line += entry.isTrue("isGiven") ? ", all sent" : ", not all sent"
+                line += entry.isTrue("isReceived") ? ", all received" : ", not all received"
+                line += entry.isTrue("isSent") ? ", all sent" : ", not all sent"
             } else if case .string(let reason)? = entry["lastCloseReason"] {
                 line += "; \(reason)"
             }
