@@ -75,7 +75,7 @@ extension StoreError.Reason {
         case .locked: self = .inUse
         case .notAStore, .notEmpty: self = .notAStore
         case .readOnly: self = .readOnly
-        case .limit: self = .limit
+        case .limit, .commitsExhausted: self = .limit
         case .closed: self = .closed
         case .poisoned, .invalidKey, .noRecordForDelta, .deltaFollows, .closedByItself:
             self = .failed

@@ -149,6 +149,40 @@ struct PeerTests {
         }
     }
 
+    @Test func `an active database keeps its configuration if a change is refused`() async throws {
+        let (left, right) = (try await LoopbackScene.ditto(), try await LoopbackScene.ditto())
+        _ = try await LoopbackScene.listen(left)
+        left.updateTransportConfig { $0.connect.tcpServers = ["127.0.0.1:1"] }
+        let before = left.transportConfig
+        let errors = Mutex<[String]>([])
+        left.store.onUnthrownError = { error in errors.withLock { $0.append("\(error)") } }
+        let changes: [(inout DittoTransportConfig) -> Void] = [
+            { $0.listen.http.isEnabled = true },
+            { $0.global.syncGroup = 1 },
+            // The address of no interface is refused only when the transport starts to listen.
+            { $0.listen.tcp.interfaceIP = "192.0.2.1" },
+            { $0.listen.tcp.interfaceIP = "no address" },
+            { $0.connect.tcpServers = ["127.0.0.1:2", "no address"] },
+            {
+                $0.connect.retryInterval += 1
+                $0.connect.tcpServers = ["no address"]
+            },
+        ]
+        for (number, change) in changes.enumerated() {
+            left.updateTransportConfig(change)
+            #expect(errors.withLock(\.count) == number + 1)
+            try #require(left.transportConfig == before && left.isSyncActive, "\(number)")
+        }
+        // The transport runs: it applies a change, and accepts a connection.
+        let address = try await LoopbackScene.restartListening(left)
+        right.updateTransportConfig { $0.connect.tcpServers = [address] }
+        try right.startSync()
+        _ = await right.graph { !$0.remotePeers.isEmpty }
+        #expect(errors.withLock(\.count) == changes.count)
+        try await left.close()
+        try await right.close()
+    }
+
     @Test func `a shared key that is too short or not Base64 is refused`() async throws {
         for key in ["c2hvcnQ=", "no Base64"] {
             let error = await #expect(throws: DittoError.self) {

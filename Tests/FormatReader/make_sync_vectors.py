@@ -255,12 +255,12 @@ def wishes(output):
         ("end", "Want", "a count of documents above their number", varint(3) + b"\0" + varint(9)),
         ("kind", "Want", "an unknown frame", varint(3) + b"\3"),
         ("all", "Want", "a request for all documents, with bytes after it", varint(3) + b"\2\0"),
-        ("clock", "SetAside", "a truncated clock", varint(3) + bytes(15)),
-        ("after", "SetAside", "bytes after the clock", varint(3) + bytes(17)),
-        ("site", "Forgotten", "a site alone", bytes(8)),
-        ("time", "Forgotten", "bytes after the time", bytes(17)),
-        ("site-zero", "Site", "a site that is zero", bytes(8)),
-        ("site-more", "Site", "bytes after the site", bytes([1]) * 9),
+        ("clock", "Quarantine", "a truncated clock", varint(3) + bytes(15)),
+        ("after", "Quarantine", "bytes after the clock", varint(3) + bytes(17)),
+        ("site", "LostWrite", "a site alone", bytes(8)),
+        ("time", "LostWrite", "bytes after the time", bytes(17)),
+        ("site-zero", "NewSite", "a site that is zero", bytes(8)),
+        ("site-more", "NewSite", "bytes after the site", bytes([1]) * 9),
         ("pauses-zero", "SitePauses", "the write pauses of a zero site",
          struct.pack("<QQQ", 0, 1, 3)),
         ("pauses-none", "SitePauses", "a site without write pauses", struct.pack("<Q", 1)),
@@ -287,14 +287,14 @@ def wishes(output):
     output.begin("acknowledge", "all commits up to one are durable")
     output.bytes("acknowledge.acknowledge", varint(3) + varint(500))
     output.lines += ["acknowledge.generation = 3", "acknowledge.commit = 500"]
-    output.begin("set-aside", "documents whose stamps are too far ahead of the clock")
-    output.bytes("set-aside.setAside",
+    output.begin("quarantine", "documents whose stamps are too far ahead of the clock")
+    output.bytes("quarantine.quarantine",
                  varint(300) + struct.pack("<QQ", 1900000000000, 1700000000123))
-    output.lines += ["set-aside.count = 300", "set-aside.latest = 1900000000000",
-                     "set-aside.clock = 1700000000123"]
-    output.begin("forgotten", "a write that its site has lost")
-    output.bytes("forgotten.forgotten", struct.pack("<QQ", 0x0102030405060708, 3 << 40))
-    output.lines += [f"forgotten.site = {0x0102030405060708}", f"forgotten.time = {3 << 40}"]
+    output.lines += ["quarantine.count = 300", "quarantine.latest = 1900000000000",
+                     "quarantine.clock = 1700000000123"]
+    output.begin("lost-write", "a write that its site has lost")
+    output.bytes("lost-write.lostWrite", struct.pack("<QQ", 0x0102030405060708, 3 << 40))
+    output.lines += [f"lost-write.site = {0x0102030405060708}", f"lost-write.time = {3 << 40}"]
     output.begin("site", "the new site of a peer")
     output.bytes("site.newSite", struct.pack("<Q", 0x0102030405060708))
     output.begin("pauses", "the write pauses of a site")

@@ -55,6 +55,26 @@ import Testing
         }
     }
 
+    @Test func `a long fraction and a large exponent add up`() throws {
+        for count in [99_999, 100_000, 250_000] {
+            let zeros = String(repeating: "0", count: count)
+            let small = "0.\(zeros)1"
+            #expect(try Value(json: "\(small)e\(count + 1)") == .float(1))
+            #expect(try Value(json: "\(small)e\(count + 23)") == .float(1e22))
+            #expect(try Value(json: "\(small)e\(count - 400)") == .float(0))
+            #expect(try Value(json: "1\(zeros)e-\(count)") == .float(1))
+            #expect(try Value(json: "1\(zeros)e-1000000") == .float(0))
+            #expect(try Value(json: "-0.\(zeros)e1000000") == .float(-0.0))
+            for text in ["\(small)e1000000", "-\(small)e99999999999999999999", "1\(zeros)e-9"] {
+                #expect {
+                    try Value(json: text)
+                } throws: { error in
+                    (error as? JSONError)?.reason == .numberTooLarge
+                }
+            }
+        }
+    }
+
     @Test func `invalid UTF-8 is refused`() {
         let wrong: [[UInt8]] = [
             [0xFF], [0xC0, 0x80], [0xED, 0xA0, 0x80], [0xF4, 0x90, 0x80, 0x80], [0xC3],

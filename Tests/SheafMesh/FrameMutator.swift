@@ -101,7 +101,9 @@ struct FrameMutator {
         case 3:
             heldBack = frame
             return []
-        case 4: return [Frame(FrameType.allCases[random.below(19)], frame.body)]
+        case 4:
+            let types = FrameType.allCases
+            return [Frame(types[random.below(types.count)], frame.body)]
         case 5..<7: return [frame] + (recorded.any(&random).map { [$0] } ?? [])
         case 7: return [frame] + (recorded.any(&random).map { [mutated($0)] } ?? [])
         default: return [frame, FalseFrames.any(&random, recorded)]

@@ -47,7 +47,7 @@ import Testing
             #expect(engine.snapshot().commit == .max)
             var batch = WriteBatch()
             try batch.put([1], [1])
-            let refusal = StorageError.limit(name: "commits", value: .max, limit: .max)
+            let refusal = StorageError.commitsExhausted
             #expect(throws: refusal) { try engine.append(batch) }
             #expect(try !engine.flush())
             engine.compactEverything()

@@ -136,7 +136,7 @@ struct FormatVectorFields {
     }
 
     private mutating func record() {
-        let names = ["", "whole", "first", "middle", "last", "compacted", "directory"]
+        let names = ["", "complete", "first", "middle", "last", "compacted", "directory"]
         let kind = Int(bytes[offset + 12])
         title = "\(offset): record, \(names[kind])"
         take(8, "checksum")

@@ -44,7 +44,7 @@ struct FormatVectorStructures {
         return [
             Valid(name: "header-log", bytes: Array(log[..<128]), offset: 0),
             Valid(name: "header-base", bytes: Array(base[..<128]), offset: 0),
-            record("record-whole", log, 224), record("record-first", commit.first, 128),
+            record("record-complete", log, 224), record("record-first", commit.first, 128),
             record("record-middle", commit.middle, 128), record("record-last", commit.last, 128),
             record("record-compacted", base, 128), record("record-directory", base, 344),
             Valid(name: "operation-put", bytes: Array(log[318..<349]), offset: 94),

@@ -45,6 +45,19 @@ import Testing
         }
     }
 
+    @Test func `an emptied batch equals a new one`() throws {
+        var batch = WriteBatch()
+        try batch.put([1], [2])
+        try batch.extend([1], [3])
+        try batch.addIndexEntries([255, 1])
+        batch.keepsIndexProgress = true
+        batch.earliestTime = 1 << 40
+        batch.removeAll()
+        #expect(batch.count == 0 && batch.byteCount == 0)
+        #expect(batch.indexChanges.isEmpty && !batch.keepsIndexProgress)
+        #expect(batch.earliestTime == 0)
+    }
+
     @Test func `a payload has up to 32 MiB`() throws {
         let volume = SimulatedVolume()
         let engine = try StoreEngine(opening: volume)

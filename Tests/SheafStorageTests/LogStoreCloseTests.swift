@@ -62,6 +62,26 @@ import Testing
         }
     }
 
+    @Test func `each call that closes reports the error that made closing fail`() throws {
+        for seed in 0..<20 as Range<UInt64> {
+            let volume = SimulatedVolume(seed: seed)
+            let store = try store(volume, .relaxed(milliseconds: 3_600_000))
+            _ = try store.append(batch("key"))
+            volume.inject(SimulatedFault(.error(.inputOutput), of: .synchronize, forEver: true))
+            let errors = Mutex<[StorageError]>([])
+            let close = { @Sendable in
+                do throws(StorageError) { try store.close() } catch {
+                    errors.withLock { $0.append(error) }
+                }
+            }
+            let closers = try (0..<3).map { try Thread(name: "closer-\($0)", close) }
+            for thread in closers { thread.join() }
+            close()
+            let found = errors.withLock { $0 }
+            #expect(found.count == 4 && Set(found.map(\.description)).count == 1, "\(found)")
+        }
+    }
+
     @Test func `closing terminates even if each commit starts another one`() throws {
         let volume = SimulatedVolume()
         let store = try store(volume)

@@ -26,6 +26,19 @@ import Testing
                 == "the store accepts no more writes until it is opened again, since: \(first)")
     }
 
+    @Test func `errors about limits name the limit and a value beyond it`() {
+        let limits: [StorageError] = [
+            .limit(
+                name: "maximumBaseFileLength", value: Limits.maximumBaseFileLength + 1,
+                limit: Limits.maximumBaseFileLength), .commitsExhausted,
+        ]
+        #expect(
+            limits.map(\.description) == [
+                "2147483648 is more than maximumBaseFileLength allows, which is 2147483647",
+                "the store has used all commit numbers; copy its documents into a new store",
+            ])
+    }
+
     @Test func `errors quote at most 200 scalars of long paths, names and keys`() {
         let long = LongInput.text
         let refusal = VolumeError(.open, long, .noSuchFile)

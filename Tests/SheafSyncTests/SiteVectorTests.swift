@@ -18,14 +18,14 @@ struct SiteVectorTests {
         func write(_ bytes: [UInt8]) throws -> LostWrite {
             try bytes.withUnsafeBytes { try LostWrite(decoding: $0) }
         }
-        let bytes = try vectors.bytes("forgotten.forgotten")
+        let bytes = try vectors.bytes("lost-write.lostWrite")
         let decoded = try write(bytes)
         #expect(decoded.bytes == bytes)
-        #expect(decoded.site.rawValue == (try vectors.number("forgotten.site")))
-        #expect(decoded.time?.rawValue == (try vectors.number("forgotten.time")))
+        #expect(decoded.site.rawValue == (try vectors.number("lost-write.site")))
+        #expect(decoded.time?.rawValue == (try vectors.number("lost-write.time")))
         let site = try vectors.bytes("site.newSite")
         #expect(NewSite.bytes(try site.withUnsafeBytes { try NewSite.decode($0) }) == site)
-        try vectors.forEach("refusedSite") { name, bytes in
+        try vectors.forEach("refusedNewSite") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") {
                 try bytes.withUnsafeBytes { try NewSite.decode($0) }
             }
@@ -44,7 +44,7 @@ struct SiteVectorTests {
                 try bytes.withUnsafeBytes { try SitePauses(decoding: $0) }
             }
         }
-        try vectors.forEach("refusedForgotten") { name, bytes in
+        try vectors.forEach("refusedLostWrite") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try write(bytes) }
         }
     }

@@ -289,13 +289,13 @@ struct SyncVectorTests {
         func notice(_ bytes: [UInt8]) throws -> QuarantineNotice {
             try bytes.withUnsafeBytes { try QuarantineNotice(decoding: $0) }
         }
-        let bytes = try vectors.bytes("set-aside.setAside")
+        let bytes = try vectors.bytes("quarantine.quarantine")
         let decoded = try notice(bytes)
         #expect(decoded.bytes == bytes)
-        #expect(decoded.count == (try vectors.number("set-aside.count")))
-        #expect(decoded.latestMilliseconds == (try vectors.number("set-aside.latest")))
-        #expect(decoded.wallMilliseconds == (try vectors.number("set-aside.clock")))
-        try vectors.forEach("refusedSetAside") { name, bytes in
+        #expect(decoded.count == (try vectors.number("quarantine.count")))
+        #expect(decoded.latestMilliseconds == (try vectors.number("quarantine.latest")))
+        #expect(decoded.wallMilliseconds == (try vectors.number("quarantine.clock")))
+        try vectors.forEach("refusedQuarantine") { name, bytes in
             #expect(throws: Malformed.self, "\(name)") { try notice(bytes) }
         }
     }

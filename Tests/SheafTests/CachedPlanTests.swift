@@ -78,6 +78,49 @@ import Testing
         #expect(try store.rows(statement) == before)
     }
 
+    /// Statements that check for an interruption only while they evaluate the long `body` in `t`.
+    private static let longStatements: [Query] = [
+        "SELECT upper(body) AS v FROM t", "SELECT body || 'a' AS v FROM t",
+        "SELECT 'a' || body || n AS v FROM t", "SELECT n FROM t WHERE body LIKE '%b'",
+        "SELECT n FROM t WHERE NOT body LIKE concat('%', s)",
+        "SELECT n FROM t WHERE regexp_like(body, 'b$')",
+    ]
+
+    private func insertLongBody() throws {
+        let body = Value.string(String(repeating: "a", count: 5_000) + "b")
+        try store.execute("UPDATE t SET body = \(body), s = 'c' WHERE _id = 1")
+    }
+
+    @Test func `a reused plan has the timeout of its own run`() throws {
+        try insertLongBody()
+        try store.execute("ALTER SYSTEM SET dql_request_timeout_seconds = 5")
+        for statement in Self.longStatements {
+            #expect(try store.rows(statement).count == 1)
+            store.clock.advance(milliseconds: 6_000)
+            #expect(store.problem(statement) == nil)
+        }
+    }
+
+    @Test func `a reused plan is interrupted like a new one`() throws {
+        try insertLongBody()
+        let clock = store.clock
+        let expired = Interruption(seconds: 1, clock: clock.clock.monotonicNanoseconds)
+        clock.advance(milliseconds: 2_000)
+        for query in Self.longStatements {
+            let (statement, _) = try store.queries.prepare(query, [:])
+            func run(_ interruption: Interruption?) throws(StoreError) -> Int {
+                var options = QueryOptions(now: 0, clock: { 0 }, newID: { .null })
+                options.interruption = interruption
+                return try QueryRun(statement, on: store.queries.reader(), options).rows().items
+                    .count
+            }
+            #expect(try run(nil) == 1)
+            let error = #expect(throws: StoreError.self) { try run(expired) }
+            #expect(error?.reason == .timedOut, "\(query.text)")
+            #expect(try run(nil) == 1)
+        }
+    }
+
     @Test func `clock() returns the time of the run in every clause`() throws {
         let time = try #require(try store.value("SELECT clock() FROM t"))
         let before: Query = "SELECT clock() AS v FROM t"

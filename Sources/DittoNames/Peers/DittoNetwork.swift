@@ -44,7 +44,7 @@ final class DittoNetwork: PeerTransport {
                     "any peer that knows the database id can connect; use a shared key to prevent "
                         + "this")
             }
-            try begin(config, ConnectionGate(host, requests))
+            try begin(try transport(config), ConnectionGate(host, requests))
         }
     }
 
@@ -53,30 +53,59 @@ final class DittoNetwork: PeerTransport {
     }
 
     /// Changes the configuration; a running transport applies it immediately.
+    ///
+    /// If it throws, the configuration is unchanged and a running transport goes on.
     func update(_ config: DittoTransportConfig) throws {
         try changing.withLock { _ in
-            let (old, running, gate) = state.withLock { state in
-                defer { state.config = config }
-                return (state.config, state.running, state.gate)
+            let (old, running, gate) = state.withLock { ($0.config, $0.running, $0.gate) }
+            if let running, let gate, old != config {
+                try config.check()
+                if old.listen == config.listen,
+                    old.connect.retryInterval == config.connect.retryInterval
+                {
+                    try change(running, from: old.connect.tcpServers, to: config.connect.tcpServers)
+                } else {
+                    try restart(config, gate, orRestore: old)
+                }
             }
-            guard let running, let gate, old != config else { return }
-            try config.check()
-            guard old.listen == config.listen,
-                old.connect.retryInterval == config.connect.retryInterval
-            else {
-                end()
-                return try begin(config, gate)
-            }
-            for address in old.connect.tcpServers.subtracting(config.connect.tcpServers).sorted() {
-                try running.remove(address)
-            }
-            for address in config.connect.tcpServers.subtracting(old.connect.tcpServers).sorted() {
-                try running.add(address)
-            }
+            state.withLock { $0.config = config }
         }
     }
 
-    private func begin(_ config: DittoTransportConfig, _ gate: ConnectionGate) throws {
+    /// Changes the addresses to connect to; none of them changes if one is invalid.
+    private func change(
+        _ running: TCPTransport, from old: Set<String>, to new: Set<String>
+    ) throws {
+        var added: [String] = []
+        do {
+            for address in new.subtracting(old).sorted() {
+                try running.add(address)
+                added.append(address)
+            }
+        } catch {
+            for address in added { try running.remove(address) }
+            throw error
+        }
+        for address in old.subtracting(new).sorted() { try running.remove(address) }
+    }
+
+    /// Restarts the transport with `config`; if it cannot start, it runs with `old` again.
+    private func restart(
+        _ config: DittoTransportConfig, _ gate: ConnectionGate, orRestore old: DittoTransportConfig
+    ) throws {
+        // An invalid address is found before the running transport ends.
+        let transport = try transport(config)
+        // Both may listen on the same port, so the running transport ends first.
+        end()
+        do { try begin(transport, gate) } catch {
+            do { try begin(try self.transport(old), gate) } catch {
+                DittoLogger.write(.error, "the transport cannot be restarted: \(error)")
+            }
+            throw error
+        }
+    }
+
+    private func transport(_ config: DittoTransportConfig) throws -> TCPTransport {
         var network = NetworkConfiguration(
             databaseID: PeerConfiguration.databaseBytes(of: databaseID), keyPair: keyPair,
             identity: identity)
@@ -88,7 +117,10 @@ final class DittoNetwork: PeerTransport {
         network.limits.longestRetryMilliseconds = longest
         network.limits.firstRetryMilliseconds = min(
             network.limits.firstRetryMilliseconds, longest)
-        let transport = try TCPTransport(network)
+        return try TCPTransport(network)
+    }
+
+    private func begin(_ transport: TCPTransport, _ gate: ConnectionGate) throws {
         try transport.start(gate)
         state.withLock { ($0.running, $0.gate) = (transport, gate) }
     }

@@ -54,8 +54,11 @@ extension JSONReader {
         }
         var exponent = 0
         while case UInt8(ascii: "0")...UInt8(ascii: "9") = current {
-            // Such an exponent exceeds the range of floats, so further digits make no difference.
-            if exponent < 100_000 { exponent = exponent * 10 + Int(current - UInt8(ascii: "0")) }
+            // No text has as many digits, so with this exponent the number exceeds the range of
+            // floats, and further digits make no difference.
+            if exponent < 1_000_000_000_000 {
+                exponent = exponent * 10 + Int(current - UInt8(ascii: "0"))
+            }
             offset += 1
         }
         return isNegative ? -exponent : exponent

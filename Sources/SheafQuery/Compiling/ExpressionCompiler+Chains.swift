@@ -40,9 +40,10 @@ extension ExpressionCompiler {
     ) throws(StoreError) -> Compiled {
         let text = scope.text
         if steps.count == 1 {
-            let (operation, context) = (steps[0].operation, context)
-            return try Compiled.combine(try compile(first), try compile(steps[0].operand)) {
-                (left, right) throws(StoreError) in
+            let operation = steps[0].operation
+            return try Compiled.combine(
+                try compile(first), try compile(steps[0].operand), in: context
+            ) { (left, right, context) throws(StoreError) in
                 try context.charge(left, right)
                 do throws(StoreError) {
                     return try Operators.arithmetic(operation, left, right)
@@ -78,12 +79,11 @@ extension ExpressionCompiler {
         }
         if let known, rest.isEmpty { return .constant(known.value) }
         let (text, first, beginning, others) = (scope.text, start.evaluator, known, rest)
-        let context = context
         return .dynamic { (frame) throws(StoreError) in
             var chain = if let beginning { beginning } else { Chain(try first(frame)) }
             for (operation, operand) in others {
                 let value = try operand(frame)
-                try context.charge(value)
+                try frame.context.charge(value)
                 do throws(StoreError) { try chain.append(operation, value) } catch {
                     throw error.located(at: range, in: text)
                 }

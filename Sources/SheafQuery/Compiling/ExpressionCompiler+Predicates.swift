@@ -33,12 +33,12 @@ extension ExpressionCompiler {
                 return .dynamic { (frame) throws(StoreError) in try predicate(frame).negated }
             }
         case .comparison(let operation, let left, let right):
-            return try predicate(try compile([left, right])) { (values) throws(StoreError) in
+            return try predicate(try compile([left, right])) { (values, _) throws(StoreError) in
                 Operators.compare(operation, values[0], values[1])
             }
         case .between(let operand, let low, let high, let isNegated):
             return try predicate(try compile([operand, low, high])) {
-                (values) throws(StoreError) in
+                (values, _) throws(StoreError) in
                 let truth = Operators.isBetween(values[0], values[1], values[2])
                 return isNegated ? truth.negated : truth
             }
@@ -46,11 +46,11 @@ extension ExpressionCompiler {
             return try compileMembership(operand, list, isNegated: isNegated)
         case .pattern(let pattern): return try compile(pattern, expression)
         case .test(let test, let operand, let isNegated):
-            return try predicate(try compile([operand])) { (values) throws(StoreError) in
+            return try predicate(try compile([operand])) { (values, _) throws(StoreError) in
                 Truth(Operators.test(test, values[0]) != isNegated)
             }
         default:
-            return try predicate(try compile([expression])) { (values) throws(StoreError) in
+            return try predicate(try compile([expression])) { (values, _) throws(StoreError) in
                 Truth(values[0])
             }
         }
@@ -58,22 +58,23 @@ extension ExpressionCompiler {
 
     /// Applies a test to values, immediately if all are constant.
     private func predicate(
-        _ operands: [Compiled], _ ask: @escaping ([Value?]) throws(StoreError) -> Truth
+        _ operands: [Compiled],
+        _ ask: @escaping ([Value?], FunctionContext) throws(StoreError) -> Truth
     ) throws(StoreError) -> CompiledPredicate {
         if case .constant(let value) = operands[0], operands.count == 1 {
-            return .constant(try ask([value]))
+            return .constant(try ask([value], context))
         }
         if operands.allSatisfy(\.isConstant) {
             var values: [Value?] = []
             for case .constant(let value) in operands { values.append(value) }
-            return .constant(try ask(values))
+            return .constant(try ask(values, context))
         }
         let evaluators = operands.map(\.evaluator)
         return .dynamic { (frame) throws(StoreError) in
             var values: [Value?] = []
             values.reserveCapacity(evaluators.count)
             for evaluator in evaluators { values.append(try evaluator(frame)) }
-            return try ask(values)
+            return try ask(values, frame.context)
         }
     }
 
@@ -128,7 +129,7 @@ extension ExpressionCompiler {
             if let known = KnownElements(elements) {
                 return try predicate(value, in: known, isNegated: isNegated)
             }
-            return try predicate([value] + elements) { (values) throws(StoreError) in
+            return try predicate([value] + elements) { (values, _) throws(StoreError) in
                 let truth = Operators.isMember(values[0], among: Array(values.dropFirst()))
                 return isNegated ? truth.negated : truth
             }
@@ -137,7 +138,7 @@ extension ExpressionCompiler {
         if case .constant(.array(let values)?) = elements {
             return try predicate(value, in: KnownElements(values), isNegated: isNegated)
         }
-        return try predicate([value, elements]) { (values) throws(StoreError) in
+        return try predicate([value, elements]) { (values, _) throws(StoreError) in
             let truth = Operators.isMember(values[0], of: values[1])
             return isNegated ? truth.negated : truth
         }
@@ -146,7 +147,7 @@ extension ExpressionCompiler {
     private func predicate(
         _ value: Compiled, in known: KnownElements, isNegated: Bool
     ) throws(StoreError) -> CompiledPredicate {
-        try predicate([value]) { (values) throws(StoreError) in
+        try predicate([value]) { (values, _) throws(StoreError) in
             let truth = known.contains(values[0])
             return isNegated ? truth.negated : truth
         }
@@ -169,8 +170,8 @@ extension ExpressionCompiler {
             } catch {
                 throw self.error(error.reason, error.message, hint: error.hint, pattern.pattern)
             }
-            let (context, length) = (context, text?.textLength ?? 0)
-            return try predicate([operands[0]]) { (values) throws(StoreError) in
+            let length = text?.textLength ?? 0
+            return try predicate([operands[0]]) { (values, context) throws(StoreError) in
                 if case .string(let text)? = values[0] {
                     try context.charge(pattern: length, on: text)
                 }
@@ -178,8 +179,8 @@ extension ExpressionCompiler {
                 return isNegated ? truth.negated : truth
             }
         }
-        let (range, text, context) = (pattern.pattern.range, scope.text, context)
-        return try predicate(operands) { (values) throws(StoreError) in
+        let (range, text) = (pattern.pattern.range, scope.text)
+        return try predicate(operands) { (values, context) throws(StoreError) in
             if case .string(let text)? = values[0] {
                 try context.charge(pattern: values[1]?.textLength ?? 0, on: text)
             }

@@ -3,11 +3,13 @@ import SheafDocument
 
 /// A compiler of expressions into closures over row contexts, used for one plan.
 ///
-/// Arguments are known when a statement is planned and are treated as constants.
+/// Arguments are known when a statement is planned and are treated as constants. Later runs may
+/// reuse the plan, so closures get the function context of their run from the row context.
 final class ExpressionCompiler {
     var scope: Scope
     let names: NameTable
     let arguments: ArgumentValues
+    /// The context of the run that plans, for constant expressions.
     let context: FunctionContext
     /// Whether a compiled expression calls a function that reads the clock.
     private(set) var readsClock = false
@@ -39,14 +41,15 @@ final class ExpressionCompiler {
             return .constant(value)
         case .path(let path): return try compile(path: path, at: expression.range)
         case .array(let elements):
-            return try Compiled.combine(try compile(elements)) { (values) throws(StoreError) in
+            return try Compiled.combine(try compile(elements), in: context) {
+                (values, _) throws(StoreError) in
                 // Missing elements are omitted, as in every computed array.
                 try ComputedValueSize.checked(.array(values.compactMap { $0 }))
             }
         case .object(let fields):
             let names = fields.map(\.name)
             let values = try compile(fields.map(\.value))
-            return try Compiled.combine(values) { (values) throws(StoreError) in
+            return try Compiled.combine(values, in: context) { (values, _) throws(StoreError) in
                 var object: [Object.Field] = []
                 for (name, value) in zip(names, values) {
                     if let value { object.append(Object.Field(name, value)) }
@@ -246,11 +249,11 @@ final class ExpressionCompiler {
                 at: range, in: scope.text)
         }
         if function.readsClock { readsClock = true }
-        let context = context
         let operands = try compile(call.arguments)
         if let special = try compilePattern(call, operands, at: range) { return special }
         let text = scope.text
-        return try Compiled.combine(operands) { (values) throws(StoreError) in
+        return try Compiled.combine(operands, in: context) {
+            (values, context) throws(StoreError) in
             try context.charge(values)
             do throws(StoreError) {
                 let result = try function.evaluate(values, context)
@@ -280,8 +283,7 @@ final class ExpressionCompiler {
             throw StoreError(
                 error.reason, error.message, hint: error.hint, at: range, in: scope.text)
         }
-        let context = context
-        return try operands[0].map { (value) throws(StoreError) in
+        return try operands[0].map(in: context) { (value, context) throws(StoreError) in
             guard case .string(let text)? = value else { return value == .null ? .null : nil }
             try context.charge(pattern: pattern.utf8.count, on: text)
             return .bool(try matcher.matches(text))

@@ -15,6 +15,9 @@ final class SelectRun {
     @exclusivity(unchecked) private var isFinished = false
     /// Record pointers of the rows of right joins that found a partner, by the number of the join.
     private var matched: [Int: Set<UInt64>] = [:]
+    /// Rows of the joined system collections by the number of the source, read once because they
+    /// may change during the run.
+    private var systemRows: [Int: [Object]] = [:]
 
     init(_ plan: SelectPlan, _ environment: PlanEnvironment, clock: (() -> UInt64)? = nil) {
         self.plan = plan
@@ -178,9 +181,7 @@ final class SelectRun {
         }
         let source = plan.sources[join.source]
         guard let collection = source.collection else {
-            guard source.name.hasPrefix("system:") else { return }
-            let run = AccessRun(store, nil)
-            return try run.run(.virtual(String(source.name.dropFirst(7))), tally, visit)
+            return try AccessRun(store, nil).run(try allRows(of: join.source), tally, visit)
         }
         let run = AccessRun(store, collection)
         switch join.lookup {
@@ -200,8 +201,21 @@ final class SelectRun {
             let irregular = index.irregularKeys.map { [$0] } ?? []
             try run.run(.index(IndexScan(index, [range] + irregular)), tally, visit)
         case .scan:
-            try run.run(.documents([collection.keys], isReversed: false), tally, visit)
+            try run.run(try allRows(of: join.source), tally, visit)
         }
+    }
+
+    /// Returns the access to all rows of a source, in an order that is the same on each call.
+    private func allRows(of number: Int) throws(StoreError) -> Access {
+        let source = plan.sources[number]
+        if let collection = source.collection {
+            return .documents([collection.keys], isReversed: false)
+        }
+        guard let name = source.virtualName else { return .nothing }
+        if let rows = systemRows[number] { return .rows(rows) }
+        let rows = try store.virtualRows(name) ?? []
+        systemRows[number] = rows
+        return .rows(rows)
     }
 
     /// Adds the rows of right joins that found no partner.
@@ -209,11 +223,10 @@ final class SelectRun {
         for (number, join) in plan.joins.enumerated() where join.kind == .right && !isFinished {
             for index in 0..<join.source { frame.rows[index] = Row() }
             let found = matched[number] ?? []
-            guard let collection = plan.sources[join.source].collection else { continue }
             let tally = tallies?.joins[number]
-            try AccessRun(store, collection).run(
-                .documents([collection.keys], isReversed: false), tally?.inner
-            ) { (row, pointer) throws(StoreError) in
+            let access = try allRows(of: join.source)
+            try AccessRun(store, plan.sources[join.source].collection).run(access, tally?.inner) {
+                (row, pointer) throws(StoreError) in
                 guard !found.contains(pointer) else { return true }
                 frame.rows[join.source] = row
                 tally?.rows.rowsOut += 1

@@ -41,7 +41,10 @@ package struct Function: Sendable {
 }
 
 /// The context of function calls, constant during a run of a statement.
-package struct FunctionContext: Sendable {
+///
+/// It belongs to the run, not to the plan, which later runs may reuse. It is a class because it is
+/// passed to every evaluated expression.
+package final class FunctionContext: Sendable {
     /// Milliseconds since 1970.
     package let now: Int64
     /// The interruption that ends the statement early; nil if it may run indefinitely.

@@ -67,15 +67,18 @@ final class SourcePlan {
     let name: String
     let alias: String
     let collection: CollectionDescription?
+    /// The name of a system collection without its namespace; nil for other collections.
+    let virtualName: String?
     let types: FieldTypes
     let path: AccessPath
 
     init(
-        name: String, alias: String, collection: CollectionDescription?, types: FieldTypes,
-        path: AccessPath
+        name: String, alias: String, collection: CollectionDescription?, virtualName: String?,
+        types: FieldTypes, path: AccessPath
     ) {
         self.name = name
         self.alias = alias
+        self.virtualName = virtualName
         self.collection = collection
         self.types = types
         self.path = path

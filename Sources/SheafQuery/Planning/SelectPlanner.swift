@@ -179,6 +179,8 @@ final class SelectPlanner {
                 SourcePlan(
                     name: source.name.text, alias: compiler.scope.members[index].name,
                     collection: environment.collection(source),
+                    virtualName: environment.isVirtual(source)
+                        ? environment.virtualName(source) : nil,
                     types: compiler.scope.members[index].types,
                     path: index == 0 ? path : .nothing))
         }

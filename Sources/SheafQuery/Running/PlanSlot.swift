@@ -27,7 +27,8 @@ struct PlanBasis: Sendable {
 package final class PlanSlot: Sendable {
     private struct CachedPlan: Sendable {
         let basis: PlanBasis
-        // Plans are immutable after planning, and their closures capture only constants.
+        // Plans are immutable after planning. Their closures capture only constants, and get what
+        // belongs to a run, such as its timeout, from the row context.
         nonisolated(unsafe) let plan: SelectPlan
     }
 

@@ -75,7 +75,8 @@ package struct QueryRun {
 
     /// Returns the rows of a statement that reads.
     package func rows() throws(StoreError) -> QueryRows {
-        // Plans contain the meter of their run, so a metered run neither uses nor fills the cache.
+        // Planning evaluates constants. Their cost must not depend on the cache, so a metered run
+        // does not use it.
         let basis =
             options.meter == nil ? PlanBasis(options, environment.store.planState) : nil
         if let basis, let plan = statement.plans.plan(basis) { return try rows(of: plan) }

@@ -9,6 +9,10 @@ package enum Limits {
     package static let maximumIndexEntryLength = BTree.maximumKeyCount
     /// The maximum length of a segment file in bytes: offsets have 32 bits.
     package static let maximumFileLength = Int(UInt32.max)
+    /// The maximum length of the records in a base file in bytes.
+    ///
+    /// It is half of `maximumFileLength`, because entries and the directory are added to it.
+    package static let maximumBaseFileLength = maximumFileLength / 2
     /// The maximum length of a payload in bytes.
     package static let maximumPayloadLength = 32 << 20
     /// The maximum number of operations in the chain of a key, including the newest.

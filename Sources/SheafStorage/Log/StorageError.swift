@@ -22,6 +22,8 @@ package enum StorageError: Error, Equatable, Sendable {
     case poisoned(cause: String)
     /// A value exceeds a limit of the store.
     case limit(name: String, value: Int, limit: Int)
+    /// The store has used the last commit number.
+    case commitsExhausted
     /// The key cannot be stored.
     case invalidKey(String)
     /// A delta was written for a key without a payload.
@@ -108,6 +110,8 @@ extension StorageError: CustomStringConvertible {
             return "the store accepts no more writes until it is opened again, since: \(cause)"
         case .limit(let name, let value, let limit):
             return "\(value) is more than \(name) allows, which is \(limit)"
+        case .commitsExhausted:
+            return "the store has used all commit numbers; copy its documents into a new store"
         case .invalidKey(let reason):
             return "the key is not valid: \(reason)"
         case .noRecordForDelta(let key):

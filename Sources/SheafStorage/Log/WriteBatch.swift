@@ -87,10 +87,11 @@ package struct WriteBatch: Sendable {
         try indexChanges.addEntry(key, toOperationAt: lastOperation)
     }
 
-    /// Removes all operations and index entries but keeps the memory.
+    /// Makes the batch equal to a new one, but keeps the memory.
     package mutating func removeAll() {
         indexChanges.removeAll()
         keepsIndexProgress = false
+        earliestTime = 0
         bytes.removeAll(keepingCapacity: true)
         count = 0
         hasDeltas = false

@@ -131,10 +131,10 @@ final class BaseWriter {
     private func endRecord() throws(StorageError) {
         guard let first = entries.first, let newest = entries.last else { return }
         let recordOffset = offset + buffer.count
-        guard recordOffset + operations.count < Int(UInt32.max) / 2 else {
+        guard recordOffset + operations.count <= Limits.maximumBaseFileLength else {
             throw .limit(
-                name: "base file", value: recordOffset + operations.count,
-                limit: Int(UInt32.max) / 2)
+                name: "maximumBaseFileLength", value: recordOffset + operations.count,
+                limit: Limits.maximumBaseFileLength)
         }
         let start = Record.headerLength + entries.count * CompactedRecord.entryLength
         var body = ByteWriter(capacity: start + operations.count)

@@ -74,9 +74,9 @@ struct EngineState: ~Copyable {
         if let poison { throw .poisoned(cause: poison.description) }
         // A damaged or crafted file may contain numbers that a store never reaches by itself.
         guard lastCommit < .max else {
-            throw .limit(name: "commits", value: .max, limit: .max)
+            throw .commitsExhausted
         }
-        guard tail.segment < Limits.maximumSegments else {
+        guard tail.segment <= Limits.maximumSegments else {
             throw .limit(
                 name: "maximumSegments", value: Int(tail.segment),
                 limit: Int(Limits.maximumSegments))

@@ -6,7 +6,8 @@ import Synchronization
 package final class LogStore: Sendable {
     package let engine: StoreEngine
     private enum Phase: Sendable {
-        case open, closing, closed
+        case open, closing
+        case closed(Result<Void, StorageError>)
     }
 
     private let committer: GroupCommitter
@@ -111,8 +112,9 @@ package final class LogStore: Sendable {
 
     /// Flushes all commits, writes a checkpoint if worthwhile, and releases the store.
     ///
-    /// New commits are refused immediately. Of several concurrent calls, one does the work, and all
-    /// return when it is done. Throws if called from a callback of the store, which would deadlock.
+    /// New commits are refused immediately. Of several calls, the first one does the work; the
+    /// others return when it is done, and throw the same error. Throws if called from a callback of
+    /// the store, which would deadlock.
     package func close() throws(StorageError) {
         guard !committer.isCurrent else { throw .closedByItself }
         let isFirst = phase.withLock { phase in
@@ -121,16 +123,21 @@ package final class LogStore: Sendable {
             return true
         }
         guard isFirst else {
-            phase.wait(while: { if case .closing = $0 { true } else { false } })
+            let result = phase.wait(
+                while: { if case .closing = $0 { true } else { false } },
+                then: { phase -> Result<Void, StorageError>? in
+                    guard case .closed(let result) = phase else { return nil }
+                    return result
+                })
+            try result?.get()
             return
-        }
-        defer {
-            phase.withLock { $0 = .closed }
-            phase.broadcast()
         }
         engine.refuseCommits()
         maintenance.stop()
         committer.stop()
-        try engine.close()
+        let result = Result { () throws(StorageError) in try engine.close() }
+        phase.withLock { $0 = .closed(result) }
+        phase.broadcast()
+        try result.get()
     }
 }

@@ -59,6 +59,8 @@ extension Store {
     }
 
     private func enterBlocking(_ what: String) throws(StoreError) {
+        // Throws if the store is read-only.
+        _ = try log
         if gate.withLock({ $0.enter() }) { return }
         let answer = Monitor<WriteGate.Outcome?>(nil)
         let number = lastNumber.add(1, ordering: .relaxed).newValue

@@ -41,11 +41,14 @@ public final class Store: Sendable {
         case reader(LogReader)
     }
 
+    /// The result of closing.
+    private typealias Closing = Result<Void, any Error>
+
     private enum Phase: Sendable {
         case open
-        /// One caller closes the store; the closures resume the other callers afterwards.
-        case closing([@Sendable () -> Void])
-        case closed
+        /// One caller closes the store; the closures resume the other callers with its result.
+        case closing([@Sendable (Closing) -> Void])
+        case closed(Closing)
     }
 
     private init(_ backing: Backing, _ options: StoreOptions) throws(StoreError) {
@@ -163,8 +166,8 @@ public final class Store: Sendable {
     /// Waits for all transactions, makes everything durable, and closes the store.
     ///
     /// Waiting writers still write; later ones are refused. Another call returns when the store is
-    /// closed. Existing results stay valid. A store that is released without being closed loses
-    /// nothing.
+    /// closed, and throws the same error. Existing results stay valid. A store that is released
+    /// without being closed loses nothing.
     public nonisolated(nonsending) func close() async throws {
         if let transaction = enclosingTransaction {
             throw StoreError(
@@ -173,48 +176,61 @@ public final class Store: Sendable {
                     + "block it was requested",
                 hint: "close the store after the transaction has ended")
         }
-        guard await beginClosing() else { return }
+        if let result = await beginClosing() { return try result.get() }
         isClosed.store(true, ordering: .releasing)
         await waitUntilIdle()
         let (backing, hub, monitor, queries) = (
             backing, dispatcher, slowTransactionMonitor, queries
         )
         let attachments = attachments
-        defer { endClosing() }
-        try await Self.runOnThread("sheaf-close") { () throws(StoreError) in
-            hub.stop()
-            monitor.stop()
-            queries.log?.write(.info, "closing the store")
-            attachments.close()
-            do throws(StorageError) { try backing.close() } catch { throw StoreError(error) }
-        }
-    }
-
-    /// Returns true if the caller must close the store; otherwise waits until another caller has.
-    private nonisolated(nonsending) func beginClosing() async -> Bool {
-        await withUnsafeContinuation { (continuation: UnsafeContinuation<Bool, Never>) in
-            let answer: Bool? = phase.withLock { phase in
-                switch phase {
-                case .open:
-                    phase = .closing([])
-                    return true
-                case .closing(let others):
-                    phase = .closing(others + [{ continuation.resume(returning: false) }])
-                    return nil
-                case .closed: return false
-                }
+        let result: Closing
+        do {
+            try await Self.runOnThread("sheaf-close") { () throws(StoreError) in
+                hub.stop()
+                monitor.stop()
+                queries.log?.write(.info, "closing the store")
+                attachments.close()
+                do throws(StorageError) { try backing.close() } catch { throw StoreError(error) }
             }
-            if let answer { continuation.resume(returning: answer) }
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        endClosing(result)
+        try result.get()
+    }
+
+    /// Returns nil if the caller must close the store, otherwise the result of another caller, once
+    /// that has closed it.
+    private nonisolated(nonsending) func beginClosing() async -> Closing? {
+        await withUnsafeContinuation { (continuation: UnsafeContinuation<Closing?, Never>) in
+            let before = phase.withLock { phase in
+                let before = phase
+                switch phase {
+                case .open: phase = .closing([])
+                case .closing(let others):
+                    phase = .closing(others + [{ continuation.resume(returning: $0) }])
+                case .closed: break
+                }
+                return before
+            }
+            switch before {
+            case .open: continuation.resume(returning: nil)
+            case .closing: break
+            case .closed(let result): continuation.resume(returning: result)
+            }
         }
     }
 
-    private func endClosing() {
+    private func endClosing(_ result: Closing) {
         let others = phase.withLock { phase in
-            defer { phase = .closed }
-            guard case .closing(let others) = phase else { return [@Sendable () -> Void]() }
+            defer { phase = .closed(result) }
+            guard case .closing(let others) = phase else {
+                return [@Sendable (Closing) -> Void]()
+            }
             return others
         }
-        for resume in others { resume() }
+        for resume in others { resume(result) }
     }
 
     /// Runs blocking work on a new thread, so that no thread of the task pool blocks.

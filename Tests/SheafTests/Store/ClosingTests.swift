@@ -1,6 +1,7 @@
 import Sheaf
 import SheafDocument
 import SheafStatements
+import SheafStorage
 import SheafTestSupport
 import Synchronization
 import Testing
@@ -50,6 +51,25 @@ struct ClosingTests {
             }
             try await again.close()
         }
+    }
+
+    @Test func `each call that closes reports the error that made closing fail`() async throws {
+        let volume = SimulatedVolume(seed: 1)
+        let options = StoreOptions(durability: .relaxed(milliseconds: 3_600_000))
+        let store = try await Store.open(on: volume, options: options)
+        try await store.execute("INSERT INTO t DOCUMENTS ({n: 1})")
+        volume.inject(SimulatedFault(.error(.inputOutput), of: .synchronize, forEver: true))
+        let close: @Sendable () async -> String? = {
+            do { try await store.close() } catch { return "\(error)" }
+            return nil
+        }
+        var errors = await withTaskGroup(of: String?.self) { closers in
+            for _ in 0..<3 { closers.addTask { await close() } }
+            return await closers.reduce(into: []) { $0.append($1) }
+        }
+        errors.append(await close())
+        let first = try #require(errors[0])
+        #expect(errors == Array(repeating: first, count: 4))
     }
 
     /// Writes single documents and pairs until the store is closed.

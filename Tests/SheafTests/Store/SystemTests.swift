@@ -167,6 +167,31 @@ struct SystemTests {
             try await reader.close()
         }
     }
+
+    @Test func `a blocking transaction on a read-only store reads but does not write`() async throws
+    {
+        let directory = TemporaryDirectory()
+        let store = try await Store.open(at: directory.path)
+        try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'v': 5})")
+        try await store.close()
+        let reader = try await Store.open(
+            at: directory.path, options: StoreOptions(isReadOnly: true))
+        let refusal = #expect(throws: StoreError.self) {
+            try reader.transactionBlocking { _ in .commit }
+        }
+        #expect(refusal?.reason == .readOnly)
+        try reader.transactionBlocking(isReadOnly: true) { transaction in
+            let seen = try value(transaction.executeBlocking("SELECT v FROM t"))
+            #expect(seen == "5")
+            return .commit
+        }
+        try await reader.close()
+        // A closed store is reported as closed, like by a transaction that does not block.
+        let late = #expect(throws: StoreError.self) {
+            try reader.transactionBlocking { _ in .commit }
+        }
+        #expect(late?.reason == .closed)
+    }
 }
 
 /// A clock that advances with each reading.
