@@ -65,8 +65,12 @@ import Testing
     @Test func `each call that closes reports the error that made closing fail`() throws {
         for seed in 0..<20 as Range<UInt64> {
             let volume = SimulatedVolume(seed: seed)
-            let store = try store(volume, .relaxed(milliseconds: 3_600_000))
+            var options = LogStoreOptions()
+            options.runsMaintenance = false
+            let store = try LogStore(volume: volume, options: options)
             _ = try store.append(batch("key"))
+            try store.flush()
+            // Only the seal of the segment remains to be flushed.
             volume.inject(SimulatedFault(.error(.inputOutput), of: .synchronize, forEver: true))
             let errors = Mutex<[StorageError]>([])
             let close = { @Sendable in

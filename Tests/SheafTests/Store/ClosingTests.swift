@@ -55,9 +55,11 @@ struct ClosingTests {
 
     @Test func `each call that closes reports the error that made closing fail`() async throws {
         let volume = SimulatedVolume(seed: 1)
-        let options = StoreOptions(durability: .relaxed(milliseconds: 3_600_000))
+        var options = StoreOptions()
+        options.storage.runsMaintenance = false
         let store = try await Store.open(on: volume, options: options)
         try await store.execute("INSERT INTO t DOCUMENTS ({n: 1})")
+        // Only the seal of the segment remains to be flushed.
         volume.inject(SimulatedFault(.error(.inputOutput), of: .synchronize, forEver: true))
         let close: @Sendable () async -> String? = {
             do { try await store.close() } catch { return "\(error)" }
