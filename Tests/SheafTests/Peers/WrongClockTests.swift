@@ -55,7 +55,7 @@ struct WrongClockTests {
         let found = try #require(
             try scene.nodes[1].replicator.explanation(of: "cars", .string("late"), for: peer))
         #expect(found.quarantinedUntil != nil)
-        #expect(!scene.nodes[0].replicator.surveys()[0].isGiven)
+        #expect(!scene.nodes[0].replicator.surveys()[0].isSent)
         #expect(!scene.nodes[1].replicator.surveys()[0].isReceived)
     }
 
