@@ -83,7 +83,7 @@ struct CopiedStoreTests {
         ]
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(40)))
     func `two running copies with one key converge through a third peer`() async throws {
         let server = try await Copy(
             directory.path("server"), try PeerKeyPair.generate(), name: "server")
@@ -107,7 +107,7 @@ struct CopiedStoreTests {
         for copy in [server] + copies { try await copy.peer.close() }
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(40)))
     func `two running copies with one key refuse to connect, and the log gives the reason`()
         async throws
     {
@@ -121,7 +121,7 @@ struct CopiedStoreTests {
         for copy in copies { try await copy.peer.close() }
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(40)))
     func `two copies with one key at two ends of a mesh are reported in both logs`() async throws {
         let servers = [
             try await Copy(directory.path("left"), try PeerKeyPair.generate(), name: "left"),

@@ -67,7 +67,7 @@ import Testing
     @Test func `a delta record is shown as a delta operation`() throws {
         let store = try StoreOnDisk()
         let run = try ToolRun(["show", store.path, "16"])
-        #expect(run.lines.last?.hasPrefix("extend  key6  3 bytes, after ") == true)
+        #expect(run.lines.last?.hasPrefix("delta   key6  3 bytes, after ") == true)
         let objects = try ToolRun(["show", store.path, "16", "--json"]).objects()
         #expect(objects.map { $0["operation"] as? String } == ["put", "put", "delta"])
         let payload = try ToolRun(["show", store.path, "16", "--payload", "key6"])

@@ -46,7 +46,7 @@ struct LogFieldTests {
         try await store.close()
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(40)))
     func `both sides log a refused write with the start of its id`() async throws {
         let network = MemoryNetwork()
         let rights = PeerRights(read: ["cars": "true"], write: ["cars": "owner = 'ann'"])

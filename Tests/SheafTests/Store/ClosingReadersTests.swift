@@ -12,7 +12,7 @@ struct ClosingReadersTests {
         var list: [String] { all.withLock { $0 } }
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(40)))
     func `closing waits for a read-only transaction`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
@@ -47,7 +47,7 @@ struct ClosingReadersTests {
         #expect(steps.list == ["read 1", "closed"])
     }
 
-    @Test(.timeLimit(.minutes(10)), arguments: [false, true])
+    @Test(.timeLimit(.minutes(40)), arguments: [false, true])
     func `closing within the block of a transaction is an error`(isReadOnly: Bool) async throws {
         let store = try await Store.inMemory()
         try await store.transaction(hint: "mine", isReadOnly: isReadOnly) { _ in

@@ -64,7 +64,7 @@ struct ErrorLengthTests {
         try await store.close()
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(40)))
     func `a long transaction hint is truncated in errors`() async throws {
         let store = try await Store.inMemory()
         let hint = String(repeating: "hint ", count: 20_000)
@@ -187,7 +187,7 @@ struct ErrorLengthTests {
         var description: String { LongInput.text }
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(40)))
     func `log messages truncate the errors and queries of observers`() async throws {
         let (lines, continuation) = AsyncStream<(String, String)>.makeStream()
         let log = StoreLog(from: .error) { _, message, metadata in

@@ -45,7 +45,7 @@ struct NestedWriteTests {
     }
 
     // A nested write that is not refused waits forever.
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(40)))
     func `a nested write is refused in every form`() async throws {
         let store = try await Store.inMemory()
         let other = try await Store.inMemory()

@@ -143,7 +143,7 @@ struct ObserverFaultTests {
         try await store.close()
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(40)))
     func `a callback that throws before it requests more gets the next change`() async throws {
         let store = try await Store.inMemory()
         let received = ReceivedResults()

@@ -51,7 +51,7 @@ struct ObserverMisuseTests {
         #expect(refused?.hint != nil)
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(40)))
     func `the signal of an earlier call requests no further result`() async throws {
         let store = try await Store.inMemory()
         let (stream, continuation) = AsyncStream<(Int, @Sendable () -> Void)>.makeStream()
@@ -81,7 +81,7 @@ struct ObserverMisuseTests {
         try await store.close()
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(40)))
     func `a changed system parameter updates observed results`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'm': {'a': 1}, 'n': 1})")
@@ -104,7 +104,7 @@ struct ObserverMisuseTests {
         try await store.close()
     }
 
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(40)))
     func `a changed refresh interval applies to observers of system collections`() async throws {
         let store = try await Store.inMemory()
         let interval: Query = "ALTER SYSTEM SET live_query_system_collection_refresh_interval = :ms"
@@ -116,7 +116,7 @@ struct ObserverMisuseTests {
         try await store.close()
     }
 
-    @Test(.timeLimit(.minutes(5)))
+    @Test(.timeLimit(.minutes(40)))
     func `a result with more rows than are retained is updated after each change`() async throws {
         let store = try await Store.inMemory()
         let count = 17_000

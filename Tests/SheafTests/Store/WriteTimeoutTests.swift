@@ -5,7 +5,7 @@ import Testing
 
 /// The time limit for waiting on one transaction.
 struct WriteTimeoutTests {
-    @Test(.timeLimit(.minutes(10)))
+    @Test(.timeLimit(.minutes(40)))
     func `a nested write from a detached task times out and names both writers`() async throws {
         let (warnings, warning) = AsyncStream<String>.makeStream()
         let log = StoreLog(from: .debug) { _, message, _ in warning.yield(message) }
