@@ -91,19 +91,12 @@ package struct PeerAccess {
         _ document: StoredDocument, before: StoredDocument?, _ key: [UInt8],
         _ address: DocumentAddress, _ names: NameTable
     ) throws(EngineError) -> Bool {
-        guard isShared(address.collection) else { return false }
-        let shown = document.isTombstone ? before : document
-        for matcher in [readable, sendable] {
-            guard let matcher else { continue }
-            guard try matcher.matches(shown, key: key, in: address.collection, names)
-            else { return false }
-        }
-        return true
+        try maySelect(document.isTombstone ? before : document, key, address, names)
     }
 
     /// Whether the peer's queries may select a document; unlike `maySend`, ignores former states.
     func maySelect(
-        _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress, _ names: NameTable
+        _ document: StoredDocument?, _ key: [UInt8], _ address: DocumentAddress, _ names: NameTable
     ) throws(EngineError) -> Bool {
         guard isShared(address.collection) else { return false }
         for matcher in [readable, sendable] {

@@ -137,7 +137,7 @@ def of_roots():
     yield "root-mark", "a mark without its map", header() + b"\x90\0", BODY
     yield "root-plain", "the root's mark without a reference", header() + b"\x0e\0\0", BODY
     yield "root-nothing", "a map without marks and fields", header() + b"\x0f\0\0", BODY
-    yield "root-behind", "bytes after a document without root", header() + b"\x17\0", BODY + 1
+    yield "root-trailing", "bytes after a document without root", header() + b"\x17\0", BODY + 1
     yield "root-partial", "a partial delta without root", header(flags=1) + b"\x17", 0
     yield "root-several", "other parts at the root", header() + several(
         b"\x8e\0\0\0", b"\x15\4"), BODY + 7

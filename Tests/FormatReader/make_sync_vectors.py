@@ -221,7 +221,7 @@ def subscribe(cursor=b"\0", generation=3, queries=None, flag=b"\0", end=varint(7
             + end + cursor)
 
 
-def wishes(output):
+def requests(output):
     named = [(b"cars", b"\x40a\0"), (b"cars", b"\x40b\0"), (b"boats", b"\x40a\0")]
     cursor = b"\1" + bytes(range(16)) + varint(500)
     output.begin("subscribe", "queries, and a cursor with documents whose complete states are needed")
@@ -272,11 +272,11 @@ def wishes(output):
         ("crowd", "Refused", "too many documents",
          refusal(named=[(b"cars", b"\x40a\0")] * 257)),
         ("tail", "Refused", "bytes after the last field", refusal() + b"\0"),
-        ("behind", "Acknowledge", "bytes after the commit", varint(3) + varint(500) + b"\0"),
+        ("trailing", "Acknowledge", "bytes after the commit", varint(3) + varint(500) + b"\0"),
     ]
     for name, kind, comment, data in wrong:
-        output.begin(f"wish-{name}", comment)
-        output.bytes(f"wish-{name}.refused{kind}", data)
+        output.begin(f"request-{name}", comment)
+        output.bytes(f"request-{name}.refused{kind}", data)
     for name, flag in [("want", b"\0"), ("want-more", b"\1"), ("want-part", b"\3")]:
         output.begin(name, "requested documents")
         output.bytes(f"{name}.want", varint(3) + flag + addresses(named))
@@ -490,5 +490,5 @@ def lists(output):
 
 if __name__ == "__main__":
     sys.exit(vector_text.main(
-        "sync.txt", HEAD, frames, greetings, segments, commits, steps, wishes, announcements,
+        "sync.txt", HEAD, frames, greetings, segments, commits, steps, requests, announcements,
         attachments, presences, lists))

@@ -230,7 +230,7 @@ struct FormatVectorStructures {
         return [
             changed("count", 4, 56, 2, at: 12, "the body is not count * 16 bytes"),
             changed("in-header", 4, 72, 64, at: 64, "an offset is before the first record"),
-            changed("behind", 4, 72, 344, at: 64, "an offset is not before the directory"),
+            changed("trailing", 4, 72, 344, at: 64, "an offset is not before the directory"),
             changed("position", 8, 64, 0, at: 64, "zero is not a position"),
         ]
     }

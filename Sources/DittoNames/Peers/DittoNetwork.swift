@@ -54,7 +54,7 @@ final class DittoNetwork: PeerTransport {
 
     /// Changes the configuration; a running transport applies it immediately.
     ///
-    /// If it throws, the configuration is unchanged and a running transport goes on.
+    /// If it throws, the configuration is unchanged and a running transport keeps it.
     func update(_ config: DittoTransportConfig) throws {
         try changing.withLock { _ in
             let (old, running, gate) = state.withLock { ($0.config, $0.running, $0.gate) }

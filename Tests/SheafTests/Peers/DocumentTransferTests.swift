@@ -319,32 +319,7 @@ import Testing
     @Test func `an announced document that the receiver has deleted is deleted at the sender`()
         throws
     {
-        let scene = try DocumentScene(4)
-        let (source, reader, other, old) = (0, 1, 2, 3)
-        for number in 0..<4 { try scene.subscribe(number, [cars]) }
-        let early = try scene.connect(source, old)
-        try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'a'})")
-        try scene.run()
-        try scene.disconnect(early)
-        let side = try scene.connect(source, other)
-        try scene.connect(other, reader)
-        try scene.run()
-        let direct = try scene.connect(source, reader)
-        try scene.run()
-        scene.hold(direct, to: reader)
-        try scene.execute(source, "INSERT INTO cars DOCUMENTS ({'_id': 'b'})")
-        try scene.run()
-        try scene.letGo(direct, to: reader)
-        #expect(scene.nodes[reader].sent.contains(.announceOnly))
-        try scene.execute(source, "DELETE FROM cars WHERE _id = 'a'")
-        try scene.run()
-        try scene.disconnect(side)
-        try scene.forget(source, "a")
-        try scene.run()
-        let announced = scene.nodes[source].sent.count { $0 == .announce }
-        try scene.connect(source, old)
-        try scene.run()
-        #expect(scene.nodes[source].sent.count { $0 == .announce } > announced)
+        let scene = try DocumentScene.announcing("{'_id': 'a'}")
         for number in 0..<4 {
             let rows = try scene.rows(number, all)
             #expect(rows == [#"{"_id":"b"}"#], "peer \(number)")
