@@ -36,6 +36,9 @@ let package = Package(
         // Floor 1: threads, conditions and clocks of the operating system.
         .target(name: "SheafSystem", swiftSettings: settings),
 
+        // Floor 1: dates, time zones, LIKE patterns and regular expressions.
+        .target(name: "SheafText", swiftSettings: settings),
+
         // Floor 2: the log, the tree, and the store of opaque bytes over both.
         .target(
             name: "SheafStorage", dependencies: ["SheafBytes", "SheafSystem"],
@@ -46,7 +49,8 @@ let package = Package(
 
         // Floor 3: the query language.
         .target(
-            name: "SheafQuery", dependencies: ["SheafBytes", "SheafDocument", "SheafSystem"],
+            name: "SheafQuery",
+            dependencies: ["SheafBytes", "SheafDocument", "SheafSystem", "SheafText"],
             swiftSettings: settings),
 
         // Floor 3: what peers say to each other.
@@ -173,6 +177,7 @@ let package = Package(
             dependencies: [
                 "SheafDocument", "SheafDocumentModel", "SheafEngine", "SheafQuery",
                 "SheafStatements", "SheafStorage", "SheafStore", "SheafSystem", "SheafTestSupport",
+                "SheafText",
             ],
             path: "Tests/SheafQueryModel", swiftSettings: settings),
         .target(
@@ -187,7 +192,9 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(
             name: "SheafQueryTests",
-            dependencies: ["SheafQuery", "SheafBytes", "SheafDocument", "SheafTestSupport"],
+            dependencies: [
+                "SheafQuery", "SheafBytes", "SheafDocument", "SheafTestSupport", "SheafText",
+            ],
             swiftSettings: settings),
         .target(
             name: "SheafSyncModel", dependencies: ["SheafBytes", "SheafDocument", "SheafSync"],
@@ -294,8 +301,7 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
             name: "sheaf-bench",
             dependencies: [
                 "BenchHarness", "CLMDB", "CLevelDB", "CRocksDB", "CSQLite", "Sheaf",
-                "SheafBytes", "SheafDocument", "SheafMesh", "SheafNetwork", "SheafQuery",
-                "SheafStorage",
+                "SheafBytes", "SheafDocument", "SheafNetwork", "SheafQuery", "SheafStorage",
             ],
             path: "Benchmarks/Sources/SheafBench", swiftSettings: settings),
 

@@ -17,7 +17,7 @@ public final class MemoryNetwork: Sendable {
     }
 
     private struct State: Sendable {
-        var hosts: [PeerKey: any PeerTransportHost] = [:]
+        var members: [PeerKey: Member] = [:]
         var open: [Pair: MemoryWire] = [:]
         /// The disconnected pairs if `connectsAll`, otherwise the connected ones.
         var exceptions: Set<Pair> = []
@@ -31,9 +31,9 @@ public final class MemoryNetwork: Sendable {
         self.connectsAll = connectsAll
     }
 
-    /// Returns the transport of one peer.
-    public func transport(for key: PeerKey) -> any PeerTransport {
-        MemoryTransport(self, key)
+    /// Returns the transport of one peer; `rights` limits what it reads and writes at all others.
+    public func transport(for key: PeerKey, rights: PeerRights? = nil) -> any PeerTransport {
+        MemoryTransport(self, key, rights)
     }
 
     /// Connects two peers, immediately or as soon as both are started.
@@ -59,17 +59,17 @@ public final class MemoryNetwork: Sendable {
         wire?.cut("the peers were disconnected")
     }
 
-    fileprivate func add(_ key: PeerKey, _ host: any PeerTransportHost) {
+    fileprivate func add(_ key: PeerKey, _ member: Member) {
         let others = state.withLock { state in
-            state.hosts[key] = host
-            return state.hosts.keys.filter { $0 != key }
+            state.members[key] = member
+            return state.members.keys.filter { $0 != key }
         }
         for other in others { open(key, other) }
     }
 
     fileprivate func remove(_ key: PeerKey) {
         let wires = state.withLock { state in
-            state.hosts[key] = nil
+            state.members[key] = nil
             let pairs = state.open.keys.filter { $0.left == key || $0.right == key }
             return pairs.compactMap { state.open.removeValue(forKey: $0) }
         }
@@ -78,10 +78,9 @@ public final class MemoryNetwork: Sendable {
 
     private func open(_ one: PeerKey, _ other: PeerKey) {
         let pair = Pair(one, other)
-        let found: (MemoryWire, any PeerTransportHost, any PeerTransportHost)? = state.withLock {
-            state in
+        let found: (MemoryWire, Member, Member)? = state.withLock { state in
             guard connectsAll != state.exceptions.contains(pair), state.open[pair] == nil,
-                let left = state.hosts[pair.left], let right = state.hosts[pair.right]
+                let left = state.members[pair.left], let right = state.members[pair.right]
             else { return nil }
             let wire = MemoryWire(pair.left, pair.right) { [weak self] wire in
                 self?.state.withLock { state in
@@ -96,17 +95,26 @@ public final class MemoryNetwork: Sendable {
     }
 }
 
+/// A started peer of a network.
+private struct Member: Sendable {
+    let host: any PeerTransportHost
+    /// The rights of the peer at all others; nil if unlimited.
+    let rights: PeerRights?
+}
+
 private final class MemoryTransport: PeerTransport {
     private let network: MemoryNetwork
     private let key: PeerKey
+    private let rights: PeerRights?
 
-    init(_ network: MemoryNetwork, _ key: PeerKey) {
+    init(_ network: MemoryNetwork, _ key: PeerKey, _ rights: PeerRights?) {
         self.network = network
         self.key = key
+        self.rights = rights
     }
 
     func start(_ host: any PeerTransportHost) {
-        network.add(key, host)
+        network.add(key, Member(host: host, rights: rights))
     }
 
     func stop() {
@@ -138,12 +146,16 @@ private final class MemoryWire: Sendable {
         self.onEnd = onEnd
     }
 
-    func begin(_ left: any PeerTransportHost, _ right: any PeerTransportHost) {
-        let hosts = [left, right]
-        for (end, host) in hosts.enumerated() {
+    func begin(_ left: Member, _ right: Member) {
+        let members = [left, right]
+        for (end, member) in members.enumerated() {
+            let other = members[1 - end]
             let remote = PeerIdentity(
-                key: keys[1 - end].bytes, address: "memory", metadata: hosts[1 - end].metadata)
-            guard let handler = host.connected(MemoryConnection(self, end, remote: remote)) else {
+                key: keys[1 - end].bytes, address: "memory", rights: other.rights,
+                metadata: other.host.metadata)
+            let connection = MemoryConnection(
+                self, end, remote: remote, ownRights: member.rights)
+            guard let handler = member.host.connected(connection) else {
                 return cut("the connection was refused")
             }
             let isOpen = state.withLock { state in
@@ -197,11 +209,13 @@ private final class MemoryConnection: PeerConnection {
     private let wire: MemoryWire
     private let end: Int
     let remote: PeerIdentity
+    let ownRights: PeerRights?
 
-    init(_ wire: MemoryWire, _ end: Int, remote: PeerIdentity) {
+    init(_ wire: MemoryWire, _ end: Int, remote: PeerIdentity, ownRights: PeerRights?) {
         self.wire = wire
         self.end = end
         self.remote = remote
+        self.ownRights = ownRights
     }
 
     func send(_ bytes: [UInt8]) {

@@ -1,5 +1,6 @@
 import SheafDocument
 import SheafQuery
+import SheafText
 
 /// Evaluation of conditions to TRUE, FALSE, NULL or MISSING.
 extension NaiveEvaluator {
@@ -79,10 +80,15 @@ extension NaiveEvaluator {
                     escape))
         case .caseInsensitiveLike:
             return Truth(
-                try TextPattern.like(texts[1], escape: escape, isCaseInsensitive: true)
-                    .matches(texts[0]))
+                try StoreError.ofPatterns { () throws(PatternError) in
+                    try TextPattern.like(texts[1], escape: escape, isCaseInsensitive: true)
+                        .matches(texts[0])
+                })
         case .similar:
-            return Truth(try TextPattern.similar(texts[1], escape: escape).matches(texts[0]))
+            return Truth(
+                try StoreError.ofPatterns { () throws(PatternError) in
+                    try TextPattern.similar(texts[1], escape: escape).matches(texts[0])
+                })
         }
     }
 

@@ -1,5 +1,6 @@
 import SheafDocument
 import SheafQuery
+import SheafText
 import Testing
 
 /// Conversions between dates and other values; nil is MISSING.

@@ -1,5 +1,6 @@
 import SheafDocument
 import SheafQuery
+import SheafText
 import Testing
 
 /// Date functions as statements call them; nil is MISSING.

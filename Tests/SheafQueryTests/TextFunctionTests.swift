@@ -290,7 +290,7 @@ import Testing
         #expect(isTooMuch("replace", [text, "a", text]))
     }
 
-    @Test func `regexp_like accepts flags and refuses invalid patterns`() throws {
+    @Test func `regexp_like finds a match in any part of the text and accepts flags`() throws {
         try check(
             "regexp_like",
             [
@@ -299,8 +299,24 @@ import Testing
                 (["\u{1F600}", "^.$"], true), (["e\u{301}", "^.$"], false),
                 (["a", "b", ""], false),
             ])
-        #expect(throws: StoreError.self) { try call("regexp_like", ["a", "("]) }
-        #expect(throws: StoreError.self) { try call("regexp_like", ["a", "a", "q"]) }
+    }
+
+    @Test func `regexp_like refuses an invalid pattern and shows the wrong part of it`() {
+        func error(_ arguments: [Value?]) -> StoreError? {
+            do throws(StoreError) {
+                _ = try call("regexp_like", arguments)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        let unmatched = error(["a", "\u{E9}x("])
+        #expect(unmatched?.reason == .argument)
+        #expect(unmatched?.location?.column == 3 && unmatched?.excerpt?.text == "\u{E9}x(")
+        let flag = error(["a", "a", "q"])
+        #expect(flag?.reason == .argument && flag?.location == nil && flag?.hint != nil)
+        let long = error(["a", .string(String(repeating: "a", count: 1 << 17))])
+        #expect(long?.reason == .limit)
     }
 
     @Test func `substring search agrees with a naive search`() throws {

@@ -1,5 +1,6 @@
 import SheafBytes
 import SheafDocument
+import SheafText
 
 /// A closure that evaluates a condition in a row context.
 typealias Predicate = (RowContext) throws(StoreError) -> Truth
@@ -258,11 +259,13 @@ private struct PatternMatcher {
         guard scalars.count <= 1 else {
             throw StoreError(.argument, "ESCAPE takes one character, not \(scalars.count)")
         }
-        switch kind {
-        case .like, .caseInsensitiveLike:
-            matcher = try TextPattern.like(
-                text, escape: scalars.first, isCaseInsensitive: kind == .caseInsensitiveLike)
-        case .similar: matcher = try TextPattern.similar(text, escape: scalars.first)
+        matcher = try StoreError.ofPatterns { () throws(PatternError) in
+            switch kind {
+            case .like, .caseInsensitiveLike:
+                try TextPattern.like(
+                    text, escape: scalars.first, isCaseInsensitive: kind == .caseInsensitiveLike)
+            case .similar: try TextPattern.similar(text, escape: scalars.first)
+            }
         }
     }
 
@@ -270,7 +273,8 @@ private struct PatternMatcher {
         switch value {
         case .string(let text)?:
             guard let matcher else { return unknown }
-            return Truth(try matcher.matches(text))
+            return Truth(
+                try StoreError.ofPatterns { () throws(PatternError) in try matcher.matches(text) })
         case .null?: return unknown == .missing && matcher == nil ? .missing : .null
         default: return .missing
         }

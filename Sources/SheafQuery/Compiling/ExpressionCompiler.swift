@@ -1,5 +1,6 @@
 import SheafBytes
 import SheafDocument
+import SheafText
 
 /// A compiler of expressions into closures over row contexts, used for one plan.
 ///
@@ -277,16 +278,18 @@ final class ExpressionCompiler {
             flags = text
         }
         let matcher: TextPattern
-        do throws(StoreError) {
+        do throws(PatternError) {
             matcher = try TextPattern.regularExpression(pattern, flags: flags)
         } catch {
+            let error = StoreError(error)
             throw StoreError(
                 error.reason, error.message, hint: error.hint, at: range, in: scope.text)
         }
         return try operands[0].map(in: context) { (value, context) throws(StoreError) in
             guard case .string(let text)? = value else { return value == .null ? .null : nil }
             try context.charge(pattern: pattern.utf8.count, on: text)
-            return .bool(try matcher.matches(text))
+            return .bool(
+                try StoreError.ofPatterns { () throws(PatternError) in try matcher.matches(text) })
         }
     }
 

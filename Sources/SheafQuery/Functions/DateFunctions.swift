@@ -1,4 +1,5 @@
 import SheafDocument
+package import SheafText
 
 extension Function {
     /// Functions on dates and durations, with the time zones of the system.

@@ -1,4 +1,5 @@
 import SheafDocument
+import SheafText
 
 /// Functions that build strings.
 extension Function {

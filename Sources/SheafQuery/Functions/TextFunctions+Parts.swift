@@ -1,4 +1,5 @@
 import SheafDocument
+import SheafText
 
 /// Functions that search, split and trim strings.
 extension Function {

@@ -1,4 +1,5 @@
 import SheafDocument
+import SheafText
 
 /// Functions on strings.
 ///
@@ -58,8 +59,11 @@ extension Function {
         // `ExpressionCompiler` compiles constant patterns once and does not call this function.
         text("regexp_like", 2...6) { (arguments) throws(StoreError) -> Value? in
             let flags = (2..<max(arguments.count, 2)).map(arguments.text).joined()
-            let pattern = try TextPattern.regularExpression(arguments.text(1), flags: flags)
-            return .bool(try pattern.matches(arguments.text(0)))
+            return .bool(
+                try StoreError.ofPatterns { () throws(PatternError) in
+                    try TextPattern.regularExpression(arguments.text(1), flags: flags)
+                        .matches(arguments.text(0))
+                })
         },
     ]
 

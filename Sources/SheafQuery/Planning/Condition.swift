@@ -1,5 +1,6 @@
 import SheafBytes
 import SheafDocument
+import SheafText
 
 /// The part of a condition that keys can decide, for the fields of one source.
 indirect enum Condition {
@@ -183,7 +184,9 @@ struct ConditionReader {
             else { return .anything }
             escape = text.unicodeScalars.first
         }
-        let matcher = try TextPattern.like(text, escape: escape, isCaseInsensitive: false)
+        let matcher = try StoreError.ofPatterns { () throws(PatternError) in
+            try TextPattern.like(text, escape: escape, isCaseInsensitive: false)
+        }
         if let literal = matcher.literal {
             let value = Value.string(String(decoding: literal, as: UTF8.self))
             return .field(path, ComponentSet([.only(value)]))

@@ -1,4 +1,5 @@
 package import SheafDocument
+import SheafText
 
 /// A statement about system parameters.
 package enum ConfigurationChange {
@@ -26,9 +27,13 @@ extension QueryRun {
             guard let pattern else { return .showAll { (_) throws(StoreError) in true } }
             guard case .string(let text)? = try compiler.constant(pattern, for: "the pattern")
             else { throw compiler.error(.argument, "the pattern must be a string", pattern) }
-            let matcher = try TextPattern.like(
-                text, escape: nil, isCaseInsensitive: kind == .caseInsensitiveLike)
-            return .showAll { (name) throws(StoreError) in try matcher.matches(name) }
+            let matcher = try StoreError.ofPatterns { () throws(PatternError) in
+                try TextPattern.like(
+                    text, escape: nil, isCaseInsensitive: kind == .caseInsensitiveLike)
+            }
+            return .showAll { (name) throws(StoreError) in
+                try StoreError.ofPatterns { () throws(PatternError) in try matcher.matches(name) }
+            }
         default: throw StoreError(.meaning, "the statement is not about parameters")
         }
     }

@@ -105,11 +105,11 @@ struct DocumentationExampleTests {
         let rights = PeerRights(read: ["cars": "true"], write: ["cars": "owner = 'ann'"])
         let peer = try await Peer.inMemory(
             configuration: PeerConfiguration(
-                databaseID: "cars", key: key, transports: [network.transport(for: key)]))
+                databaseID: "cars", key: key,
+                transports: [network.transport(for: key, rights: rights)]))
         let other = try await Peer.inMemory(
             configuration: PeerConfiguration(
-                databaseID: "cars", key: server,
-                transports: [RightsTransport(network.transport(for: server), ofOthers: rights)]))
+                databaseID: "cars", key: server, transports: [network.transport(for: server)]))
         for peer in [peer, other] {
             try peer.sync.registerSubscription("SELECT * FROM cars")
             try peer.sync.start()

@@ -2,7 +2,6 @@ import BenchHarness
 import CSQLite
 import Sheaf
 import SheafDocument
-import SheafMesh
 
 /// A connection of a peer with one in a thousand documents to a peer with all of them.
 ///
@@ -27,9 +26,7 @@ final class ConnectionTrial: Trial {
         path = stage.memory.path
         deviceKey = try Self.key(2)
         let key = try Self.key(1)
-        server = try await Self.open("\(path)/server.sheaf", key) { [network, rights] in
-            RightsTransport(network.transport(for: key), ofOthers: rights)
-        }
+        server = try await Self.open("\(path)/server.sheaf", key, network.transport(for: key))
         let count = Self.documents(stage)
         for start in stride(from: 0, to: count, by: 1_000) {
             let cars = try PreparedCars(start..<min(start + 1_000, count))
@@ -51,20 +48,19 @@ final class ConnectionTrial: Trial {
     }
 
     private static func open(
-        _ path: String, _ key: PeerKey, _ transport: () -> RightsTransport
+        _ path: String, _ key: PeerKey, _ transport: any PeerTransport
     ) async throws -> Sheaf.Peer {
         try await Sheaf.Peer.open(
             at: path,
             configuration: PeerConfiguration(
-                databaseID: ShippingPeer.database, key: key, transports: [transport()],
+                databaseID: ShippingPeer.database, key: key, transports: [transport],
                 store: Sheaf.StoreOptions(durability: .relaxed(milliseconds: 100))))
     }
 
     /// Returns the milliseconds from the connection until the device acknowledges an earlier write.
     func run(round: Int) async throws -> Sample {
-        let device = try await Self.open("\(path)/device.sheaf", deviceKey) {
-            RightsTransport(network.transport(for: deviceKey), own: rights)
-        }
+        let device = try await Self.open(
+            "\(path)/device.sheaf", deviceKey, network.transport(for: deviceKey, rights: rights))
         try device.sync.registerSubscription("SELECT * FROM cars WHERE \(Self.condition)")
         try device.sync.start()
         let result = try await server.store.execute(

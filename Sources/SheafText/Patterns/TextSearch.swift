@@ -7,12 +7,12 @@
 #endif
 
 /// Substring search in linear time.
-enum TextSearch {
+package enum TextSearch {
     /// Returns the first position of `needle` at or after `start`, or nil.
     ///
     /// The search compares position by position. If that becomes expensive, it continues with a
     /// table (Knuth, Morris and Pratt).
-    static func first(
+    package static func first(
         _ needle: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, from start: Int = 0
     ) -> Int? {
         guard start <= text.count, needle.count <= text.count - start else { return nil }
@@ -72,7 +72,7 @@ enum TextSearch {
 
     /// Whether `part` occurs at `offset` of the text.
     @inline(__always)
-    static func stands(
+    package static func stands(
         _ part: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, at offset: Int
     ) -> Bool {
         guard offset >= 0, offset <= text.count, part.count <= text.count - offset else {

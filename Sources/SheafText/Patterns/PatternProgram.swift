@@ -1,5 +1,3 @@
-import SheafDocument
-
 /// A pattern compiled to a nondeterministic automaton.
 ///
 /// It is simulated as described by Thompson, so that each scalar visits each state at most once.
@@ -29,7 +27,7 @@ struct PatternProgram: Sendable {
 
     init(
         _ node: PatternNode, sets: [ScalarSet], matchesCompleteText: Bool, ignoresCase: Bool
-    ) throws(StoreError) {
+    ) throws(PatternError) {
         var compiler = PatternCompiler(ignoresCase: ignoresCase)
         try compiler.emit(node)
         instructions = compiler.instructions + [.accept]
@@ -101,10 +99,10 @@ struct PatternCompiler {
     }
 
     /// Appends the states of a node.
-    mutating func emit(_ node: PatternNode) throws(StoreError) {
+    mutating func emit(_ node: PatternNode) throws(PatternError) {
         work += 1
         guard max(instructions.count, work) < PatternLimits.maximumStates else {
-            throw StoreError(
+            throw PatternError(
                 .limit, "a pattern with more than \(PatternLimits.maximumStates) states",
                 hint: "repetitions such as {1000} are expanded")
         }
@@ -124,7 +122,7 @@ struct PatternCompiler {
 
     private var next: UInt32 { UInt32(instructions.count) }
 
-    private mutating func emitChoice(_ branches: [PatternNode]) throws(StoreError) {
+    private mutating func emitChoice(_ branches: [PatternNode]) throws(PatternError) {
         var jumps: [Int] = []
         for (index, branch) in branches.enumerated() {
             guard index < branches.count - 1 else {
@@ -143,7 +141,7 @@ struct PatternCompiler {
 
     private mutating func emitRepetition(
         _ node: PatternNode, least: Int, most: Int?
-    ) throws(StoreError) {
+    ) throws(PatternError) {
         guard let most else {
             for _ in 1..<max(least, 1) { try emit(node) }
             if least > 0 {

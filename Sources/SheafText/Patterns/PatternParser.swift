@@ -1,5 +1,3 @@
-import SheafDocument
-
 /// A parser of regular expressions and of the patterns of SIMILAR TO.
 struct PatternParser {
     enum Dialect {
@@ -35,7 +33,7 @@ struct PatternParser {
     }
 
     /// Parses the complete pattern.
-    mutating func parse() throws(StoreError) -> PatternNode {
+    mutating func parse() throws(PatternError) -> PatternNode {
         let node = try parseChoice()
         guard index == scalars.count else {
             throw failure("unmatched ) in the pattern", from: index)
@@ -82,30 +80,32 @@ struct PatternParser {
     /// Returns an error for the scalars from `start` to `end`, by default a single one.
     func failure(
         _ message: String, from start: Int, to end: Int? = nil,
-        reason: StoreError.Reason = .argument
-    ) -> StoreError {
+        kind: PatternError.Kind = .invalid
+    ) -> PatternError {
         func offset(_ index: Int) -> Int {
             scalars.prefix(index).reduce(0) { $0 + UTF8.width($1) }
         }
-        let range = SourceRange(offset(start), offset(end ?? start + 1))
-        return StoreError(reason, message, at: range, in: pattern)
+        let range = offset(start)..<offset(end ?? start + 1)
+        return PatternError(
+            kind, message, part: PatternError.Part(pattern: pattern, range: range))
     }
 
     /// Returns the error for an escape character at the end of a pattern.
-    static func danglingEscape(at range: SourceRange, in pattern: String) -> StoreError {
-        StoreError(
-            .argument, "nothing to escape at the end of the pattern", at: range, in: pattern)
+    static func danglingEscape(at range: Range<Int>, in pattern: String) -> PatternError {
+        PatternError(
+            .invalid, "nothing to escape at the end of the pattern",
+            part: PatternError.Part(pattern: pattern, range: range))
     }
 
     // MARK: Choices and sequences
 
-    private mutating func parseChoice() throws(StoreError) -> PatternNode {
+    private mutating func parseChoice() throws(PatternError) -> PatternNode {
         var branches = [try parseSequence()]
         while accept("|") { branches.append(try parseSequence()) }
         return branches.count == 1 ? branches[0] : .choice(branches)
     }
 
-    private mutating func parseSequence() throws(StoreError) -> PatternNode {
+    private mutating func parseSequence() throws(PatternError) -> PatternNode {
         var nodes: [PatternNode] = []
         skipSpace()
         while current != nil, !isAt("|"), !isAt(")") {
@@ -115,7 +115,7 @@ struct PatternParser {
         return nodes.count == 1 ? nodes[0] : .sequence(nodes)
     }
 
-    private mutating func parseRepetition() throws(StoreError) -> PatternNode {
+    private mutating func parseRepetition() throws(PatternError) -> PatternNode {
         let node = try parseAtom()
         skipSpace()
         guard let (least, most) = try parseQuantifier() else { return node }
@@ -134,7 +134,7 @@ struct PatternParser {
     // MARK: Quantifiers
 
     /// Parses a quantifier; returns nil and consumes nothing if there is none.
-    private mutating func parseQuantifier() throws(StoreError) -> (least: Int, most: Int?)? {
+    private mutating func parseQuantifier() throws(PatternError) -> (least: Int, most: Int?)? {
         if accept("*") { return (0, nil) }
         if accept("+") { return (1, nil) }
         if accept("?") { return (0, 1) }
@@ -163,7 +163,7 @@ struct PatternParser {
         throw failure("expected {n}, {n,} or {n,m} in the pattern", from: start)
     }
 
-    private mutating func parseCount() throws(StoreError) -> Int? {
+    private mutating func parseCount() throws(PatternError) -> Int? {
         let start = index
         var count = 0
         while let digit = current, "0"..."9" ~= digit, !isAtEscape {
@@ -173,14 +173,14 @@ struct PatternParser {
         guard count <= PatternLimits.maximumStates else {
             throw failure(
                 "a repetition of more than \(PatternLimits.maximumStates) times", from: start,
-                to: index, reason: .limit)
+                to: index, kind: .limit)
         }
         return index == start ? nil : count
     }
 
     // MARK: Atoms
 
-    private mutating func parseAtom() throws(StoreError) -> PatternNode {
+    private mutating func parseAtom() throws(PatternError) -> PatternNode {
         let start = index
         if try parseQuantifier() != nil {
             throw failure("nothing to repeat in the pattern", from: start, to: index)
@@ -205,7 +205,7 @@ struct PatternParser {
     }
 
     /// Returns the scalar after the escape character at `start`.
-    mutating func literal(escapedAt start: Int) throws(StoreError) -> Unicode.Scalar {
+    mutating func literal(escapedAt start: Int) throws(PatternError) -> Unicode.Scalar {
         guard let scalar = current else {
             throw failure("nothing to escape at the end of the pattern", from: start)
         }
@@ -213,11 +213,11 @@ struct PatternParser {
         return scalar
     }
 
-    private mutating func parseGroup(from start: Int) throws(StoreError) -> PatternNode {
+    private mutating func parseGroup(from start: Int) throws(PatternError) -> PatternNode {
         guard depth < PatternLimits.maximumDepth else {
             throw failure(
                 "groups more than \(PatternLimits.maximumDepth) deep in the pattern", from: start,
-                reason: .limit)
+                kind: .limit)
         }
         depth += 1
         if !isSimilar, accept("?") { try parseGroupHead(from: start) }
@@ -230,7 +230,7 @@ struct PatternParser {
     }
 
     /// Parses the head of a group after `(?`: a colon or a name.
-    private mutating func parseGroupHead(from start: Int) throws(StoreError) {
+    private mutating func parseGroupHead(from start: Int) throws(PatternError) {
         if accept(":") { return }
         let hasP = accept("P")
         if accept("<"), !isAt("="), !isAt("!") {

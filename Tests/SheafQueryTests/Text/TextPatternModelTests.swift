@@ -1,6 +1,5 @@
-import SheafDocument
-import SheafQuery
 import SheafTestSupport
+import SheafText
 import Testing
 
 /// Random patterns, compared with a model.
@@ -154,7 +153,7 @@ import Testing
             let bytes = random.bytes(random.below(12)).map { $0 & 1 == 0 ? $0 : $0 | 0xC0 }
             for pattern in patterns {
                 _ = try bytes.withUnsafeBytes { bytes in
-                    Result { () throws(StoreError) in try pattern.matches(bytes) }
+                    Result { () throws(PatternError) in try pattern.matches(bytes) }
                 }.get()
             }
         }

@@ -1,5 +1,4 @@
-import SheafDocument
-import SheafQuery
+import SheafText
 import Testing
 
 /// Meaning, errors and cost of patterns.
@@ -124,15 +123,19 @@ import Testing
 
     @Test func `an invalid pattern is refused with its position`() {
         func shows(
-            _ column: Int, _ message: String, _ make: () throws(StoreError) -> TextPattern
+            _ column: Int, _ message: String, _ make: () throws(PatternError) -> TextPattern
         ) -> Bool {
             do {
                 _ = try make()
                 return false
             } catch {
-                let isSame = error.message.contains(message) && error.excerpt?.column == column
+                let start = error.part.map { part in
+                    part.pattern.utf8.prefix(part.range.lowerBound)
+                }
+                let isSame =
+                    error.message.contains(message) && start.map(Substring.init)?.count == column - 1
                 if !isSame { print(error) }
-                return isSame && error.reason == .argument
+                return isSame && error.kind == .invalid
             }
         }
         let expressions: [(String, Int, String)] = [
@@ -152,7 +155,7 @@ import Testing
         ]
         for (pattern, column, message) in expressions {
             #expect(
-                shows(column, message) { () throws(StoreError) in
+                shows(column, message) { () throws(PatternError) in
                     try .regularExpression(pattern, flags: "")
                 }, "\(pattern)")
         }
@@ -162,37 +165,37 @@ import Testing
             ("a*?", 3, "parentheses"), ("a{1!}", 2, "expected {n}"),
         ] {
             #expect(
-                shows(column, message) { () throws(StoreError) in
+                shows(column, message) { () throws(PatternError) in
                     try .similar(pattern, escape: "!")
                 }, "\(pattern)")
         }
         #expect(
-            shows(3, "nothing to escape") { () throws(StoreError) in
+            shows(3, "nothing to escape") { () throws(PatternError) in
                 try .like("%a!", escape: "!", isCaseInsensitive: false)
             })
-        #expect(throws: StoreError.self) { try regular("a", "a", "g") }
+        #expect(throws: PatternError.self) { try regular("a", "a", "g") }
     }
 
-    private func isTooMuch(_ run: () throws(StoreError) -> TextPattern) -> Bool {
+    private func isTooMuch(_ run: () throws(PatternError) -> TextPattern) -> Bool {
         do {
             _ = try run()
             return false
         } catch {
-            return error.reason == .limit
+            return error.kind == .limit
         }
     }
 
     @Test func `patterns have limits of length, depth and states`() throws {
-        func make(_ pattern: String) throws(StoreError) -> TextPattern {
+        func make(_ pattern: String) throws(PatternError) -> TextPattern {
             try .regularExpression(pattern, flags: "")
         }
         let length = PatternLimits.maximumLength
         _ = try TextPattern.similar(String(repeating: "a", count: length), escape: nil)
         _ = try make(String(repeating: "[ab]", count: length / 4))
         let long = String(repeating: "a", count: length + 1)
-        #expect(isTooMuch { () throws(StoreError) in try make(long) })
+        #expect(isTooMuch { () throws(PatternError) in try make(long) })
         #expect(
-            isTooMuch { () throws(StoreError) in
+            isTooMuch { () throws(PatternError) in
                 try .like(long, escape: nil, isCaseInsensitive: true)
             })
 
@@ -202,16 +205,16 @@ import Testing
         }
         _ = try make(nested(PatternLimits.maximumDepth))
         #expect(
-            isTooMuch { () throws(StoreError) in try make(nested(PatternLimits.maximumDepth + 2)) })
+            isTooMuch { () throws(PatternError) in try make(nested(PatternLimits.maximumDepth + 2)) })
         #expect(
-            isTooMuch { () throws(StoreError) in try make(String(repeating: "(", count: length)) })
+            isTooMuch { () throws(PatternError) in try make(String(repeating: "(", count: length)) })
 
         _ = try make("(a{300}){300}")
         for pattern in [
             "(a{1000}){1000}", "((){1000}){1000}", "(((((){99}){99}){99}){99}){99}", "a{100001}",
             "a{99999999999999999999}", "(a{0,400}){400}",
         ] {
-            #expect(isTooMuch { () throws(StoreError) in try make(pattern) }, "\(pattern)")
+            #expect(isTooMuch { () throws(PatternError) in try make(pattern) }, "\(pattern)")
         }
     }
 
@@ -221,9 +224,9 @@ import Testing
         var fuel = start
         let bytes = Array(text.utf8)
         let result = bytes.withUnsafeBytes { bytes in
-            Result { () throws(StoreError) in try pattern.matches(bytes, fuel: &fuel) }
+            Result { () throws(PatternError) in try pattern.matches(bytes, fuel: &fuel) }
         }
-        if case .failure(let error) = result { return error.reason == .limit ? nil : 0 }
+        if case .failure(let error) = result { return error.kind == .limit ? nil : 0 }
         return start - fuel
     }
 

@@ -1,5 +1,3 @@
-package import SheafDocument
-
 /// A compiled pattern of LIKE, ILIKE or SIMILAR TO, or a regular expression.
 ///
 /// Matching does not backtrack and is limited by fuel. LIKE patterns without `_` between two `%`
@@ -24,7 +22,7 @@ package struct TextPattern: Sendable {
     /// As in SQL, no character is an escape by default, not even a backslash.
     package static func like(
         _ pattern: String, escape: Unicode.Scalar?, isCaseInsensitive: Bool
-    ) throws(StoreError) -> TextPattern {
+    ) throws(PatternError) -> TextPattern {
         try check(pattern)
         let elements = try LikePattern.elements(pattern, escape: escape)
         return TextPattern(LikePattern(elements, ignoresCase: isCaseInsensitive))
@@ -34,7 +32,7 @@ package struct TextPattern: Sendable {
     /// texts.
     package static func similar(
         _ pattern: String, escape: Unicode.Scalar?
-    ) throws(StoreError) -> TextPattern {
+    ) throws(PatternError) -> TextPattern {
         try check(pattern)
         return try read(pattern, .similar(escape: escape), [])
     }
@@ -45,7 +43,7 @@ package struct TextPattern: Sendable {
     /// dots match newlines, and `x` ignores spaces and comments.
     package static func regularExpression(
         _ pattern: String, flags: String
-    ) throws(StoreError) -> TextPattern {
+    ) throws(PatternError) -> TextPattern {
         try check(pattern)
         var known: PatternParser.Flags = []
         for flag in flags.unicodeScalars {
@@ -55,24 +53,24 @@ package struct TextPattern: Sendable {
             case "s": known.insert(.dotIsAll)
             case "x": known.insert(.spaced)
             default:
-                throw StoreError(
-                    .argument, "unknown flag \(flag) for a regular expression",
+                throw PatternError(
+                    .invalid, "unknown flag \(flag) for a regular expression",
                     hint: "the flags are i, m, s and x")
             }
         }
         return try read(pattern, .regularExpression, known)
     }
 
-    private static func check(_ pattern: String) throws(StoreError) {
+    private static func check(_ pattern: String) throws(PatternError) {
         guard pattern.utf8.count <= PatternLimits.maximumLength else {
-            throw StoreError(
+            throw PatternError(
                 .limit, "a pattern of more than \(PatternLimits.maximumLength) bytes")
         }
     }
 
     private static func read(
         _ pattern: String, _ dialect: PatternParser.Dialect, _ flags: PatternParser.Flags
-    ) throws(StoreError) -> TextPattern {
+    ) throws(PatternError) -> TextPattern {
         var parser = PatternParser(pattern, dialect, flags)
         let node = try parser.parse()
         let ignoresCase = flags.contains(.ignoresCase)
@@ -103,13 +101,13 @@ package struct TextPattern: Sendable {
     }
 
     /// Whether a text in UTF-8 matches.
-    package func matches(_ text: UnsafeRawBufferPointer) throws(StoreError) -> Bool {
+    package func matches(_ text: UnsafeRawBufferPointer) throws(PatternError) -> Bool {
         var fuel = PatternLimits.maximumFuel
         return try matches(text, fuel: &fuel)
     }
 
     /// Whether a text matches.
-    package func matches(_ text: String) throws(StoreError) -> Bool {
+    package func matches(_ text: String) throws(PatternError) -> Bool {
         var fuel = PatternLimits.maximumFuel
         return try requireResult(text.withBytes { result(for: $0, fuel: &fuel) })
     }
@@ -117,7 +115,7 @@ package struct TextPattern: Sendable {
     /// Whether a text in UTF-8 matches; consumes `fuel`.
     package func matches(
         _ text: UnsafeRawBufferPointer, fuel: inout Int
-    ) throws(StoreError) -> Bool {
+    ) throws(PatternError) -> Bool {
         try requireResult(result(for: text, fuel: &fuel))
     }
 
@@ -128,9 +126,9 @@ package struct TextPattern: Sendable {
         }
     }
 
-    private func requireResult(_ result: Bool?) throws(StoreError) -> Bool {
+    private func requireResult(_ result: Bool?) throws(PatternError) -> Bool {
         guard let result else {
-            throw StoreError(
+            throw PatternError(
                 .limit, "matching the pattern takes too long",
                 hint: "shorter patterns and smaller numbers in { } help")
         }

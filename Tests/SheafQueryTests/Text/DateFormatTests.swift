@@ -1,5 +1,5 @@
-import SheafQuery
 import SheafTestSupport
+import SheafText
 import Testing
 
 /// Date formats, for printing and parsing.

@@ -1,4 +1,4 @@
-import SheafQuery
+import SheafText
 import Testing
 
 #if canImport(Glibc)

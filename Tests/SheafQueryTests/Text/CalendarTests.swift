@@ -1,5 +1,5 @@
-import SheafQuery
 import SheafTestSupport
+import SheafText
 import Testing
 
 /// Calendar arithmetic, compared with counting the days one by one.

@@ -1,5 +1,5 @@
-import SheafQuery
 import SheafTestSupport
+import SheafText
 import Testing
 
 /// Parsing of zone rules and zone files.

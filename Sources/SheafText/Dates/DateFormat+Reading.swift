@@ -1,5 +1,3 @@
-import SheafDocument
-
 extension DateFormat {
     /// Returns the moment of a text in this format, or nil if the text does not match.
     ///

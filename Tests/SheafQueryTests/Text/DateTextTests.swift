@@ -1,5 +1,5 @@
-import SheafQuery
 import SheafTestSupport
+import SheafText
 import Testing
 
 /// ISO 8601 dates and durations.

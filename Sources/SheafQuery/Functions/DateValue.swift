@@ -1,4 +1,5 @@
 package import SheafDocument
+package import SheafText
 
 /// A date as a query value: a text, or milliseconds since 1970.
 package struct DateValue: Sendable {

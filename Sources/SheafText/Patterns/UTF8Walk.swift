@@ -2,21 +2,21 @@
 ///
 /// Documents are validated when written. Invalid bytes yield arbitrary scalars, but no access
 /// outside of the text.
-enum UTF8Walk {
+package enum UTF8Walk {
     /// The value before the start and after the end of a text.
-    static let none: UInt32 = .max
+    package static let none: UInt32 = .max
 
     /// Returns the length of the scalar at `offset`, which must be within the text.
-    @inline(__always)
-    static func length(_ text: UnsafeRawBufferPointer, at offset: Int) -> Int {
+    @inlinable @inline(__always)
+    package static func length(_ text: UnsafeRawBufferPointer, at offset: Int) -> Int {
         let lead = text[offset]
         if lead < 0xC0 { return 1 }
         return min(lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4, text.count - offset)
     }
 
     /// Returns the scalar at `offset` with its length, or `none` with zero at the end.
-    @inline(__always)
-    static func decode(
+    @inlinable @inline(__always)
+    package static func decode(
         _ text: UnsafeRawBufferPointer, at offset: Int
     ) -> (scalar: UInt32, length: Int) {
         guard offset < text.count else { return (none, 0) }
@@ -31,8 +31,8 @@ enum UTF8Walk {
     }
 
     /// Returns the start of the scalar that ends at `end`, which must not be zero.
-    @inline(__always)
-    static func start(_ text: UnsafeRawBufferPointer, ofScalarBefore end: Int) -> Int {
+    @inlinable @inline(__always)
+    package static func start(_ text: UnsafeRawBufferPointer, ofScalarBefore end: Int) -> Int {
         var offset = end - 1
         let lowest = max(end - 4, 0)
         while offset > lowest, text[offset] & 0xC0 == 0x80 { offset -= 1 }
@@ -40,14 +40,14 @@ enum UTF8Walk {
     }
 
     /// Returns the number of scalars.
-    static func count(_ text: UnsafeRawBufferPointer) -> Int {
+    package static func count(_ text: UnsafeRawBufferPointer) -> Int {
         var count = 0
         for byte in text where byte & 0xC0 != 0x80 { count += 1 }
         return count
     }
 
     /// Returns the offset of the scalar with an index, or the end of the text.
-    static func offset(_ text: UnsafeRawBufferPointer, ofScalar index: Int) -> Int {
+    package static func offset(_ text: UnsafeRawBufferPointer, ofScalar index: Int) -> Int {
         var offset = 0
         var left = index
         while left > 0, offset < text.count {
@@ -60,8 +60,8 @@ enum UTF8Walk {
 
 extension String {
     /// Calls `body` with the UTF-8 bytes.
-    @inline(__always)
-    func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
+    @inlinable @inline(__always)
+    package func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
         var copy = self
         return copy.withUTF8 { body(UnsafeRawBufferPointer($0)) }
     }

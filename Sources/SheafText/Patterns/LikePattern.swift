@@ -1,5 +1,3 @@
-import SheafDocument
-
 /// A pattern of literals, single scalars and gaps, which covers LIKE and simple regular
 /// expressions.
 ///
@@ -225,7 +223,7 @@ extension LikePattern {
     /// Parses the pattern of LIKE; the scalar after `escape` is a literal.
     static func elements(
         _ pattern: String, escape: Unicode.Scalar?
-    ) throws(StoreError) -> [Element] {
+    ) throws(PatternError) -> [Element] {
         var elements: [Element] = []
         elements.reserveCapacity(pattern.utf8.count)
         var isEscaped = false
@@ -245,7 +243,7 @@ extension LikePattern {
         if isEscaped {
             let end = pattern.utf8.count
             let escape = escape.map { String($0).utf8.count } ?? 1
-            throw PatternParser.danglingEscape(at: SourceRange(end - escape, end), in: pattern)
+            throw PatternParser.danglingEscape(at: end - escape..<end, in: pattern)
         }
         return elements
     }

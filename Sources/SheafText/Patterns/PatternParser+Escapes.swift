@@ -1,5 +1,3 @@
-import SheafDocument
-
 /// Escape sequences of regular expressions.
 extension PatternParser {
     /// The meaning of an escape sequence.
@@ -7,7 +5,7 @@ extension PatternParser {
         case scalar(Unicode.Scalar), kinds(ScalarSet.Kinds), assertion(PatternAssertion)
     }
 
-    mutating func parseEscape(from start: Int) throws(StoreError) -> PatternNode {
+    mutating func parseEscape(from start: Int) throws(PatternError) -> PatternNode {
         switch try readEscape(from: start, isInSet: false) {
         case .scalar(let scalar): return .scalar(scalar.value)
         case .assertion(let assertion): return .assertion(assertion)
@@ -25,7 +23,7 @@ extension PatternParser {
     /// Parses an escape sequence in brackets: a scalar or a character class.
     mutating func parseSetEscape(
         from start: Int
-    ) throws(StoreError) -> (scalar: Unicode.Scalar?, kinds: ScalarSet.Kinds) {
+    ) throws(PatternError) -> (scalar: Unicode.Scalar?, kinds: ScalarSet.Kinds) {
         switch try readEscape(from: start, isInSet: true) {
         case .scalar(let scalar): return (scalar, [])
         case .kinds(let kinds): return (nil, kinds)
@@ -35,7 +33,7 @@ extension PatternParser {
 
     private mutating func readEscape(
         from start: Int, isInSet: Bool
-    ) throws(StoreError) -> Escape {
+    ) throws(PatternError) -> Escape {
         let scalar = try literal(escapedAt: start)
         switch scalar {
         case "d": return .kinds(.digit)
@@ -72,7 +70,7 @@ extension PatternParser {
     /// Reads `\x41`, `\u0041` or, with any number of digits, `\x{41}`.
     private mutating func readHexadecimal(
         digits: Int, from start: Int
-    ) throws(StoreError) -> Unicode.Scalar {
+    ) throws(PatternError) -> Unicode.Scalar {
         let isBraced = accept("{")
         let first = index
         var value: UInt32 = 0

@@ -1,5 +1,3 @@
-import SheafDocument
-
 /// Bracket expressions.
 extension PatternParser {
     /// An item of a set: a scalar, which may begin a range, or character classes.
@@ -14,7 +12,7 @@ extension PatternParser {
     ]
 
     /// Parses the set after `[`; an initial `]` is a literal.
-    mutating func parseSet(from start: Int) throws(StoreError) -> PatternNode {
+    mutating func parseSet(from start: Int) throws(PatternError) -> PatternNode {
         let isNegated = accept("^")
         var ranges: [ClosedRange<UInt32>] = []
         var kinds: ScalarSet.Kinds = []
@@ -43,7 +41,7 @@ extension PatternParser {
     }
 
     /// Parses the end of a range; returns nil and consumes nothing if there is none.
-    private mutating func parseRangeEnd() throws(StoreError) -> Unicode.Scalar? {
+    private mutating func parseRangeEnd() throws(PatternError) -> Unicode.Scalar? {
         let start = index
         guard accept("-") else { return nil }
         guard current != nil, !isAt("]"), case .scalar(let upper) = try parseItem() else {
@@ -53,7 +51,7 @@ extension PatternParser {
         return upper
     }
 
-    private mutating func parseItem() throws(StoreError) -> Item {
+    private mutating func parseItem() throws(PatternError) -> Item {
         let start = index
         if isAtEscape {
             index += 1
@@ -68,7 +66,7 @@ extension PatternParser {
     }
 
     /// Parses a class such as `[:alpha:]`; returns nil and consumes nothing if there is none.
-    private mutating func parseName() throws(StoreError) -> ScalarSet.Kinds? {
+    private mutating func parseName() throws(PatternError) -> ScalarSet.Kinds? {
         let start = index
         guard accept("["), accept(":") else {
             index = start

@@ -149,6 +149,8 @@ extension DateScanner {
 package struct DatePrinter {
     private var bytes: [UInt8] = []
 
+    package init() {}
+
     package var text: String { String(decoding: bytes, as: UTF8.self) }
 
     package mutating func write(_ text: String) {
