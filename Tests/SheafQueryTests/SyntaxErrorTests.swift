@@ -127,8 +127,8 @@ import Testing
 
     @Test func `unterminated strings, names and comments and doubled quotes are refused`() {
         ErrorPosition.check([
-            ("SELECT 'it«''»s' FROM a", "a quote inside a string is not doubled", "write \\'"),
-            ("SELECT \"a«\"\"»\" FROM a", "a quote inside a string is not doubled", "write \\\""),
+            ("SELECT 'it«''»s' FROM a", "quotes in strings are not doubled", "write \\'"),
+            ("SELECT \"a«\"\"»\" FROM a", "quotes in strings are not doubled", "write \\\""),
             ("SELECT «'»a FROM b", "unterminated string", "the closing quote is missing"),
             ("SELECT «'»a\\' FROM b", "unterminated string", "the closing quote is missing"),
             ("SELECT «`»a FROM b", "unterminated name", "the closing backtick is missing"),

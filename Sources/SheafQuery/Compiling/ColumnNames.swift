@@ -3,7 +3,7 @@ import SheafDocument
 /// Names of the columns of a result; duplicates are errors.
 struct ColumnNames {
     private let scope: Scope
-    /// Names of the columns read before, as bytes.
+    /// Names of the columns checked so far, as bytes.
     private var usedNames: Set<[UInt8]> = []
 
     init(_ compiler: ExpressionCompiler) {

@@ -5,7 +5,7 @@ import SheafDocument
 /// Copies of a value share storage, so nested loops could create values too large to compare or
 /// encode. Each occurrence is therefore counted separately.
 enum ComputedValueSize {
-    /// Number of bytes of a string that count as one more part.
+    /// Number of bytes of a string, binary value or field name that count as one more part.
     private static let textUnit = 32
 
     /// Returns the value unchanged; throws if it has too many parts.

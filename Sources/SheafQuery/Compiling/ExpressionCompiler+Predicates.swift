@@ -19,7 +19,7 @@ enum CompiledPredicate {
 }
 
 extension ExpressionCompiler {
-    /// Compiles a condition to a truth value, without creating a `Value`.
+    /// Compiles a condition; logical operators and comparisons yield a `Truth` without a `Value`.
     func compilePredicate(
         _ expression: Expression
     ) throws(StoreError) -> CompiledPredicate {

@@ -318,7 +318,7 @@ final class ExpressionCompiler {
 }
 
 extension Function {
-    /// The accepted number of arguments, as words.
+    /// The accepted number of arguments as text, such as `1 argument`.
     fileprivate var expectedArguments: String {
         let (least, most) = (argumentCount.lowerBound, argumentCount.upperBound)
         if least == most { return least == 1 ? "1 argument" : "\(least) arguments" }

@@ -32,7 +32,7 @@ package struct FieldTypes: Sendable {
     /// Whether all fields are read as their visible parts.
     package var isPlain: Bool { !isStrict && declared.isEmpty }
 
-    /// Whether a row with these types contains exactly the fields stored in `object`.
+    /// Whether a row with these types is known to contain exactly the fields stored in `object`.
     func coverAllFields(of object: EncodedObject) -> Bool {
         if isPlain { return true }
         // If the document is damaged, the regular path decodes it and throws.
@@ -50,7 +50,7 @@ package struct FieldTypes: Sendable {
     /// Whether the statement declares a type for a field.
     func declares(_ name: String) -> Bool { declared[Array(name.utf8)] != nil }
 
-    /// Returns the types of the fields within a field.
+    /// Returns the types of the fields within a field; plain if it is not a declared map.
     package func fields(of name: String) -> FieldTypes {
         guard !declared.isEmpty else { return FieldTypes(isStrict: false) }
         return declared[Array(name.utf8)]?.fields ?? FieldTypes(isStrict: false)

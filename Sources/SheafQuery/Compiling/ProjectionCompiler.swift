@@ -43,8 +43,7 @@ enum ProjectionCompiler {
 
     /// Returns the evaluator of a column.
     ///
-    /// The name of the only collection denotes its field of that name, or the document if it has
-    /// none.
+    /// The name of the only collection denotes the field of that name, or else the document.
     static func value(
         of expression: Expression, _ compiler: ExpressionCompiler
     ) throws(StoreError) -> Evaluator {

@@ -3,7 +3,7 @@ package import SheafDocument
 
 /// The inputs of an expression: a row of each source, variables, group keys and aggregates.
 ///
-/// One is created per run of a statement and reused for all rows.
+/// A run of a statement uses one for all rows.
 package final class RowContext {
     /// The row of each source, in the order of FROM and the joins.
     ///

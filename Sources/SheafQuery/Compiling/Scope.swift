@@ -30,7 +30,7 @@ struct Scope {
         self.text = text
     }
 
-    /// Adds a source.
+    /// Adds a source; throws if an earlier source has the same name.
     mutating func add(_ source: Source, isStrict: Bool) throws(StoreError) {
         let name = Self.name(of: source)
         guard !members.contains(where: { $0.name.isSpelled(name) }) else {

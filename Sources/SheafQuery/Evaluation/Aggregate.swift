@@ -2,8 +2,8 @@ package import SheafDocument
 
 /// The state of an aggregate for one group.
 ///
-/// DISTINCT retains all distinct values, and MEDIAN and MID retain all numbers; the others retain
-/// one value.
+/// DISTINCT retains all distinct values, except in MIN and MAX, and MEDIAN and MID retain all
+/// numbers. Other aggregates have a state of constant size.
 package struct Aggregate: Sendable {
     private enum State {
         case count(Int64)
@@ -18,7 +18,7 @@ package struct Aggregate: Sendable {
 
     private let kind: AggregateKind
     private var state: State
-    /// Values added before, for DISTINCT; nil otherwise.
+    /// Distinct values added so far; nil if duplicates need not be found.
     private var seen: Set<Value>?
 
     package init(_ kind: AggregateKind, isDistinct: Bool = false) {
@@ -40,7 +40,7 @@ package struct Aggregate: Sendable {
     /// Counts a row for `COUNT(*)`.
     package mutating func addRow() { addRows(1) }
 
-    /// Counts rows that were not visited.
+    /// Counts rows for `COUNT(*)` without their values.
     package mutating func addRows(_ added: Int) {
         if case .count(let count) = state { state = .count(count + Int64(added)) }
     }

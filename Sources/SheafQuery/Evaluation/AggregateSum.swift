@@ -5,7 +5,7 @@ import SheafDocument
 /// The sum of integers is an integer. Intermediate sums may exceed 64 bits; the final sum is
 /// MISSING if it does.
 struct NumberSum: Sendable {
-    /// A count of integers that would overflow 128 bits is not reachable.
+    /// Sum of the integers; only 2⁶⁴ or more of them could overflow 128 bits.
     private var integers: Int128 = 0
     private var floats = FloatSum()
     private var count = 0
@@ -75,6 +75,7 @@ private struct FloatSum: Sendable {
     }
 }
 
+/// A sum with the rounding errors of its additions.
 private struct Compensated: Sendable {
     private var sum = 0.0
     private var lost = 0.0

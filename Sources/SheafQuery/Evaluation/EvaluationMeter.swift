@@ -35,10 +35,10 @@ package final class EvaluationMeter: Sendable {
     /// Number of units counted by an unlimited meter.
     package var counted: Int { .max - units }
 
-    /// Whether the budget is used up.
+    /// Whether the budget is exceeded, and not only used up.
     package var isExhausted: Bool { remaining.load(ordering: .relaxed) < 0 }
 
-    /// Units left in the budget.
+    /// Units left in the budget; negative if it is exceeded.
     package var units: Int { remaining.load(ordering: .relaxed) }
 
     /// Whether the current slice is used up, so that evaluation must continue in a later turn.

@@ -38,7 +38,7 @@ package struct Interruption: Sendable {
     /// Throws if the statement must end.
     package func check() throws(StoreError) {
         guard !Task.isCancelled else {
-            throw StoreError(.cancelled, "the task that runs the statement was cancelled")
+            throw StoreError(.cancelled, "the task that runs the statement was canceled")
         }
         try meter?.charge(Self.stepUnits)
         guard let deadline, clock() >= deadline else { return }

@@ -25,7 +25,7 @@ extension Operators {
         }
     }
 
-    /// Returns the negated value.
+    /// Returns the negated number; MISSING for the least integer.
     package static func negate(_ value: Value?) -> Value? {
         switch value {
         case .integer(let integer):

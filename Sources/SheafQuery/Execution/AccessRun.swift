@@ -21,7 +21,7 @@ struct AccessRun {
 
     typealias Visitor = (Row, _ position: UInt64) throws(StoreError) -> Bool
 
-    /// Visits the rows in order until `body` returns false.
+    /// Visits the rows until `body` returns false, in order unless `isOrderFree`.
     ///
     /// The first `skipped` rows are not visited, which requires a scan without a filter.
     func run(
@@ -206,7 +206,7 @@ struct AccessRun {
                         part?.rows.rowsOut += 1
                         tally?.rows.rowsIn += 1
                         guard number == 0 || known.contains(position) else { return true }
-                        // Overlapping ranges may return the entry of a document twice.
+                        // A document is read once, even if two of its entries were returned.
                         guard common.insert(position).inserted else { return true }
                         if number == accesses.count - 1 { keys.append(Array(key)) }
                         return true

@@ -9,7 +9,7 @@ struct DistinctRows {
     private var numbers: [Object: Int] = [:]
     private(set) var rows: [(object: Object, keys: [Value?])] = []
 
-    /// Creates an empty collection for keys sorted in these directions.
+    /// Creates an empty set of rows whose keys are sorted in these directions.
     init(_ isDescending: [Bool]) {
         self.isDescending = isDescending
     }

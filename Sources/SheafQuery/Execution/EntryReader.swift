@@ -4,7 +4,7 @@ import SheafDocument
 /// A decoder of index entries into partial documents.
 struct EntryReader {
     private let fields: [IndexDescription.Field]
-    /// Whether each field is descending, followed by the id.
+    /// Whether each field is descending, followed by false for the id.
     private let isDescending: [Bool]
     private let prefixLength: Int
 

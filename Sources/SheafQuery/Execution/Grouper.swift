@@ -73,7 +73,7 @@ struct Grouper {
         return number
     }
 
-    /// Sets each group in the row context and calls `body`, until it returns false.
+    /// Sets each group in the row context; calls `body` if HAVING is true, until it returns false.
     func forEach(
         _ frame: RowContext, _ body: () throws(StoreError) -> Bool
     ) throws(StoreError) {

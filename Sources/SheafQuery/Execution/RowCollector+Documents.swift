@@ -51,7 +51,7 @@ final class SortFilter {
     private var filter: FieldFilter?
     private let indexes: UnsafeMutablePointer<UInt16>
 
-    /// Creates a filter if a plan sorts by a field and has a limit; returns nil otherwise.
+    /// Creates a filter for a plan that sorts by a field with a limit; nil if none is possible.
     static func filter(_ plan: SelectPlan, _ names: NameTable) -> SortFilter? {
         // A condition must be evaluated for every document, because it may throw.
         guard plan.limit != nil, !plan.isOrdered, plan.condition == nil, plan.grouping == nil,

@@ -142,7 +142,7 @@ final class SelectRun {
         return stop
     }
 
-    /// Applies all joins from `number` on to the current rows; returns false to stop.
+    /// Extends the current rows by the joins from `number` on; returns false to stop.
     private func join(_ number: Int) throws(StoreError) -> Bool {
         guard number < plan.joins.count else { return try collector.addIfMatching() }
         let join = plan.joins[number]

@@ -230,7 +230,7 @@ extension DateValue {
 }
 
 extension CalendarTime {
-    /// Returns the value of a unit as displayed.
+    /// Returns the component of the date or the time of day for a unit.
     fileprivate func count(of unit: DateUnit) -> Int {
         switch unit {
         case .year: day.year

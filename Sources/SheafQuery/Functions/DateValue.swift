@@ -29,7 +29,7 @@ package struct DateValue: Sendable {
         }
     }
 
-    /// Returns another moment in the form of this one, as text or as number.
+    /// Returns another moment in the form of this date: as a text or as a number.
     package func value(of moment: Moment) -> Value {
         offset == nil ? .integer(moment.milliseconds) : .string(moment.text)
     }

@@ -3,7 +3,7 @@
 /// A float is rounded as its shortest decimal text: 1.005 becomes 1.01 with two digits, although
 /// the float is slightly less than 1.005.
 enum DecimalRounding {
-    /// Rounds to `digits` decimal digits, negative before the point; returns nil on overflow.
+    /// Rounds to `digits` digits after the point, or before it if negative; nil on overflow.
     static func round(_ integer: Int64, digits: Int64) -> Int64? {
         guard digits < 0 else { return integer }
         // Half of 10²⁰ exceeds all integers.

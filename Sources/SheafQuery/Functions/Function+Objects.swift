@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// Functions on objects, which return modified copies.
+/// Functions that inspect objects or return modified copies.
 extension Function {
     package static let objects: [Function] = [
         Function("object_keys", 1) { arguments, _ in

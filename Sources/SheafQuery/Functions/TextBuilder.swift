@@ -11,7 +11,7 @@ struct TextBuilder {
     static func check(_ count: Int) throws(StoreError) {
         guard count <= QueryLimits.maximumTextLength else {
             throw StoreError(
-                .limit, "a text of more than \(QueryLimits.maximumTextLength) bytes")
+                .limit, "a text has more than \(QueryLimits.maximumTextLength) bytes")
         }
     }
 

@@ -48,7 +48,7 @@ extension Function {
         }
         guard let parts else {
             throw StoreError(
-                .limit, "an array of more than \(QueryLimits.maximumElements) elements")
+                .limit, "an array has more than \(QueryLimits.maximumElements) elements")
         }
         return .array(parts)
     }
@@ -84,7 +84,7 @@ extension Function {
         text("trim", 1...2) { .string(trimmed($0, left: true, right: true)) },
     ]
 
-    /// Removes white space, or all characters that the second argument contains.
+    /// Removes white space, or the characters of the second argument, at the given ends.
     private static func trimmed(_ arguments: TextArguments, left: Bool, right: Bool) -> String {
         let characters = Set(arguments.text(1).unicodeScalars)
         let isSent = arguments.count == 2

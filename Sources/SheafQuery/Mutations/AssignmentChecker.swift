@@ -3,7 +3,7 @@ import SheafDocument
 /// A checker of the assignments of an UPDATE, which resolves their paths and types.
 struct AssignmentChecker {
     let text: String
-    /// Name of the collection, with which a path may begin.
+    /// Alias or name of the collection, with which a path may begin.
     let source: String
     let types: FieldTypes
 
@@ -61,7 +61,7 @@ struct AssignmentChecker {
                 at: path.range, in: text)
         case .olderCounter?:
             throw StoreError(
-                .meaning, "a PN_COUNTER cannot be set", hint: "use APPLY with PN_INCREMENT BY",
+                .meaning, "a PN_COUNTER cannot be set", hint: "write APPLY .. PN_INCREMENT BY",
                 at: path.range, in: text)
         }
     }
@@ -99,7 +99,7 @@ struct AssignmentChecker {
         }
     }
 
-    /// Returns the declaration of a field with its enclosing maps.
+    /// Returns the hint to declare a field with its enclosing maps.
     private func declaration(of names: ArraySlice<String>, as part: Part) -> String {
         var declaration = ""
         for (index, name) in names.reversed().enumerated() {

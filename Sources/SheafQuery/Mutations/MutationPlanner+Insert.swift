@@ -11,7 +11,7 @@ extension MutationPlanner {
             in: environment.text, newID: newID)
     }
 
-    /// Throws for system collections and invalid directives.
+    /// Throws for system collections, reserved names and invalid directives.
     private func check(_ insert: Insert) throws(StoreError) {
         try checkChangeable(insert.source)
         _ = try environment.hints(insert.source)

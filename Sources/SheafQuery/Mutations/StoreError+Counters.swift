@@ -3,7 +3,7 @@ package import SheafDocument
 extension StoreError {
     private static let longestName = 60
 
-    /// Creates an error for a value that would hide a counter, with a hint to set the counter.
+    /// Creates an error for a value that would hide a counter, with a hint to change or remove it.
     package init(_ counter: HiddenCounter, in collection: String) {
         let path = Self.written { $0.write(path: counter.path) }
         let update = "UPDATE " + Self.written { $0.write(name: collection) } + " "

@@ -14,7 +14,7 @@ package indirect enum Access: Sendable {
     case union([Access])
     /// The documents that occur in all scans.
     case intersection([Access])
-    /// The rows of a virtual collection.
+    /// The rows of a system collection.
     case virtual(String)
     /// Rows computed before the run.
     case rows([Object])

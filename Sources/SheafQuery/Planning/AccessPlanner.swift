@@ -22,7 +22,7 @@ struct AccessPlanner {
     /// Order of documents, and of index entries with equal fields.
     private static let idOrder = IndexDescription.Field([Row.idName], isDescending: false)
 
-    /// Returns the cheapest access path for a condition.
+    /// Returns the cheapest access path for a condition; the hints may force another one.
     func path(to condition: Condition) -> AccessPath {
         if case .never = condition { return .nothing }
         var best = scan(condition)

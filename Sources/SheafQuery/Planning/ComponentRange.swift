@@ -125,7 +125,7 @@ package struct ComponentRange: Hashable, Sendable {
         return writer.components
     }
 
-    /// Returns the range of keys that consist of `prefix` and a component in this range.
+    /// Returns the range of keys that begin with `prefix` and a component in this range.
     func keys(behind prefix: [UInt8], isDescending: Bool) -> KeyRange {
         let (first, last) = isDescending ? (upper.turned, lower.turned) : (lower, upper)
         return KeyRange(from: Self.key(first, behind: prefix), to: Self.key(last, behind: prefix))

@@ -34,7 +34,7 @@ struct ConditionReader {
     /// Number of the source.
     let source: Int
 
-    /// Returns a necessary condition for `expression` to be true.
+    /// Returns a necessary condition for `expression` to be true, or false if `isNegated`.
     func read(
         _ expression: Expression, isNegated: Bool = false
     ) throws(StoreError) -> Condition {
@@ -98,7 +98,7 @@ struct ConditionReader {
         }
     }
 
-    /// Returns the value of a constant expression.
+    /// Returns the value of a constant expression, which may be MISSING; nil if it is not constant.
     private func constant(_ expression: Expression) throws(StoreError) -> Value?? {
         guard case .constant(let value) = try compiler.compile(expression) else { return nil }
         return .some(value)

@@ -247,11 +247,11 @@ extension PlanOperator {
         }
         if offset > 0 {
             add("offset", .integer(Int64(offset)))
-            notes.append("skips \(offset) by rank")
+            notes.append("skips \(offset) entries by rank")
         }
         if let limit {
             add("limit", .integer(Int64(limit)))
-            notes.append("stops after \(limit)")
+            notes.append("stops after \(limit) rows")
         }
     }
 }

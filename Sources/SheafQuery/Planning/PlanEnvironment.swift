@@ -1,7 +1,7 @@
 import SheafBytes
 import SheafDocument
 
-/// The inputs of a plan besides the statement.
+/// The store, arguments and options with which the statements of a run are planned.
 final class PlanEnvironment {
     let text: String
     let store: any QueryStore
@@ -80,7 +80,7 @@ final class PlanEnvironment {
         return Expression(.and([condition, isListed]), at: condition.range)
     }
 
-    /// Returns the collection of a source; nil if it never had documents or is virtual.
+    /// Returns the collection of a source; nil if it never had documents or is a system collection.
     func collection(_ source: Source) -> CollectionDescription? {
         if isVirtual(source) { return nil }
         let name = source.name.text

@@ -3,7 +3,7 @@ package import SheafDocument
 
 /// A snapshot of a store with its documents and indexes.
 package protocol QueryStore: AnyObject {
-    /// The names of all fields, and possibly more.
+    /// The names of all fields, possibly among other names.
     var names: NameTable { get }
 
     /// The state that plans depend on; nil if the snapshot is used only once.
@@ -15,10 +15,10 @@ package protocol QueryStore: AnyObject {
     /// Returns the prefix of the document keys of a collection that has or had documents.
     func keyPrefix(ofCollection name: String) -> [UInt8]?
 
-    /// Names of the virtual collections, without `system:`.
+    /// Names of the system collections, without `system:`.
     var virtualNames: [String] { get }
 
-    /// Returns the rows of a virtual collection, or nil if there is no such collection.
+    /// Returns the rows of a system collection, or nil if there is no such collection.
     func virtualRows(_ name: String) throws(StoreError) -> [Object]?
 
     /// Returns the exact number of entries in a range, without visiting them.

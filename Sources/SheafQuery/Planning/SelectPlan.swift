@@ -28,7 +28,7 @@ final class SelectPlan {
     /// Whether the run always visits all rows.
     var visitsAllRows: Bool { limit == nil || !isOrdered || grouping != nil }
 
-    /// Whether the order of the documents does not affect the result.
+    /// Whether documents may be visited in any order.
     var allowsAnyOrder: Bool {
         guard limit == nil || !isOrdered || grouping != nil else { return false }
         return grouping != nil || !isOrdered || order.isEmpty && offset == 0
@@ -117,6 +117,7 @@ final class JoinPlan {
     }
 }
 
+/// The plan of GROUP BY, the aggregates and HAVING.
 struct GroupPlan {
     let keys: [Evaluator]
     let columns: [GroupScope.Column]

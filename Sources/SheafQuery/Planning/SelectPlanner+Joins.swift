@@ -3,7 +3,7 @@ import SheafDocument
 
 /// Planning of joins.
 extension SelectPlanner {
-    /// Returns the plans of all joins.
+    /// Plans the joins in their order; throws if one needs an index that does not exist.
     func planJoins() throws(StoreError) -> [JoinPlan] {
         var plans: [JoinPlan] = []
         for (number, join) in select.joins.enumerated() {

@@ -5,7 +5,7 @@ struct SpanBound {
     enum BoundPosition {
         /// A bound before or after all keys that begin with the values.
         case value
-        /// A bound before or after all values of a type, following the values.
+        /// A bound before or after all values of a type in the field after `values`.
         case kind(String)
     }
 
@@ -13,7 +13,7 @@ struct SpanBound {
     let position: BoundPosition
     let isBehind: Bool
 
-    /// Returns how many of the values all keys on the inner side of the bound may share.
+    /// Returns the number of leading values that all keys on the inner side may share.
     func sharedCount(isUpper: Bool) -> Int {
         if case .kind = position { return values.count }
         return isBehind == isUpper ? values.count : max(values.count - 1, 0)

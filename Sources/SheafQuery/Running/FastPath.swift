@@ -11,7 +11,7 @@ package enum FastPath: Sendable {
 
     enum Action: Sendable {
         case select
-        /// An update; the drafts are nil if the values must be computed.
+        /// An update; the drafts are nil if the assignments need a plan.
         case update([EditDraft]?, returnsRows: Bool)
         /// A deletion.
         ///
@@ -159,7 +159,7 @@ extension Ordering {
 }
 
 extension Select {
-    /// Whether the statement selects complete documents in any order.
+    /// Whether the statement selects all matching documents, complete and in any order.
     fileprivate var isCompleteDocument: Bool {
         guard columns.count == 1, case .all(nil, _) = columns[0] else { return false }
         return !isDistinct && joins.isEmpty && groups.isEmpty && having == nil

@@ -34,15 +34,15 @@ package struct IncrementalView {
     /// Rows removed by the limit since the last `drainEdits()`; they may be inserted again.
     private var pushedOut: [ViewRow] = []
 
-    /// Maximum number of rows; larger results are not maintained incrementally.
+    /// Maximum number of matching documents; beyond it, there is no incremental view.
     package static let maximumCount = 1 << 14
 
-    /// Creates the view by running its statement; nil if the result is too large.
+    /// Creates the view by running its statement; nil if too many documents match.
     package init?(
         _ watched: IncrementalViewDefinition, _ environment: QueryRun
     ) throws(StoreError) {
         guard let plan = try environment.planOfDocuments() else { return nil }
-        // One additional row detects that the result is too large.
+        // One additional row detects that too many documents match.
         plan.limit = Self.maximumCount + 1
         let run = SelectRun(plan, environment.environment)
         var rows: [ViewRow] = []
@@ -65,7 +65,7 @@ package struct IncrementalView {
         self.rows = rows
     }
 
-    /// Applies the change of a document.
+    /// Applies the change of a document and records the edits of the rows.
     package mutating func apply(
         _ images: DocumentImages, _ definition: IncrementalViewDefinition
     ) throws(StoreError) -> Effect {

@@ -21,7 +21,7 @@ package final class IncrementalViewDefinition {
     /// Otherwise, the statement must run again.
     package let isIncremental: Bool
     package let limit: Int?
-    /// Names of the columns; nil if rows are complete documents.
+    /// Names of the columns in order; nil if they depend on the documents.
     package let columns: [String]?
     /// Number of names known at creation; later names may give unknown fields a number.
     package let nameCount: Int
@@ -63,7 +63,7 @@ package final class IncrementalViewDefinition {
             names: planner.environment.store.names, context: planner.environment.context)
     }
 
-    /// Whether a document belongs to the result.
+    /// Whether a document satisfies the condition.
     package func matches(_ document: ScannedDocument) throws(StoreError) -> Bool {
         // Some callers have not looked the document up by the handle.
         if case .document(let id) = handle, !id.elementsEqual(document.id) { return false }
@@ -78,7 +78,7 @@ package final class IncrementalViewDefinition {
         return try residualPredicate(frame) == .yes
     }
 
-    /// Returns the sort keys of a document.
+    /// Returns the values of the ORDER BY terms for a document.
     func keys(_ document: ScannedDocument) throws(StoreError) -> [Value?] {
         guard !order.isEmpty else { return [] }
         frame.rows[0] = Row(document)
@@ -87,7 +87,7 @@ package final class IncrementalViewDefinition {
         return keys
     }
 
-    /// Returns the row of a document.
+    /// Returns the row of a document, left encoded if it is complete and its bytes are lasting.
     func row(_ document: ScannedDocument) throws(StoreError) -> ViewRow {
         let keys = try keys(document)
         guard !isLazy || !document.isLasting || !types[0].coverAllFields(of: document.fields) else {
@@ -161,7 +161,7 @@ extension QueryRun {
 }
 
 extension SelectPlanner {
-    /// Compiles the statement as a view; returns nil if its rows depend on several documents.
+    /// Compiles the statement as a view; nil if it has joins or USE IDS, or reads the clock.
     fileprivate func definition() throws(StoreError) -> IncrementalViewDefinition? {
         guard select.joins.isEmpty, select.source.ids == nil else { return nil }
         try add(select.source)

@@ -7,7 +7,7 @@ struct PlanBasis: Sendable {
     let arguments: ArgumentValues
     let isStrict: Bool
 
-    /// Creates a basis for caching; nil for large arguments or session directives.
+    /// Creates a basis for caching; nil without a state, or with directives or large arguments.
     init?(_ options: QueryOptions, _ state: PlanState?) {
         guard let state, options.directives.isEmpty,
             options.arguments.allSatisfy(\.isSmall)
@@ -27,8 +27,8 @@ struct PlanBasis: Sendable {
 package final class PlanSlot: Sendable {
     private struct CachedPlan: Sendable {
         let basis: PlanBasis
-        // Plans are immutable after planning. Their closures capture only constants, and get what
-        // belongs to a run, such as its timeout, from the row context.
+        // Plans are immutable after planning. Their closures capture only constants, and get the
+        // state of a run, such as its timeout, from the row context.
         nonisolated(unsafe) let plan: SelectPlan
     }
 

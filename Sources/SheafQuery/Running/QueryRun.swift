@@ -37,7 +37,7 @@ package struct QueryOptions: Sendable {
 /// The rows of a result; encoded documents are valid while the store is open.
 package struct QueryRows {
     package let items: [ResultItem]
-    /// Names of the columns in order; nil if rows are complete documents.
+    /// Names of the columns in order; nil if they depend on the documents.
     package let columns: [String]?
     /// Advice about the statement, for the log.
     package let notes: [String]

@@ -55,6 +55,7 @@ package struct ObjectField: Sendable {
     }
 }
 
+/// An operator of a chain: arithmetic, concatenation or a shift.
 package enum ArithmeticOperator: String, Sendable {
     case add = "+"
     case subtract = "-"
@@ -77,6 +78,7 @@ package struct ArithmeticStep: Sendable {
     }
 }
 
+/// A comparison operator, spelled as in printed statements.
 package enum ComparisonOperator: String, Sendable {
     case equal = "="
     case notEqual = "!="
@@ -145,7 +147,7 @@ package struct Conditional: Sendable {
 
 /// A function call.
 ///
-/// Calls with keywords (`TRIM(BOTH x FROM s)`, `position(a IN b)`) become positional arguments.
+/// Operands between keywords (`TRIM(BOTH x FROM s)`, `position(a IN b)`) become arguments.
 package struct Call: Sendable {
     /// The name in lower case.
     package let name: String
@@ -164,6 +166,7 @@ package struct Call: Sendable {
     }
 }
 
+/// A target type of CAST; the raw value is its name in lower case.
 package enum CastType: String, Sendable, CaseIterable {
     case string, integer, float, boolean, binary
 }
@@ -230,7 +233,7 @@ extension ComparisonOperator {
         }
     }
 
-    /// The comparison with its operands exchanged.
+    /// The equivalent comparison of the exchanged operands.
     var turned: ComparisonOperator {
         switch self {
         case .equal, .notEqual: self

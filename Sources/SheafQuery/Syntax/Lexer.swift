@@ -172,7 +172,7 @@ struct Lexer {
                 guard self.byte(at: offset) != quote else {
                     let sign = quote == UInt8(ascii: "'") ? "'" : "\""
                     throw error(
-                        "a quote inside a string is not doubled", hint: "write \\\(sign)",
+                        "quotes in strings are not doubled", hint: "write \\\(sign)",
                         offset - 1, offset + 1)
                 }
                 return Token(.string, start, offset, hasEscapes: hasEscapes)

@@ -2,7 +2,7 @@ import SheafDocument
 
 /// The assignments of an UPDATE, collected during parsing.
 struct AssignmentList {
-    /// Declared types of the fields; they select the counter that `-> increment(n)` changes.
+    /// Declared types of the fields; they select the type of counter for `-> increment(n)`.
     let types: [FieldType]
     var assignments: [Assignment] = []
 

@@ -114,7 +114,7 @@ extension Parser {
             try advance()
             uses.ids =
                 try consumeNext(.list)
-                ? .expression(try expression()) : .list(try expressions("IDs"))
+                ? .expression(try expression()) : .list(try expressions("ids"))
         case .index:
             guard uses.indexes.isEmpty else { throw repeated("USE INDEX", start) }
             try advance()

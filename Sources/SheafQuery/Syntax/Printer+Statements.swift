@@ -1,4 +1,4 @@
-/// Printing of statements with upper-case keywords, single spaces and nothing optional.
+/// Printing of statements in a canonical form, with upper-case keywords and single spaces.
 extension Statement: CustomStringConvertible {
     package var description: String {
         var printer = Printer()

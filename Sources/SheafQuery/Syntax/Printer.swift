@@ -23,7 +23,7 @@ struct Printer {
         }
     }
 
-    /// Writes a name, in backticks if it is a keyword or not a word.
+    /// Writes a name, in backticks if it is not a word or, except after a dot, is a keyword.
     mutating func write(name: String, isBehindDot: Bool = false) {
         var copy = name
         let isBare = copy.withUTF8 { letters in

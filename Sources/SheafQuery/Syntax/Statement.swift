@@ -166,6 +166,7 @@ package struct Source: Sendable {
     package var index: Name? { indexes.first }
 }
 
+/// A joined collection with its condition.
 package struct JoinClause: Sendable {
     package enum Kind: String, Sendable {
         case inner = "INNER"
@@ -196,6 +197,7 @@ package enum ResultColumn: Sendable {
     }
 }
 
+/// A term of ORDER BY in the syntax tree.
 package struct OrderTerm: Sendable {
     package let expression: Expression
     package let isDescending: Bool
@@ -229,6 +231,7 @@ package struct Ordering: Sendable {
     }
 }
 
+/// A SELECT, without its directives.
 package struct Select: Sendable {
     package var isDistinct = false
     package var columns: [ResultColumn]
@@ -245,6 +248,7 @@ package struct Select: Sendable {
     }
 }
 
+/// An INSERT of listed documents or of the rows of a SELECT.
 package struct Insert: Sendable {
     package enum Conflict: Sendable {
         case fail
@@ -286,6 +290,7 @@ package enum Assignment: Sendable {
     case incrementOlder(Path, by: Expression)
 }
 
+/// An UPDATE of the documents that satisfy a condition.
 package struct Update: Sendable {
     package let source: Source
     /// Assignments in the order of the text.
@@ -324,6 +329,7 @@ package struct Delete: Sendable {
     }
 }
 
+/// CREATE INDEX.
 package struct CreateIndex: Sendable {
     package struct Field: Sendable {
         package let path: Path
@@ -348,6 +354,7 @@ package struct CreateIndex: Sendable {
     }
 }
 
+/// DROP INDEX.
 package struct DropIndex: Sendable {
     package let name: Name
     package let collection: Name

@@ -41,7 +41,7 @@ struct Token: Sendable {
     }
 
     let kind: Kind
-    /// The keyword of a word; nil if it is none.
+    /// The keyword that the token is; nil for other tokens.
     let keyword: Keyword?
     /// Whether a string or quoted name contains escapes to decode.
     let hasEscapes: Bool

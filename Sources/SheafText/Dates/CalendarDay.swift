@@ -75,7 +75,7 @@ package struct CalendarDay: Hashable, Sendable {
         year % 4 == 0 && (year % 100 != 0 || year % 400 == 0)
     }
 
-    /// Returns the number of days of a month.
+    /// Returns the number of days of a month from 1 to 12.
     package static func days(inMonth month: Int, of year: Int) -> Int {
         switch month {
         case 2: isLeap(year) ? 29 : 28

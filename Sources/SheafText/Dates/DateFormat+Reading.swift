@@ -1,8 +1,8 @@
 extension DateFormat {
     /// Returns the moment of a text in this format, or nil if the text does not match.
     ///
-    /// Components missing in the format default to those of 1970-01-01T00:00:00Z. A weekday must
-    /// agree with the date.
+    /// Components missing in the format default to those of 1970-01-01T00:00:00Z. A week and a
+    /// weekday must agree with the date.
     package func moment(of text: String) -> Moment? {
         var scanner = DateScanner(text)
         var fields = FieldValues()

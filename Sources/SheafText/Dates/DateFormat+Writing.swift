@@ -47,7 +47,7 @@ extension DatePrinter {
         }
     }
 
-    /// Writes a field that depends on the time zone.
+    /// Writes a field of the time zone, or the seconds since 1970.
     fileprivate mutating func write(
         _ field: DateFormat.Field, of clock: ZoneClock, at moment: Moment
     ) {

@@ -8,7 +8,7 @@ package struct DateFormat: Hashable, Sendable {
         /// Two digits; 69 to 99 denote the years from 1969 to 1999.
         case shortYear
         case month, day
-        /// Padded with a blank instead of a zero.
+        /// Day of the month, padded with a blank instead of a zero.
         case blankDay
         case dayOfYear, week
         case hour, hourOfHalf, minute, second
@@ -35,7 +35,7 @@ package struct DateFormat: Hashable, Sendable {
 
     let elements: [Element]
 
-    /// Parses a format; nil if a percent sign precedes an unknown specifier.
+    /// Parses a format; nil if it is too long or a specifier is unknown or incomplete.
     package init?(_ text: String) {
         let bytes = Array(text.utf8.prefix(Self.maximumLength + 1))
         guard bytes.count <= Self.maximumLength else { return nil }

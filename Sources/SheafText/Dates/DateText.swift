@@ -25,7 +25,7 @@ package struct DateScanner {
         return true
     }
 
-    /// Reads a decimal number; nil if its number of digits is not within `digits`.
+    /// Reads as many decimal digits as `digits` allows; nil if there are too few.
     package mutating func number(digits: ClosedRange<Int>) -> Int? {
         longNumber(digits: digits).flatMap { Int(exactly: $0) }
     }
@@ -131,7 +131,7 @@ package struct DateText: Sendable {
 }
 
 extension DateScanner {
-    /// Reads the time after the hour.
+    /// Reads the minutes after the hour, then optional seconds and their fraction.
     fileprivate mutating func readRest(of time: inout CalendarTime) -> Bool {
         guard consume(0x3A) != nil, let minute = pair(below: 60) else { return false }
         time.minute = minute
@@ -161,7 +161,7 @@ package struct DatePrinter {
         bytes.append(contentsOf: more)
     }
 
-    /// Writes a non-negative number with at least `digits` digits.
+    /// Writes a non-negative number, padded on the left to `digits` characters.
     package mutating func write(_ number: Int, digits: Int, padding: UInt8 = 0x30) {
         let spelled = String(number).utf8
         for _ in 0..<max(digits - spelled.count, 0) { bytes.append(padding) }

@@ -40,7 +40,7 @@ package enum DateUnit: CaseIterable, Sendable {
 }
 
 extension Moment {
-    /// Returns the moment `count` units later; nil if that is outside of the calendar.
+    /// Returns the moment `count` units later; nil if that is not in the years 1 to 9999.
     ///
     /// A day beyond the end of the month becomes its last day: one month after January 31 is the
     /// last day of February.

@@ -2,7 +2,7 @@
 package enum Zone: Sendable {
     /// A constant offset from UTC.
     case fixed(seconds: Int)
-    /// The recorded changes of a region.
+    /// The recorded transitions of a region.
     case history(ZoneHistory)
 
     package static let utc = Zone.fixed(seconds: 0)
@@ -39,9 +39,9 @@ package struct ZoneClock: Hashable, Sendable {
     }
 }
 
-/// The recorded clock changes of a region, with the rule for later ones.
+/// The recorded transitions of a region, with the rule for later ones.
 package struct ZoneHistory: Hashable, Sendable {
-    /// A clock change, in seconds since 1970.
+    /// A transition of local time: from `start`, in seconds since 1970, `clock` applies.
     package struct Change: Hashable, Sendable {
         package let start: Int64
         package let clock: ZoneClock
@@ -52,11 +52,11 @@ package struct ZoneHistory: Hashable, Sendable {
         }
     }
 
-    /// The clock before the first change.
+    /// The clock before the first transition.
     package let first: ZoneClock
-    /// Changes in ascending order of time.
+    /// Transitions in ascending order of time.
     package let changes: [Change]
-    /// The rule after the last change; without it, that change is permanent.
+    /// The rule after the last transition; without it, the last clock is permanent.
     package let rule: ZoneRule?
 
     package init(first: ZoneClock, changes: [Change], rule: ZoneRule?) {

@@ -1,6 +1,6 @@
 /// An annual rule of daylight saving time in POSIX form: `CET-1CEST,M3.5.0,M10.5.0/3`.
 package struct ZoneRule: Hashable, Sendable {
-    /// The day and local time of an annual clock change.
+    /// The day and local time of an annual transition.
     struct Change: Hashable, Sendable {
         enum Day: Hashable, Sendable {
             /// Day of the year from 1, never February 29.
@@ -12,7 +12,7 @@ package struct ZoneRule: Hashable, Sendable {
         }
 
         let day: Day
-        /// Seconds after midnight; up to a week before or after.
+        /// Seconds after midnight, at most a week before or after it.
         let seconds: Int
     }
 
@@ -32,7 +32,7 @@ package struct ZoneRule: Hashable, Sendable {
         let dayNumber = Int((local - (local % 86_400 + 86_400) % 86_400) / 86_400)
         let year = CalendarDay(number: dayNumber).year
         var latest: (start: Int64, isDaylight: Bool)?
-        // A change may be days away from its day and thus in another year.
+        // A transition may be days away from its day and thus in another year.
         for year in year - 1...year + 1 {
             let end = daylight.end.second(in: year, offset: daylight.clock.offset)
             if end <= second, latest.map({ $0.start < end }) != false { latest = (end, false) }
@@ -47,7 +47,7 @@ package struct ZoneRule: Hashable, Sendable {
 }
 
 extension ZoneRule.Change {
-    /// Returns the time of the change in a year, in seconds since 1970.
+    /// Returns the time of the transition in a year, in seconds since 1970.
     fileprivate func second(in year: Int, offset: Int) -> Int64 {
         let number: Int
         switch day {

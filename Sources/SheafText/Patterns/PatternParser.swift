@@ -216,8 +216,8 @@ struct PatternParser {
     private mutating func parseGroup(from start: Int) throws(PatternError) -> PatternNode {
         guard depth < PatternLimits.maximumDepth else {
             throw failure(
-                "groups more than \(PatternLimits.maximumDepth) deep in the pattern", from: start,
-                kind: .limit)
+                "groups are nested deeper than the limit of \(PatternLimits.maximumDepth)",
+                from: start, kind: .limit)
         }
         depth += 1
         if !isSimilar, accept("?") { try parseGroupHead(from: start) }

@@ -1,6 +1,8 @@
 /// Matching by simulating all states in parallel.
 extension PatternProgram {
-    /// Whether the text, or a part of it, matches; nil if the fuel runs out.
+    /// Whether the text or, unless `matchesCompleteText`, a part of it matches.
+    ///
+    /// Returns nil if the fuel runs out.
     func matches(_ text: UnsafeRawBufferPointer, fuel: inout Int) -> Bool? {
         let count = instructions.count
         // The memory holds the last position that entered each state, two lists and a stack.

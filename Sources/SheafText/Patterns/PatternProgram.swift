@@ -103,7 +103,7 @@ struct PatternCompiler {
         work += 1
         guard max(instructions.count, work) < PatternLimits.maximumStates else {
             throw PatternError(
-                .limit, "a pattern with more than \(PatternLimits.maximumStates) states",
+                .limit, "a pattern has more than \(PatternLimits.maximumStates) states",
                 hint: "repetitions such as {1000} are expanded")
         }
         switch node {

@@ -16,7 +16,7 @@ struct ScalarSet: Sendable {
         static let letterOrDigit = Kinds(rawValue: 1024)
     }
 
-    /// Bitmap of the members below 128.
+    /// Bitmaps of the members below 64, and of those from 64 to 127.
     private var low: UInt64 = 0
     private var high: UInt64 = 0
     /// Disjoint ranges in ascending order.
@@ -28,7 +28,7 @@ struct ScalarSet: Sendable {
     package init(
         _ ranges: [ClosedRange<UInt32>], _ kinds: Kinds, isNegated: Bool, ignoresCase: Bool
     ) {
-        // Single scalars are lowered here; longer ranges are searched for both cases.
+        // Single scalars are added in lower case; longer ranges are searched for both cases.
         let lowered =
             ignoresCase
             ? ranges.filter { $0.count == 1 }.map { CaseFolding.lower($0.lowerBound) } : []

@@ -49,7 +49,7 @@ package enum TextSearch {
     private static func firstWithTable(
         _ needle: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, from start: Int
     ) -> Int? {
-        // borders[i] is the length of the longest proper prefix that is a suffix of i + 1 bytes.
+        // borders[i]: length of the longest proper prefix and suffix of the first i + 1 bytes.
         withUnsafeTemporaryAllocation(of: Int.self, capacity: needle.count) { borders in
             borders.initialize(repeating: 0)
             var border = 0

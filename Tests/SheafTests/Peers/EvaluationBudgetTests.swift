@@ -86,7 +86,7 @@ struct EvaluationBudgetTests {
         try scene.subscribe(peer, [query], at: 1)
         scene.settle(at: 1)
         let text = peer.closeMessage?.text ?? ""
-        #expect(text.contains("cannot be evaluated: a text of more than"), "\(text)")
+        #expect(text.contains("cannot be evaluated: a text has more than"), "\(text)")
         #expect(!text.contains("cannot be read"), "\(text)")
     }
 
