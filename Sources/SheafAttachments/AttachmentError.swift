@@ -4,7 +4,7 @@ package import SheafStorage
 
 /// An error of the attachment files that documents reference.
 package enum AttachmentError: Error, Equatable, Sendable {
-    /// The system refused a call on a file.
+    /// A call on a file or directory failed.
     case volume(VolumeError)
     /// The bytes of a file do not match its name.
     case damaged(StorageError.Damage)
@@ -41,7 +41,7 @@ extension AttachmentError: CustomStringConvertible {
             "the destination \(path.shortened(to: ErrorText.limit)) of the copy already exists; "
                 + "remove it, or choose another path"
         case .limit(let name, let value, let limit):
-            "\(name) is \(limit) bytes, and this would be \(value) bytes"
+            "\(name) is \(limit) bytes, but \(value) bytes are needed"
         case .readOnly: "the store was opened for reading only; open it for writing to change it"
         case .closed: "the store was closed"
         }

@@ -125,7 +125,7 @@ package final class AttachmentFile: Sendable {
         try write(bytes, atOffset: start + list.range(of: chunk).lowerBound)
     }
 
-    /// Writes the set of stored chunks.
+    /// Writes the set of stored chunks into the header.
     func write(_ storedChunks: ChunkSet) throws(AttachmentError) {
         let offset = AttachmentHeader.storedChunksOffset(list)
         try storedChunks.bytes.span.withUnsafeBytes { bytes throws(AttachmentError) in

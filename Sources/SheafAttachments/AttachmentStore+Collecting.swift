@@ -8,7 +8,7 @@ extension AttachmentStore {
     /// The result of one collection.
     package struct CollectionReport: Equatable, Sendable {
         package var removed = 0
-        /// Files that no document references, kept for the grace period.
+        /// Number of files that no document references, kept for the grace period.
         package var unreferenced = 0
         package var referenced = 0
     }
@@ -58,7 +58,7 @@ extension AttachmentStore {
         return result
     }
 
-    /// Clears the mark of a file that was requested, durably.
+    /// Durably clears the mark of a file that was requested.
     package func clearMark(of id: AttachmentID) throws(AttachmentError) {
         guard !options.isReadOnly else { return }
         try loadMark(of: id)
@@ -114,9 +114,9 @@ extension AttachmentStore {
         }
     }
 
-    /// Writes a mark.
+    /// Writes a mark; a cleared one is durable on return.
     ///
-    /// A cleared mark must survive a power failure, or the older mark would return.
+    /// Otherwise the older mark could return after a power failure.
     private func writeMark(
         _ time: UInt64, for id: AttachmentID, _ kind: Kind
     ) throws(AttachmentError) {

@@ -13,7 +13,7 @@ extension AttachmentStore {
         case unknown
     }
 
-    /// Marks a file as requested; returns its local state.
+    /// Clears the mark of a requested file; returns its local state.
     package func beginFetch(_ id: AttachmentID) throws(AttachmentError) -> FetchState {
         guard let entry = try entry(id) else { return .unknown }
         try clearMark(of: id)

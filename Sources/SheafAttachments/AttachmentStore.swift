@@ -10,7 +10,7 @@ import Synchronization
 package final class AttachmentStore: Sendable {
     package struct Options: Sendable {
         package var isReadOnly = false
-        /// Maximum total length of all files in bytes; nil for no limit.
+        /// Maximum total length in bytes of the files added since opening; nil for no limit.
         package var maximumLength: Int?
         /// Number of chunks that are made durable together.
         package var chunksPerSync = 16
@@ -20,10 +20,10 @@ package final class AttachmentStore: Sendable {
         package init() {}
     }
 
-    /// Whether a file is complete.
+    /// The stored part of a file.
     package enum Kind: Sendable {
         case complete
-        /// Some chunks are stored; nil until the file is opened.
+        /// Chunks may be missing; nil until the file is opened.
         case partial(IncomingAttachment?)
     }
 
@@ -111,7 +111,7 @@ package final class AttachmentStore: Sendable {
 
     // MARK: Reading
 
-    /// Whether there may be any file; a hint that takes no lock.
+    /// Whether a file was found or added since opening, without a lock; false before `load`.
     package var holdsFiles: Bool { mayHoldFiles.load(ordering: .relaxed) }
 
     func recordFile() { mayHoldFiles.store(true, ordering: .relaxed) }

@@ -23,7 +23,7 @@ package final class IncomingAttachment: Sendable {
         case accepted
         /// The chunk was stored before.
         case duplicate
-        /// The chunk was the last one: the file is complete and durable.
+        /// The file is complete and durable, with this chunk or since an earlier one.
         case complete
     }
 

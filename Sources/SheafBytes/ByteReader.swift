@@ -6,7 +6,7 @@ package struct ByteReader {
     /// Position of the next read.
     package private(set) var offset: Int
 
-    /// Starts reading `bytes` at `offset`.
+    /// Creates a reader at `offset`, clamped to the bounds of `bytes`.
     package init(_ bytes: UnsafeRawBufferPointer, at offset: Int = 0) {
         self.bytes = bytes
         self.offset = min(max(offset, 0), bytes.count)

@@ -9,7 +9,7 @@ package enum ErrorText {
     package static let pieceLimit = 100
     /// Maximum length of the message, and of the hint, of any error.
     package static let messageLimit = 400
-    /// Maximum length of a statement in the log.
+    /// Maximum length of a statement in a log message.
     package static let loggedStatementLimit = 1_000
 }
 

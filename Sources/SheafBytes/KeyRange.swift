@@ -5,7 +5,7 @@ package struct KeyRange: Hashable, Sendable {
     /// Exclusive upper bound; nil for an unbounded range.
     package let upper: [UInt8]?
 
-    /// Creates the range of keys from `lower` up to, but not including, `upper`.
+    /// Creates a range; without arguments, that of all keys.
     package init(from lower: [UInt8] = [], to upper: [UInt8]? = nil) {
         self.lower = lower
         self.upper = upper

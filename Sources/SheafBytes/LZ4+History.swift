@@ -2,14 +2,15 @@ import CLZ4
 
 /// LZ4 blocks that may refer to the 64 KiB of raw bytes before them.
 extension LZ4 {
-    /// Maximum distance of a back-reference.
+    /// Maximum number of history bytes used; back-references do not reach further.
     package static let historyLength = 64 << 10
 
     /// Compresses bytes into one block, with the raw bytes before it as `history`.
     package static func compress(
         _ bytes: UnsafeRawBufferPointer, after history: UnsafeRawBufferPointer
     ) -> [UInt8] {
-        precondition(bytes.count <= maximumRawLength, "A block holds at most \(maximumRawLength).")
+        precondition(
+            bytes.count <= maximumRawLength, "A block holds at most \(maximumRawLength) bytes.")
         guard let stream = LZ4_createStream() else {
             preconditionFailure("The state of a block needs 16 KiB of memory.")
         }

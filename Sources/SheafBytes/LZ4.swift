@@ -1,13 +1,14 @@
 import CLZ4
 
-/// LZ4 block compression; the raw length is stored next to the block.
+/// LZ4 block compression; callers store the raw length of each block.
 package enum LZ4 {
     /// Maximum raw length of a block.
     package static let maximumRawLength = 0x7E00_0000
 
     /// Compresses `bytes` into one block; empty input gives a block of one byte.
     package static func compress(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
-        precondition(bytes.count <= maximumRawLength, "A block holds at most \(maximumRawLength).")
+        precondition(
+            bytes.count <= maximumRawLength, "A block holds at most \(maximumRawLength) bytes.")
         let bound = Int(LZ4_compressBound(Int32(bytes.count)))
         return [UInt8](unsafeUninitializedCapacity: bound) { target, count in
             let written = target.withMemoryRebound(to: CChar.self) { target in

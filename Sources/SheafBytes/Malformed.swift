@@ -2,7 +2,7 @@
 package enum Malformed: Error, Equatable, Sendable {
     /// The bytes end within the value that starts at `at`.
     case truncated(at: Int)
-    /// A variable-length integer is unterminated, exceeds 64 bits, or is not in its shortest form.
+    /// A variable-length integer exceeds 64 bits, or is not in its shortest form.
     case varint(at: Int)
     /// A compressed block does not expand to exactly its announced length.
     case compressed(at: Int)

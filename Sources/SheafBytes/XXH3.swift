@@ -1,6 +1,6 @@
 import CXXHash
 
-/// The checksum of all data on disk and on the wire.
+/// The hash function of the checksums on disk and on the wire; not secure against forgery.
 package enum XXH3 {
     /// A 128-bit hash.
     package struct Hash128: Hashable, Sendable {

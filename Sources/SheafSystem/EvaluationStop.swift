@@ -6,11 +6,11 @@ package final class EvaluationStop: Sendable {
 
     package init() {}
 
-    /// Whether the evaluation was stopped.
+    /// Whether the evaluation must stop.
     @inline(__always)
     package var isSet: Bool { flag.load(ordering: .relaxed) }
 
-    /// Stops the evaluation.
+    /// Stops the evaluation when it next checks the flag.
     package func set() {
         flag.store(true, ordering: .relaxed)
     }

@@ -12,7 +12,6 @@ package final class Monitor<State: Sendable>: Sendable {
     private nonisolated(unsafe) let condition: UnsafeMutablePointer<pthread_cond_t>
     private nonisolated(unsafe) let state: UnsafeMutablePointer<State>
 
-    /// Creates a monitor with the value `initial`.
     package init(_ initial: State) {
         mutex = .allocate(capacity: 1)
         mutex.initialize(to: pthread_mutex_t())

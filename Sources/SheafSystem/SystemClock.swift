@@ -17,7 +17,7 @@ package struct Clock: Sendable {
     /// The nanoseconds since an unspecified time; never decreasing.
     package let monotonicNanoseconds: @Sendable () -> UInt64
 
-    /// Creates a clock from two functions.
+    /// Creates a clock; wall times above `maximumWallMilliseconds` are reduced to it.
     package init(
         wallMilliseconds: @escaping @Sendable () -> UInt64,
         monotonicNanoseconds: @escaping @Sendable () -> UInt64
@@ -52,7 +52,7 @@ package struct Clock: Sendable {
     }
 }
 
-/// Other services of the operating system.
+/// Services of the operating system other than clocks and threads.
 package enum OperatingSystem {
     /// The identifier of this process.
     package static var processIdentifier: Int32 { getpid() }

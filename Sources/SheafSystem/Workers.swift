@@ -79,7 +79,7 @@ package final class Workers: Sendable {
         return true
     }
 
-    /// Waits until no thread works on the job.
+    /// Waits until no thread of the pool works on the job, then removes it.
     private func withdraw() {
         // All parts are claimed by now, so a thread that takes the job later runs none.
         state.wait(while: { $0.busy > 0 }) { $0.job = nil }
@@ -87,7 +87,7 @@ package final class Workers: Sendable {
 
     private func start() {
         for number in 1...most {
-            // If the thread cannot be started, the pool has one thread less.
+            // If the thread cannot be started, the pool has one thread fewer.
             _ = try? Thread(name: "sheaf-work-\(number)") { [self] in
                 var done = 0
                 while true { done = help(after: done) }

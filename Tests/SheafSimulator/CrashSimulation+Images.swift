@@ -75,7 +75,7 @@ extension CrashSimulation {
     /// A checkpoint is renamed only after it is synchronized.
     private func checkCheckpoints(_ recovery: RecoveryReport) throws {
         for reason in recovery.unusableCheckpoints
-        where !reason.hasSuffix("compaction has dropped removals since then") {
+        where !reason.hasSuffix("compaction has dropped removals after this checkpoint") {
             throw Violation("unusable checkpoint: \(reason)")
         }
     }

@@ -125,7 +125,7 @@ import Testing
         let target = SimulatedVolume()
         let report = try Salvager.salvage(volume, into: target)
         #expect(!report.isComplete)
-        #expect(report.notes.contains { $0.contains("the disk refuses the bytes up to offset") })
+        #expect(report.notes.contains { $0.contains("the disk cannot read bytes up to offset") })
         let payloads = try SmallStore.payloads(in: target)
         #expect(origins.check(payloads) { file, _ in file.hasSuffix("4.log") } == [])
     }

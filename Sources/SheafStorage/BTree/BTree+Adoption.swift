@@ -4,7 +4,7 @@ package enum BTreeDamage: Error, Equatable {
     case truncated
     /// The number of pages is zero or greater than the maximum of a tree.
     case pageCount(Int)
-    /// A page with this number that an export cannot have written.
+    /// The page of this number cannot be from an export.
     case page(Int)
 }
 
@@ -30,7 +30,7 @@ extension BTree {
         precondition(
             Int(bitPattern: mapping.base + firstPageOffset) % MemoryLayout<UInt64>.alignment == 0,
             "Pages are read in words, so they begin at a multiple of a word.")
-        // More pages than this would hold more entries than a 32-bit count can represent.
+        // Page numbers have 32 bits; half of them are left for new pages.
         guard 1...Int(Int32.max) ~= pageCount else { throw .pageCount(pageCount) }
         let (byteCount, overflow) = pageCount.multipliedReportingOverflow(by: Self.pageSize)
         guard !overflow, firstPageOffset <= mapping.count,

@@ -78,7 +78,7 @@ extension BTree {
         split(stage, at: middle, path, level: level)
     }
 
-    /// Moves the entries from `middle` on to a new page.
+    /// Moves the entries at `middle` and after it to a new page.
     private mutating func split(
         _ stage: borrowing BTreeStage, at middle: Int, _ path: BTreePath, level: Int
     ) {
@@ -142,9 +142,7 @@ extension BTree {
         preconditionFailure("A page and one more entry always fit on two pages.")
     }
 
-    /// Returns the preferred split index.
-    ///
-    /// Pages are left full for ascending or descending keys, and get half of the bytes otherwise.
+    /// Returns the split index that halves the bytes, or leaves one page full for keys in sequence.
     private func preferredSplitIndex(
         _ stage: borrowing BTreeStage, newEntry: Int, level: Int
     ) -> Int {

@@ -15,7 +15,7 @@ extension BTree {
         let reachable = check.reached.count
         let idle = space.idlePages()
         for page in idle where !check.reached.insert(page).inserted {
-            check.violations.append("page \(page) is both in use and free, or free twice")
+            check.violations.append("page \(page) is both in use and idle, or idle twice")
         }
         let dropped = space.droppedPages
         if reachable + idle.count + dropped != space.allocatedPages {

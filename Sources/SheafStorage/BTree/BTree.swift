@@ -22,7 +22,7 @@ package struct BTree: ~Copyable, Sendable {
     /// The newest snapshot, or nil if the tree has changed since.
     private var published: BTreeSnapshot?
 
-    /// Creates an empty tree whose pages hold at most `fanout` entries, at least three.
+    /// Creates an empty tree whose pages hold at most `fanout` entries; `fanout` is at least three.
     package init(fanout: Int = BTree.maximumFanout) {
         precondition(3...Self.maximumFanout ~= fanout, "A page holds 3 to 341 entries.")
         self.fanout = fanout
@@ -32,7 +32,7 @@ package struct BTree: ~Copyable, Sendable {
         space.page(root).clear(level: 0, version: space.version)
     }
 
-    /// Creates a tree over existing pages.
+    /// Creates a tree over the pages below `root`, which hold `count` entries.
     init(fanout: Int, space: consuming BTreeSpace, root: UInt32, count: Int) {
         self.fanout = fanout
         self.space = space
@@ -57,7 +57,7 @@ package struct BTree: ~Copyable, Sendable {
         return snapshot
     }
 
-    /// Makes all pages on the path writable, copying those that a snapshot can see.
+    /// Makes all pages on the path writable, copying mapped ones and those that a snapshot can see.
     @inline(__always)
     mutating func makeWritable(_ path: BTreePath) {
         // If the leaf is writable, so are its ancestors, because copying a page changes its parent.
@@ -84,7 +84,7 @@ package struct BTree: ~Copyable, Sendable {
         }
     }
 
-    /// Returns `number`, or the number of a copy if a snapshot can see the page.
+    /// Returns `number`, or the number of a copy if the page is not writable.
     mutating func writable(_ number: UInt32) -> UInt32 {
         if space.isWritable(number) { return number }
         let copy = space.allocate()
@@ -122,7 +122,7 @@ package struct BTreeStatistics: Equatable, Sendable {
     package let depth: Int
     /// The size of the pages in use, in bytes.
     package let bytesInUse: Int
-    /// The number of bytes allocated from the system, excluding a mapped file.
+    /// The number of bytes allocated for pages, excluding a mapped file.
     package let bytesAllocated: Int
 }
 

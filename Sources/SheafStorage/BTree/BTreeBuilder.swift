@@ -28,7 +28,7 @@ package struct BTreeBuilder: ~Copyable {
         limit = BTreePage.Layout.capacity * fillPercent / 100
     }
 
-    /// Appends an entry, whose key must be greater than all others.
+    /// Appends an entry, whose key must be greater than all earlier ones.
     package mutating func append(_ key: UnsafeRawBufferPointer, _ value: BTreeValue) {
         precondition(key.count <= BTree.maximumKeyCount, "A key has at most 1,032 bytes.")
         guard let key = BTreeKey(key) else { preconditionFailure("A key has at least one byte.") }

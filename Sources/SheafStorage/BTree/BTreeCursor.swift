@@ -1,9 +1,9 @@
 /// A position in a snapshot, which it keeps alive.
 ///
-/// A cursor belongs to one thread. It is a class, so that plans can hold arrays of cursors;
+/// Every move returns whether the cursor is then on an entry; `next` and `previous` need a current
+/// entry. A cursor belongs to one thread. It is a class, so that plans can hold arrays of cursors;
 /// creating one allocates memory, moving it does not.
 package final class BTreeCursor {
-    /// The snapshot that the cursor reads.
     package let snapshot: BTreeSnapshot
     private let view: BTreeView
     private let path: BTreePath

@@ -88,7 +88,7 @@ struct BTreeKey {
         return order != 0 ? order : count &- other.count
     }
 
-    /// Compares `count` bytes.
+    /// Compares `count` bytes lexicographically, with the result of `memcmp`.
     @inline(__always)
     static func compare(
         _ left: UnsafeRawPointer, _ right: UnsafeRawPointer, count: Int

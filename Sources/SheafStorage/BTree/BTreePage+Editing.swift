@@ -70,7 +70,7 @@ extension BTreePage {
         return true
     }
 
-    /// Removes an entry.
+    /// Removes an entry and discards its record.
     @inline(__always)
     func remove(_ index: Int) {
         discardRecord(index)
@@ -88,7 +88,7 @@ extension BTreePage {
         count = newCount
     }
 
-    /// Removes a child from an inner page; the first remaining entry loses its key.
+    /// Removes a child from an inner page; an entry that becomes the first one loses its key.
     func removeChild(_ index: Int) {
         remove(index)
         guard index == 0, count > 0 else { return }
@@ -97,14 +97,14 @@ extension BTreePage {
         setSlot(0, offset: Layout.size, suffixCount: 0, valueCount: 0)
     }
 
-    /// Copies `source` except for its unused bytes.
+    /// Copies `source` except for its free bytes between the arrays and the heap.
     func copyUsed(_ source: BTreePage) {
         let heap = source.heap
         base.copyMemory(from: source.base, byteCount: heap &- source.free)
         (base + heap).copyMemory(from: source.base + heap, byteCount: Layout.size &- heap)
     }
 
-    /// Adds the bytes of an entry's record to the unused ones.
+    /// Adds the bytes of an entry's record to the free ones or to the unused ones in the heap.
     @inline(__always)
     private func discardRecord(_ index: Int) {
         let size = recordSize(index)

@@ -9,7 +9,7 @@
 ///     4         2     offset of the heap
 ///     6         2     unused bytes in the heap
 ///     8         8     version that created the page
-///     16        8     zero
+///     16        8     next page in a list of free or retired pages; zero in use and in files
 ///     24        40    the prefix that all keys of the page share
 ///     64        8n    heads: the eight key bytes after the prefix, as big-endian numbers
 ///     64 + 8n   4n    leaf: offset of the record, then suffix length (11 bits) and value length
@@ -26,7 +26,7 @@ struct BTreePage {
     /// The address of the page.
     let base: UnsafeMutableRawPointer
 
-    /// Creates a view of the page at `base`.
+    /// Creates a view of the page at `base`, whose contents may be uninitialized.
     @inline(__always)
     init(_ base: UnsafeMutableRawPointer) {
         self.base = base

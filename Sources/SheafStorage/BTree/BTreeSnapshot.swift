@@ -69,7 +69,7 @@ package final class BTreeSnapshot: Sendable {
         }
     }
 
-    /// Returns a cursor over this snapshot, positioned before the first entry.
+    /// Returns a cursor over this snapshot that is not yet on an entry.
     package func cursor() -> BTreeCursor {
         BTreeCursor(self)
     }

@@ -137,7 +137,7 @@ struct BTreeSpace: ~Copyable, Sendable {
     }
 
     private mutating func removeVersion(_ version: UInt64) {
-        // Usually the oldest or the newest version; few are live at any time.
+        // This is usually the oldest or the newest version; few are live at any time.
         guard let index = live.lastIndex(where: { $0.version == version }) else {
             preconditionFailure("A snapshot is released once.")
         }

@@ -1,6 +1,6 @@
 /// A buffer of decoded entries that are moved between pages.
 ///
-/// Every change of a page's shape uses a stage: a split, a merge, a shorter prefix, bulk loading.
+/// Every change of a page's shape uses a stage: a split, a merge, another prefix, bulk loading.
 /// It computes the size of a range of entries before they are written.
 struct BTreeStage: ~Copyable {
     private struct Entry {
@@ -49,7 +49,7 @@ struct BTreeStage: ~Copyable {
     /// Returns the value of a leaf entry, or the child of an inner entry.
     func value(_ index: Int) -> BTreeValue { entries[index].value }
 
-    /// Appends an entry.
+    /// Appends an entry and copies its key.
     mutating func append(_ key: BTreeKey, _ value: BTreeValue) {
         let target = reserve(key.count)
         target.copyFew(from: key.base, count: key.count)
@@ -149,7 +149,7 @@ struct BTreeStage: ~Copyable {
         }
     }
 
-    /// Returns the number of leaf entries on or below these entries.
+    /// Returns the number of leaf entries among or below these entries.
     func total(_ range: Range<Int>, level: Int) -> Int {
         level == 0 ? range.count : range.reduce(0) { $0 + value($1).entries }
     }

@@ -79,7 +79,7 @@ struct BTreeValidation {
         guard total == Int(expected[number].entries) else { throw .page(number) }
     }
 
-    /// Records the expectations of an inner page for its children; returns its number of entries.
+    /// Records what an inner page states about its children; returns its number of leaf entries.
     private mutating func expectChildren(
         of page: BTreePage, _ number: Int
     ) throws(BTreeDamage) -> Int {

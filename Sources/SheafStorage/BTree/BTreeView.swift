@@ -7,7 +7,7 @@ struct BTreeView: Sendable {
     /// The maximum depth of a tree, which a 32-bit number of entries never reaches.
     static let maximumDepth = 64
 
-    // The entries and pages reachable from the root are immutable while this view is in use.
+    // The entries and pages of a snapshot are immutable; only the writer uses its own view.
     nonisolated(unsafe) let directory: UnsafeMutablePointer<UnsafeMutableRawPointer>
     let root: UInt32
 

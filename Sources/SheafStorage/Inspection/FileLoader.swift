@@ -15,7 +15,7 @@ enum FileLoader {
     private static let sliceLength = 256 << 10
     private static let sectorLength = 4 << 10
 
-    /// Loads a file, at most the maximum length of a log file.
+    /// Loads at most `Limits.maximumFileLength` bytes of a file.
     static func load(_ name: String, from volume: any Volume) throws(VolumeError) -> Loaded {
         let file = try volume.open(name, .read)
         defer { file.close() }

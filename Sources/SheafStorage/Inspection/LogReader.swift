@@ -6,12 +6,12 @@ package final class LogReader: Sendable {
     let contents: LogContents
     private let lock: any VolumeLock
 
-    /// Opens the store at `path`.
+    /// Opens the store at `path`; throws if there is none.
     package static func open(at path: String) throws(StorageError) -> LogReader {
         try LogReader(try ReadOnlyVolume.open(at: path))
     }
 
-    /// Opens the store in `volume`.
+    /// Opens the store in `volume` with a shared lock.
     package init(_ volume: any Volume) throws(StorageError) {
         let lock = try StoreEngine.acquire(.shared, of: volume)
         do throws(StorageError) {
@@ -28,7 +28,7 @@ package final class LogReader: Sendable {
         lock.release()
     }
 
-    /// Releases the lock; everything read remains valid while the reader is retained.
+    /// Releases the lock; all data read remains valid while the reader is retained.
     package func close() {
         lock.release()
     }
@@ -67,7 +67,7 @@ package struct LoggedCommit {
     package let id: CommitID
     /// The time in milliseconds since 1970; nil for a compacted commit, whose time is not kept.
     package let time: UInt64?
-    /// The number of operations that the log contains.
+    /// The number of operations of the commit that the log contains.
     package internal(set) var operationCount: Int
     /// The length of the commit in the log, in bytes.
     package internal(set) var byteCount: Int

@@ -2,7 +2,6 @@
 package final class ReadOnlyVolume: Volume {
     private let base: any Volume
 
-    /// Creates a read-only view of `base`.
     package init(_ base: any Volume) {
         self.base = base
     }
@@ -35,7 +34,7 @@ package final class ReadOnlyVolume: Volume {
             case .temporary, .siteMark, .attachments: break
             }
         }
-        // A store without commits has only its lock file, a name that other programs use, too.
+        // A store without commits has only its lock file, whose name other programs use, too.
         return hasLock && !hasForeign
     }
 

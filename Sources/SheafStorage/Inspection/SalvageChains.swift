@@ -5,7 +5,7 @@ struct SalvageChains {
     /// The files that contain each segment according to their headers, or else their names.
     private var logs: [UInt32: [Int]] = [:]
     private var bases: [(segments: ClosedRange<UInt32>, file: Int)] = []
-    /// The valid compacted records of a base file, sorted by position; loaded on demand.
+    /// The valid compacted records of each base file, sorted by position; loaded on demand.
     private var compactedRecords: [Int: [CompactedRecord]] = [:]
     /// The verified records, by file and offset.
     private var verified: Set<UInt64> = []

@@ -36,7 +36,7 @@ struct SalvageIndex: ~Copyable {
     /// The newest operation that is not a delta, for keys whose newest operation is one.
     private var foundations = BTree()
 
-    /// Adds an operation unless a newer one of its key is present.
+    /// Adds an operation if it is the newest of its key, or the newest that is not a delta.
     mutating func add(_ operation: Operation, _ location: Location) {
         guard Operation.isLogged(firstByte: operation.key.first ?? 0) else { return }
         add(operation.key, location)

@@ -12,7 +12,7 @@ package struct Salvager: ~Copyable {
 
     private let source: any Volume
     private let directory: StoreDirectory
-    /// All files from which operations are read; locations are indices into this array.
+    /// All files from which operations are read; locations contain indices into this array.
     private var files: [StoreDirectory.File] = []
     private var sweep: SalvageSweep
 

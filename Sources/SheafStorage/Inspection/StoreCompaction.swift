@@ -1,6 +1,6 @@
 /// Offline compaction of a store.
 package enum StoreCompaction {
-    /// Compacts everything before the history horizon of `options` and writes a checkpoint.
+    /// Compacts all files before the history horizon of `options` and writes a checkpoint.
     package static func run(
         at path: String, options: LogStoreOptions
     ) throws(StorageError) {

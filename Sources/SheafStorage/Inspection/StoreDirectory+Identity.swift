@@ -1,7 +1,7 @@
 import SheafBytes
 
 extension StoreDirectory {
-    /// Returns the store that the files belong to; throws if no file identifies it.
+    /// Returns the identifier of the store; throws if no file contains a valid one.
     func identity(in volume: any Volume) throws(StorageError) -> StoreID {
         if let store { return store }
         if let guess = try guessedStore(volume) { return guess }

@@ -32,7 +32,7 @@ struct StoreDirectory {
 
     private typealias Cover = (segments: ClosedRange<UInt32>, name: String, isBase: Bool)
 
-    /// Loads the files of `volume`.
+    /// Loads the files of `volume`; unreadable ones become findings.
     init(_ volume: any Volume) throws(StorageError) {
         let names = try translatingErrors { () throws(VolumeError) in try volume.names() }
         guard names.count <= Limits.maximumFiles else {
@@ -141,7 +141,7 @@ struct StoreDirectory {
             findings.append(
                 Finding(
                     .damage, cover.name, at: range.lowerBound,
-                    "the disk refuses the bytes up to offset \(range.upperBound)"))
+                    "the disk cannot read bytes up to offset \(range.upperBound)"))
         }
         if loaded.size > loaded.mapping.count {
             findings.append(

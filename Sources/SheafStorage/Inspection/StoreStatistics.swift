@@ -25,7 +25,7 @@ package struct StoreStatistics: Sendable {
     package var removedKeyCount = 0
     /// The number of index entries in `usedCheckpoint`.
     package var indexEntryCount = 0
-    /// The length of the operations that make up the current keys, in bytes.
+    /// The length of the operations that make up current and removed keys, in bytes.
     package var liveBytes = 0
 
     package var lastCommit: CommitID = 0
@@ -53,7 +53,7 @@ package struct StoreStatistics: Sendable {
     package var logBytes: Int { segmentBytes + baseBytes }
     /// The total length of the checkpoints in bytes.
     package var checkpointBytes: Int { checkpoints.reduce(0) { $0 + $1.byteCount } }
-    /// The total length of the store's files in bytes, without attachments.
+    /// The total length of log files, checkpoints and files to remove, in bytes.
     package var directoryBytes: Int { logBytes + checkpointBytes + otherBytes }
     /// The share of the log that is live.
     package var liveShare: Double { logBytes == 0 ? 1 : Double(liveBytes) / Double(logBytes) }
@@ -95,7 +95,7 @@ extension LogReader {
         return statistics
     }
 
-    /// Returns the plans of a compaction of everything before the horizon, without executing them.
+    /// Returns the plans of a compaction of all files before the horizon, without executing them.
     package func compactionPlans(
         options: LogStoreOptions
     ) throws(StorageError) -> [CompactionPlan] {

@@ -60,12 +60,12 @@ package struct Verification: Sendable {
     /// The number of keys that have a payload; nil if damage makes it unknown.
     package internal(set) var keyCount: Int?
 
-    /// Adds a note.
+    /// Adds a finding of a normal condition.
     mutating func addNote(_ file: String, at offset: Int, _ reason: String) {
         add(Finding(.note, file, at: offset, reason))
     }
 
-    /// Adds a warning.
+    /// Adds a finding of a defect that the log compensates for.
     mutating func warn(_ file: String, at offset: Int, _ reason: String) {
         add(Finding(.warning, file, at: offset, reason))
     }

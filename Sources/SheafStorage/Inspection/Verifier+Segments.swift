@@ -252,7 +252,8 @@ extension Verifier {
     ) {
         result.damage(
             file.name, at: error.offset,
-            "\(error.reason) (\(range.count) bytes up to offset \(range.upperBound) are no record)")
+            "\(error.reason) (\(range.count) bytes up to offset \(range.upperBound) "
+                + "are not a record)")
         replay.interrupt()
     }
 

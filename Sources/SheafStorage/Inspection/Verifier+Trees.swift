@@ -18,7 +18,7 @@ extension Verifier {
             guard start.position >= removals else {
                 result.addNote(
                     name, at: Checkpoint.Layout.position,
-                    "too old to be used: compaction has dropped removals since then")
+                    "it is too old: compaction has dropped removals after this checkpoint")
                 continue
             }
             guard isWithinLog(checkpoint.summary) else { continue }

@@ -83,7 +83,8 @@ package struct Verifier: ~Copyable {
         if header == nil {
             before = nil
             replay.interrupt()
-            // The header belongs to another store, so nothing in the file belongs to this log.
+            // A valid header shows that the records belong to another store or to other segments.
+            // Without a store identifier, records cannot be verified.
             guard case .failure = file.header, directory.store != nil else { return }
         }
         switch file.kind {
@@ -92,7 +93,7 @@ package struct Verifier: ~Copyable {
         }
     }
 
-    /// Returns the header of a file if it is valid and belongs to the store.
+    /// Returns the header of a file if it is valid and matches the store and the file name.
     private mutating func checkHeader(_ file: StoreDirectory.File) -> SegmentHeader? {
         let header: SegmentHeader
         switch file.header {

@@ -51,7 +51,8 @@ package struct CompactedRecord {
                 entry.length <= start + record.body.count - end
             else {
                 throw FormatError(
-                    at: start + index * Self.entryLength, "an entry of the record is out of order")
+                    at: start + index * Self.entryLength,
+                    "an entry of the record is out of order or bounds")
             }
             let operation = try Operation(
                 decoding: record.bytes.slice(0..<entry.offset + entry.length), at: entry.offset)
@@ -117,7 +118,7 @@ package struct CompactedDirectory {
         guard record.kind == .directory, record.body.count % Self.entryLength == 0,
             record.operationCount == record.body.count / Self.entryLength
         else {
-            throw FormatError(at: Record.Layout.kind, "the directory's length is wrong")
+            throw FormatError(at: Record.Layout.kind, "the directory's kind or length is wrong")
         }
         body = record.body
         var last = LogPosition.none
@@ -127,7 +128,7 @@ package struct CompactedDirectory {
             guard firstPosition(index) > last, offset >= end, offset < limit else {
                 throw FormatError(
                     at: Record.headerLength + index * Self.entryLength,
-                    "an entry of the directory is out of order")
+                    "an entry of the directory is out of order or bounds")
             }
             last = firstPosition(index)
             end = offset + Record.headerLength
@@ -152,7 +153,7 @@ package struct CompactedDirectory {
         Int(body.loadInteger(index * Self.entryLength + 12) as UInt32)
     }
 
-    /// Returns the offset of the only record that can hold `position`.
+    /// Returns the offset of the only record that can hold `position`; nil before the first record.
     @inline(__always)
     package func record(for position: LogPosition) -> Int? {
         var low = 0

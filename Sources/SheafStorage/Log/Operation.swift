@@ -92,7 +92,7 @@ package struct OperationSequence {
         left = record.operationCount
     }
 
-    /// Returns the next operation; throws if the body does not match the count in its header.
+    /// Returns the next operation; throws if the body is invalid or contradicts the header's count.
     package mutating func next() throws(FormatError) -> (offset: Int, operation: Operation)? {
         guard left > 0 else {
             guard offset == end else {

@@ -115,7 +115,7 @@ package struct Record {
         }
         let padding = Int(bytes[Layout.padding])
         guard padding < Self.alignment, padding <= length - Self.headerLength else {
-            throw FormatError(at: offset + Layout.padding, "the padding is longer than the body")
+            throw FormatError(at: offset + Layout.padding, "the padding length is wrong")
         }
         let synced = LogPosition(rawValue: bytes.loadInteger(Layout.synced))
         guard bytes[(length - padding)...].allSatisfy({ $0 == 0 }), synced <= position else {

@@ -67,8 +67,8 @@ package struct RecordScanner {
     /// Whether a record or footer after `offset` proves that the log was synced beyond `offset`.
     ///
     /// Synced bytes cannot be torn by a crash, so if they are invalid they were damaged. Without a
-    /// store identifier checksums cannot be verified; a position field that matches its own offset
-    /// suffices.
+    /// store identifier checksums cannot be verified; a position field that matches its own offset,
+    /// or the magic number of a footer, suffices.
     package static func provesSynced(
         _ file: UnsafeRawBufferPointer, segment: UInt32, store: StoreID?, beyond offset: Int
     ) -> Bool {

@@ -105,7 +105,7 @@ package struct SegmentFooter: Equatable, Sendable {
             removalsCompactedThrough: LogPosition(rawValue: footer.loadInteger(Layout.removals)))
     }
 
-    /// Returns the footer at the end of a file, which zeros not yet truncated may follow.
+    /// Returns the footer at the end of a file; zeros not yet truncated may follow the footer.
     package static func last(in bytes: UnsafeRawBufferPointer, store: StoreID) -> SegmentFooter? {
         var end = bytes.count & ~7
         guard bytes[end...].allSatisfy({ $0 == 0 }) else { return nil }

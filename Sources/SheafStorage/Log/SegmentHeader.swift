@@ -83,7 +83,7 @@ package struct SegmentHeader: Equatable, Sendable {
         target.store(XXH3.hash64(covered), at: Layout.checksum)
     }
 
-    /// Returns the encoded header.
+    /// Returns the 128 bytes of the header.
     package func encoded() -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: Self.length)
         bytes.withUnsafeMutableBytes { encode(into: $0) }

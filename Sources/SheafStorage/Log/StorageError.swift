@@ -4,7 +4,7 @@ import SheafBytes
 package enum StorageError: Error, Equatable, Sendable {
     /// A system call on a file failed.
     case io(VolumeError)
-    /// The disk is full.
+    /// The disk is full, or a quota or a file size limit is reached.
     case full(VolumeError)
     /// Bytes that were durable differ from what was written.
     case corrupt(Damage)
@@ -78,7 +78,7 @@ extension StorageError.Damage: CustomStringConvertible {
 }
 
 extension StorageError {
-    /// Whether the disk was full.
+    /// Whether the disk was full, or a quota or a file size limit was reached.
     package var isFull: Bool {
         if case .full = self { true } else { false }
     }

@@ -53,7 +53,7 @@ package struct WriteBatch: Sendable {
         hasDeltas = true
     }
 
-    /// Removes `key`.
+    /// Removes `key`, which need not exist.
     package mutating func remove(_ key: UnsafeRawBufferPointer) throws(StorageError) {
         try append(.remove, key, UnsafeRawBufferPointer(start: nil, count: 0))
     }
@@ -76,7 +76,7 @@ package struct WriteBatch: Sendable {
         }
     }
 
-    /// Removes `key`.
+    /// Removes `key`, which need not exist.
     package mutating func remove(_ key: [UInt8]) throws(StorageError) {
         try key.span.withUnsafeBytes { key throws(StorageError) in try remove(key) }
     }

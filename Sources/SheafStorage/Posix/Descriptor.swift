@@ -17,7 +17,7 @@ final class Descriptor: Sendable {
     private static let oneCall = 2
 
     private let number: Int32
-    /// Twice the number of calls in progress, plus one if the descriptor is being closed.
+    /// Twice the number of calls in progress, plus one after `close`.
     private let state = Atomic<Int>(0)
 
     /// Creates the owner of an open descriptor.

@@ -62,7 +62,7 @@ package struct FileBirth {
         withUnsafeBytes(of: (inode, seconds, nanoseconds, subvolume)) { max(XXH3.hash64($0), 1) }
     }
 
-    /// The hash of all values that do not change until the file is written again; never zero.
+    /// The hash of all values, which changes with the contents and attributes; never zero.
     package var hashWithChange: UInt64 {
         withUnsafeBytes(of: (hash, changeSeconds, changeNanoseconds)) { max(XXH3.hash64($0), 1) }
     }

@@ -14,7 +14,7 @@ final class PosixFile: VolumeFile {
     let name: String
     private let descriptor: Descriptor
 
-    /// Creates a file from an open descriptor.
+    /// Takes over an open descriptor; `name` appears in errors.
     init(name: String, descriptor: Descriptor) {
         self.name = name
         self.descriptor = descriptor

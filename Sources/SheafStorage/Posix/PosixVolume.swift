@@ -80,7 +80,7 @@ package final class PosixVolume: Volume {
     }
 
     package func names() throws(VolumeError) -> [String] {
-        // Listing moves the position of an open directory, so each listing opens its own.
+        // Listing moves the position of an open directory, so each listing opens it anew.
         let listing = try directory.openOnceMore(.list, path)
         guard let stream = fdopendir(listing) else {
             let code = VolumeError.Code.last
@@ -152,7 +152,7 @@ package final class PosixVolume: Volume {
 }
 
 extension PosixVolume {
-    /// The maximum number of missing directories that one call creates.
+    /// The maximum number of missing parent directories that one call creates.
     private static let maximumDepth = 100
 
     private static func openDirectory(_ path: String) throws(VolumeError) -> Descriptor {

@@ -1,6 +1,6 @@
 import SheafBytes
 
-/// A file with the trees of a store, so that opening replays only the end of the log.
+/// A file with the tree of a store, so that opening replays only the end of the log.
 ///
 /// The bytes are in `format-spec/checkpoint.md`. A checkpoint can always be deleted: the log
 /// contains everything needed to recreate it.
@@ -88,7 +88,7 @@ final class Checkpoint {
             }
             guard summary.start.position >= notBefore else {
                 throw FormatError(
-                    at: Layout.position, "compaction has dropped removals since then")
+                    at: Layout.position, "compaction has dropped removals after this checkpoint")
             }
             let live = try readLiveBytes(mapping.bytes, summary)
             let tree: BTree
@@ -123,7 +123,8 @@ final class Checkpoint {
         let pageLength: UInt32 = bytes.loadInteger(Layout.pageLength)
         guard version == formatVersion, pageLength == UInt32(BTree.pageSize) else {
             throw FormatError(
-                at: Layout.version, "the checkpoint is of version \(version)",
+                at: Layout.version,
+                "the checkpoint has version \(version) and pages of \(pageLength) bytes",
                 isUnsupported: true)
         }
         let owner = StoreID(
@@ -172,7 +173,10 @@ final class Checkpoint {
             guard first > (entries.last?.firstSegment ?? 0),
                 bytes.loadInteger(offset + 4) as UInt32 == 0,
                 length <= UInt64(Limits.maximumFileLength)
-            else { throw FormatError(at: offset, "the live bytes of the files are out of order") }
+            else {
+                throw FormatError(
+                    at: offset, "an entry of the live bytes is invalid or out of order")
+            }
             entries.append(LiveBytes.Entry(firstSegment: first, length: Int(length)))
         }
         return LiveBytes(entries: entries)
@@ -183,9 +187,9 @@ final class Checkpoint {
 struct CheckpointState: Sendable {
     /// The file names, the oldest first.
     var names: [String]
-    /// The grown length of the log at the newest checkpoint; nil if there is none.
+    /// The grown length of the log at the newest usable checkpoint; nil if there is none.
     var coveredLength: Int?
-    /// The log position of the newest checkpoint.
+    /// The log position of the newest usable checkpoint.
     var floor: LogPosition
     /// The approximate size of all checkpoints in bytes.
     var length: Int

@@ -52,7 +52,7 @@ struct CompactionPlanner {
     /// The maximum number of live bytes in one base file.
     let outputLimit: Int
 
-    /// Returns a plan that starts from the file with the smallest share of live bytes.
+    /// Returns a plan around the file with the smallest share of live bytes, if that is worthwhile.
     func emptiestRun() -> CompactionPlan? {
         var best: Int?
         for (index, candidate) in candidates.enumerated() where !candidate.isSettled {
@@ -90,7 +90,7 @@ struct CompactionPlanner {
         return nil
     }
 
-    /// Returns plans that compact everything before the horizon, regardless of the gain.
+    /// Returns plans for all files before the horizon, except base files not worth rewriting.
     ///
     /// Each plan covers as many files as the output limit allows.
     func everything() -> [CompactionPlan] {
@@ -103,7 +103,7 @@ struct CompactionPlanner {
                 guard liveLength(wider) <= outputLimit else { break }
                 end = wider.upperBound
             }
-            // A single base file is already compacted, so it is rewritten only if it has garbage.
+            // A single base file is already compacted, so it is rewritten only for enough garbage.
             let isCompacted = start == end && candidates[start].segment.header.kind == .base
             let hasGarbage =
                 candidates[start].garbage * 100

@@ -39,8 +39,8 @@ struct EngineState: ~Copyable {
     var indexMark: IndexMark
     /// The number of bytes replayed on opening and added since.
     ///
-    /// Counts records, and the cost of rebuilding index entries that refer to earlier operations.
-    /// The growth since the newest checkpoint is what another one would save the next opening.
+    /// It counts records, and the cost of rebuilding index entries for earlier operations.
+    /// The next opening replays the growth since the newest checkpoint.
     var grownLength: Int
     /// The callers that wait for a commit, in the order of their commits.
     var waiters: [CommitWaiter] = []

@@ -24,7 +24,7 @@ final class GroupCommitPolicy: Sendable {
     private let loneFlushes = Atomic(0)
     /// A moving average of the duration of a flush.
     private let typicalNanoseconds = Atomic<UInt64>(0)
-    /// The number of consecutive failed waits for writers, and the number of flushes.
+    /// The number of consecutive failed waits, and of flushes for which several writers waited.
     private let misses = Atomic(0)
     private let flushes = Atomic(0)
 

@@ -36,9 +36,8 @@ final class GroupCommitter: Sendable {
         self.onNewSegment = onNewSegment
     }
 
-    /// Starts the thread.
+    /// Starts the thread, which retains this object until `stop`.
     func start() throws(ThreadRefused) {
-        // The thread retains this object; `stop` ends the thread.
         let started = try Thread(name: "sheaf-log") { self.run() }
         thread.withLock { $0 = started }
     }
@@ -72,7 +71,7 @@ final class GroupCommitter: Sendable {
         isAwake.load(ordering: .relaxed) && policy.hasLoneWriter
     }
 
-    /// Spins for about the duration of a flush; returns whether `commit` became durable.
+    /// Spins for at most two typical flushes; returns whether `commit` became durable.
     func stayAwake(for commit: CommitID) -> Bool {
         policy.stayAwake(for: commit)
     }
@@ -115,7 +114,7 @@ final class GroupCommitter: Sendable {
             && engine.writerDelay == 0
     }
 
-    /// Flushes on the writer's thread; returns false if the flush thread must do it.
+    /// Flushes on the writer's thread; returns false if the group-commit thread must do it.
     ///
     /// Without a disk, another thread has no benefit. A lone writer has no other commits to
     /// share a flush with, and switching threads twice would add half of the flush time.
@@ -145,7 +144,7 @@ final class GroupCommitter: Sendable {
         onNewSegment()
     }
 
-    /// Flushes the pending commits; returns false if there were none.
+    /// Flushes the pending commits; returns false if there were none or the flush failed.
     ///
     /// If writers create garbage faster than compaction removes it, a flush takes up to twice as
     /// long.

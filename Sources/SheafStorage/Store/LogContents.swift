@@ -29,7 +29,7 @@ struct LogContents {
     private(set) var closedMarks: [(commit: CommitID, name: String)] = []
     private(set) var foreign: [String] = []
 
-    /// Opens the log files of `volume`.
+    /// Maps the log files of `volume` and verifies their headers and footers.
     init(_ volume: any Volume) throws(StorageError) {
         var covers: [(segments: ClosedRange<UInt32>, name: String, isBase: Bool)] = []
         let names = try translatingErrors { () throws(VolumeError) in try volume.names() }

@@ -24,7 +24,7 @@ package final class LogStore: Sendable {
         return try LogStore(volume: volume, options: options)
     }
 
-    /// Opens the store in `volume`.
+    /// Opens the store in `volume`, creating it if necessary, and starts its threads.
     package init(volume: any Volume, options: LogStoreOptions) throws(StorageError) {
         engine = try StoreEngine(opening: volume, options: options)
         let housekeeper = MaintenanceThread(engine: engine)

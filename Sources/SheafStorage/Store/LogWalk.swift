@@ -50,7 +50,7 @@ struct LogWalk {
     private var records: [Record] = []
     private var end: LogEnd
 
-    /// Creates a walk over `files` from `start`.
+    /// Creates a walk over `files`; it skips those that end before `start`.
     init(_ files: [LogContents.File], from start: LogStart = .origin) {
         self.files = files
         self.start = start
@@ -60,7 +60,7 @@ struct LogWalk {
             chain: start.chain)
     }
 
-    /// Visits everything after the start; returns the end of the log or throws for damage.
+    /// Visits all operations after the start; returns the end of the log or throws for damage.
     mutating func run(_ visitor: inout some LogVisitor) throws(StorageError) -> LogEnd {
         for (index, file) in files.enumerated()
         where file.segments.upperBound >= start.position.segment {

@@ -16,7 +16,7 @@ final class MaintenanceThread: Sendable {
         self.engine = engine
     }
 
-    /// Starts the thread.
+    /// Starts the thread, which retains this object until `stop`.
     func start() throws(ThreadRefused) {
         let started = try Thread(name: "sheaf-maintain") { self.run() }
         thread.withLock { $0 = started }

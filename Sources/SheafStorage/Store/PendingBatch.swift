@@ -3,7 +3,7 @@
 /// A batch is used by one thread at a time: writers append to it under the engine's lock, then the
 /// flushing thread writes it. It therefore needs no lock of its own.
 final class PendingBatch: Sendable {
-    /// A contiguous part of the batch that belongs to one segment file.
+    /// An extent of the batch: a contiguous range that belongs to one segment file.
     struct Piece {
         let segment: UInt32
         /// The offset in the file.

@@ -2,7 +2,7 @@ import SheafBytes
 
 /// The outcome of opening a store.
 package struct RecoveryReport: Sendable {
-    /// The name of the checkpoint from which the trees were loaded.
+    /// The name of the checkpoint from which the tree was loaded; nil if none was usable.
     package var usedCheckpoint: String?
     /// The checkpoints that could not be used, with the reasons.
     package var unusableCheckpoints: [String] = []
@@ -110,7 +110,7 @@ struct Recovery {
             self.checkpoint = checkpoint
         }
 
-        /// Returns a snapshot of the tree.
+        /// Returns a snapshot of the tree; must precede `takeKeyspace`.
         func snapshot() -> BTreeSnapshot {
             guard let snapshot = keyspace?.tree.snapshot() else {
                 preconditionFailure("The keys were already moved out.")

@@ -1,13 +1,14 @@
 import SheafBytes
 
 extension Segment {
-    /// The operation length up to which all cache lines are prefetched; beyond it only both ends.
+    /// The maximum length of an operation that is prefetched completely; of longer ones, both ends.
     private static let fetchedLength = 512
     private static let lineLength = 64
 
-    /// Loads a byte of each cache line of the leading operations that are in this log segment.
+    /// Prefetches the leading operations that are in this log segment; returns their number.
     ///
-    /// Returns their number. `trace` receives the sum of the loaded bytes.
+    /// Loads a byte of each cache line and adds it to `trace`. A base file prefetches nothing and
+    /// returns the number of all pointers.
     func fetch(_ pointers: UnsafeBufferPointer<RecordPointer>, _ trace: inout UInt64) -> Int {
         guard isLog else { return pointers.count }
         let bytes = content

@@ -99,7 +99,7 @@ package final class Segment: Sendable {
         readableLength.store(length, ordering: .releasing)
     }
 
-    /// Sets the footer that seals the segment.
+    /// Makes the footer visible to readers; the segment does not grow any more.
     func seal(with footer: SegmentFooter) {
         sealed.withLock { $0 = footer }
     }

@@ -34,8 +34,8 @@ final class SegmentPreparation: Sendable {
 
     /// Creates the file of segment `number` and fills it with `length` zeros.
     ///
-    /// Does nothing if the file is already prepared, or the writer has already requested the
-    /// segment.
+    /// Does nothing if a preparation is running, the file is already prepared, or the writer has
+    /// already requested the segment.
     func prepare(_ number: UInt32, length: Int) throws(VolumeError) {
         let (isDue, outdated) = state.withLock { state -> (Bool, (any VolumeFile)?) in
             guard number > state.lastRequested else { return (false, nil) }

@@ -32,7 +32,7 @@ package final class StagingFile: Sendable {
 
     package var blockCount: Int { blocks.withLock { $0.count } }
 
-    /// Appends a block.
+    /// Appends a block; its checksum is kept in memory.
     package func append(_ bytes: [UInt8]) throws(StorageError) {
         let offset = blocks.withLock { $0.last.map { $0.offset + $0.length } ?? 0 }
         let checksum = try bytes.span.withUnsafeBytes { (bytes) throws(StorageError) in

@@ -2,7 +2,7 @@ import SheafBytes
 import Synchronization
 
 extension StoreEngine {
-    /// The minimum length of log between checkpoints, in bytes.
+    /// The minimum length of log between checkpoints while the store is open, in bytes.
     private static let smallestCheckpointLength = 16 << 20
     /// The length of the slices in which a checkpoint is written and synced.
     ///
@@ -34,7 +34,7 @@ extension StoreEngine {
         try writeCheckpoint(onProgress: onProgress)
     }
 
-    /// Writes the newest durable state as a checkpoint; `onProgress` gets the length of each write.
+    /// Writes the newest durable state as a checkpoint; `onProgress` gets the length of each slice.
     package func writeCheckpoint(onProgress: (Int) -> Void = { _ in }) throws(StorageError) {
         let snapshot = snapshot()
         guard snapshot.commit > 0 else { return }

@@ -2,7 +2,7 @@ import SheafBytes
 import SheafSystem
 import Synchronization
 
-/// The state of a store's compaction.
+/// The running compaction of a store, and its plans.
 struct CompactionState {
     /// The compaction in progress.
     var run: Compactor?
@@ -19,7 +19,7 @@ extension StoreEngine {
     /// The number of removals dropped per lock acquisition, which bounds the wait of writers.
     private static let dropCount = 256
 
-    /// Continues compaction, reading about `budget` bytes; returns false if nothing is due.
+    /// Continues compaction, reading about `budget` bytes; false if none is due or it has failed.
     ///
     /// `onProgress` gets the length of each read and write.
     @discardableResult
@@ -56,13 +56,13 @@ extension StoreEngine {
         }
     }
 
-    /// Queues plans that compact everything before the horizon, regardless of the gain.
+    /// Queues plans for all files before the horizon, except base files not worth rewriting.
     package func compactEverything() {
         let plans = planner()?.everything() ?? []
         compaction.withLock { $0.queue = plans }
     }
 
-    /// Returns the next plan, or all possible ones if `everything` is true.
+    /// Returns the plan that is due, if any, or those that `compactEverything` would queue.
     package func compactionPlans(everything: Bool) -> [CompactionPlan] {
         guard let planner = planner() else { return [] }
         if everything { return planner.everything() }
@@ -89,7 +89,7 @@ extension StoreEngine {
         }
     }
 
-    /// Whether the directory exceeds the size allowed for the live bytes.
+    /// Whether the directory is near or above the size allowed for the live bytes.
     package func isGarbageExcessive() -> Bool {
         // Compaction starts slightly below the limit to avoid delaying writers.
         garbagePressure() > 0.9

@@ -26,7 +26,7 @@ struct DeferredGarbage: Sendable {
             segments.forEachFoundation(of: orphan) { garbage.add($0) }
         }
         guard !isComplete else { return garbage }
-        // The length of compacted operations is unknown, so everything is counted again.
+        // The length of compacted operations is unknown, so all operations are counted again.
         garbage = live
         garbage.subtract(LiveBytes(of: snapshot.tree, in: segments))
         return garbage
@@ -47,7 +47,7 @@ extension EngineState {
 extension StoreEngine {
     /// Subtracts the bases of superseded deltas from the live bytes; returns the snapshot used.
     ///
-    /// Compaction uses the same snapshot, so that everything it drops was already counted as
+    /// Compaction uses the same snapshot, so that all bytes it drops were already counted as
     /// garbage.
     @discardableResult
     func updateLiveBytes() -> LogSnapshot {

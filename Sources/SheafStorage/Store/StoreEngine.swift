@@ -81,7 +81,7 @@ package final class StoreEngine: Sendable {
         }
     }
 
-    /// Acquires the lock of a store directory.
+    /// Acquires the lock of a store directory; throws if it is held.
     static func acquire(
         _ kind: LockKind, of volume: any Volume
     ) throws(StorageError) -> any VolumeLock {
@@ -97,12 +97,12 @@ package final class StoreEngine: Sendable {
         published.withLock { $0 }
     }
 
-    /// Sets a callback for each published snapshot, for observers; it must not block.
+    /// Sets a callback for each flush that publishes a snapshot, for observers; it must not block.
     package func onPublishing(_ body: (@Sendable () -> Void)?) {
         publishHook.withLock { $0.observers = body }
     }
 
-    /// Sets a callback for each published snapshot, for replication; it must not block.
+    /// Sets a callback for each flush that publishes a snapshot, for peers; it must not block.
     package func onPublishingToPeers(_ body: (@Sendable () -> Void)?) {
         publishHook.withLock { $0.peers = body }
     }
@@ -190,7 +190,7 @@ package final class StoreEngine: Sendable {
         state.withLock { $0.pending.length }
     }
 
-    /// Makes all appended commits durable; returns false if there were none.
+    /// Makes all pending commits durable; returns false if there are none or writes are refused.
     ///
     /// After an error the store refuses writes, because the contents of the disk are uncertain.
     @discardableResult
@@ -285,8 +285,8 @@ package final class StoreEngine: Sendable {
         // synced.
         state.withLock { $0.sealTail() }
         try flush()
-        // Everything is durable and sealed. The remaining steps save space and time, or help to
-        // distinguish damage from a crash. A full disk may refuse them without loss.
+        // All commits are durable and the log is sealed. The remaining steps save space and time,
+        // or help to distinguish damage from a crash. A full disk may refuse them without loss.
         try? trimSealedSegments()
         try? preparation.discard()
         try? writeClosedMark()

@@ -1,6 +1,6 @@
 /// A mapped range of a file, valid while the object is retained.
 package final class FileMapping: Sendable {
-    /// The first byte; writable only for copy-on-write mappings.
+    /// The address of the first byte; writable only for copy-on-write mappings.
     nonisolated(unsafe) package let base: UnsafeMutableRawPointer
     /// The number of mapped bytes.
     package let count: Int

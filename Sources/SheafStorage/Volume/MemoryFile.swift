@@ -8,7 +8,7 @@ final class MemoryFile: VolumeFile {
         fileprivate struct State: Sendable {
             var size = 0
             var region = Region(capacity: 0)
-            /// Former regions that are still mapped; writes go to them as well.
+            /// Former regions that may still be mapped; writes go to them as well.
             var outgrown: [WeakRegion] = []
         }
 
@@ -31,7 +31,7 @@ final class MemoryFile: VolumeFile {
         }
     }
 
-    /// A weak reference to a region.
+    /// A former region, which only its mappings keep alive.
     fileprivate struct WeakRegion: Sendable {
         weak let region: Region?
     }

@@ -1,7 +1,7 @@
 import SheafSystem
 import Synchronization
 
-/// An in-memory volume, discarded with its last reference.
+/// An in-memory volume, discarded with its last reference; every lock of it is exclusive.
 package final class MemoryVolume: Volume {
     private struct State: Sendable {
         var files: [String: MemoryFile.Content] = [:]

@@ -26,7 +26,7 @@ extension VolumeError.Code {
     /// The name is not valid for a file in the directory.
     package static let invalidName = Self(EINVAL)
 
-    /// Whether the error means that the disk is full.
+    /// Whether the disk is full, or a quota or a file size limit is reached.
     package var meansFull: Bool {
         self == .noSpace || self == .quotaExceeded || self == .fileTooLarge
     }
@@ -54,7 +54,7 @@ extension VolumeError.Code: CustomStringConvertible {
         case .tooLarge: "the file is larger than its format allows"
         case .powerCut: "the power is off"
         case .notARegularFile: "it is not a regular file"
-        case .noDirectories: "there are no directories within it"
+        case .noDirectories: "this volume has no subdirectories"
         case .noPath: "the path is empty or contains a zero byte"
         default: String(cString: strerror(rawValue))
         }

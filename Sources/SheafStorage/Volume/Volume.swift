@@ -6,10 +6,10 @@ package protocol Volume: Sendable {
     /// The name of the directory in messages.
     var path: String { get }
 
-    /// Returns the names of all entries in the directory, unordered and of any kind.
+    /// Returns the names of entries of any kind, unordered; names that are not UTF-8 are omitted.
     func names() throws(VolumeError) -> [String]
 
-    /// Opens a file.
+    /// Opens a regular file.
     func open(_ name: String, _ access: FileAccess) throws(VolumeError) -> any VolumeFile
 
     /// Renames a file, replacing an existing file with the new name.
@@ -24,7 +24,7 @@ package protocol Volume: Sendable {
     /// Tries to acquire the lock of the directory, without waiting.
     func lock(_ kind: LockKind) throws(VolumeError) -> LockOutcome
 
-    /// Returns a subdirectory; a missing one is durably created if `creating` is true, else nil.
+    /// Returns a subdirectory; a missing one is nil, or durably created if `creating` is true.
     func directory(_ name: String, creating: Bool) throws(VolumeError) -> (any Volume)?
 
     /// Whether no call ever blocks, because there is no disk.
@@ -133,10 +133,10 @@ package enum MappingMode: Sendable {
     case copyOnWrite
 }
 
-/// The maximum number of consecutive interruptions after which a call is repeated.
+/// The number of consecutive interruptions at which a call fails.
 private let maximumInterruptions = 1_000
 
-/// Repeats a call that signals interrupt, up to `maximumInterruptions` times; throws other errors.
+/// Calls `body` up to `maximumInterruptions` times while signals interrupt it; throws other errors.
 ///
 /// An interrupted flush has marked no page as clean, so repeating the call writes the rest. After a
 /// failure such as EIO or ENOSPC the system may have dropped dirty pages, so a flush must not be
@@ -158,7 +158,7 @@ extension VolumeFile {
         try repeatingInterruptions { () throws(VolumeError) in try synchronizeOnce() }
     }
 
-    /// Reads until the buffer is full; throws if the file ends before.
+    /// Reads until the buffer is full; throws if the file ends too early.
     package func readFully(
         into buffer: UnsafeMutableRawBufferPointer, at offset: Int
     ) throws(VolumeError) {

@@ -14,7 +14,7 @@ package struct VolumeError: Error, Hashable, Sendable {
             self.rawValue = rawValue
         }
 
-        /// The file ended before the requested bytes.
+        /// The file ended before all requested bytes were read.
         package static let unexpectedEnd = Code(-1)
         /// The system wrote nothing and reported no error.
         package static let noProgress = Code(-2)

@@ -122,7 +122,7 @@ import Testing
             Issue.record("The attachment was accepted.")
         } catch let error as StoreError {
             #expect(error.reason == .limit)
-            #expect(error.message == "attachmentMemory is 10 bytes, and this would be 11 bytes")
+            #expect(error.message == "attachmentMemory is 10 bytes, but 11 bytes are needed")
         }
         try await store.close()
     }
