@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The number of a commit that is set once the commit exists.
+/// The ID of a commit, set once the commit exists.
 package final class CommitCell: Sendable {
     private let number: Atomic<Int64>
     private static let none: Int64 = -1
@@ -14,7 +14,7 @@ package final class CommitCell: Sendable {
         return number == Self.none ? nil : number
     }
 
-    /// Sets the number.
+    /// Sets the ID, clamped to the range of `Int64`.
     package func set(_ commit: UInt64) {
         number.store(Int64(clamping: commit), ordering: .releasing)
     }
@@ -32,7 +32,7 @@ package enum ResultCommit: Sendable {
         self = cell.map { .of($0) } ?? .known(commit)
     }
 
-    /// The number; nil if there is no commit yet.
+    /// The commit ID; nil if there is no commit yet.
     package var value: Int64? {
         switch self {
         case .known(let number): Int64(clamping: number)

@@ -25,7 +25,7 @@ package enum DocumentSource: Sendable {
         self = .readOnly(DocumentSnapshot(log, catalog), failure)
     }
 
-    /// Returns the newest durable snapshot.
+    /// Returns the newest durable snapshot; that of a read-only store never changes.
     package func snapshot() -> DocumentSnapshot {
         switch self {
         case .engine(let engine): engine.snapshot()

@@ -18,7 +18,7 @@ struct ParallelScan {
     static let sequentialLength = 4_096
     /// Minimum number of documents for which waking threads pays off.
     static let minimumLength = 16_384
-    /// Maximum number of documents filtered before the first match is delivered.
+    /// Maximum number of documents of one scan, which delivers its matches at the end.
     static let maximumLength = 1 << 17
     private static let chunkLength = 2_048
 

@@ -81,7 +81,7 @@ extension QueryEngine {
         }
     }
 
-    /// Returns the destination of changed indexes.
+    /// Returns the destination of changed indexes; throws within a transaction.
     private func sink(
         of context: some StatementContext, isTransaction: Bool
     ) throws(StoreError) -> CommitSink {
@@ -155,7 +155,8 @@ extension QueryEngine {
 
     /// Logs documents that exceed the soft size limit.
     ///
-    /// The writer lock has been released by then, so a slow log does not block writers.
+    /// Outside of a write transaction, the writer lock has been released by then, so a slow log
+    /// does not block writers.
     private func logSize(of documents: [LargeDocument]) {
         for document in documents {
             log?.write(

@@ -11,7 +11,7 @@ package struct QueryOutcome {
     let reader: SnapshotReader
     /// The ids of the written documents.
     var mutatedIDs: [Value] = []
-    /// The commit of the changes; nil for that of the reader.
+    /// The commit of the changes; nil if the result has the commit of the reader.
     var commit: CommitID?
     /// The written documents that exceed the soft size limit.
     var largeDocuments: [LargeDocument] = []

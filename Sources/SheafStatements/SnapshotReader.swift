@@ -35,7 +35,7 @@ package final class SnapshotReader: QueryStore {
     var interruption: Interruption?
     private var readCount = 0
 
-    /// Checks for an interruption on every 256th lookup.
+    /// Counts a read of a key; checks for an interruption on every 256th one.
     @inline(__always)
     private func countRead() throws(StoreError) {
         readCount &+= 1

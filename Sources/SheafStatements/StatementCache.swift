@@ -42,7 +42,7 @@ package struct StatementCache: Sendable {
         return slots[slot]?.statement
     }
 
-    /// Inserts a statement, replacing one with the same text.
+    /// Inserts a statement, replacing one with the same text; ignores a long text.
     package mutating func insert(_ statement: Statement) {
         let text = statement.text
         guard text.utf8.count <= Self.maximumLength else { return }

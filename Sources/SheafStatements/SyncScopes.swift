@@ -57,7 +57,7 @@ package struct SyncScopes: Equatable, Sendable {
         }
     }
 
-    /// Whether documents of a collection may be sent to any peer.
+    /// Whether documents of a collection may be sent to peers.
     package func isShared(_ collection: String) -> Bool {
         scopes[Array(collection.utf8)] != .localPeerOnly
     }

@@ -3,11 +3,11 @@ extension SystemParameters {
     package static func description(of name: String) -> String {
         switch name {
         case "dql_strict_mode": "whether a field without a declared type is a register"
-        case "dql_restrict_subscriptions": "whether subscriptions have no ORDER BY and no LIMIT"
+        case "dql_restrict_subscriptions": "whether subscriptions refuse ORDER BY and LIMIT"
         case "user_collection_sync_scopes": "the peers that collections are synced with"
         case "tombstone_ttl_enabled": "whether tombstones expire"
         case "tombstone_ttl_hours": "hours after which a tombstone expires"
-        case "days_between_reaping": "days between two collections of tombstones"
+        case "days_between_reaping": "days between two tombstone collections"
         case "tombstone_reap_batch_size": "tombstones removed by one commit"
         case "attachment_grace_seconds": "seconds that an attachment without a document is kept"
         case "dql_slow_request_warn_seconds":

@@ -33,7 +33,7 @@ extension SystemParameters {
 }
 
 extension ConfigurationChange {
-    /// The name of the parameter as it is written; nil if the statement concerns all.
+    /// The name of the parameter as it is written; nil if the statement names none.
     fileprivate var parameter: String? {
         switch self {
         case .set(let name, _), .show(let name): name

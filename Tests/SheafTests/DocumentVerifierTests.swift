@@ -79,21 +79,21 @@ import Testing
             try $0.put(StoreKey.clock.bytes, [UInt8](repeating: 1, count: 9))
         },
         Violation(
-            "a time of the clock without a counter",
-            "the time of a clock without a counter at offset 0"
+            "a time of the clock with a zero counter",
+            "a time of the clock with a zero counter at offset 0"
         ) {
             try $0.put(StoreKey.clock.bytes, [0, 0] + [UInt8](repeating: 1, count: 6))
         },
         Violation("a site without pauses", "a site without pauses at offset 0") {
             try $0.put(StoreKey.pauses(Site(rawValue: 1)).bytes, [])
         },
-        Violation("the pauses of a site that is zero", "a site that is zero at offset 1") {
+        Violation("the pauses of a site that is zero", "a zero site at offset 1") {
             let pause = [UInt8](repeating: 0, count: 15) + [1]
             try $0.put(StoreKey.pauses(.initial).bytes, pause)
         },
         Violation(
-            "a pause that ends before it begins",
-            "a pause of a site that ends before it begins at offset 0"
+            "a pause that contains no time",
+            "a pause of a site that contains no time at offset 0"
         ) {
             try $0.put(
                 StoreKey.pauses(Site(rawValue: 1)).bytes, [UInt8](repeating: 1, count: 16))

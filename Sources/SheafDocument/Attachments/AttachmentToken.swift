@@ -55,7 +55,7 @@ public struct AttachmentToken: Hashable, Sendable {
     private static func refusal(_ reason: String) -> StoreError {
         StoreError(
             .argument, "the value is not an attachment token: \(reason)",
-            hint: "a token is the value of an ATTACHMENT field, or of \(AttachmentToken.self)")
+            hint: "a token is the value of an ATTACHMENT field, or of an \(AttachmentToken.self)")
     }
 
     private static func metadata(_ value: Value?) throws(StoreError) -> [String: String] {

@@ -106,7 +106,7 @@ final class Joiner {
         }
     }
 
-    /// Joins a marked root and a partial bare root; returns false for all others.
+    /// Joins a marked root and a partial bare root; returns false for other roots.
     private func joinDeltaRoot(
         _ isPartial: Bool, into writer: inout EntryWriter
     ) throws(Malformed) -> Bool {
@@ -120,7 +120,7 @@ final class Joiner {
         default: return false
         }
         let (leftObject, rightObject) = (try leftRoot.object(), try rightRoot.object())
-        // A complete map asserts that it has no marks.
+        // A complete bare map asserts that it has no marks.
         guard isLeftMarked ? rightObject.isPartial : leftObject.isPartial else { return false }
         let mark = isLeftMarked ? left.source.root : right.source.root
         try writer.writeRoot(mark: mark, isPartial: isPartial) { (writer) throws(Malformed) in
@@ -148,7 +148,7 @@ final class Joiner {
         var leftFields = try FieldCursor(left.object, names)
         var rightFields = try FieldCursor(right.object, names)
         while let order = try leftFields.compare(rightFields) {
-            // A field named by only one side is copied unless the other map is complete.
+            // A field of one side is copied unless the other map is complete or seeds are dropped.
             if order < 0, !right.isComplete, !dropsSeeds {
                 if copiesLeft, try leftFields.copyPlain(below: rightFields.number, into: &writer) {
                     continue

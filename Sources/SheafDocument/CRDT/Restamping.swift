@@ -4,8 +4,8 @@ import SheafBytes
 ///
 /// The new stamps keep the order and are later than all others, so the visible content is the same.
 /// The version vector also covers the old stamps, so peers replace the old dots. The new sites are
-/// derived from the old ones, so two stores that repair the same document do not add up its
-/// counters.
+/// derived from the old ones, so two stores that repair the same document do not count its
+/// increments twice.
 package struct RestampedDocument {
     package let bytes: [UInt8]
     /// The latest of the new times.
@@ -13,7 +13,7 @@ package struct RestampedDocument {
     /// Number of replaced stamps.
     package let count: Int
 
-    /// Restamps a document; nil if none of its dots is ahead.
+    /// Restamps a document; nil if none of its stamps is ahead.
     package init?(
         _ bytes: UnsafeRawBufferPointer, at wallMilliseconds: UInt64, _ names: NameTable
     ) throws(DocumentError) {

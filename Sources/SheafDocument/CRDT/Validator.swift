@@ -72,7 +72,7 @@ private struct Validator {
         }
         guard field.overrides.isEmpty, field.dots.allSatisfy({ $0.kind == .mark }),
             object.map(\.isPartial) ?? isPartial == isPartial
-        else { throw .invalid("a root that is not a map of its kind", at: root.start) }
+        else { throw .invalid("a root that is no map, or has a wrong partial bit", at: root.start) }
         try check(field, at: root.start, dropsSeeds: deletion != nil)
         try writer.writeRoot(marks: field.dots, isPartial: isPartial) {
             (writer) throws(Malformed) in

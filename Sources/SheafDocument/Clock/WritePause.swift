@@ -1,8 +1,8 @@
 /// A period without writes between two writes of a site.
 ///
-/// The log of a store has one for each opening. A write of the site within a pause, known to a
-/// peer, proves that the store was restored to an older state, or that a copy of it uses the same
-/// site.
+/// The log of a store has one for each opening, up to `maximumCount`. A write of the site within a
+/// pause, known to a peer, proves that the store was restored to an older state, or that a copy of
+/// it uses the same site.
 package struct WritePause: Hashable, Sendable {
     /// Upper bound of the times before the pause.
     package let after: HybridTime

@@ -1,4 +1,4 @@
-/// Values encoded with other encoders and decoders.
+/// Values encoded with other encoders, or decoded with other decoders.
 ///
 /// Bytes become Base64 text, which decodes as a string.
 extension Value: Codable {

@@ -8,7 +8,7 @@ extension HybridTime {
         guard reader.remaining == 0 else {
             throw .invalid("bytes after the time of a clock", at: reader.offset)
         }
-        guard counter != 0 else { throw .invalid("the time of a clock without a counter", at: 0) }
+        guard counter != 0 else { throw .invalid("a time of the clock with a zero counter", at: 0) }
     }
 
     package var bytes: [UInt8] {

@@ -4,7 +4,7 @@ package import SheafBytes
 package struct CommitOrigin: Hashable, Sendable {
     /// The stamp of the original commit.
     package let stamp: Stamp
-    /// The site of the peer that sent the commit, and the commit number there.
+    /// The site of the peer that sent the commit, and its commit ID there.
     package let peer: Site
     package let commit: UInt64
 

@@ -16,7 +16,7 @@ package struct DocumentPayload {
 
     /// The complete document; nil for a delta record.
     package let state: EncodedDocument?
-    /// The changed parts; nil if the state and its base identify them.
+    /// The changed parts; nil if the state and its base identify them, or if `isComplete`.
     package let delta: EncodedDocument?
     /// Whether all parts were written, including deleted ones.
     package let isComplete: Bool

@@ -193,7 +193,7 @@ package enum DocumentID {
     package static func id(of key: UnsafeRawBufferPointer) throws(Malformed) -> Value {
         let values = try SortKeyReader.read(key, descending: [false])
         guard values.count == 1, let id = values[0] else {
-            throw .invalid("not an id", at: 0)
+            throw .invalid("a key that is not an id", at: 0)
         }
         return id
     }

@@ -23,7 +23,7 @@ extension ByteReader {
             guard
                 let pause = WritePause(
                     after: HybridTime(rawValue: after), before: HybridTime(rawValue: before))
-            else { throw .invalid("a pause of a site that ends before it begins", at: start) }
+            else { throw .invalid("a pause of a site that contains no time", at: start) }
             pauses.append(pause)
         }
         return pauses

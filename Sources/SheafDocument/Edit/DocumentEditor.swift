@@ -93,7 +93,7 @@ package struct DocumentEditor {
         }
     }
 
-    /// Finds the field at a path, and creates missing maps on the way if `creating`.
+    /// Calls `body` with the field at a path; creates missing maps on the way if `creating`.
     private func change(
         _ path: [String], creating: Bool = true,
         _ body: (FieldDraft) throws(Malformed) -> Void

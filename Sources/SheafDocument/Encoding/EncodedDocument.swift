@@ -82,7 +82,7 @@ extension EncodedDocument {
         try EncodedHeader(ofDocumentAt: base)
     }
 
-    /// Returns the version vector.
+    /// Returns the version vector after the change.
     package func vector() throws(Malformed) -> VersionVector { try header().vector() }
 
     /// Returns the version vector before the change.

@@ -2,7 +2,7 @@ package import SheafBytes
 
 /// Access to one part of a field, whether it is visible or not.
 extension EncodedEntry {
-    /// Returns the map at the field.
+    /// Returns the fields of the map; nil if the field has no map.
     package func map() throws(Malformed) -> EncodedObject? {
         var object: EncodedObject?
         try forEachEntry { (entry) throws(Malformed) in

@@ -159,7 +159,7 @@ extension EncodedObject {
         }
     }
 
-    /// Returns the name of a field.
+    /// Decodes the name of a field; throws if `names` lacks its number.
     package func name(_ index: Int, _ names: NameTable) throws(Malformed) -> String {
         guard index < numberedCount else {
             return try text(try spellingBytes(index), at: try content(index).lowerBound)
@@ -184,7 +184,7 @@ extension EncodedObject {
     }
 }
 
-/// Decodes UTF-8.
+/// Decodes UTF-8; the error for invalid bytes has `offset`.
 func text(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(Malformed) -> String {
     let string = bytes.withMemoryRebound(to: UInt8.self) { bytes -> String? in
         guard let text = try? UTF8Span(validating: bytes.span) else { return nil }

@@ -30,7 +30,7 @@ package struct EncodedEntry {
         return tag
     }
 
-    /// Returns the range of the payload.
+    /// Returns the range of the payload, which follows the tag and the reference.
     @inline(__always)
     func payload() throws(Malformed) -> Range<Int> {
         let lower = start &+ 1 &+ (hasReference ? referenceWidth : 0)
@@ -38,7 +38,7 @@ package struct EncodedEntry {
         return Range(uncheckedBounds: (lower, end))
     }
 
-    /// Returns the bytes of the payload.
+    /// Returns the bytes of the payload, borrowed from the document.
     @inline(__always)
     func payloadBytes() throws(Malformed) -> UnsafeRawBufferPointer {
         let range = try payload()
@@ -68,13 +68,13 @@ package struct EncodedEntry {
         }
     }
 
-    /// Returns the payload as an object.
+    /// Returns the payload as an object; the tag is not checked.
     @inline(__always)
     func object() throws(Malformed) -> EncodedObject {
         try EncodedObject(base, try payload(), referenceWidth: referenceWidth)
     }
 
-    /// Returns the payload as an array.
+    /// Returns the payload as an array; the tag is not checked.
     func array() throws(Malformed) -> EncodedArray {
         try EncodedArray(base, try payload())
     }
@@ -158,7 +158,7 @@ package struct EncodedArray {
         self.endsAt = endsAt
     }
 
-    /// Returns an element.
+    /// Returns the element at `index`, which must be less than `count`.
     func element(_ index: Int) throws(Malformed) -> EncodedEntry {
         let lower = index == 0 ? start : start + end(index - 1)
         let upper = start + end(index)

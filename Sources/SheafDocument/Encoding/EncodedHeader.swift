@@ -85,7 +85,7 @@ package struct EncodedHeader {
         try indexed(basesAt + position * Self.stampLength)
     }
 
-    /// Returns the stamp of a reference.
+    /// Returns the stamp of a reference; `.max` refers to `Stamp.initial`.
     @inline(__always)
     func stamp(_ reference: UInt32) throws(Malformed) -> Stamp {
         if reference == .max { return .initial }
@@ -118,7 +118,7 @@ package struct EncodedHeader {
                 base, at: offset, width: referenceWidth, end: end))
     }
 
-    /// Returns the version vector.
+    /// Returns the version vector; throws if its sites do not ascend.
     func vector() throws(Malformed) -> VersionVector {
         guard
             let vector = VersionVector(
@@ -193,7 +193,7 @@ package struct EncodedHeader {
             let (index, time) = try indexed(offset)
             guard time > .initial, time < self.time(index),
                 seen.insert(Stamp(time, site(index))).inserted
-            else { throw .invalid("a duplicate or not older stamp", at: offset) }
+            else { throw .invalid("a stamp that is not older, or a duplicate", at: offset) }
         }
     }
 }

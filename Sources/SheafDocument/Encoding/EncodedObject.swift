@@ -120,7 +120,7 @@ package struct EncodedObject {
         return Range(uncheckedBounds: (lower, upper))
     }
 
-    /// Returns the entry of a field.
+    /// Returns the entry of the field at `index`, which must be less than `count`.
     @inline(__always)
     package func entry(_ index: Int) throws(Malformed) -> EncodedEntry {
         let range = try content(index)
@@ -143,7 +143,7 @@ package struct EncodedObject {
         return reader.offset..<reader.offset + Int(length)
     }
 
-    /// Returns the spelling of a field.
+    /// Returns the spelling of a field without a name number.
     func spellingBytes(_ index: Int) throws(Malformed) -> UnsafeRawBufferPointer {
         let range = try spelling(try content(index))
         return UnsafeRawBufferPointer(start: base + range.lowerBound, count: range.count)
@@ -161,7 +161,7 @@ extension EncodedObject {
         return try findSpelled(name)
     }
 
-    /// Returns the index of the field with a name number.
+    /// Returns the index of the field with this name number; nil if there is none.
     @inline(__always)
     func index(ofNumber number: UInt32) -> Int? {
         var low = 0
@@ -230,7 +230,7 @@ extension EncodedObject {
         return try entry(index)
     }
 
-    /// Returns the index of the field with a spelling.
+    /// Returns the index of the spelled-out field with this name; nil if there is none.
     func index(ofSpelling spelling: UnsafeRawBufferPointer) throws(Malformed) -> Int? {
         var low = numberedCount
         var high = count

@@ -126,7 +126,7 @@ extension EntryWriter {
 }
 
 extension EncodedEntry {
-    /// Whether neither the entry nor its content has references.
+    /// Whether the entry is a value, token or map without references, even in its content.
     var isPlain: Bool { Self.isPlain(base, start, end) }
 
     @inline(__always)

@@ -81,13 +81,13 @@ package struct FieldFilter: Sendable {
         return count
     }
 
-    /// Whether the condition holds for the fields.
+    /// Whether the condition holds; false if its result is unknown.
     @inline(__always)
     package func holds(_ fields: borrowing EncodedObject) throws(Malformed) -> Bool {
         try evaluate(fields) == .yes
     }
 
-    /// Whether the bytes are an existing document for which the condition holds.
+    /// Whether the condition holds for an encoded document; false if it has no root.
     package func accepts(_ document: UnsafeRawBufferPointer) throws(Malformed) -> Bool {
         guard let fields = try EncodedDocument(document).fields() else { return false }
         return try holds(fields)

@@ -63,7 +63,7 @@ package struct FieldPath: Sendable {
 }
 
 extension EncodedEntry {
-    /// Returns the fields of a map or an object value; nil for other entries.
+    /// Returns the fields of a map, object value or token; nil for other entries.
     fileprivate func fieldsWithin() throws(Malformed) -> EncodedObject? {
         switch try tag() {
         case .map, .bareMap, .object: return try object()

@@ -18,7 +18,7 @@ package struct NameTable: Sendable, Equatable {
 
     package init() {}
 
-    /// Creates a table that numbers names from zero on; nil for duplicate names.
+    /// Creates a table that numbers names from zero on; nil if `add` refuses a name.
     package init?(_ names: [String]) {
         for name in names {
             guard add(Array(name.utf8)) != nil else { return nil }
@@ -27,7 +27,7 @@ package struct NameTable: Sendable, Equatable {
 
     package var count: Int { contents.isEmpty ? 0 : contents[0].names.count }
 
-    /// Returns the name with a number.
+    /// Returns the name with this number; nil if there is none.
     package func name(_ number: Int) -> String? {
         number >= 0 && number < count ? contents[0].names[number] : nil
     }
@@ -56,7 +56,7 @@ package struct NameTable: Sendable, Equatable {
         return isGuessed ? UInt16(guess) : number(of: spelling)
     }
 
-    /// Assigns the next number to a name; nil if it has one, is too long, or none is left.
+    /// Assigns the next number to a name; nil if it has one, is too long, or no number is left.
     package mutating func add(_ spelling: [UInt8]) -> UInt16? {
         guard count < Self.maximumCount, spelling.count <= Self.maximumNameLength,
             number(of: spelling) == nil

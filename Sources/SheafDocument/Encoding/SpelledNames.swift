@@ -4,7 +4,7 @@ extension EncodedDocument {
     /// Maximum number of spelled-out names of an object; more of them are data, and get no numbers.
     private static let maximumSpelledFields = 128
 
-    /// Calls `body` with each spelled-out name that is eligible for a number.
+    /// Calls `body` with each spelled-out name, except those of objects with too many.
     package func forEachSpelledName(
         _ body: (UnsafeRawBufferPointer) -> Void
     ) throws(Malformed) {

@@ -6,7 +6,7 @@ package enum DocumentError: Error, Equatable, Sendable {
     case malformed(Malformed)
     /// The value cannot be an id.
     case id(InvalidID)
-    /// The time cannot be a stamp.
+    /// The time cannot be that of a stamp.
     case time(InvalidTime)
     /// A delta whose base the other document does not cover.
     case gap
@@ -39,7 +39,7 @@ package struct HiddenCounter: Equatable, Sendable {
     package let path: [String]
     /// Whether the counter is of the older kind, which cannot be restarted.
     package let isOlder: Bool
-    /// The value set at the counter itself; nil if it is set below it.
+    /// The value set at the counter itself; may be nil if the edit has another path.
     package let value: Value?
 }
 

@@ -37,7 +37,7 @@ public struct StoreError: Error, Equatable, Sendable {
         /// The statement took longer than `dql_request_timeout_seconds`, or waited longer than
         /// `transaction_wait_limit_ms` for one transaction.
         case timedOut
-        /// The task that ran the statement was cancelled.
+        /// The task that ran the statement was canceled.
         case cancelled
         /// The store was closed.
         case closed

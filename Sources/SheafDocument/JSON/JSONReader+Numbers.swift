@@ -54,8 +54,8 @@ extension JSONReader {
         }
         var exponent = 0
         while case UInt8(ascii: "0")...UInt8(ascii: "9") = current {
-            // No text has as many digits, so with this exponent the number exceeds the range of
-            // floats, and further digits make no difference.
+            // No text has enough digits to offset this exponent, so further digits of the exponent
+            // make no difference.
             if exponent < 1_000_000_000_000 {
                 exponent = exponent * 10 + Int(current - UInt8(ascii: "0"))
             }
@@ -92,7 +92,7 @@ private struct Decimal {
         return mantissa <= Int64.min.magnitude ? Int64(truncatingIfNeeded: 0 &- mantissa) : nil
     }
 
-    /// Returns the float if one exact multiplication or division yields it; nil otherwise.
+    /// Returns the float if one operation on exact operands yields it; nil otherwise.
     func float(isNegative: Bool) -> Double? {
         guard !hasOverflown, mantissa < 1 << 53, abs(exponent) < Self.powers.count else {
             return nil

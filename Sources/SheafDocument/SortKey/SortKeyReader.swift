@@ -127,7 +127,7 @@ package struct SortKeyReader {
         }
     }
 
-    /// Returns the end of a text without escapes; nil if it has escapes.
+    /// Returns the end of a text without escapes; nil if it has escapes or no end.
     private func plainEnd() -> Int? {
         var end = offset
         while end < bytes.count, bytes[end] > SortKey.escape { end &+= 1 }

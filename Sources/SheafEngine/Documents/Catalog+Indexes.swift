@@ -16,7 +16,7 @@ extension Catalog {
                 try IndexDefinition(collection: collection, number: number, decoding: payload)
             }
             guard indexes[collection]?.contains(where: { $0.isNamed(definition.name) }) != true
-            else { throw .damaged(key: Array(key), .invalid("an index twice", at: 0)) }
+            else { throw .damaged(key: Array(key), .invalid("a duplicate index", at: 0)) }
             add(definition)
             return true
         }
@@ -57,13 +57,13 @@ extension Catalog {
         return definition
     }
 
-    /// Adds an index.
+    /// Adds an index; the indexes of a collection stay sorted by number.
     package mutating func add(_ definition: IndexDefinition) {
         indexes[definition.collection, default: []].append(definition)
         indexes[definition.collection]?.sort { $0.number < $1.number }
     }
 
-    /// Removes an index.
+    /// Removes the index with the number of `definition`.
     mutating func remove(_ definition: IndexDefinition) {
         let others = (indexes[definition.collection] ?? []).filter {
             $0.number != definition.number

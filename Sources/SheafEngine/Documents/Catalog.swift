@@ -40,14 +40,14 @@ package struct Catalog: Sendable {
         try Self.read(StoreKey.names, of: snapshot) { (number, name) throws(EngineError) in
             guard let added = contents[0].names.add(name), Int(added) == number else {
                 throw .damaged(
-                    key: StoreKey.name(UInt16(number)).bytes, .invalid("a name twice", at: 0))
+                    key: StoreKey.name(UInt16(number)).bytes, .invalid("a duplicate name", at: 0))
             }
         }
         try Self.read(StoreKey.collections, of: snapshot) { (number, name) throws(EngineError) in
             guard collections.count == number, contents[0].collectionNumbers[name] == nil else {
                 throw .damaged(
                     key: StoreKey.collection(UInt16(number)).bytes,
-                    .invalid("a collection twice", at: 0))
+                    .invalid("a duplicate collection", at: 0))
             }
             append(collection: name)
         }
@@ -118,7 +118,7 @@ package struct Catalog: Sendable {
                 hasPendingChanges: false))
     }
 
-    /// Assigns the next number to a field name, unless all numbers are used.
+    /// Assigns the next number to a field name, unless `NameTable.add` refuses it.
     package mutating func add(name: [UInt8]) {
         _ = contents[0].names.add(name)
     }

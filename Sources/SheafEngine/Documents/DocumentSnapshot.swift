@@ -71,7 +71,7 @@ package struct DocumentSnapshot: Sendable {
         case nothing
         /// The changed parts, with their current values.
         case delta([UInt8])
-        /// The complete document: it is new, or the log does not reach back to the commit.
+        /// The complete document: it is new or rewritten, or the log does not reach back.
         case state([UInt8])
         /// The document was removed without a tombstone.
         case removed

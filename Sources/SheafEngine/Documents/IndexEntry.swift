@@ -41,7 +41,9 @@ package struct IndexEntry: Sendable {
         return id.span.withUnsafeBytes { key(of: definition, writer, id: $0) }
     }
 
-    /// Returns the index key for values that `writer` has after the prefix of complete entries.
+    /// Returns the index key of a document; `id` is its encoded id.
+    ///
+    /// `writer` has the prefix of complete entries, and the values of the fields.
     package static func key(
         of definition: IndexDefinition, _ writer: consuming SortKeyWriter,
         id: UnsafeRawBufferPointer

@@ -18,7 +18,7 @@ package struct IndexEntryReader {
         number = UInt8(definition.number & 0xFF)
     }
 
-    /// Decodes an index key.
+    /// Decodes an index key; throws if it belongs to another index.
     package func read(_ key: UnsafeRawBufferPointer) throws(Malformed) -> IndexEntry {
         let (region, start) = try readHeader(key)
         let rest = UnsafeRawBufferPointer(rebasing: key[start...])

@@ -4,7 +4,7 @@ import SheafStorage
 
 /// The name dictionary: decides which field names get numbers, and which the log lacks.
 ///
-/// A name that occurs in two documents gets a number. Names that occur once, like ids used as
+/// A name gets a number when it occurs for the second time. Names that occur once, like ids used as
 /// names, would fill the table.
 struct NameDictionary: Sendable {
     private var writtenNameCount: Int

@@ -27,7 +27,7 @@ package struct ClockSurvey: Sendable {
         clockAheadMilliseconds = latest > wallMilliseconds ? latest - wallMilliseconds : nil
     }
 
-    /// Calls `body` for each site with stamps ahead in a document, with the latest of these stamps.
+    /// Calls `body` with the latest stamp of each site in each document, if it is ahead.
     package static func forEachLine(
         of snapshot: DocumentSnapshot, aheadOf wallMilliseconds: UInt64,
         _ body: (Line) -> Void

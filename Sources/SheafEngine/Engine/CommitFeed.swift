@@ -15,7 +15,7 @@ package final class CommitFeed: Sendable {
         package let origin: CommitOrigin?
         /// Number of the connection that the commit was received on; nil for a local commit.
         package let connection: UInt64?
-        /// The stamp of the first write of the commit; nil if it combines several writes.
+        /// The stamp of the original commit, or of the first local write; nil if there is none.
         package let stamp: Stamp?
     }
 
@@ -30,7 +30,7 @@ package final class CommitFeed: Sendable {
         self.maximumListed = maximumListed
     }
 
-    /// Starts or stops recording commits; stopping discards what was recorded.
+    /// Starts or stops recording commits; stopping discards the recorded changes.
     package func setRecording(_ wanted: Bool) {
         isRecording.store(wanted, ordering: .relaxed)
         guard !wanted else { return }

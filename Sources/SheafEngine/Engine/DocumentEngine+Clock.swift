@@ -18,7 +18,7 @@ extension DocumentEngine {
     /// Rewrites all documents with stamps ahead of the system clock, and resets the clock.
     ///
     /// The store continues with a new site whose clock starts at the current time. The rewritten
-    /// documents are ordinary commits, so peers receive them.
+    /// documents are committed as usual, so peers receive them.
     package func repairClock(
         append: (WriteBatch) throws(StorageError) -> CommitID,
         flush: () throws(StorageError) -> Void

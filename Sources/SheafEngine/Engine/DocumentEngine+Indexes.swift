@@ -50,7 +50,7 @@ extension DocumentEngine {
         }
     }
 
-    /// Drops an index.
+    /// Drops an index; throws `noIndex` if there is none, unless `ifExists`.
     package func dropIndex(
         _ name: String, on collection: String, ifExists: Bool = false,
         append: (WriteBatch) throws(StorageError) -> CommitID

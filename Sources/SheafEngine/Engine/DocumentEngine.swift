@@ -6,7 +6,7 @@ package import Synchronization
 
 /// The document layer above the log: applies changes, reads documents, publishes changes.
 ///
-/// It has no thread and never waits. The caller of `commit` decides how batches reach the log.
+/// It has no thread of its own. The caller of `commit` decides how batches reach the log.
 package final class DocumentEngine: Sendable {
     package let store: StoreEngine
     package let state: Mutex<WriterState>
@@ -56,7 +56,7 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    /// Reads the catalog and the clock from the log.
+    /// Reads the catalog and the clock from the log, and repairs the index entries.
     ///
     /// A store has one engine at a time: two would assign the same numbers to different names. A
     /// received commit with more than `maximumListed` new documents is omitted from the feed of
@@ -289,7 +289,7 @@ package final class DocumentEngine: Sendable {
         }
     }
 
-    /// Removes and returns the changes of commits up to `commit`.
+    /// Removes and returns the changes up to `commit` for observers, one per document.
     ///
     /// The writer lock is needed because a commit can be durable before its changes are recorded.
     package func drainFeed(through commit: CommitID) -> [CommitFeed.Change] {

@@ -19,7 +19,7 @@ extension DocumentSnapshot {
         return found
     }
 
-    /// Calls `body` with each document that references some attachments, until it returns false.
+    /// Calls `body` with each document that references any of `wanted`, until it returns false.
     ///
     /// With `inPlainObjects`, objects that look like tokens count too: older versions wrote such
     /// objects.

@@ -13,9 +13,9 @@ extension DocumentTransaction {
 
     /// Returns the latest timestamp of a document that a peer has sent.
     ///
-    /// Only dots count, because only a dot can win against other writes. A version vector can have
-    /// later times, of values replaced since; they do not advance the clock if they are too far
-    /// ahead.
+    /// Only a dot can be too far ahead, because only a dot can win against other writes. A version
+    /// vector can have later times, of values replaced since; they do not advance the clock if they
+    /// are too far ahead.
     package func receivedTime(
         in document: BufferedDocument, _ key: DocumentKey
     ) throws(EngineError) -> ReceivedTime {

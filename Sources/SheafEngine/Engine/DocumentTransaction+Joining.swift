@@ -29,7 +29,7 @@ extension DocumentTransaction {
             ChangedBytes(bytes: own.0), isPartial: isPartial, catalog.names)
     }
 
-    /// Advances the clock past a received time, unless the time is too far ahead.
+    /// Advances the clock to a received time; throws if the time is too far ahead.
     package mutating func observe(_ time: HybridTime) throws(EngineError) {
         try onDocument { () throws(DocumentError) in try clock.observe(time, at: now) }
     }

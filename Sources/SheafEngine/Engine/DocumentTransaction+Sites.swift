@@ -37,10 +37,10 @@ extension DocumentTransaction {
         uniqueThrough = min(uniqueThrough ?? ownWrites.opened, ownWrites.end(before: time))
     }
 
-    /// Records that a received document has lost writes of this store under a derived site.
+    /// Records lost writes of this store that a received document has under a derived site.
     ///
-    /// `time` is that of the store's own site in the document. Later additions to a counter would
-    /// not include the lost ones, so they need another site.
+    /// `time` is that of the store's own site in the document. Later sums of a counter would not
+    /// include the lost increments, so they need another site.
     package mutating func recordOwnLostWrites(
         in document: BufferedDocument, _ time: HybridTime
     ) throws(EngineError) {
@@ -142,9 +142,9 @@ extension DocumentTransaction {
         }
     }
 
-    /// Removes lost additions to counters if the document has a later sum of their store.
+    /// Removes lost sums of counters if the document has a later sum of their store.
     ///
-    /// Both sums include the additions from before the pause. `vectors` are those of all documents
+    /// Both sums include the increments from before the pause. `vectors` are those of all documents
     /// joined into this one. Returns whether anything was removed.
     package mutating func removeLostSums(
         at position: Int, _ vectors: [VersionVector], _ address: DocumentAddress

@@ -18,7 +18,7 @@ package struct DocumentTransaction: Sendable {
     package var clock: HybridClock
     /// Whether a received document has unknown writes of this site, or lacks evicted ones.
     var hasUnknownOwnWrites = false
-    /// The periods in which the site has written before.
+    /// The periods in which the site wrote before this transaction.
     var ownWrites = OwnWrites.ofNewSite
     /// The sites of the store before its current one.
     package var formerSites: [Site] = []
@@ -95,7 +95,7 @@ package struct DocumentTransaction: Sendable {
         replaced = []
     }
 
-    /// Applies a change.
+    /// Applies a change; if it throws, the statement must be rolled back.
     package mutating func apply(
         _ change: DocumentChange
     ) throws(EngineError) -> DocumentReceipt.Outcome {
@@ -163,7 +163,7 @@ package struct DocumentTransaction: Sendable {
         }
     }
 
-    /// Refuses a locally written document that is too long with all field names spelled out.
+    /// Refuses a local document that is too long with all names spelled out; records a large one.
     private mutating func checkLength(
         of position: Int, _ change: DocumentChange
     ) throws(EngineError) {

@@ -11,7 +11,7 @@ package struct DerivedSite: Sendable {
     /// The site that made the writes.
     package let site: Site
     let pause: WritePause
-    /// All sites of this store: the additions of one include earlier ones of the others.
+    /// All sites of this store: the sum of one includes earlier increments of the others.
     let siblings: Set<Site>
 
     /// Returns the derived sites for all pauses of a site.
@@ -28,7 +28,7 @@ package struct DerivedSite: Sendable {
 package struct LostWrites: Sendable {
     /// Documents that kept the writes.
     package var kept: [DocumentAddress] = []
-    /// Documents that lost additions to a counter, because their store has added to it since.
+    /// Documents that lost a sum of a counter, because they have a later sum of its store.
     package var removed: [DocumentAddress] = []
     /// Documents that have no room for another site.
     package var unmoved: [UnmovedDocument] = []
@@ -91,7 +91,7 @@ package struct KnownPauses: Sendable {
 
     package init() {}
 
-    /// Adds pauses of a site; returns all its pauses, or nil if there are no new ones.
+    /// Adds pauses of a site; returns all its pauses, or nil if none were added.
     package mutating func add(_ reported: SitePauses) -> SitePauses? {
         let site = reported.site
         var known = pauses[site] ?? []
@@ -199,7 +199,7 @@ extension DocumentEngine {
         }
     }
 
-    /// Adds reported pauses of a site; returns all its pauses, or nil if there are no new ones.
+    /// Adds reported pauses of a site; returns all its pauses, or nil if none were added.
     package func addPauses(_ reported: SitePauses) -> SitePauses? {
         state.withLock { $0.knownPauses.add(reported) }
     }

@@ -34,7 +34,7 @@ struct OwnWrites: Sendable {
     /// Whether the site was drawn since the opening, so that all its writes are known.
     var isOfNewSite: Bool { opened == .initial && first == .initial }
 
-    /// Records a commit; `time` is that of its first write, or the latest time seen.
+    /// Records a commit; `time` is that of its first write, or later than all times seen.
     mutating func recordCommit(_ time: HybridTime) {
         if first == nil { first = time }
     }

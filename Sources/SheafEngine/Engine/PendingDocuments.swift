@@ -12,7 +12,7 @@ package struct PendingDocuments: Sendable {
         package let commit: CommitID
     }
 
-    /// Placeholder for the commit number of the current transaction.
+    /// Placeholder for the commit ID of the current transaction.
     static let uncommitted = CommitID.max
 
     private var entries: [DocumentKey: Entry] = [:]
@@ -111,7 +111,7 @@ package struct PendingDocuments: Sendable {
         return self
     }
 
-    /// Drops the documents of commits up to `commit`, which the newest snapshot shows.
+    /// Drops documents of commits up to `commit`, which the newest snapshot shows; may keep some.
     mutating func discard(through commit: CommitID) {
         guard !isEmpty || !collections.isEmpty else { return }
         fresh.removeAll { $0.commit <= commit }

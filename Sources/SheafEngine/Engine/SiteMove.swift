@@ -33,7 +33,7 @@ package struct Separation: Sendable {
 }
 
 extension DocumentEngine {
-    /// Switches to another site and assigns the writes made since opening to it.
+    /// Switches to another site and assigns to it the writes after `time`, or since opening.
     ///
     /// Peers know other writes with the same stamps. After the move both are merged, and neither
     /// covers the other. The last commit records the new site. If the store stops or fails before
@@ -71,7 +71,7 @@ extension DocumentEngine {
         return separation
     }
 
-    /// Switches to another site, to which the next commit moves all writes of the old one.
+    /// Switches to the site to which transactions have moved the writes of the current one.
     func beginSiteMove(to site: Site, _ state: inout WriterState) {
         // If two moves to another site are not durable, peers know the site before the first one.
         if state.siteMove?.precedes(store.snapshot().commit) != true {

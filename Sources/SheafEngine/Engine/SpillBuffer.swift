@@ -45,7 +45,7 @@ package struct SpillBuffer: Sendable {
 
     package init() {}
 
-    /// Appends a document.
+    /// Appends a document; `unproven` has the attachments whose tokens are unproven.
     package mutating func add(
         _ collection: String, id: [UInt8], _ marks: Marks, _ bytes: UnsafeRawBufferPointer,
         unproven: [[UInt8]] = []

@@ -15,7 +15,7 @@ extension DocumentSnapshot {
 
     package var hasUnprovenTokens: Bool { !log.tree.isEmpty(in: StoreKey.unprovenTokens) }
 
-    /// Returns the attachments among `ids` that a document references with a proven token.
+    /// Returns `ids` except the attachments whose tokens in a document are unproven.
     package func proven(_ ids: Set<AttachmentID>, inDocument key: [UInt8]) -> Set<AttachmentID> {
         guard hasUnprovenTokens else { return ids }
         let hash = UnprovenTokens.hash(ofDocument: key)

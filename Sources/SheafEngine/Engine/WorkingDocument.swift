@@ -176,12 +176,12 @@ package struct WorkingDocument: Sendable {
         return try joined(left, left, names) == joined(right, right, names)
     }
 
-    /// Returns the time of the last write of a site that was evicted and has not returned.
+    /// Returns the time of a site's last write if it was evicted and has not returned.
     func evictedTime(of site: Site) -> HybridTime {
         state == nil ? evictedVector?.time(of: site) ?? .initial : .initial
     }
 
-    /// Evicts the document; returns false if it does not exist.
+    /// Evicts the document or its tombstone; returns false if there is neither.
     ///
     /// The last write of `site` is recorded. Otherwise, if an older state of the document returns,
     /// the site would count as having seen all that it wrote.

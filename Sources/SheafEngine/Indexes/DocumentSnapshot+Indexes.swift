@@ -11,7 +11,7 @@ extension DocumentSnapshot {
         hasUsableIndexes ? knownIndexes(of: collection) : []
     }
 
-    /// Returns the usable indexes of the collection with a number.
+    /// Returns the usable indexes of the collection with this number.
     package func indexes(ofCollection number: UInt16) -> [IndexDefinition] {
         hasUsableIndexes ? knownIndexes(ofCollection: number) : []
     }

@@ -96,7 +96,7 @@ struct ChainRules {
     private static func checkPauses(
         _ operation: SheafStorage.Operation, of site: Site
     ) throws(Malformed) {
-        guard site != .initial else { throw .invalid("a site that is zero", at: 1) }
+        guard site != .initial else { throw .invalid("a zero site", at: 1) }
         switch operation.kind {
         case .put:
             var reader = ByteReader(operation.payload)

@@ -4,9 +4,9 @@ package import SheafStorage
 
 /// Verification of every document of a store against the format, beyond its checksums.
 package struct DocumentVerifier {
-    /// A payload that violates the format.
+    /// A violation of the format, or an incorrect index entry.
     package struct Finding: Equatable, Sendable {
-        /// The position of the operation with the payload.
+        /// The position of the operation concerned.
         package let position: LogPosition
         package let reason: String
     }
@@ -18,7 +18,7 @@ package struct DocumentVerifier {
 
     private let snapshot: LogSnapshot
 
-    /// Verifies all documents; returns nil if the store has data other than documents.
+    /// Verifies all documents and index entries; returns nil if the log has no site record.
     package static func verify(
         _ snapshot: LogSnapshot
     ) throws(EngineError) -> DocumentVerifier? {

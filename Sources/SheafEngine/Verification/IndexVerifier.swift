@@ -118,7 +118,7 @@ package struct IndexVerifier {
         return entries
     }
 
-    /// Whether an entry belongs to an existing index and points to a current operation.
+    /// Whether an entry of a known index, or of a tombstone, points to a current operation.
     private func isCurrent(_ entry: Entry, _ known: [IndexDefinition]) -> Bool {
         guard
             TombstoneEntry.isTombstone(entry.key)
