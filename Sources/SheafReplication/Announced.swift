@@ -7,9 +7,9 @@ package struct Announced {
     package private(set) var messages: [Announce] = []
     /// Local commits of batches received after an announcement, by their remote commits.
     private var written: [UInt64: CommitID] = [:]
-    /// The time at which the announced documents are requested.
+    /// The time at which announced documents are requested if they have not arrived.
     package private(set) var deadline: UInt64?
-    /// Approximate size in memory of the announcements since the list was last empty.
+    /// Approximate size in bytes of the announcements added since the list was last empty.
     private var length = 0
     /// Whether the peer announces its commits instead of sending them.
     var isAnnouncing = false
@@ -21,7 +21,7 @@ package struct Announced {
 
     package init() {}
 
-    /// Adds an announcement; returns false if there are too many, so their documents are requested.
+    /// Adds an announcement; returns false at the maximum, so that their documents are requested.
     package mutating func add(_ message: Announce, at now: UInt64) -> Bool {
         messages.append(message)
         if deadline == nil { restartTimer(at: now) }
@@ -42,14 +42,14 @@ package struct Announced {
         written[commit] = localCommit
     }
 
-    /// Returns the first announcements that are durable and covered, according to `isCovered`.
+    /// Returns the leading announcements that `isCovered` accepts, and durable batches among them.
     package func arrived(
         through durable: CommitID, where isCovered: (Announce) -> Bool
     ) -> ArraySlice<Announce> {
         messages.prefix { written[$0.commit] ?? 0 <= durable && isCovered($0) }
     }
 
-    /// Removes the first announcements, the last of which is of `commit`.
+    /// Removes the first `count` announcements, up to `commit`; restarts the timeout of the others.
     package mutating func removeFirst(_ count: Int, through commit: UInt64, at now: UInt64) {
         written = written.filter { $0.key > commit }
         messages.removeFirst(count)

@@ -27,7 +27,7 @@ package struct AttachmentExchange {
     var offered: [AttachmentID: Int] = [:]
     /// Parts requested from the peer, in the order of the requests.
     var requestedParts: [AttachmentPart] = []
-    /// The time at which the oldest request was sent or the last part was received.
+    /// The start of the stall timeout: the last received part, stall or first pending request.
     var lastReceipt: UInt64 = 0
     /// Whether the peer timed out and other peers were asked for its parts.
     var isStalled = false

@@ -6,7 +6,7 @@ import SheafSync
 
 /// Confirmation of unproven attachment tokens by peers at which they are proven.
 extension AttachmentTransfer {
-    /// Requests confirmations of a token from all peers that may write everything.
+    /// Requests confirmations of a token from the peers that may write everything, except `asker`.
     mutating func requestProof(
         of id: AttachmentID, in document: DocumentAddress, but asker: UInt64? = nil
     ) {
@@ -27,7 +27,7 @@ extension AttachmentTransfer {
 
     /// Confirms requested tokens that are proven, until the evaluation slice is used up.
     ///
-    /// `meter` is charged for the documents that are read, and `slice` limits the duration.
+    /// `meter` is charged for documents that the peer may read, and `slice` limits the duration.
     mutating func answerProofs(
         on number: UInt64, _ meter: EvaluationMeter, _ slice: EvaluationSlice
     ) {
@@ -41,7 +41,7 @@ extension AttachmentTransfer {
         }
     }
 
-    /// Confirms a token if it is proven; returns false if the peer exceeds its budget.
+    /// Confirms a proven token, or passes the request on; returns false if over the peer's budget.
     ///
     /// The document is read only if it has changed, or the token was proven, since the last check.
     private mutating func answerProof(

@@ -9,7 +9,7 @@ import SheafSync
 ///
 /// A peer that sent a document with a token proves possession by sending the complete attachment.
 /// The proof is requested once any peer wants the attachment, whether or not it is stored locally,
-/// so the peer does not learn which attachments are.
+/// so the peer does not learn which ones are stored.
 extension AttachmentTransfer {
     /// Schedules a check of the unproven tokens of wanted attachments, at most once per second.
     mutating func checkTokensSoon() {
@@ -19,7 +19,7 @@ extension AttachmentTransfer {
         tokenCheckAt = max(now, tokensCheckedAt &+ Self.checkNanoseconds)
     }
 
-    /// Requests proofs for the unproven tokens of attachments that any peer wants.
+    /// Requests proofs for the unproven tokens of wanted attachments, if a check is due.
     mutating func checkTokens() {
         guard let time = tokenCheckAt, time <= now else { return }
         (tokenCheckAt, tokensCheckedAt) = (nil, now)
@@ -138,7 +138,7 @@ extension AttachmentTransfer {
         }
     }
 
-    /// Marks the tokens of an attachment that the peer has sent as proven.
+    /// Marks as proven all tokens that the peer has sent of an attachment.
     mutating func prove(_ id: AttachmentID, by number: UInt64) {
         if self[number].possessed.count < SyncLimits.soughtAttachments {
             self[number].possessed.insert(id)

@@ -78,7 +78,7 @@ extension AttachmentTransfer {
         }
     }
 
-    /// Starts or stops fetching attachments for other peers, after a change of the scopes.
+    /// Stops fetching what no other peer may request any more, after a change of the scopes.
     mutating func reviewAll() {
         for id in order { review(id) }
     }

@@ -73,7 +73,7 @@ extension AttachmentTransfer {
         self[number].checkAt = max(now, self[number].checkedAt &+ Self.checkNanoseconds)
     }
 
-    /// Revokes the read access to attachments after a change of the scopes.
+    /// Applies changed scopes: withdraws all offers, and the read access of restricted peers.
     mutating func change(_ scopes: SyncScopes) {
         for number in numbers {
             self[number].access.scopes = scopes

@@ -14,7 +14,7 @@ package struct AttachmentTransfer {
     /// An action that the replicator must perform.
     package enum Effect {
         case send(connection: UInt64, Message)
-        /// Marks tokens as proven that a peer with this site has sent.
+        /// Marks as proven the tokens that a peer with this site has sent.
         case prove(connection: UInt64, Site, [UnprovenToken])
         /// The state of a fetch for this peer has changed.
         case fetched(AttachmentID, Replicator.FetchUpdate)

@@ -1,10 +1,10 @@
 import SheafDocument
 import SheafSync
 
-/// The documents that one side of a connection has quarantined: stamped too far ahead of its clock.
+/// Number of documents that one side of a connection has quarantined, and how far they are ahead.
 package struct QuarantineSummary: Sendable, Equatable {
     package let count: UInt64
-    /// Distance between the latest stamp and the clock at the time of the report.
+    /// Distance between their latest stamp and the clock of that side at the time of the report.
     package let aheadMilliseconds: UInt64
 }
 
@@ -12,9 +12,9 @@ package struct QuarantineSummary: Sendable, Equatable {
 package struct ClockReport: Sendable, Equatable {
     /// The clock of the peer minus the local clock on connection, not corrected for latency.
     package internal(set) var offsetMilliseconds: Int64?
-    /// Documents of the peer that are quarantined locally.
+    /// Summary of the peer's documents that are quarantined locally; nil if there are none.
     package internal(set) var quarantined: QuarantineSummary?
-    /// Local documents that the peer has quarantined.
+    /// Summary of the local documents that the peer has quarantined; nil if there are none.
     package internal(set) var quarantinedRemotely: QuarantineSummary?
 
     /// Smallest offset that causes a warning, in milliseconds.

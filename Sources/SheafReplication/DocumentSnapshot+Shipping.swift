@@ -34,7 +34,7 @@ extension DocumentSnapshot {
             .lexicographicallyPrecedes(DocumentAddress(collection: right, id: []).bytes)
     }
 
-    /// Returns the keys of the matching documents.
+    /// Returns the keys of the matching documents, by collection in the order of the matcher.
     func keys(
         matching matcher: SubscriptionMatcher, _ rankings: SubscriptionRankings? = nil
     ) throws(EngineError) -> [[UInt8]] {

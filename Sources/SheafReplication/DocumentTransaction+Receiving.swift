@@ -51,7 +51,7 @@ extension DocumentTransaction {
         return try hideIfUnreadable(reception, document, at: position, rule)
     }
 
-    /// Receives a document at its position in the transaction, which may be hidden from the peer.
+    /// Receives a document, which may be hidden from the peer, at its position in the transaction.
     package mutating func receive(
         _ document: BufferedDocument, _ key: DocumentKey, _ rule: SubscriptionMatcher?,
         at position: Int, _ seen: ReceivedTime, isHidden: Bool = false
@@ -184,7 +184,7 @@ extension DocumentTransaction {
         }
     }
 
-    /// The local writes kept although the store that made them has lost them.
+    /// The writes that are kept although the store that made them has lost them.
     private struct KeptWrites {
         var hasAny = false
         /// The received document, with its lost writes assigned to another site; nil if none.

@@ -17,7 +17,7 @@ struct Judging {
     var done: [CommitID: [Concerning]] = [:]
 }
 
-/// A document of a commit that must be sent to the peer.
+/// A document that a commit wrote, and that must be sent to the peer.
 struct Concerning {
     let key: [UInt8]
     let address: DocumentAddress

@@ -7,7 +7,7 @@ import SheafSync
 /// Each document has one entry in `changed`, regardless of the number of its changes. Former states
 /// are kept until the queries are evaluated on them.
 struct LimitedChanges {
-    /// A document that matches a query, or has matched one since the last batch.
+    /// A changed document that matches or has matched a query, or that can affect one with LIMIT.
     package struct Change {
         /// Whether the peer may have a former state of the document.
         var hasMatched = false
@@ -63,7 +63,7 @@ struct LimitedChanges {
         removedCount = 0
     }
 
-    /// Sets the entry of a document.
+    /// Sets the entry of a document, whose bytes are counted once.
     mutating func set(_ change: Change, for key: [UInt8]) {
         if changed.updateValue(change, forKey: key) == nil { length += Self.length(of: key) }
     }

@@ -103,7 +103,7 @@ struct LimitedSender {
     var repaired: [DocumentAddress: UInt64] = [:]
     package var steps: [Step] = []
 
-    /// Whether nothing is pending.
+    /// Whether no changes, named documents, repairs or draft are pending.
     var isIdle: Bool {
         changes.isEmpty && named.isEmpty && repairs.isEmpty && draft == nil
     }

@@ -53,7 +53,7 @@ struct NewestDocument {
     }
 }
 
-/// Documents that were sent to the peer, or that it already has.
+/// The delivery of documents that were sent to the peer, or that it already has.
 struct Delivery {
     /// The commit whose acknowledgment confirms that the peer has stored the documents.
     let step: CommitID

@@ -52,7 +52,7 @@ struct PossessionCheck {
         return length == 0 ? finishList([]) : .hasMore
     }
 
-    /// Returns the next part to request; nil if all parts are requested.
+    /// Returns the next part to request; nil before the offer, and once all parts are requested.
     mutating func nextPart() -> AttachmentPart? {
         let (kind, count): (AttachmentPart.Kind, Int)
         switch phase {

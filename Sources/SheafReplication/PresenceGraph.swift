@@ -68,7 +68,7 @@ public struct PresenceConnection: Sendable, Hashable {
     /// The unique id of the connection in the graph, composed of both keys and the kind.
     public var id: String { "\(peer1)<->\(peer2):\(kind)" }
 
-    /// Returns the peer at the other end than `key`.
+    /// Returns the key of the peer to which the connection leads from `key`.
     public func other(than key: PeerKey) -> PeerKey { key == peer1 ? peer2 : peer1 }
 }
 

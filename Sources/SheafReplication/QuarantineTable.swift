@@ -65,7 +65,7 @@ package struct QuarantineTable {
     /// The keys of the peers with quarantined documents, in order.
     var keys: [[UInt8]] { peers.keys.sorted { $0.lexicographicallyPrecedes($1) } }
 
-    /// Quarantines a document of a peer.
+    /// Quarantines a document of a peer; beyond the maximum, only counts it.
     package mutating func add(
         _ address: DocumentAddress, _ time: HybridTime, of key: [UInt8], at now: UInt64
     ) {
@@ -109,7 +109,7 @@ package struct QuarantineTable {
         }
     }
 
-    /// Removes a document of a peer.
+    /// Removes a document of a peer; does nothing if the table does not contain it.
     package mutating func remove(_ address: DocumentAddress, of key: [UInt8]) {
         guard var documents = peers[key], documents.entries[address] != nil else { return }
         documents.entries[address] = nil
@@ -127,13 +127,13 @@ package struct QuarantineTable {
         if peers.isEmpty { checkAt = nil }
     }
 
-    /// Removes all documents of a peer.
+    /// Removes all documents of a peer, omitted ones included.
     package mutating func remove(peer key: [UInt8]) {
         for address in peers[key]?.entries.keys ?? [:].keys { remove(address, of: key) }
         removeOmitted(of: key)
     }
 
-    /// Schedules a check with the next event.
+    /// Schedules a check for `now`, if any documents are quarantined.
     mutating func scheduleCheck(at now: UInt64) {
         if !peers.isEmpty { checkAt = now }
     }
@@ -151,6 +151,8 @@ package struct QuarantineTable {
     }
 
     /// Returns the documents of a peer that may be requested again, in order, up to the maximum.
+    ///
+    /// `comparesAll` is whether to reconcile instead, for the omitted documents.
     func retriable(
         of key: [UInt8], _ clock: QuarantineClock
     ) -> (addresses: [DocumentAddress], comparesAll: Bool) {

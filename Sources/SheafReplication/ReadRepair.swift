@@ -56,7 +56,7 @@ struct ReadRepairTable {
         self.most = most
     }
 
-    /// Returns the documents that a peer needs.
+    /// Returns the documents whose newer states a peer has not acknowledged.
     package func documents(for key: [UInt8]) -> Set<DocumentAddress> {
         entries[key]?.repairs.documents ?? []
     }

@@ -109,9 +109,9 @@ struct Receiver {
 
     // MARK: Documents that this peer may not send
 
-    /// Moves documents from `lacking` to `unsettled`, unless others are unsettled.
+    /// Moves durable documents from `lacking` to `unsettled`, unless others are unsettled.
     ///
-    /// `commits` returns the local commits of a document that this peer may not send, or nil.
+    /// `commits` returns the local commits of a document that this peer may not send; nil drops it.
     mutating func reviewLacking(
         through durable: CommitID, _ commits: (DocumentAddress) -> [CommitID]?
     ) {

@@ -78,8 +78,8 @@ extension Replicator {
         guard let deadline = connection.receiver.announced.deadline, deadline <= now,
             !connection.receiver.isWriting
         else { return }
-        // Only one connection is subscribed again: its peer may send all that is missing. If all of
-        // them were, each peer would send every document from then on.
+        // Only one connection is subscribed again: its peer may send all missing documents. If all
+        // connections were, each peer would send every document from then on.
         for other in connections.values where other.receiver.announced.deadline != nil {
             other.receiver.announced.restartTimer(at: now)
         }
@@ -99,7 +99,7 @@ extension Replicator {
         recordRepetition(on: connection)
     }
 
-    /// Requests announcements from a peer whose documents had arrived from another one before.
+    /// Requests announcements from a peer whose documents had arrived from another peer before.
     func recordRepetition(on connection: Connection) {
         guard !connection.isLimited else { return }
         let hasOthers = connections.values.contains { other in

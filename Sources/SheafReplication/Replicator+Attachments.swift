@@ -126,7 +126,7 @@ extension Replicator {
         }
     }
 
-    /// Logs the failure of a job that marks tokens as proven.
+    /// Logs the failure, if any, of a job that marks tokens as proven.
     func recordProven(_ outcome: WriteJob.Outcome) {
         guard let error = outcome.error else { return }
         queries.log?.write(

@@ -24,7 +24,7 @@ extension Replicator {
             at: now)
     }
 
-    /// Ends a connection because of an invalid query, and quotes the start of the query.
+    /// Ends a connection because a query exceeds a limit, or is invalid: then its start is quoted.
     func fail(_ connection: Connection, rejecting text: String, because error: StoreError) {
         guard error.reason != .limit else { return fail(connection, .limit, error.message) }
         let message = error.message.shortened(to: ErrorText.limit)

@@ -10,7 +10,7 @@ extension Replicator {
         let snapshot: DocumentSnapshot
         /// Keys of the documents changed since the cursor, or that entered a ranking.
         var keys: [[UInt8]]
-        /// Keys changed by commits that the peer did not send; nil if this is not known.
+        /// Keys changed by commits that the peer did not send; nil if unknown; empty if not ranked.
         var omittedKeys: Set<[UInt8]>?
         /// The rankings to advance; nil if the subscription has none.
         var advance: RankingAdvance?

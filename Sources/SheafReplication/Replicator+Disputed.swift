@@ -39,7 +39,9 @@ extension Replicator {
         }
     }
 
-    /// Returns the local commits of a document that this peer may not send; nil if it may.
+    /// Returns the local commits of a document that this peer may not send, or nil.
+    ///
+    /// Acknowledged commits are omitted; if all are acknowledged, returns the last one.
     private func unsendableCommits(of address: DocumentAddress, on connection: Connection)
         -> [CommitID]?
     {

@@ -67,7 +67,7 @@ package struct SyncExplanation: Sendable {
 
 /// Reports on the replication of peers and documents, for `explain-sync`.
 extension Replicator {
-    /// Returns the status of all peers since the store was opened, ordered by key.
+    /// Returns the status of all remembered peers, ordered by key.
     package func surveys() -> [PeerSurvey] {
         statuses.sorted { $0.key.lexicographicallyPrecedes($1.key) }.map { key, status in
             let connection = openConnection(to: key)

@@ -58,7 +58,7 @@ extension Replicator {
         return found
     }
 
-    /// Whether `fresh` contains every commit that wrote a document since a snapshot.
+    /// Whether `fresh` certainly contains every commit that wrote a document since a snapshot.
     private func areAll(
         _ fresh: Set<CommitID>, commitsOf key: [UInt8], since before: DocumentSnapshot
     ) throws(EngineError) -> Bool {

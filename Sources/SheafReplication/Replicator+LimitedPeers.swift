@@ -53,7 +53,7 @@ extension Replicator {
         return stepCount(of: connection)
     }
 
-    /// Reserves and returns a number for the next batch, if its snapshot precedes this call.
+    /// Reserves and returns a number for the next batch; one of a later snapshot does not use it.
     ///
     /// Reconciled documents can be evicted locally before they are sent. If the number of their
     /// batch were above that of the subscription, the peer would assume that they are still stored,

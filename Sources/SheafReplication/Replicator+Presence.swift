@@ -44,7 +44,7 @@ extension Replicator {
             opening: queries.documents.store.options.clock.wallMilliseconds(), salt: salt)
     }
 
-    /// Returns the record that a peer publishes.
+    /// Returns the description that a peer publishes, without metadata.
     package static func portrait(of identity: Identity) -> PeerRecord.Description {
         PeerRecord.Description(
             isServer: identity.isServer, name: identity.name,

@@ -44,7 +44,7 @@ extension Replicator {
         pump()
     }
 
-    /// Requests evicted documents again that match the subscription.
+    /// Requests again the evicted documents that match the subscription.
     func requestEvicted() {
         var isConcerned = false
         var evicted: [Evicted] = []

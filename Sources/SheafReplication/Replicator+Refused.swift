@@ -37,7 +37,7 @@ extension Replicator {
         }
     }
 
-    /// Returns the commits of a refused document up to the commit of the notice.
+    /// Returns the unacknowledged commits of a refused document, up to the commit of the notice.
     ///
     /// If the peer has acknowledged all of them, returns the last one. Returns nil if there are
     /// none, if the document was evicted since, or if the peer may not read it.

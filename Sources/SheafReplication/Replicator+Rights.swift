@@ -39,12 +39,12 @@ extension Replicator {
     /// Maximum number of remembered peers; beyond it disconnected peers are discarded.
     static let maximumRememberedPeers = 4_096
 
-    /// Number of remembered peers.
+    /// Number of peers whose status or rights are remembered.
     package var rememberedPeerCount: Int { max(statuses.count, authorizations.count) }
 
     /// Discards all disconnected peers, which reconcile when they connect again.
     ///
-    /// Otherwise a store that accepts any peer would remember all that ever connected.
+    /// Otherwise a store that accepts any peer would remember every peer that ever connected.
     private func discardAbsentPeers() {
         let connected = Set(connections.values.compactMap { $0.session.remote?.peerKey })
         discardQuarantines(but: connected)
@@ -65,7 +65,7 @@ extension Replicator {
         discardAbsentPeers()
     }
 
-    /// Whether a cursor is newer than the last change of the scopes and of the peer's rights.
+    /// Whether a cursor follows the last widening of the scopes, and the last change of rights.
     func isCurrent(upTo cursor: Cursor, _ connection: Connection) -> Bool {
         let key = connection.session.remote?.peerKey ?? []
         return [widenedThrough, authorizations[key]?.changedThrough].allSatisfy { last in
@@ -84,7 +84,7 @@ extension Replicator {
         }
     }
 
-    /// Returns the filter that precedes the queries of the peer; nil if it may read everything.
+    /// Returns the filter that precedes the queries of the peer; nil if no document is withheld.
     func readFilter(_ connection: Connection) -> SubscriptionRankings.Filter? {
         guard connection.access.isRestricted else { return nil }
         return { [unowned self, unowned connection] (document, key, address) throws(EngineError) in

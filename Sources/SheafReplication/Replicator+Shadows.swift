@@ -85,8 +85,8 @@ extension Replicator {
         guard let (count, last) = outcome.dropped else { return }
         queries.log?.write(
             .warning,
-            "dropped writes of a peer with limited rights to documents that it may neither read nor write "
-                + "on this peer",
+            "dropped writes of a peer with limited rights to documents that it may not read: it may "
+                + "not write them, or the results exceed a limit",
             [
                 "peer": PeerKey(unchecked: key).description, "documents": "\(count)",
             ].merging(last.logFields) { $1 })
@@ -113,7 +113,7 @@ extension Replicator {
             received: limitedPeers[key]?.received ?? ReceivedDocuments())
     }
 
-    /// Whether the deletion of a document may be sent to a peer that names the document.
+    /// Whether the deletion of a document may be sent to the peer.
     func mayKnowDeletion(
         _ key: [UInt8], _ address: DocumentAddress, _ snapshot: DocumentSnapshot,
         _ connection: Connection

@@ -197,7 +197,7 @@ extension Replicator {
     /// Returns the IDs of attachments whose tokens in a sent document are unproven, sorted.
     ///
     /// The sent version may be older than the snapshot. A token that the snapshot's version does
-    /// not have counts as unproven.
+    /// not have counts as unproven. Beyond the maximum, the only ID stands for all attachments.
     private func unprovenTokens(
         in bytes: UnsafeRawBufferPointer, of key: [UInt8], _ snapshot: DocumentSnapshot
     ) throws(EngineError) -> [[UInt8]] {
@@ -274,7 +274,7 @@ extension Replicator {
         }
     }
 
-    /// Returns a document with the name numbers of the connection, and without its base.
+    /// Returns a document with the name numbers of the connection; a complete one loses its base.
     private func encoded(
         _ document: EncodedDocument, on connection: Connection
     ) throws(Malformed) -> [UInt8] {

@@ -3,7 +3,7 @@ import SheafEngine
 import SheafStorage
 package import SheafSync
 
-/// The status of all peers that have connected.
+/// The status of the remembered peers.
 extension Replicator {
     /// The status of one peer.
     package struct Status: Sendable, Equatable {
@@ -31,7 +31,7 @@ extension Replicator {
         package internal(set) var clock = ClockReport()
     }
 
-    /// The status of all peers since the store was opened, by peer key.
+    /// The status of all remembered peers, by peer key.
     package var allStatuses: [[UInt8]: Status] { statuses }
 
     package func record(connected connection: Connection, _ hello: Hello) {

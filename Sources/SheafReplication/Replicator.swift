@@ -32,7 +32,7 @@ package final class Replicator {
         }
     }
 
-    /// Size limits of the replicator.
+    /// Limits of the replicator on lengths, counts and evaluation units.
     package struct Lengths: Sendable {
         /// Target number of bytes in one part of a long batch.
         package var part = SyncSession.segmentTarget
@@ -63,7 +63,7 @@ package final class Replicator {
     /// An action that the replication thread must perform.
     package enum Effect: Sendable {
         case send(connection: UInt64, [UInt8])
-        /// Closes a connection once everything queued before has been sent.
+        /// Closes a connection once the bytes queued for it have been sent.
         case close(connection: UInt64, CloseMessage)
         /// A connection has ended; the replication thread closes it if it is still open.
         case ended(connection: UInt64, CloseReason)

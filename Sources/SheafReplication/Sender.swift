@@ -130,7 +130,9 @@ struct Sender {
         echoDue = now + Self.echoNanoseconds
     }
 
-    /// Whether the replication position must be sent now; the end of a batch contains it, too.
+    /// Whether the scheduled position must be sent now; if it is due, it is no longer scheduled.
+    ///
+    /// It is not sent if a batch is being sent, which contains it.
     mutating func beginPosition(at now: UInt64) -> Bool {
         guard let due = echoDue, due <= now else { return false }
         echoDue = nil

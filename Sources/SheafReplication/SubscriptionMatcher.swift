@@ -48,7 +48,7 @@ package final class SubscriptionMatcher {
     let isRanked: Bool
     private let ranked: Set<[UInt8]>
     private let queries: QueryEngine
-    /// The meter of the evaluation cost; nil if the cost is not limited.
+    /// The meter of the evaluation cost; nil if the cost is not measured.
     let meter: EvaluationMeter?
     /// Whether document and query lengths count, in addition to function arguments and results.
     private let chargesLength: Bool
@@ -296,7 +296,7 @@ package final class SubscriptionMatcher {
         }
     }
 
-    /// Returns a run of a query on a snapshot.
+    /// Returns an untimed run on a snapshot, charged to the meter of the matcher.
     package func run(_ query: SubscriptionQuery, on snapshot: DocumentSnapshot) -> QueryRun {
         queries.subscriptionRun(query.statement, query.arguments, on: snapshot, meter)
     }

@@ -80,7 +80,7 @@ package struct SubscriptionRankings {
         }
     }
 
-    /// Whether no outdated document at the peer can rank before one of these.
+    /// Whether no document outdated at the peer can rank before a document in these rankings.
     var areSure: Bool {
         terms.allSatisfy { term in
             guard let floor = term.floor else { return true }

@@ -54,7 +54,7 @@ package final class UnreachableAddresses: Sendable {
         entries.withLock { $0.values.map(\.shown) }.sorted { $0.address < $1.address }
     }
 
-    /// Applies a transport event, and returns whether the list has changed.
+    /// Applies a transport event, and returns whether the list may have changed.
     package func record(_ event: PeerTransportEvent) -> Bool {
         switch event {
         case .unreachable(let address, let reason, let milliseconds):
@@ -89,7 +89,7 @@ package final class UnreachableAddresses: Sendable {
             ["address": address, "reason": reason, "connections": "\(count)"])
     }
 
-    /// Removes all addresses.
+    /// Removes all addresses; their next failures are logged again.
     package func removeAll() {
         entries.withLock { $0 = [:] }
     }

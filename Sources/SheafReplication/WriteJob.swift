@@ -6,7 +6,7 @@ package import SheafStorage
 package import SheafSync
 package import SheafSystem
 
-/// Batches received from a peer, each of which is written in one commit.
+/// Batches received from a peer, each written in one commit; or a change of sites or of tokens.
 package struct WriteJob: Sendable {
     package let connection: UInt64
     package let steps: [PreparedStep]

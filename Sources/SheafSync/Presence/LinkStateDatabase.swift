@@ -136,7 +136,7 @@ package struct LinkStateDatabase: Sendable {
         isBusy = true
     }
 
-    /// Advances the clock, and drops records whose retention has expired.
+    /// Performs the work that is due, such as dropping records whose retention has expired.
     package mutating func tick(at now: UInt64) {
         guard let deadline, deadline <= now else { return }
         let gone = entries.filter { $0.value.isExpired(at: now) }.map(\.key)

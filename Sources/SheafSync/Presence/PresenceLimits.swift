@@ -4,7 +4,7 @@ package enum PresenceLimits {
     package static let records = 1_024
     /// Maximum length of all records in bytes; beyond it the farthest are dropped.
     package static let recordBytes = 4 << 20
-    /// Maximum number of connections in a record; a peer with more lists the oldest.
+    /// Maximum number of neighbors in a record; a peer with more lists the oldest.
     package static let neighbors = 1_023
     /// Maximum length of a peer's metadata as JSON, in bytes.
     package static let metadataLength = 4 << 10

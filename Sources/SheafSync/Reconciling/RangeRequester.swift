@@ -57,7 +57,7 @@ package struct RangeRequester: Sendable {
         requested = [Open(upper: nil, range: list.documents.indices)]
     }
 
-    /// The initial range request.
+    /// The initial range request, which names no range.
     package var firstQuestion: RangeQuestion { RangeQuestion([]) }
 
     /// Processes a response; returns the next step.

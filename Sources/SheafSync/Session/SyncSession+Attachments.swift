@@ -21,7 +21,7 @@ extension SyncSession {
         send(.seek, message.bytes)
     }
 
-    /// Offers an attachment to the peer.
+    /// Offers a completely stored attachment to the peer.
     package mutating func offer(_ message: Offer) {
         guard isOpen else { return }
         send(.offer, message.bytes)

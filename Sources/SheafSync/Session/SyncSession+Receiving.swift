@@ -45,7 +45,7 @@ extension SyncSession {
     /// The generation of the current subscription.
     package var requestedGeneration: UInt64 { receiver.request?.generation ?? 0 }
 
-    /// Replaces the subscription.
+    /// Replaces the subscription; without a cursor, begins a reconciliation.
     package mutating func subscribe(_ request: Subscribe) {
         precondition(isOpen && request.generation > requestedGeneration, "Generations increase.")
         receiver.request = request

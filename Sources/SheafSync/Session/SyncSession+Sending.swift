@@ -48,7 +48,7 @@ extension SyncSession {
     /// Whether commits wait for credit or for a full segment.
     package var hasUnsent: Bool { !sender.fragments.isEmpty || sender.raw.count > 0 }
 
-    /// Makes the peer reconcile, since its cursor cannot be used or its rights have changed.
+    /// Makes the peer reconcile, for example because its cursor cannot be used.
     ///
     /// Does nothing during a reconciliation.
     package mutating func restart() {

@@ -168,7 +168,7 @@ package struct SyncSession: Sendable {
         return true
     }
 
-    /// Advances the clock: sends pings, and detects timeouts.
+    /// Sends a ping if one is due; ends the session after a timeout.
     package mutating func tick(at now: UInt64) {
         guard phase != .ended, let deadline, deadline <= now else { return }
         if phase == .greeting, startedAt + SyncLimits.greetingNanoseconds <= now {
@@ -198,7 +198,7 @@ package struct SyncSession: Sendable {
         return deadlines.min()
     }
 
-    /// Closes the session with a reason.
+    /// Sends a close message and ends the session, unless it has ended.
     package mutating func end(_ closeMessage: CloseMessage) {
         guard phase != .ended else { return }
         send(.close, closeMessage.bytes)
@@ -305,7 +305,7 @@ package struct SyncSession: Sendable {
 }
 
 extension Frame {
-    /// Decodes the body.
+    /// Decodes the body; throws `WireError.malformed` if that fails.
     func read<Message>(
         _ decode: (UnsafeRawBufferPointer) throws(Malformed) -> Message
     ) throws(WireError) -> Message {

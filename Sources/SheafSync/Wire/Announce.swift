@@ -14,7 +14,7 @@ package struct Announce: Equatable, Sendable {
             self.vector = vector
         }
 
-        /// Approximate memory, in bytes.
+        /// Approximate size in memory, in bytes.
         package var length: Int {
             128 + address.id.count + address.collection.utf8.count + vector.entries.count * 16
         }

@@ -1,10 +1,10 @@
 package import SheafBytes
 
-/// Number of documents that a peer has quarantined (`format-spec/sync.md`, table 26).
+/// A report on the documents that a peer has quarantined (`format-spec/sync.md`, table 26).
 ///
 /// Quarantined documents have stamps too far ahead of the peer's clock.
 package struct QuarantineNotice: Equatable, Sendable {
-    /// Number of quarantined documents; 0 once there are none.
+    /// Number of quarantined documents; 0 reports that none are left.
     package let count: UInt64
     /// Latest time of a dot in these documents, in milliseconds since 1970.
     package let latestMilliseconds: UInt64

@@ -3,7 +3,7 @@ package import SheafDocument
 
 /// Documents of a batch that the receiver refused (`format-spec/sync.md`, table 29).
 package struct RefusedNotice: Equatable, Sendable {
-    /// The state of a document that the sender's write rule does not permit.
+    /// The state of a document that the write rule for its sender does not permit.
     package enum Reason: UInt8, Sendable, CaseIterable {
         /// The document with the write applied.
         case result = 0

@@ -25,7 +25,7 @@ package struct ShippedSegmentReader: Sendable {
 
     package init() {}
 
-    /// Returns the decompressed segment.
+    /// Decompresses the next segment; each one needs its predecessors.
     package mutating func raw(of bytes: UnsafeRawBufferPointer) throws(Malformed) -> [UInt8] {
         var reader = ByteReader(bytes)
         let length = try reader.readVarint()
@@ -42,7 +42,7 @@ package struct ShippedSegmentReader: Sendable {
 }
 
 extension [UInt8] {
-    /// Appends a segment, and drops bytes beyond the dictionary length.
+    /// Appends a segment; keeps at most twice the dictionary length, dropping the oldest bytes.
     fileprivate mutating func remember(_ raw: [UInt8]) {
         if raw.count >= LZ4.historyLength {
             self = Array(raw.suffix(LZ4.historyLength))

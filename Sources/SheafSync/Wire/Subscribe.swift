@@ -55,7 +55,7 @@ package struct Subscribe: Equatable, Sendable {
     package let commit: UInt64
     /// The position to resume from; nil starts a reconciliation.
     package let cursor: Cursor?
-    /// Documents after the cursor to be sent completely, since their deltas do not apply.
+    /// Documents that must be sent complete after the cursor, since their deltas do not apply.
     package let complete: [DocumentAddress]
 
     package init(
@@ -119,7 +119,7 @@ package struct SubscribePart: Equatable, Sendable {
 
     /// Length beyond which a query starts the next part.
     fileprivate static let targetLength = SyncLimits.frameLength - (4 << 10)
-    /// Maximum length of both length prefixes of a query.
+    /// Upper bound of the length of the two length prefixes of a query, together.
     fileprivate static let queryOverhead = 8
 
     package init(generation: UInt64, _ queries: [SubscribedQuery], end: End?) {

@@ -1,6 +1,6 @@
 import SheafDocument
 
-/// Limits on what a peer may request or send (`format-spec/sync.md`, limits).
+/// Limits on what a peer may request or send (`format-spec/sync.md`). Lengths are in bytes.
 package enum SyncLimits {
     /// Maximum length of a frame, type included, after the hello of the peer.
     package static let frameLength = 1 << 20
@@ -10,7 +10,7 @@ package enum SyncLimits {
     package static let segmentLength = 16 << 20
     /// Maximum number of documents and commits in a segment, together.
     package static let segmentDocuments = 1 << 16
-    /// Maximum number of ranges in a response.
+    /// Maximum sum of the counts in a range response, and number of ranges in a request.
     package static let answeredRanges = 1 << 16
     /// Maximum length of a collection name.
     package static let collectionLength = DocumentAddress.maximumCollectionLength
@@ -20,7 +20,7 @@ package enum SyncLimits {
     package static let idLength = DocumentAddress.maximumIDLength
     /// Maximum number of distinct queries of a subscription.
     package static let queries = 4_096
-    /// Maximum length of all query texts and arguments of a subscription.
+    /// Maximum length of all query texts and arguments of a subscription, together.
     package static let subscriptionLength = 4 << 20
     /// Maximum length of the `complete` list of a subscription.
     package static let completeLength = 512 << 10
@@ -35,7 +35,7 @@ package enum SyncLimits {
     package static let ruleUnitsOnDocument = 1_000
     /// Maximum number of units of all peers in one iteration of the replication thread.
     package static let evaluationUnitsPerTurn = 1_000_000
-    /// Factors on the budget and its refill for a peer that may read everything.
+    /// Factors on the budget and its refill for a peer with unlimited rights.
     ///
     /// The refill is slower than a processor's rate, so that the budget can be exhausted.
     package static let unrestrictedFactor = 8
@@ -43,7 +43,7 @@ package enum SyncLimits {
     /// Burst of subscriptions by a peer, and the interval after which one more is allowed.
     package static let subscriptionsAtOnce = 32
     package static let subscriptionNanoseconds: UInt64 = 500_000_000
-    /// Maximum number of delayed subscriptions.
+    /// Maximum delay of a subscription, in intervals; beyond it the connection ends.
     package static let delayedSubscriptions = 32
     /// Maximum length of a query text, and of its arguments.
     package static let queryLength = 64 << 10
@@ -52,10 +52,10 @@ package enum SyncLimits {
     package static let credit = 4 << 20
     /// Maximum number of documents in each wanted part.
     package static let wantedDocuments = 1 << 18
-    /// Maximum number of documents named by one `refused`, and of one write job.
+    /// Maximum number of documents named by one `refused`, and by all of one write job.
     package static let refusedDocuments = 256
     package static let refusedOfJob = 4_096
-    /// Maximum expanded length of an incomplete batch.
+    /// Maximum expanded length of a batch.
     package static let stagedLength = 1 << 30
     /// Length of an attachment id, and maximum length of an attachment.
     package static let attachmentIDLength = AttachmentID.length

@@ -31,7 +31,7 @@ package enum WireNameDictionary {
         return try ShippedCommit.all(in: &reader)
     }
 
-    /// Writes newly numbered names.
+    /// Writes the number of names, then the names.
     package static func write(_ names: [[UInt8]], into writer: inout ByteWriter) {
         writer.writeVarint(UInt64(names.count))
         for name in names { name.withUnsafeBytes { writer.writeLengthPrefixed($0) } }
