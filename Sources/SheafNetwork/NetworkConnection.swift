@@ -28,7 +28,7 @@ public struct NetworkConnection: Hashable, Sendable {
     }
 }
 
-/// The number of bytes on the wire of one connection, including the handshake and all TLS overhead.
+/// The number of bytes on the wire of one connection, including both handshakes and TLS overhead.
 public struct NetworkTraffic: Hashable, Sendable {
     public let sentBytes: UInt64
     public let receivedBytes: UInt64

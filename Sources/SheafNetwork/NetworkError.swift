@@ -34,9 +34,9 @@ public enum NetworkRule: String, Hashable, Sendable, CaseIterable {
     case loopback
     /// An invalid key pair, shared key, public key or database id.
     case key
-    /// A key file that is invalid or that other users can read.
+    /// A key file that is invalid, accessible to other users, or cannot be read or written.
     case keyFile = "key-file"
-    /// A grant that cannot be decoded.
+    /// A grant that cannot be decoded or that exceeds a limit.
     case grant
     /// A grant issued to another peer.
     case grantKey = "grant-key"
@@ -50,7 +50,7 @@ public enum NetworkRule: String, Hashable, Sendable, CaseIterable {
     case grantEarly = "grant-early"
     /// A grant that has expired.
     case grantExpired = "grant-expired"
-    /// Received bytes that are not valid TLS.
+    /// TLS failed, for example because received bytes are invalid.
     case tls
     /// The remote peer does not support TLS 1.3.
     case tlsVersion = "tls-version"
@@ -74,11 +74,11 @@ public enum NetworkRule: String, Hashable, Sendable, CaseIterable {
     case connections
     /// The limit of unauthenticated connections was reached.
     case handshakes
-    /// The handshake took too long.
+    /// Connecting and authenticating took too long.
     case handshakeTime = "handshake-time"
     /// The remote peer receives more slowly than this one sends.
     case queue
-    /// The connection was lost without a close alert.
+    /// The connection was lost without a close alert, or closed before it was authenticated.
     case cut
     /// One end closed the connection.
     case closed

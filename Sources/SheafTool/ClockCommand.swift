@@ -25,7 +25,7 @@ extension Command {
             documents after it is reopened. Repair one store, and wait until all peers have
             synced, before repairing another one.
 
-            Each line has how far the latest stamp of a site is ahead, the site, the number of
+            Each line shows how far the latest stamp of a site is ahead, the site, the number of
             stamps, the collection, and the id of the document.
 
             JSON keys: type "clock" has aheadMilliseconds, null if the clock of the store is not

@@ -6,7 +6,7 @@ import SheafStorage
 
 /// The text and JSON forms of document operations.
 enum DocumentLines {
-    /// Maximum length of a printed document value.
+    /// Maximum length of a printed document value or list of paths.
     private static let valueLength = 160
     /// Maximum number of documents that `sheaf log` names for a commit.
     private static let namedCount = 3

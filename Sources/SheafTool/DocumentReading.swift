@@ -55,7 +55,7 @@ final class DocumentReading {
         self.reader = reader
     }
 
-    /// Decodes an operation; returns nil if it is not an operation of a document store.
+    /// Decodes an operation; returns nil if it is damaged or not one of a document store.
     func meaning(of operation: Operation) -> Meaning? {
         guard let key = StoreKey(operation.key) else { return nil }
         let payload = operation.payload
@@ -179,7 +179,7 @@ final class DocumentReading {
             }.joined()
     }
 
-    /// Returns a site in the form used by stamps.
+    /// Returns a site as 16 hexadecimal digits, or as `initial`.
     static func text(_ site: Site) -> String {
         if site == .initial { return "initial" }
         let digits = String(site.rawValue, radix: 16)

@@ -48,7 +48,7 @@ struct ResultColumns {
         private(set) var hasNumbers = false
         private(set) var hasOthers = false
 
-        /// Whether all values of the column are numbers or null.
+        /// Whether all values of the column are numbers or null, and at least one is a number.
         var isNumeric: Bool { hasNumbers && !hasOthers }
 
         fileprivate mutating func measure(_ value: Value) {
@@ -67,9 +67,9 @@ struct ResultColumns {
     /// Maximum number of columns; a wider table would be unreadable and use too much memory.
     static let maximumCount = 1_000
 
-    /// Creates the columns of the projection, followed by columns that only some rows have.
+    /// Creates the columns of the projection, followed by those of all other fields of the rows.
     ///
-    /// The latter are in the order of their first appearance.
+    /// The other fields are in the order of their first appearance.
     init(
         of rows: ResultRows, measuring width: ((Value) -> Int)? = nil
     ) throws(StoreError) {

@@ -65,7 +65,7 @@ struct PeerTests {
         var count = 0
         for await request in requests {
             #expect(request.peerKeyString == key && request.connectionType == .accessPoint)
-            // The metadata arrived in the introduction, before any sync.
+            // The metadata arrived in the handshake, before any sync.
             #expect(request.peerMetadata["user"] as? String == "ann")
             #expect(request.peerMetadataJSONData == Data(#"{"user":"ann"}"#.utf8))
             #expect(request.identityServiceMetadata.isEmpty)

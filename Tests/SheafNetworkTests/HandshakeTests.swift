@@ -3,7 +3,7 @@ import SheafNetwork
 import SheafTestSupport
 import Testing
 
-/// The introduction protocol, tested without sockets.
+/// The handshake, tested without sockets.
 struct HandshakeTests {
     /// One end of a connection and its credentials.
     package struct End {
@@ -32,7 +32,7 @@ struct HandshakeTests {
         authority = try .generate()
     }
 
-    /// Returns the listener's outcome for the dialer's introduction, or the error that refuses it.
+    /// Returns the listener's outcome for the dialer's handshake, or the error that refuses it.
     private func performHandshake(
         dialer: End, listener: End, metadata: Object = Object(),
         changing change: (inout [UInt8]) -> Void = { _ in }
@@ -141,7 +141,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test func `an introduction replayed on another connection or under another key is refused`()
+    @Test func `a handshake replayed on another connection or under another key is refused`()
         throws
     {
         let key = try SharedKey(Array(repeating: 5, count: 16))
@@ -151,7 +151,7 @@ struct HandshakeTests {
             var elsewhere = listener
             elsewhere.exporter[31] ^= 1
             #expect(rule(performHandshake(dialer: dialer, listener: elsewhere)) == .database)
-            // A third party relays the dialer's introduction under its own key.
+            // A third party relays the dialer's handshake under its own key.
             var relayed = dialer
             relayed.key = authority.publicKey
             #expect(rule(performHandshake(dialer: relayed, listener: listener)) == .database)
@@ -161,7 +161,7 @@ struct HandshakeTests {
         }
     }
 
-    @Test func `an end's own introduction, echoed back, is refused`() throws {
+    @Test func `an end's own handshake, echoed back, is refused`() throws {
         let credentials = try End(.development(), keyPair: local).credentials
         let words = Handshake(
             credentials, role: .dialer, remoteKey: remote.publicKey,

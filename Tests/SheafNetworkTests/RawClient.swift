@@ -130,7 +130,7 @@ final class HostilePeer {
         }
     }
 
-    /// Returns the introduction an honest peer would send.
+    /// Returns the handshake bytes that an honest peer would send.
     func words(_ configuration: NetworkConfiguration) throws -> [UInt8] {
         var configuration = configuration
         configuration.keyPair = keyPair

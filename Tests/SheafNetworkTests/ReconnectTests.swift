@@ -215,7 +215,7 @@ struct ReconnectTests {
         let connected = try #require(connections.first { $0.address == server.host.address })
         #expect(connected.isOutgoing)
         #expect(connected.state == .connected(key: server.key, queuedBytes: 0))
-        // TLS keys and introductions were exchanged.
+        // Both handshakes, TLS and authentication, took place.
         #expect(connected.traffic.sentBytes > 500 && connected.traffic.receivedBytes > 500)
         let waiting = connections.first { $0.address == "127.0.0.1:1" }
         guard case .waiting(let milliseconds, let reason) = waiting?.state else {

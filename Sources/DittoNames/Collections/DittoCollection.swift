@@ -81,7 +81,7 @@ public final class DittoCollection: Sendable {
 
 /// The effect of writing a document whose id exists.
 public enum DittoWriteStrategy: Hashable, Sendable {
-    /// Overwrites the fields of the new document, and keeps the others.
+    /// Overwrites the fields that the new document contains, and keeps the others.
     case merge
     /// Keeps the existing document.
     case insertIfAbsent

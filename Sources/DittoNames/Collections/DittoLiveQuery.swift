@@ -81,7 +81,7 @@ public struct DittoLiveQueryMove: Hashable, Sendable {
 public struct DittoSingleDocumentLiveQueryEvent: Sendable {
     /// Whether this is the first event.
     public let isInitial: Bool
-    /// The previous version of the document; nil if it did not exist.
+    /// The previous version of the document; nil in the first event, or if it did not exist.
     public let oldDocument: DittoDocument?
 }
 

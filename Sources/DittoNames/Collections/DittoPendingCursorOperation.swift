@@ -2,8 +2,8 @@ import Sheaf
 
 /// The documents that match a condition, and the operations on them.
 ///
-/// Errors in the condition are passed to `onUnthrownError` of the store, since these calls cannot
-/// throw.
+/// Errors are passed to `onUnthrownError` of the store, since these calls cannot throw; the result
+/// is then empty.
 public final class DittoPendingCursorOperation: Sendable {
     let store: DittoStore
     let query: PendingQuery

@@ -1,6 +1,8 @@
 import Sheaf
 
 /// The document with an id, and the operations on it.
+///
+/// Errors are passed to `onUnthrownError` of the store, since these calls cannot throw.
 public final class DittoPendingIDSpecificOperation: Sendable {
     let store: DittoStore
     let query: PendingQuery
@@ -12,7 +14,7 @@ public final class DittoPendingIDSpecificOperation: Sendable {
             arguments: ["id": id.sheafValue])
     }
 
-    /// Returns the document, or nil if it does not exist.
+    /// Returns the document, or nil if it does not exist or an error occurred.
     public func exec() -> DittoDocument? {
         store.errorHandler.returning(nil) {
             try store.read(query.statement("SELECT *")).items.first.map {
@@ -21,13 +23,13 @@ public final class DittoPendingIDSpecificOperation: Sendable {
         }
     }
 
-    /// Deletes the document, on all peers; returns whether it existed.
+    /// Deletes the document, on all peers; returns whether it existed and could be deleted.
     @discardableResult
     public func remove() -> Bool {
         write("DELETE")
     }
 
-    /// Removes the document from this store only; returns whether it existed.
+    /// Removes the document from this store only; returns whether it existed and could be removed.
     @discardableResult
     public func evict() -> Bool {
         write("EVICT")

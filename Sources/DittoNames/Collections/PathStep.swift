@@ -61,7 +61,8 @@ extension Value {
 
     /// Returns a copy with a new value at a path, or with the value removed.
     ///
-    /// Missing objects on the path are created. Returns nil if an index does not exist.
+    /// Objects on the path are created, also in place of other values. Returns nil if an index does
+    /// not exist.
     func replacing(_ steps: ArraySlice<PathStep>, with new: Value?) -> Value? {
         guard let step = steps.first else { return new }
         let rest = steps.dropFirst()

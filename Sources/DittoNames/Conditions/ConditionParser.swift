@@ -132,7 +132,7 @@ package struct ConditionParser {
         token = try lexer.next()
     }
 
-    /// Consumes the next token if it is `sign`.
+    /// Consumes the next token if it is `sign`; returns whether it was.
     mutating func take(_ sign: ConditionToken.Sign) throws(ConditionError) -> Bool {
         guard token.kind == .sign(sign) else { return false }
         try advance()

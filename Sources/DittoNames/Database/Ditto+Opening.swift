@@ -71,7 +71,7 @@ extension Ditto {
         let base = try FileManager.default.url(
             for: .applicationSupportDirectory, in: .userDomainMask, appropriateFor: nil,
             create: true)
-        // Other characters may have a meaning in the file system.
+        // Characters other than letters and digits may have a meaning in the file system.
         let name = config.databaseID.addingPercentEncoding(withAllowedCharacters: .alphanumerics)
         return base.appendingPathComponent("ditto-\(name ?? "")")
     }

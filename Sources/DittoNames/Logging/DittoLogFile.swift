@@ -36,7 +36,7 @@ package final class DittoLogFile: Sendable {
         return (handle, try handle.seekToEnd())
     }
 
-    /// Appends a line; after a failed write, further lines are discarded.
+    /// Appends a line; after a failed write, lines are discarded until a rotation succeeds.
     package func append(_ line: String) {
         let bytes = Data(line.utf8)
         state.withLock { state in

@@ -39,15 +39,15 @@ public enum DittoError: Error, Hashable, Sendable {
         case documentContentEncodingFailed(message: String)
         /// The attachment token is invalid.
         case attachmentTokenInvalid(message: String)
-        /// A statement writes in a read-only transaction.
+        /// A statement writes in a read-only transaction or store.
         case transactionReadOnly(message: String)
-        /// A write that would deadlock in a transaction, or a transaction that has ended.
+        /// A write that would deadlock in a transaction, or a use of a transaction that has ended.
         case transactionMisused(message: String)
         /// The store is in use by another process, or opened twice in this one.
         case persistenceDirectoryLocked(message: String)
         /// The store was closed.
         case closed(message: String)
-        /// The disk failed, or the data on it is damaged.
+        /// The store cannot be read or written, for example because the disk failed.
         case backendError(message: String)
     }
 }

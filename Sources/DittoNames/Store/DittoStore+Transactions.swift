@@ -35,7 +35,7 @@ extension DittoStore {
         try await run(hint, isReadOnly, scope)
     }
 
-    /// Ends the transaction as the returned action requests; commits for any other value.
+    /// Runs a transaction, which ends as the returned action requests; any other value commits it.
     private nonisolated(nonsending) func run<Result>(
         _ hint: String?, _ isReadOnly: Bool,
         _ scope: nonisolated(nonsending) (DittoTransaction) async throws -> Result

@@ -39,8 +39,8 @@ public final class DittoTransaction: Sendable {
 
     /// Commits the transaction; returns once the commit is durable.
     ///
-    /// Later uses of the transaction throw. The value returned or the error thrown by the block is
-    /// passed on and does not change the commit.
+    /// Later uses of the transaction throw. The commit is kept even if the block then throws;
+    /// returning `.rollback` from the block is an error.
     @discardableResult
     public nonisolated(nonsending) func commit() async throws
         -> DittoTransactionCompletionAction
@@ -51,7 +51,7 @@ public final class DittoTransaction: Sendable {
 
     /// Rolls the transaction back.
     ///
-    /// Later uses of the transaction throw. The value returned by the block is passed on.
+    /// Later uses of the transaction throw; returning `.commit` from the block is an error.
     @discardableResult
     public nonisolated(nonsending) func rollback() async throws
         -> DittoTransactionCompletionAction
@@ -71,7 +71,7 @@ public enum DittoTransactionCompletionAction: Hashable, Sendable {
 
 /// The description of a transaction.
 public struct DittoTransactionInfo: Hashable, Sendable {
-    /// The identifier of the transaction, unique in the process.
+    /// The identifier of the transaction, unique among those of its store.
     public let id: String
     /// The purpose of the transaction, for messages.
     public let hint: String?

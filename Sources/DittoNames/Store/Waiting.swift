@@ -3,7 +3,7 @@ import Synchronization
 
 /// Blocks the thread until a task has ended, for synchronous calls of the reference system.
 ///
-/// The task has its own thread, because all threads of the task pool may be blocked here.
+/// The task has its own dispatch queue: all threads of the task pool may be blocked here.
 func waiting<Result: Sendable>(
     _ body: @escaping @Sendable () async throws -> Result
 ) throws -> Result {

@@ -20,7 +20,7 @@ public final class AttachmentFetch: AsyncSequence, Sendable {
         case progress(downloaded: Int, total: Int)
         /// The attachment is complete and its hash is correct.
         case completed(Attachment)
-        /// The attachment cannot be stored, or does not match the token.
+        /// The attachment cannot be stored or does not match the token, or the peer was closed.
         case failed(StoreError)
     }
 

@@ -53,7 +53,7 @@ final class FetchRegistry: Sendable {
         }
     }
 
-    /// Passes an update of an attachment to all fetches of it; ends them unless it is progress.
+    /// Passes an update of an attachment to all its fetches; ends them unless it reports progress.
     func record(_ id: AttachmentID, _ update: Replicator.FetchUpdate) {
         let affected = state.withLock { state in
             let affected = state.fetches.filter { $0.token.id == id }

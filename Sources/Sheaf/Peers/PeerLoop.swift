@@ -42,7 +42,7 @@ final class PeerLoop: Sendable {
         /// Whether the thread has ended and events are refused.
         var isOver = false
 
-        /// Appends an event; a subscription replaces another one directly before it.
+        /// Appends an event; a `subscribed` event replaces another one directly before it.
         mutating func append(_ event: Event) {
             if case .subscribed = event, case .subscribed? = events.last { events.removeLast() }
             events.append(event)

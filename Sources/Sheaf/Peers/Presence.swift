@@ -119,7 +119,7 @@ public final class Presence: Sendable {
         }
     }
 
-    /// Sets the device name, truncated to 256 bytes.
+    /// Sets the device name, of which other peers receive at most 256 bytes.
     public func setDeviceName(_ name: String) {
         state.withLock { state in
             state.name = name

@@ -11,8 +11,9 @@ final class PresenceRegistry: Sendable {
         var isClosed = false
         /// The listener for the events of transports and connections.
         var onTransportEvent: (@Sendable (PeerTransportEvent) -> Void)?
-        /// The listener for key conflicts, and the last conflict.
+        /// The listener for key conflicts.
         var listener: (@Sendable (PeerKeyConflict) -> Void)?
+        /// The last key conflict.
         var conflict: PeerKeyConflict?
     }
 

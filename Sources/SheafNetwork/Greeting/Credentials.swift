@@ -35,7 +35,7 @@ package struct Credentials: Sendable {
         return nil
     }
 
-    /// Returns the greeting of this peer for `receiver`.
+    /// Returns the greeting of this peer to the peer with the public key `receiver`.
     package func greeting(
         _ proof: Proof, role: Proof.Role, to receiver: [UInt8], metadataLength: Int = 0
     ) -> Greeting {

@@ -18,7 +18,7 @@ package struct Greeting: Equatable, Sendable {
     package static let maximumMetadataLength = 4_096
 
     package var mode: UInt8
-    /// The reason why the sender refuses the connection; nil if it accepts.
+    /// The reason why the sender refuses the connection; nil if it does not.
     package var refusal: Refusal?
     package var grantLength: Int
     package var metadataLength: Int
@@ -80,7 +80,7 @@ package struct Greeting: Equatable, Sendable {
         }
         guard (grantLength > 0) == (mode == 2 && refusal == nil) else {
             throw NetworkError(
-                .greeting, "a greeting has a grant in authority mode, and only there")
+                .greeting, "a greeting must have a grant in authority mode, and in no other mode")
         }
         databaseProof = Array(bytes[Layout.databaseProof..<Layout.secretProof])
         secretProof = Array(bytes[Layout.secretProof..<Layout.metadataLength])

@@ -6,7 +6,7 @@ package import SheafTransport
 /// The dialer proves itself first; one that cannot receives at most a refusal. So a port scanner
 /// learns neither the database nor a proof that it could test keys against.
 package struct Handshake: Sendable {
-    /// The result of a successful introduction.
+    /// The result of a successful handshake.
     package struct Outcome: Sendable {
         package let rights: PeerRights?
         /// The time at which the connection must end, in milliseconds since 1970.
@@ -33,7 +33,7 @@ package struct Handshake: Sendable {
     /// The number of bytes required next; nothing beyond them may be read yet.
     package private(set) var requiredLength = Greeting.Layout.size
 
-    /// Creates an introduction; `metadata` is sent to the remote peer.
+    /// Creates a handshake; metadata longer than `Greeting.maximumMetadataLength` are not sent.
     package init(
         _ credentials: Credentials, role: Proof.Role, remoteKey: [UInt8], exporter: [UInt8],
         metadata: Object = Object()
@@ -55,7 +55,7 @@ package struct Handshake: Sendable {
         ).bytes + (credentials.grant?.bytes ?? []) + metadata
     }
 
-    /// Throws if the keys are equal or the grant of this peer is not valid.
+    /// Throws if both peers have the same key or the grant of this peer is not valid.
     package func begin(at now: UInt64) throws(NetworkError) {
         guard remoteKey != credentials.publicKey else {
             throw NetworkError(
@@ -71,7 +71,7 @@ package struct Handshake: Sendable {
         }
     }
 
-    /// Handles `requiredLength` received bytes; returns the outcome once the peer is authenticated.
+    /// Handles `requiredLength` received bytes; returns the outcome at the end of the handshake.
     package mutating func received(
         _ bytes: [UInt8], at now: UInt64
     ) throws(NetworkError) -> Outcome? {
@@ -94,7 +94,7 @@ package struct Handshake: Sendable {
             outcome.metadata = try Self.metadata(bytes)
             return outcome
         case .over:
-            preconditionFailure("No bytes are passed after the end of an introduction.")
+            preconditionFailure("No bytes are passed after the end of a handshake.")
         }
     }
 

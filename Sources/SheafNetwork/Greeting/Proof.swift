@@ -49,7 +49,7 @@ package struct Proof {
         case sharedKey = "shared key"
     }
 
-    /// Compares in constant time.
+    /// Whether two proofs are equal, compared in constant time.
     static func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
         left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
     }

@@ -10,7 +10,7 @@ enum Ed25519 {
         withPrivateKey(secret) { publicKey(in: $0) }
     }
 
-    /// Returns the raw bytes of an OpenSSL key, or nil if it is not an Ed25519 key.
+    /// Returns the raw public key of an OpenSSL key, or nil if it is not an Ed25519 key.
     static func publicKey(in key: OpaquePointer) -> [UInt8]? {
         guard EVP_PKEY_get_id(key) == EVP_PKEY_ED25519 else { return nil }
         var bytes = [UInt8](repeating: 0, count: keyLength)
@@ -52,7 +52,7 @@ enum Ed25519 {
         return EVP_DigestVerify(context, signature, signature.count, message, message.count) == 1
     }
 
-    /// Calls `body` with the secret key as an OpenSSL key; returns nil if OpenSSL fails.
+    /// Returns the result of `body` for the secret key as an OpenSSL key; nil if OpenSSL fails.
     static func withPrivateKey<Result>(
         _ secret: Secret, _ body: (OpaquePointer) -> Result?
     ) -> Result? {

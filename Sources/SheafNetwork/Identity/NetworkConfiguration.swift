@@ -8,7 +8,7 @@ public struct NetworkConfiguration: Sendable {
     ///
     /// Port 0 selects a free port; `PeerTransportEvent.listening` reports the port selected.
     public var listening = ["127.0.0.1:0"]
-    /// The addresses to connect to, by host name or number: "example.org:4120".
+    /// The addresses to connect to, with a host name or numeric: "example.org:4120".
     public var peers: [String] = []
     public var limits = NetworkLimits()
 
@@ -21,7 +21,7 @@ public struct NetworkConfiguration: Sendable {
 
 /// The authentication mode of a transport; both ends of a connection must use the same mode.
 public enum NetworkIdentity: Sendable {
-    /// Accepts any peer with the database id; on this machine only, unless others are allowed.
+    /// Accepts any peer with the database id; only on this machine, unless `allowsOtherMachines`.
     case development(allowsOtherMachines: Bool = false)
     /// Accepts any peer that has the shared key, with all rights.
     case sharedKey(SharedKey)

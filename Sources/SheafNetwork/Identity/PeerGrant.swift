@@ -121,7 +121,7 @@ public struct PeerGrant: Hashable, Sendable {
         }
         guard self.databaseID == databaseID else {
             throw NetworkError(
-                .grantDatabase, "the grant is for another database than this transport")
+                .grantDatabase, "the grant is for another database")
         }
         guard self.peerKey == peerKey else {
             throw NetworkError(

@@ -30,7 +30,7 @@ final class Channel {
     var deadlineNanoseconds: UInt64?
     /// The time at which the connection must end, in milliseconds since 1970.
     var endMilliseconds: UInt64?
-    /// Whether the last TLS call needs the socket to become writable.
+    /// Whether connecting or the last TLS call needs the socket to become writable.
     var wantsToWrite = false
     /// Whether work is left for which the socket does not become ready.
     var isUnfinished = false

@@ -5,11 +5,11 @@ extension NetworkLoop {
     /// Maximum number of records read or written on one channel before the next one is served.
     private static let recordsAtOnce = 32
 
-    /// Reads available bytes and passes them to the peer.
+    /// Reads available bytes and passes them to `handler`.
     func listen(_ channel: Channel, _ session: TLSSession, _ handler: any PeerConnectionHandler) {
         defer { channel.traffic.record(session.traffic) }
         for _ in 0..<Self.recordsAtOnce {
-            // A peer that has closed the connection receives nothing more.
+            // After this end has closed the connection, the handler receives nothing more.
             guard channels[channel.identifier] === channel, channel.talkingKey != nil,
                 !channel.queue.isClosing
             else { return }
@@ -210,7 +210,7 @@ extension Channel {
         return NetworkError(.closed, reason)
     }
 
-    /// Whether to poll for reading; false while connecting and while a refusal is being sent.
+    /// Whether to poll for reading; false while connecting and while the last bytes are being sent.
     var wantsReading: Bool {
         switch stage {
         case .connecting, .closeMessage: false

@@ -75,8 +75,9 @@ extension NetworkLoop {
                     identifier,
                     NetworkError(
                         .loopback,
-                        "\(dialer.address.quoted) is not on this machine; in development mode a "
-                            + "transport connects to none other unless allowsOtherMachines is set"
+                        "\(dialer.address.quoted) is not on this machine; a transport in "
+                            + "development mode connects to no other machine unless "
+                            + "allowsOtherMachines is set"
                     ))
                 return
             }
@@ -132,7 +133,7 @@ extension NetworkLoop {
         }
     }
 
-    /// Redials the addresses of a peer whose connection, opened elsewhere, has ended.
+    /// Schedules an attempt for each address of a peer whose other connection has ended.
     func peerIsGone(_ key: [UInt8]) {
         for dialer in dialers.values {
             if case .content(key) = dialer.phase { waitAgain(dialer.identifier) }

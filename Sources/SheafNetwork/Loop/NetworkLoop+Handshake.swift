@@ -2,7 +2,7 @@ import SheafBytes
 import SheafDocument
 import SheafTransport
 
-/// Establishing connections: connect, TLS handshake, introduction.
+/// Establishing connections: connect, TLS handshake, and the handshake that authenticates peers.
 extension NetworkLoop {
     /// Continues a channel in its current stage.
     func serve(_ channel: Channel, writable: Bool) {
@@ -80,7 +80,7 @@ extension NetworkLoop {
         while channels[channel.identifier] === channel,
             case .introduction(let session, var introduction, var received, let key) = channel.stage
         {
-            // Never read past the introduction: the bytes after it belong to the replication
+            // Never read past the handshake: the bytes after it belong to the replication
             // protocol.
             let wanted = introduction.requiredLength - received.count
             let room = UnsafeMutableRawBufferPointer(
@@ -158,7 +158,9 @@ extension NetworkLoop {
         flush(channel)
     }
 
-    /// Ends a channel that failed to authenticate, and sends the reason if the peer can decode it.
+    /// Ends a channel that failed to authenticate.
+    ///
+    /// A listener first sends the reason, if it has a refusal code and the TLS handshake is over.
     func refuse(_ channel: Channel, _ error: NetworkError) {
         // Failures of outgoing connections are reported when the next attempt is scheduled.
         // Duplicates are normal when two peers connect to each other at the same time.

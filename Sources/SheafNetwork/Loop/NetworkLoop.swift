@@ -96,7 +96,7 @@ final class NetworkLoop {
         return lastIdentifier
     }
 
-    /// Calls `body` with the host unless the transport was stopped.
+    /// Calls `body` with the host; returns nil if the host is gone or the transport was stopped.
     func post<Answer>(_ body: (any PeerTransportHost) -> Answer) -> Answer? {
         guard let host, !share.isStopped.load(ordering: .acquiring) else { return nil }
         return body(host)
@@ -105,7 +105,7 @@ final class NetworkLoop {
     /// Reports a refused connection, within the limit of reports.
     func reportRefusal(_ address: String, _ error: NetworkError) {
         guard let omitted = reports.pass(atNanoseconds: now) else { return }
-        let reason = error.description + (omitted > 0 ? " (and \(omitted) more like this)" : "")
+        let reason = error.description + (omitted > 0 ? " (and \(omitted) more refused)" : "")
         post { $0.report(.refused(address: address, reason: reason)) }
     }
 

@@ -56,7 +56,7 @@ final class OutgoingQueue: Sendable {
     /// Whether an append exceeded the limit.
     var isOverfull: Bool { state.withLock { $0.isOverfull } }
 
-    /// Appends bytes to the queue.
+    /// Appends bytes unless the queue is closed; bytes beyond the limit mark it as overfull.
     func append(_ bytes: [UInt8]) -> Demand {
         state.withLock { state in
             guard !bytes.isEmpty, !state.isDead, !state.isClosing, !state.isOverfull else {
@@ -124,7 +124,7 @@ final class OutgoingQueue: Sendable {
         }
     }
 
-    /// Removes bytes that were sent; returns whether the queue is empty.
+    /// Removes bytes that were sent; returns whether that emptied the queue.
     func advance(by count: Int) -> Bool {
         state.withLock { state in
             guard !state.isDead else { return false }

@@ -100,7 +100,7 @@ final class Socket: Sendable {
         shutdown(number, Int32(SHUT_WR))
     }
 
-    /// Reads and discards bytes; returns false once the peer has closed or lost the connection.
+    /// Reads and discards bytes; returns false once the connection is closed by the peer or lost.
     func discard(into buffer: UnsafeMutableRawBufferPointer) -> Bool {
         let count = recv(number, buffer.baseAddress, buffer.count, 0)
         if count < 0 { return [EAGAIN, EWOULDBLOCK, EINTR].contains(errno) }

@@ -26,7 +26,7 @@ enum Certificate {
 
     /// Whether the peer sent exactly one certificate, with an Ed25519 key.
     ///
-    /// The caller checks the key itself after the handshake.
+    /// The caller checks the key itself after the TLS handshake.
     static func isAcceptable(_ store: OpaquePointer?) -> Bool {
         guard let certificate = X509_STORE_CTX_get0_cert(store),
             let key = X509_get0_pubkey(certificate)

@@ -63,7 +63,7 @@ package final class TLSContext: Sendable {
         }
     }
 
-    /// Selects `sheaf/1` if the client offers it, and fails the handshake otherwise.
+    /// Selects `sheaf/1` if the client offers it, and fails the TLS handshake otherwise.
     private static func select(
         _ selected: UnsafeMutablePointer<UnsafePointer<UInt8>?>?,
         _ length: UnsafeMutablePointer<UInt8>?, _ offered: UnsafePointer<UInt8>?, _ count: UInt32

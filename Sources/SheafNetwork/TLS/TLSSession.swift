@@ -58,12 +58,12 @@ package final class TLSSession: Sendable {
         }
     }
 
-    /// Continues the handshake.
+    /// Continues the TLS handshake.
     package func performHandshake() -> Step {
         step { SSL_do_handshake(pointer) }
     }
 
-    /// Returns the peer's public key after the handshake.
+    /// Returns the peer's public key after the TLS handshake.
     ///
     /// Throws unless TLS 1.3 and `sheaf/1` were negotiated with an Ed25519 certificate.
     package func remoteKey() throws(NetworkError) -> [UInt8] {

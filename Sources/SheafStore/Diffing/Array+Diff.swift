@@ -3,7 +3,7 @@ import SheafQuery
 extension Array {
     /// Applies a diff to an array of the old elements.
     ///
-    /// Inserted and updated elements are read from `new`; all other elements stay.
+    /// Inserted and updated elements are read from `new`; all others are kept.
     public mutating func apply(_ diff: Diff, from new: some RandomAccessCollection<Element>) {
         precondition(
             new.count == count - diff.deletions.count + diff.insertions.count,

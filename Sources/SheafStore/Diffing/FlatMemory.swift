@@ -1,8 +1,8 @@
 import SheafQuery
 
-/// Uninitialized memory for a fixed number of trivial elements, freed automatically.
+/// Memory for a fixed number of trivial elements, freed automatically.
 ///
-/// An array would be filled first, and would check for unique ownership on each write.
+/// An array would always be filled first, and would check for unique ownership on each write.
 struct FlatMemory<Element: BitwiseCopyable>: ~Copyable {
     private let start: UnsafeMutablePointer<Element>
     private let capacity: Int

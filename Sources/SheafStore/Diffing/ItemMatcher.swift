@@ -6,7 +6,7 @@ struct ItemMatcher: ~Copyable {
     package typealias Item = DiffState.Item
 
     private let old: UnsafeBufferPointer<Item>
-    /// Filled during matching.
+    /// The state of the new items, filled during matching.
     private let new: UnsafeMutableBufferPointer<Item>
     private let versions: UnsafeBufferPointer<UInt64>
     /// The old index of each new item; negative if there is none.
@@ -19,7 +19,7 @@ struct ItemMatcher: ~Copyable {
     /// Maximum distance at which the walk searches for the next equal items.
     private static let searchDistance = 8
 
-    /// Compares `old` with items that have `versions`, and writes their state to `new`.
+    /// Creates a matcher of `old` with items that have `versions`; `match` writes them to `new`.
     init(
         _ old: UnsafeBufferPointer<Item>, _ new: UnsafeMutableBufferPointer<Item>,
         _ versions: UnsafeBufferPointer<UInt64>
@@ -73,7 +73,7 @@ struct ItemMatcher: ~Copyable {
         markUnmatched(oldIndex..<oldEnd, newIndex..<newEnd)
     }
 
-    /// Returns where the lists are equal again after a difference; otherwise a position ahead.
+    /// Returns the nearest positions of equal items; if none are near, positions farther ahead.
     private func nextMatch(
         _ oldRange: Range<Int>, _ newRange: Range<Int>
     ) -> (old: Int, new: Int) {
@@ -129,7 +129,7 @@ struct ItemMatcher: ~Copyable {
 
     /// Pairs the remaining items by id while both lists have the same order.
     ///
-    /// Changes in place are all found here, without a table.
+    /// If all changes are in place, they are found here, without a table.
     private mutating func matchLeadingIDs() {
         var count = 0
         while count < unmatchedOld.count, count < unmatchedNew.count,

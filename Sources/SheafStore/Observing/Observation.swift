@@ -15,7 +15,7 @@ import SheafStorage
 public struct Observation: AsyncSequence, Sendable {
     public typealias Element = QueryResult
 
-    /// Cancelling it ends the sequence.
+    /// The observer of the sequence; canceling it ends the sequence.
     public let observer: Observer
     private let end: End
 

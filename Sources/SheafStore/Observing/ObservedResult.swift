@@ -22,14 +22,15 @@ final class ObservedResult {
     private var runsUntilView = 0
     /// The error of the last run.
     private(set) var failure: StoreError?
-    /// The files that hold the bytes of rows: the newest table, and older ones it does not cover.
+    /// The newest table of files that hold the bytes of rows.
     private var table: SegmentTable?
+    /// Older tables with files that hold bytes of rows and are not in `table`.
     private var olderTables: [SegmentTable] = []
     /// The number of field names in the snapshot being processed.
     var knownNameCount = 0
     /// Whether the statement has to be run again.
     var isStale = false
-    /// Whether it is in the list of results to deliver.
+    /// Whether this result is in the list of results to deliver.
     var isListed = false
     /// The last commit whose changes may have been missed before the observer was added.
     let missedThrough: CommitID
@@ -119,6 +120,8 @@ final class ObservedResult {
 
     /// Returns the result in a snapshot, or its error; nil if it equals the one last delivered.
     ///
+    /// If `always`, an equal result is returned, too, but an equal error is not.
+    ///
     /// `run` creates runs of the statement: timed ones for results, and untimed ones for observed
     /// changes, which live as long as the observer.
     func outcome(
@@ -180,7 +183,7 @@ final class ObservedResult {
         return result(live, reader)
     }
 
-    /// Returns the incremental view; nil if the statement supports none or has too many rows.
+    /// Returns the incremental view; nil if there is none or the result recently had too many rows.
     private func newView(_ run: QueryRun) throws(StoreError) -> IncrementalView? {
         guard let viewDefinition, viewDefinition.isIncremental else { return nil }
         guard runsUntilView == 0 else {

@@ -4,11 +4,12 @@ public import SheafStatements
 import SheafStorage
 import Synchronization
 
-/// A subscription to the result of a query and its changes.
+/// The registration of a callback or a sequence for the result of a query and its changes.
 ///
-/// The first result is delivered immediately, then one after each commit that changes it. A slower
-/// consumer gets the newest result and misses those between. Nothing is delivered after `cancel`.
-/// Releasing an observer does not cancel it: it lasts until `cancel` or until the store is closed.
+/// The first result is delivered immediately, then one after each commit that changes it. A slow
+/// consumer gets the newest result and misses those in between. Nothing is delivered after
+/// `cancel`. Releasing an observer does not cancel it: it lasts until `cancel` or until the store
+/// is closed.
 public final class Observer: Sendable {
     /// The observed query.
     public let query: Query
@@ -37,7 +38,7 @@ public final class Observer: Sendable {
 
     private struct State: Sendable {
         var newest: Outcome?
-        /// Whether it is in the list of observers to call.
+        /// Whether this observer is in the list of observers to call.
         var isScheduled = false
         /// Whether the callback is running.
         var isRunning = false
@@ -161,6 +162,8 @@ public final class Observer: Sendable {
         hint: "observe the query once for each loop")
 
     /// Calls `waiter` with the newest result or the next one, or with nil if none will follow.
+    ///
+    /// If another loop waits, calls it with `secondLoopError`.
     func requestNext(_ waiter: @escaping Waiter) {
         let outcome: Outcome?? = state.withLock { state in
             if state.waiter != nil { return .some(.failure(Self.secondLoopError)) }

@@ -24,7 +24,7 @@ struct ObserverIndex {
         var results: [[UInt8]: [ObservedResult]] = [:]
     }
 
-    /// Results by the bytes of names, because `String` equality ignores Unicode normalization.
+    /// Results by the bytes of collection names; `String` equality ignores Unicode normalization.
     private var collections: [[UInt8]: ResultIndex] = [:]
 
     /// Returns the results that read a collection; nil if there are none.
@@ -56,7 +56,7 @@ struct ObserverIndex {
         }
     }
 
-    /// Calls `body` with the results that a SELECT may affect; removes lists that become empty.
+    /// Calls `body` with the list for the result of a SELECT; removes a list that becomes empty.
     private static func forEachList(
         of watched: IncrementalViewDefinition, in results: inout ResultIndex,
         _ body: (inout [ObservedResult]) -> Void
@@ -79,7 +79,7 @@ struct ObserverIndex {
 }
 
 extension ObserverIndex.ResultIndex {
-    /// Passes the results that a document may affect to `body`, some possibly twice.
+    /// Passes each result that a document may affect to `body`.
     ///
     /// Throws if a field that is used for lookup is damaged: the affected results are then unknown.
     func forEachCandidate(

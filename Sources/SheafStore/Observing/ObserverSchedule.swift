@@ -52,7 +52,7 @@ package struct ObserverSchedule {
     private var late: [ObservedResult] = []
     /// Results whose statement failed; it runs again on the next snapshot.
     private var failing: [ObservedResult] = []
-    /// Results to run again, since parameters that affect statements have changed.
+    /// Results whose statement must run again, since parameters that affect it have changed.
     private var changed: [ObservedResult] = []
     /// The segment table of the snapshot dispatched last.
     private var table: SegmentTable?
@@ -117,7 +117,7 @@ package struct ObserverSchedule {
         changed = Array(observedResults.values)
     }
 
-    /// Removes observers.
+    /// Removes observers by their numbers; ignores unknown ones.
     package mutating func remove(_ numbers: [UInt64]) {
         for number in numbers {
             guard let live = observedResults.removeValue(forKey: number) else { continue }

@@ -2,7 +2,7 @@
 ///
 /// Commits published meanwhile wake the waiting thread, and must not postpone the detection.
 package struct StallDetector {
-    /// The time without progress after which threads are stuck.
+    /// The time without progress after which threads count as stuck.
     package static let timeoutNanoseconds: UInt64 = 5_000_000
 
     private var progress: UInt64?

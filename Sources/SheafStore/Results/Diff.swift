@@ -10,7 +10,7 @@ public struct Diff: Equatable, Sendable {
         /// The index of the item in the new list.
         public let to: Int
 
-        /// Creates a move of one item.
+        /// Creates a move of one item, from an index in the old list to one in the new list.
         public init(from: Int, to: Int) {
             self.from = from
             self.to = to

@@ -6,8 +6,8 @@ package import SheafStatements
 ///
 /// Each access reads the bytes of the store. `materialize` decodes the row once and retains it
 /// until `dematerialize`.
-// Throwing members are not inlined, and have untyped errors: both crash the compiler in
-// asynchronous functions of clients.
+// Throwing members are not inlined and have untyped errors: in asynchronous functions of clients,
+// inlined ones and ones with typed errors crash the compiler.
 public struct QueryResultItem: Sendable {
     package let storage: ResultStorage
     package let index: Int

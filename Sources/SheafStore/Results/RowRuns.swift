@@ -110,7 +110,8 @@ struct RowRuns {
     private var staying: [Bool] {
         let old = runs.indices.filter { runs[$0].source != nil }
         var staying = runs.map { $0.source == nil }
-        // A Fenwick tree finds the most rows of ascending runs up to a source, and the last run.
+        // A Fenwick tree finds the most rows of ascending runs before a source, and the last of
+        // these runs.
         let ranks = old.sorted { (runs[$0].source ?? 0) < (runs[$1].source ?? 0) }
         var rank = [Int](repeating: 0, count: runs.count)
         for (node, number) in ranks.enumerated() { rank[number] = node + 1 }

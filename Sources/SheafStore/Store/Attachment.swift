@@ -106,14 +106,14 @@ struct SplitPath: Sendable {
 }
 
 extension AttachmentFile {
-    /// Writes all bytes into a file of another directory, which gets its name when it is complete.
+    /// Copies the file to `path`; the copy has the name `temporary` until it is complete.
     fileprivate func copy(
         to path: SplitPath, via temporary: String
     ) throws(AttachmentError) {
         try copy(to: path.name, in: try path.volume(), via: temporary)
     }
 
-    /// Writes all bytes into a file of another directory, which gets its name when it is complete.
+    /// Copies the file to `volume`; the copy has the name `temporary` until it is complete.
     func copy(
         to name: String, in volume: any Volume, via temporary: String
     ) throws(AttachmentError) {

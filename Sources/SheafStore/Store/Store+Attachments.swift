@@ -20,7 +20,7 @@ final class AttachmentCollectionClock: Sendable {
     /// Whether collection is due; if so, postpones the next one by half the grace period.
     func isDue(at milliseconds: UInt64, grace: UInt64) -> Bool {
         let due = next.load(ordering: .relaxed)
-        // If the clock was set back, the time of the last collection means nothing.
+        // If the clock was set back, the stored time of the next collection means nothing.
         guard milliseconds >= due || due - milliseconds > grace else { return false }
         return next.compareExchange(
             expected: due, desired: milliseconds + max(grace / 2, 1), ordering: .relaxed
@@ -132,7 +132,7 @@ extension Store {
         else {
             return
         }
-        // The store is not captured: a running collection must not keep a dropped store alive.
+        // The store is not captured: a running collection must not keep a released store alive.
         let (attachments, queries, collecting) = (attachments, queries, attachmentCollection)
         Task {
             do {
@@ -179,7 +179,7 @@ extension Store {
         }
     }
 
-    /// Marks attachments as used when a commit is about to reference them.
+    /// Installs a handler that marks attachments as used when a commit is about to reference them.
     func installReferenceHandler() {
         guard !isReadOnly else { return }
         let attachments = attachments

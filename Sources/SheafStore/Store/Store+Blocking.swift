@@ -72,7 +72,7 @@ extension Store {
         if known == nil { slowTransactionMonitor.monitorWaiter() }
         switch known ?? answer.wait(while: { $0 == nil }, then: { $0 }) {
         case .entered: return
-        // `.cancelled` cannot occur: only tasks are cancelled.
+        // `.cancelled` cannot occur: only tasks are canceled.
         case .closed, .cancelled, nil: throw .closed
         case .overdue(let holder): throw Self.overdueError(what, holder)
         }

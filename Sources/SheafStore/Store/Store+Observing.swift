@@ -23,7 +23,7 @@ extension Store {
         try observe(query, arguments, .result(onChange))
     }
 
-    /// Calls `onChange` with the result of a query, and after a change once it has signaled.
+    /// Calls `onChange` with the result of a query, and again after changes once it has signaled.
     ///
     /// No further result is delivered until the second argument is called, from any thread.
     @discardableResult

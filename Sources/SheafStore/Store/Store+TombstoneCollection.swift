@@ -17,7 +17,7 @@ final class TombstoneCollectionClock: Sendable {
     func isDue(at milliseconds: UInt64, days: Int64) -> Bool {
         let due = next.load(ordering: .relaxed)
         let wait = UInt64(clamping: min(max(days, 1), 36_500)) * Self.dayMilliseconds
-        // If the clock was set back, the time of the last collection means nothing.
+        // If the clock was set back, the stored time of the next collection means nothing.
         guard milliseconds >= due || due - milliseconds > wait else { return false }
         return next.compareExchange(
             expected: due, desired: milliseconds + wait, ordering: .relaxed
@@ -34,7 +34,7 @@ extension Store {
             tombstoneClock.isDue(
                 at: queries.options.clock.wallMilliseconds(),
                 days: parameters.collectionIntervalDays),
-            // Usually there are none, and a task would keep alive a store that is being dropped.
+            // Usually there is no tombstone, and a task could keep a released store alive.
             queries.documents.hasTombstones
         else { return }
         Task { [weak self] in

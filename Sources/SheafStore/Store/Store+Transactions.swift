@@ -15,7 +15,7 @@ extension Store {
     /// One transaction at a time writes, and further ones wait. Read-only transactions run
     /// concurrently, each on one snapshot. An error thrown by the block rolls the transaction back,
     /// and so does the cancellation of its task.
-    // It is disfavored: the compiler would choose it for blocks without a `return`.
+    // It is disfavored: the compiler would otherwise choose it for blocks without a `return`.
     @_disfavoredOverload
     @discardableResult
     @inline(never)

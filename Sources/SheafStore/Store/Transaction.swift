@@ -140,7 +140,7 @@ public final class Transaction: Sendable {
         commitCell.set(commit)
     }
 
-    /// Discards the changes.
+    /// Ends the transaction and discards its changes; does nothing after its end.
     func rollBack() {
         guard var transaction = end() else { return }
         store.queries.documents.rollBack(&transaction)

@@ -38,7 +38,7 @@ package struct TransactionTimes: Sendable {
         running.map { Self.due($0, schedule) }.min()
     }
 
-    /// Returns the warnings that are due.
+    /// Returns the warnings that are due, at most one for each transaction.
     package mutating func warnings(_ schedule: SlowTransactionSchedule, at now: UInt64) -> [Warning]
     {
         var warnings: [Warning] = []

@@ -105,9 +105,9 @@ package struct WriteGate: Sendable {
         cancelled.remove(number)
     }
 
-    /// Refuses further writers; returns whether the gate is idle.
+    /// Refuses further writers and readers; returns whether none is active.
     ///
-    /// If it is not, `whenIdle` is retained until the gate is idle.
+    /// If one is, `whenIdle` is retained until none is.
     package mutating func close(_ whenIdle: @escaping @Sendable () -> Void) -> Bool {
         isClosing = true
         if isIdle, readerCount == 0 { return true }
@@ -115,7 +115,7 @@ package struct WriteGate: Sendable {
         return false
     }
 
-    /// Returns the closure that waits for an idle gate, once, if the gate is idle.
+    /// Returns the closure passed to `close`, once, if neither a writer nor a reader is active.
     package mutating func takeIdleWaiter() -> (@Sendable () -> Void)? {
         guard isIdle, readerCount == 0 else { return nil }
         defer { whenIdle = nil }

@@ -75,7 +75,7 @@ final class ControlServer: Sendable {
             let number = accept(listener.descriptor, nil, nil)
             guard number >= 0 else {
                 if errno == EINTR || errno == ECONNABORTED { continue }
-                // No descriptor is free, so the thread waits until a request has ended.
+                // Probably no descriptor is free, so the thread tries again after a second.
                 guard !state.wait(until: Self.deadline(seconds: 1), while: { !$0.isStopping })
                 else { return }
                 continue

@@ -139,7 +139,7 @@ final class ControlSocket: Sendable {
         let limit = MemoryLayout.size(ofValue: address.sun_path) - 1
         guard path.utf8.count <= limit else {
             throw .failed(
-                "\(path.shortened(to: ErrorText.limit)) has \(path.utf8.count) bytes, and a socket path at most \(limit); "
+                "\(path.shortened(to: ErrorText.limit)) has \(path.utf8.count) bytes; a socket path may have at most \(limit), so "
                     + "use a store with a shorter path")
         }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }

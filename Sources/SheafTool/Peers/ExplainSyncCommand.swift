@@ -81,7 +81,7 @@ enum ExplainSyncCommand {
         if answer.number("quarantinedUntilMilliseconds") != nil {
             lines.append(
                 "quarantined: the peer's version is stamped too far ahead of the local clock; it "
-                    + "is applied when the clock reaches that time, or after it is repaired"
+                    + "is applied when the clock reaches that time, or after its store is repaired"
             )
         }
         if let ahead = answer.number("aheadMilliseconds") {

@@ -40,7 +40,7 @@ final class PeerAnswers: Sendable {
         for statement in statements { statement.cancel() }
     }
 
-    /// Handles one request.
+    /// Handles one request, and passes the lines of the response to `write`.
     func answer(_ request: Object, _ write: (String) -> Bool) throws(ToolError) {
         switch try request.text("do") {
         case "list": for row in try rows() { guard write(row) else { return } }

@@ -4,7 +4,7 @@ import Sheaf
 struct PeerEvents: Sendable {
     let isJSON: Bool
 
-    /// Prints a connection event.
+    /// Prints an event of the transport or of a connection, except `attemptsEnded`.
     func writeEvent(_ event: PeerTransportEvent) {
         switch event {
         case .listening(let address):

@@ -126,7 +126,7 @@ enum KeyFile {
         .usage("\(name) must be a public key (pk: and 64 hex digits), not '\(text.shortened)'")
     }
 
-    /// Returns the contents of a file; a secret file must not be readable by other users.
+    /// Returns the contents of a file; a secret file must not be accessible to other users.
     static func bytes(
         of path: String, upTo limit: Int, isSecret: Bool
     ) throws(ToolError) -> [UInt8] {

@@ -115,7 +115,7 @@ enum Timestamp {
 
 /// Byte counts and other counts as text.
 enum Quantity {
-    /// Returns `1.5 MiB`, or `312 bytes`.
+    /// Returns a number of bytes with its unit, such as `1.5 MiB` or `312 bytes`.
     static func bytes(_ count: Int) -> String {
         var value = Double(count)
         guard value >= 1_024 else { return self.count(count, "byte") }
@@ -128,7 +128,7 @@ enum Quantity {
         return "\(tenths / 10).\(tenths % 10) \(unit)"
     }
 
-    /// Returns `1 key`, or `2 keys`.
+    /// Returns a number with its noun, such as `1 key` or `2 keys`.
     static func count(_ count: Int, _ noun: String) -> String {
         count == 1 ? "1 \(noun)" : "\(count) \(noun)s"
     }
