@@ -5,7 +5,7 @@ import SheafTestSupport
 
 /// The changes that a malicious peer makes to the frames of one connection.
 ///
-/// The peer itself behaves like any other, so its connections reach all states. Its frames are
+/// The peer itself follows the protocol, so its connections reach all states. Its frames are
 /// changed, repeated, delayed or replaced, with valid numbers and checksums, so the other side must
 /// check the contents.
 struct FrameMutator {
@@ -144,7 +144,7 @@ struct FrameMutator {
         return head.bytes + writer.bytes
     }
 
-    /// Returns bytes that are no frame.
+    /// Returns bytes that are no frame, or no bytes.
     private mutating func noise() -> [UInt8] {
         guard temper == .wild, random.chance(1, in: 3) else { return [] }
         var writer = ByteWriter()

@@ -19,7 +19,7 @@ package final class HiddenDataAttack {
     private var connectionCount: UInt64 = 0
     private let token: AttachmentToken
     private let file: [UInt8]
-    /// Number of frames that both servers have sent in response.
+    /// Number of frames that each server has sent in response.
     package private(set) var frameCount = 0
     /// Number of attacks whose subscriptions the servers accepted.
     package private(set) var acceptedCount = 0
@@ -93,7 +93,7 @@ package final class HiddenDataAttack {
 
     private func ask() throws -> String? {
         for server in servers { try server.advance(milliseconds: 700) }
-        // The hidden write is on the second server only.
+        // Hidden writes are on the second server only.
         if random.chance(1, in: 3) {
             let writer = random.below(2)
             try servers[1].nodes[writer].commit([

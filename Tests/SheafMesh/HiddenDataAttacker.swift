@@ -42,7 +42,7 @@ struct HiddenDataAttacker {
     private var random: SeededRandom
     private var received: [[UInt8]] = []
     private var hasWritten = false
-    /// Whether the session has received a batch or a version list.
+    /// Whether the session has received a batch.
     private(set) var isAnswered = false
     /// Number of requests to prove the possession of a file.
     private(set) var proofCount = 0

@@ -20,7 +20,7 @@ final class MeshPeer {
     private(set) var store: StoreEngine
     private(set) var queries: QueryEngine
     private(set) var replicator: Replicator
-    /// Number of times that the store was reopened; events from before the last one are ignored.
+    /// Number of reopenings of the store; events from before the last one are ignored.
     private(set) var opening = 0
     var subscriptions: [String] = []
     /// The newest commit in the log; `durableCommit` is the newest one that a flush made durable.
@@ -39,7 +39,7 @@ final class MeshPeer {
     var metadata = Array("{}".utf8)
     private let source: SeededSource
     private let lengths: Replicator.Lengths
-    /// The rights of the peer at all others; nil: unlimited.
+    /// The rights of the peer at all other peers; nil: unlimited.
     let rights: PeerRights?
     /// Whether the frames of the peer are mangled.
     let isStranger: Bool

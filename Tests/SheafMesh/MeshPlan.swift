@@ -10,7 +10,7 @@ struct MeshPlan {
     /// The initial properties of a peer.
     struct Member {
         var skewMilliseconds = 0
-        /// The rights of the peer at all others; nil: unlimited.
+        /// The rights of the peer at all other peers; nil: unlimited.
         var rights: PeerRights?
         /// Whether the frames of the peer are mangled.
         var isStranger = false
@@ -100,7 +100,7 @@ struct MeshPlan {
         }
     }
 
-    /// Returns rights to read and write all groups, all, one or no cars, and some other documents.
+    /// Returns rights to all groups, to all, red, one or no cars, and to some other documents.
     private static func rights(of number: Int, _ random: inout SeededRandom) -> PeerRights {
         var read = [
             "groups": "true", "papers": "level < 5",

@@ -9,7 +9,7 @@ import SheafTransport
 
 /// Documents with restricted readers, and the invariants of all documents.
 extension MeshSimulation {
-    /// Writes a document whose text has a mark with its permitted reader.
+    /// Writes a draft, a secret, a title or a paper.
     func writeMarked(_ peer: MeshPeer) throws {
         switch random.below(4) {
         case 0: try writeDraft(peer)

@@ -287,7 +287,7 @@ package final class MeshSimulation {
         }
     }
 
-    /// Schedules a flush.
+    /// Schedules a flush, unless one is scheduled.
     func flushSoon(_ peer: MeshPeer) {
         guard !peer.isFlushing else { return }
         peer.isFlushing = true

@@ -152,7 +152,7 @@ final class PairedSimulation {
         }
     }
 
-    /// Delivers all messages.
+    /// Delivers all messages, and performs the work that they cause.
     ///
     /// Messages of the observed node are first, so that other messages do not change their order.
     func run() throws {

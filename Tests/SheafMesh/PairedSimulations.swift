@@ -325,7 +325,7 @@ package final class PairedSimulations {
     private func tryHidden() throws {
         report.attempts += 1
         // A red document under one of the other ids would be readable to the peer, with the writes
-        // of others.
+        // of other peers.
         let isRed = random.chance(1, in: 3)
         let name = (isRed ? "k" : random.chance(1, in: 2) ? "g" : "t") + "\(random.below(4))"
         let change: DocumentChange
@@ -370,7 +370,7 @@ package final class PairedSimulations {
         }
     }
 
-    /// Evicts the peer's documents on the server, or a readable document on the peer.
+    /// Evicts a document of the peer on the server, or, with a readable one, on the peer.
     private func evict() throws {
         let isServer = random.chance(1, in: 2)
         var ids = ["p\(random.below(6))"]

@@ -125,7 +125,9 @@ private final class FloodScene {
         }
     }
 
-    /// Returns documents of a batch that does not end; their names are not resolved before its end.
+    /// Returns a segment of documents; only that of `longBatches` ends its batch.
+    ///
+    /// The field names of the documents are not resolved before the end of their batch.
     private static func segment(_ flood: UnknownPeerMemory.Flood) throws -> [UInt8] {
         let isLong = flood != .manyDocuments
         let document = try Insertion.initial(

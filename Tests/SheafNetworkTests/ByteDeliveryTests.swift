@@ -64,7 +64,7 @@ struct ByteDeliveryTests {
         }
     }
 
-    @Test func `pieces sent by many threads concurrently are not interleaved`() async throws {
+    @Test func `pieces sent by several tasks concurrently are not interleaved`() async throws {
         let server = try RunningPeer(Peers.configuration(), listens: true)
         let client = try RunningPeer(Peers.configuration(), peers: [server.host.address])
         let clientConnection = try #require(client.host.connection())

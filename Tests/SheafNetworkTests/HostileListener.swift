@@ -34,7 +34,7 @@ final class HostileListener {
         close(descriptor)
     }
 
-    /// Waits for a connection.
+    /// Waits up to a minute for a connection.
     func accept() throws -> RawClient {
         var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         _ = poll(&request, 1, 60_000)

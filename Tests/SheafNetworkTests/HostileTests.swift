@@ -6,7 +6,7 @@ import SheafSystem
 import SheafTestSupport
 import Testing
 
-/// Attacks by clients; each is refused by its rule while an honest peer stays connected.
+/// Attacks by clients, each refused by its rule; honest peers can still connect.
 struct HostileTests {
     private let clock = FakeClock()
     private let server: RunningPeer

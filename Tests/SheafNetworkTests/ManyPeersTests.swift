@@ -7,7 +7,7 @@ import Testing
 
 /// Connection limits under floods of connections that never prove a key.
 ///
-/// The server's clock is fixed, so no connection times out.
+/// The server has a fake clock, so no connection times out.
 struct ManyPeersTests {
     private let clock = FakeClock()
     private let server: RunningPeer

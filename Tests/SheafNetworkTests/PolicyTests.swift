@@ -3,7 +3,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// The address rules of a transport's configuration.
+/// Rules for the configuration and the start of a transport.
 struct PolicyTests {
     @Test(arguments: [
         "", "localhost", ":1", "host:", "host:65536", "host:-1", "::1:80", "[::1]", "a b:1",

@@ -67,7 +67,7 @@ struct ProcessTests {
         withExtendedLifetime(clients) {}
     }
 
-    @Test func `a stopped transport leaves no thread and no descriptor open`() throws {
+    @Test func `a stopped transport leaves no thread running and no descriptor open`() throws {
         let (code, lines) = try ChildProcess.run(Self.program, ["stops", "20"])
         #expect(code == 0)
         let before = try #require(value("before", in: lines))

@@ -9,7 +9,7 @@ import SheafStorage
     import Darwin
 #endif
 
-/// A bare TCP client for tests; each call waits up to a minute.
+/// A bare TCP client for tests, which waits up to a minute for each event.
 final class RawClient {
     let descriptor: Int32
 
@@ -130,7 +130,7 @@ final class HostilePeer {
         }
     }
 
-    /// Returns the handshake bytes that an honest peer would send.
+    /// Returns the greeting, grant and metadata that an honest peer would send.
     func words(_ configuration: NetworkConfiguration) throws -> [UInt8] {
         var configuration = configuration
         configuration.keyPair = keyPair
@@ -161,7 +161,7 @@ final class HostilePeer {
         return bytes
     }
 
-    /// Returns how the connection ends; bytes received before are discarded.
+    /// Returns how the connection ends, and discards all bytes received before its end.
     func ending() -> Ending {
         while true {
             let (bytes, ending) = readPiece(4_096)

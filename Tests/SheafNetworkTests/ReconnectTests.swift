@@ -149,7 +149,7 @@ struct ReconnectTests {
         return false
     }
 
-    @Test func `two addresses of the same peer are one connection`() throws {
+    @Test func `two addresses of the same peer lead to one connection`() throws {
         let keyPair = try PeerKeyPair.generate()
         var configuration = try Peers.configuration(keyPair: keyPair)
         configuration.listening = ["127.0.0.1:0", "127.0.0.1:0"]
@@ -180,7 +180,7 @@ struct ReconnectTests {
         #expect(client.host.connection(count) != nil)
     }
 
-    @Test func `a second process with the same key replaces the connection of the first`() throws {
+    @Test func `a second peer with the same key replaces the connection of the first`() throws {
         let keyPair = try PeerKeyPair.generate()
         let server = try RunningPeer(Peers.configuration(), listens: true)
         let first = try RunningPeer(

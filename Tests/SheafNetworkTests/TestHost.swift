@@ -2,7 +2,7 @@ import Sheaf
 import SheafStorage
 import SheafSystem
 
-/// A host that records all events and lets tests wait for them.
+/// A host that records connections and events, and lets tests wait for them.
 final class TestHost: PeerTransportHost {
     package struct State: Sendable {
         var listening: [String] = []
@@ -53,7 +53,7 @@ final class TestHost: PeerTransportHost {
         return state.withLock { $0.listening.first ?? "nowhere" }
     }
 
-    /// Waits for the connection with this number.
+    /// Waits up to a minute for the connection with this number.
     func connection(_ number: Int = 0) -> TestConnectionHandler? {
         guard wait(until: { $0.connections.count > number }) else { return nil }
         return state.withLock { $0.connections[number] }

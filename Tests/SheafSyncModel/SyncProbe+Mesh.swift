@@ -7,8 +7,9 @@ extension SyncProbe {
 
     /// Feeds a link-state database with the events encoded in the input.
     ///
-    /// An event opens or closes a connection, advances the clock or delivers records. The database
-    /// must keep its limits, and every message it sends must be decodable.
+    /// An event opens or closes a connection, acknowledges a message, advances the clock, or
+    /// changes or delivers records. The database must keep its limits, and send only messages that
+    /// can be decoded.
     package static func readPresence(_ input: UnsafeRawBufferPointer) -> String? {
         refusing { try readMesh(input) }
     }

@@ -86,11 +86,11 @@ struct FrameTests {
             (raws, sent) = (raws + raw.count, sent + bytes.count)
             #expect(try bytes.withUnsafeBytes { try reader.raw(of: $0) } == raw)
         }
-        // Alone, each text would hardly compress.
+        // Without a shared window, the segments would be longer.
         #expect(sent < raws / 20)
     }
 
-    @Test func `a segment with an excessive announced length is refused without allocation`() {
+    @Test func `a segment that announces an excessive length is refused`() {
         var reader = ShippedSegmentReader()
         let bytes: [UInt8] = [0xFF, 0xFF, 0xFF, 0xFF, 0x0F, 1, 2, 3]
         #expect(throws: (any Error).self) { try bytes.withUnsafeBytes { try reader.raw(of: $0) } }

@@ -14,7 +14,7 @@ struct FuzzerSeedTests {
             #expect(kinds.contains(entry.1), "\(entry.1)")
             types.formUnion(entry.2.split(separator: ", ").compactMap { UInt8($0) })
         }
-        // The bodies of these are empty or one number.
+        // The bodies of these types are empty or one number.
         let short: [FrameType] = [.credit, .ping, .pong, .announceOnly, .presenceAcknowledged]
         #expect(types.isDisjoint(with: short.map(\.rawValue)))
         #expect(types.union(short.map(\.rawValue)) == Set(FrameType.allCases.map(\.rawValue)))

@@ -11,7 +11,7 @@ struct LinkStateDatabaseTests {
     init() {
         seed = UInt64.random(in: 0..<1_000_000_000)
         random = SeededRandom(seed: seed, "maps")
-        print("maps, seed \(seed)")
+        print("link states, seed \(seed)")
     }
 
     /// Expects that each peer knows its current component, and that no messages follow.
@@ -50,10 +50,10 @@ struct LinkStateDatabaseTests {
                 scene.run(until: scene.now + UInt64(pause) * 1_000_000)
                 for database in scene.databases {
                     let violation = database.violation
-                    #expect(violation == nil, "life \(run), seed \(seed)")
+                    #expect(violation == nil, "run \(run), seed \(seed)")
                 }
             }
-            expectQuiet(&scene, "life \(run)")
+            expectQuiet(&scene, "run \(run)")
         }
     }
 
@@ -73,7 +73,7 @@ struct LinkStateDatabaseTests {
         #expect(scene.databases[7].reachable.last?.description.name == "first")
     }
 
-    /// Expects each record to be newer, not only the hashes of some to be greater.
+    /// Changes the record 100 times: versions that differ only in a hash would sometimes decrease.
     @Test func `each change of a peer's own record increases its version`() {
         var scene = PresenceScene(1, random)
         var version = scene.databases[0].own.version
@@ -112,7 +112,7 @@ struct LinkStateDatabaseTests {
         #expect(scene.databases[2].reachable.last?.description.name == "999")
     }
 
-    @Test func `a peer's own record from before a clock change is no key conflict`() {
+    @Test func `a peer's own record from before its clock was set is no key conflict`() {
         var scene = PresenceScene(4, random)
         for number in 1..<4 { scene.connect(number - 1, number) }
         scene.run(until: scene.now + 10 * Self.second)

@@ -44,7 +44,7 @@ struct PresenceSessionTests {
         #expect(!peer.session.isOpen)
     }
 
-    @Test mutating func `a message that is too long ends the connection`() {
+    @Test mutating func `a presence message that is too long ends the connection`() {
         let longest = Array("{\"a\":\"\(String(repeating: "a", count: 4_080))\"}".utf8)
         let records = (0..<16).map { number in
             PeerRecord(

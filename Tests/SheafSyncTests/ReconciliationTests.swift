@@ -107,13 +107,13 @@ struct ReconciliationTests {
         let pair = pair(100_000, differing: 10, &random)
         let found = try reconcile(pair)
         #expect(found.questions < 8)
-        // At 250 bytes per document, finding them costs at most twice as much as sending them.
+        // At 250 bytes each, finding changed documents costs at most twice as much as sending them.
         #expect(found.bytes < pair.changed * 250 * 2)
         print("\(pair.changed) documents of 100,000 were found with \(found.bytes) bytes")
     }
 
     @Test(arguments: [0, 1, 150_000])
-    func `a large difference is found in many responses`(_ ownCount: Int) throws {
+    func `a large difference is found in messages that fit in one frame`(_ ownCount: Int) throws {
         var random = SeededRandom(seed: 7, "much")
         var pair = Pair()
         let ids = Set((0..<150_000).map { id($0) }).sorted { $0.lexicographicallyPrecedes($1) }

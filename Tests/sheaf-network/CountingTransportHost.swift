@@ -31,7 +31,7 @@ final class CountingTransportHost: PeerTransportHost {
         return state.wait(until: deadline, while: predicate)
     }
 
-    /// Returns the address of the listener.
+    /// Waits up to a minute for the listener, and returns its address.
     func address() -> String {
         _ = wait { $0.address == nil }
         return state.withLock { $0.address ?? "" }

@@ -43,7 +43,7 @@ enum NetworkCommand {
         return try TCPTransport(configuration)
     }
 
-    /// Listens until the first connection ends; prints the address and the bytes received.
+    /// Listens until the first connection ends; prints the address, received bytes and memory use.
     private static func serve() throws {
         let host = CountingTransportHost()
         let transport = try transport()

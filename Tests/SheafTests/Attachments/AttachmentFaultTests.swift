@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [VolumeError.Code.inputOutput, .noSpace])
-    func `a failed call is reported, leaves no incomplete file, and can be repeated`(
+    func `a failed call leaves no wrong bytes, and can be repeated`(
         _ code: VolumeError.Code
     ) throws {
         let calls = try count(\.total)

@@ -107,7 +107,7 @@ import Testing
         #expect(try AttachmentStore(volume).bytes(of: sample.id) == sample.bytes)
     }
 
-    @Test func `a chunk that was not durable is not reported after a power cut`() throws {
+    @Test func `each chunk that is reported after a power cut is intact`() throws {
         let sample = SampleFile.all[5]
         for seed in UInt64(0)..<12 {
             let volume = SimulatedVolume(seed: seed)

@@ -9,7 +9,7 @@ import Testing
 /// Proofs of possession, which make tokens of peers with limited rights valid.
 extension AttachmentRightsTests {
     @Test(arguments: [0, 1, 5_000, 262_145, 530_000])
-    func `a peer that has the file proves it and other peers receive it`(_ length: Int) throws {
+    func `a peer proves to have a file, and other peers receive the file`(_ length: Int) throws {
         for isStored in [false, true] {
             let file = SampleFile(seed: 7, length: length)
             let scene = try scene(3)

@@ -221,7 +221,7 @@ import Testing
         let away = try sentToSender(hasSecret: false, fetchedBy: fetcher, hasFile: hasFile)
         #expect(local.count > 3)
         #expect(local.map(\.type) == away.map(\.type))
-        // Only frames about files are compared: other frames contain random numbers.
+        // The bytes of other frames are not compared, because they contain random numbers.
         #expect(local.filter(\.isOfFiles).map(\.bytes) == away.filter(\.isOfFiles).map(\.bytes))
         #expect(local.count(where: \.isOfFiles) >= (fetcher == nil || fetcher == 1 ? 0 : 1))
     }

@@ -242,7 +242,7 @@ final class AttachmentSimulation {
         let simulation = AttachmentSimulation(seed: seed)
         for _ in 0..<60 { try simulation.step() }
         try simulation.end()
-        // The seed must produce additions, process crashes and power cuts.
+        // The seed must produce additions, and process crashes or power cuts.
         let added = simulation.counts["add", default: 0] + simulation.counts["begin", default: 0]
         #expect(added > 0, "seed \(seed): \(simulation.counts)")
         #expect(simulation.counts["cut", default: 0] + simulation.counts["death", default: 0] > 2)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct AttachmentTokenTests {
     private let id = String(repeating: "0123456789abcdef", count: 4)
 
-    @Test func `a token has the value it was parsed from`() throws {
+    @Test func `a token has the known fields of the value it was parsed from`() throws {
         let value: Value = [
             "id": .string(id), "len": 12, "metadata": ["name": "car.jpeg", "type": ""],
         ]

@@ -74,7 +74,7 @@ struct AttachmentTransferTests {
         #expect(rest == [1: [cancel], 2: [seek, cancel]])
     }
 
-    @Test func `the hashes of a closed connection are requested from another peer`() throws {
+    @Test func `hashes requested on a closed connection are requested from another peer`() throws {
         var transfer = try transfer(connections: 2)
         transfer.fetch(id)
         for number: UInt64 in 1...2 {
@@ -102,7 +102,7 @@ struct AttachmentTransferTests {
         #expect(messages == (hops > 1 ? [2: [forwarded]] : [:]))
     }
 
-    @Test func `wrong hashes are requested from another peer`() throws {
+    @Test func `after wrong hashes, the hashes are requested from another peer`() throws {
         var transfer = try transfer(connections: 2)
         transfer.fetch(id)
         for number: UInt64 in 1...2 {

@@ -35,7 +35,7 @@ import Testing
         return try result.items.map { try $0.jsonString }
     }
 
-    /// Statements without a type for the token, and the types that show it afterward.
+    /// Statements, most without a type for the token, and the types that show it afterward.
     static let statements: [(text: String, types: String)] = [
         ("INSERT INTO cars DOCUMENTS ({'_id': 1, 'photo': :token})", "photo ATTACHMENT"),
         ("INSERT INTO cars DOCUMENTS (:car)", "photo ATTACHMENT"),
@@ -159,7 +159,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func `objects that only resemble tokens stay objects`() throws {
+    @Test func `objects that only resemble tokens are not tokens`() throws {
         let id = Value.string(Self.photo.id.description)
         let tokens: [Object] = [
             ["id": id, "len": 0], ["id": id, "len": .integer(1 << 36)],
@@ -244,7 +244,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func `a token stored as a map during a collection keeps its file`() async throws {
+    @Test func `a token stored in an array during a collection keeps its file`() async throws {
         let store = try await store()
         let photo = try await store.newAttachment(data: Self.photo.bytes)
         try await store.collectAttachments()
@@ -260,7 +260,7 @@ import Testing
         try await store.close()
     }
 
-    @Test func `a token that a peer sends as a map or register keeps its file`() throws {
+    @Test func `a token that a peer sends in an array keeps its file`() throws {
         let scene = try FileScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         try scene.connect(0, 1)

@@ -10,7 +10,7 @@ import Testing
 struct ProofCostTests {
     private let file = SampleFile(seed: 3, length: 10)
 
-    /// Creates a host with documents of 100,000 bytes each.
+    /// Creates a replicator with documents of 100,000 bytes each.
     private func scene(cars count: Int) throws -> ReplicatorScene {
         let scene = try ReplicatorScene()
         let text = String(repeating: "t", count: 100_000)

@@ -50,7 +50,7 @@ struct SampleFile: Sendable {
 }
 
 extension IncomingAttachment {
-    /// Adds a chunk.
+    /// Adds a chunk from an array.
     @discardableResult
     func put(_ bytes: [UInt8], at chunk: Int) throws(AttachmentError) -> Outcome {
         try bytes.span.withUnsafeBytes { bytes throws(AttachmentError) in

@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `the error of each failing call has its reason`() async throws {
+    @Test func `a failed attachment call throws the reason of its failure`() async throws {
         let store = try await open()
         func reason(
             _ body: () async throws -> Void

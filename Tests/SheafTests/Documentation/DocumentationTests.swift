@@ -36,7 +36,7 @@ struct DocumentationTests {
         return blocks
     }
 
-    @Test(arguments: pages) func `each example of a page is run by a test`(page: String) throws {
+    @Test(arguments: pages) func `each example of a page is part of a test`(page: String) throws {
         let code = try Self.examples.map { try ProjectFile.text($0) }.joined(separator: "\n")
             .split(separator: "\n").map { $0.drop { $0 == " " } }
         for block in try Self.blocks(of: page) {
@@ -45,7 +45,7 @@ struct DocumentationTests {
         }
     }
 
-    @Test func `all pages of the catalog are checked`() throws {
+    @Test func `all pages of the documentation catalog are checked`() throws {
         let catalog = try ProjectFile.names(in: "Sources/Sheaf/Sheaf.docc")
         #expect(catalog.filter { $0.hasSuffix(".md") }.count == Self.pages.count - 1)
     }

@@ -2,7 +2,7 @@ import Foundation
 import SheafTestSupport
 import Testing
 
-/// The map of the sources against the sources.
+/// The map of the sources, compared with the sources.
 @Suite struct MapTests {
     private static let map = "Sources/README.md"
     private static let pages = [
@@ -18,7 +18,7 @@ import Testing
             .map { root.appending(path: $0) }
     }
 
-    /// Returns the words between backticks, outside of hyperlinks.
+    /// Returns the texts between pairs of backticks.
     private func quoted(in text: String) -> [Substring] {
         let parts = text.split(separator: "`", omittingEmptySubsequences: false)
         return parts.indices.filter { $0 % 2 == 1 }.map { parts[$0] }

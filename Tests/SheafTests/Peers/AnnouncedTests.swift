@@ -8,7 +8,7 @@ import Testing
 struct AnnouncedTests {
     private let timeout: UInt64 = 300_000_000
 
-    @Test func `each arrived announcement restarts the timer of the others`() {
+    @Test func `the timer restarts when the documents of an announcement have arrived`() {
         var announced = Announced()
         for commit: UInt64 in 5...6 {
             let isKept = announced.add(Announce(generation: 1, commit: commit, []), at: commit)
@@ -24,7 +24,7 @@ struct AnnouncedTests {
         #expect(announced.deadline == nil)
     }
 
-    @Test func `a batch after an announcement arrives when it is durable`() {
+    @Test func `a written batch counts as arrived when its local commit is durable`() {
         var announced = Announced()
         announced.addWritten(7, localCommit: 12, generation: 1)
         #expect(announced.arrived(through: 11) { _ in true }.isEmpty)
@@ -38,7 +38,7 @@ struct AnnouncedTests {
         #expect(count == (8 << 20) / 64 - 1)
     }
 
-    /// Announces a write to a deleted document, at a peer that has lost the deletion.
+    /// Announces a write to a deleted document, from a peer that has lost the deletion.
     @Test func `an announced state that lacks local writes is repaired before it arrives`() throws {
         let all: Query = "SELECT * FROM cars ORDER BY _id"
         let (source, reader) = (0, 1)

@@ -9,8 +9,7 @@ import Testing
     /// A file of more chunks than are requested at a time.
     private let sample = SampleFile(seed: 3, length: 9 * 262_144 + 77)
 
-    @Test func `a file of any length is fetched once, and a second fetch requests nothing`() throws
-    {
+    @Test func `a file of any length is fetched, and a second fetch transfers nothing`() throws {
         for sample in SampleFile.all {
             let scene = try FileScene(2)
             _ = try scene.nodes[0].attachments.add(sample.bytes)
@@ -62,7 +61,7 @@ import Testing
         try circle.run()
         try circle.cancel(sample.id, by: 0)
         try circle.run()
-        // The fetch was cancelled, so a peer that adds the file sends it to none.
+        // The fetch was canceled, so a peer that adds the file sends it to no peer.
         _ = try circle.nodes[2].attachments.add(sample.bytes)
         try circle.recordPublished(2)
         try circle.run()
@@ -88,7 +87,7 @@ import Testing
         #expect(scene.nodes[1].sentParts == sample.list.count - 4)
     }
 
-    @Test func `two peers that have a file each send about half of it`() throws {
+    @Test func `two peers that have a file both send parts, and no part is sent twice`() throws {
         let scene = try FileScene(3)
         for number in 0..<2 {
             _ = try scene.nodes[number].attachments.add(sample.bytes)
@@ -154,7 +153,7 @@ import Testing
         #expect(scene.nodes[0].sentParts - sent == 24 - 16)
     }
 
-    @Test func `a cancelled fetch resumes later, and no peer relays for it meanwhile`() throws {
+    @Test func `a canceled fetch resumes later, and no peer relays for it meanwhile`() throws {
         let scene = try FileScene(3)
         _ = try scene.nodes[0].attachments.add(sample.bytes)
         try scene.connect(0, 1)

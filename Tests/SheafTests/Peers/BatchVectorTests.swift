@@ -8,7 +8,7 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// The batches of `format-spec/vectors/sync.txt`, sent to a peer without documents.
+/// Received batches, including those of `format-spec/vectors/sync.txt`, and requests.
 struct BatchVectorTests {
     /// A peer that subscribes to all cars, and receives the frames that a test passes.
     private final class Listener {
@@ -74,7 +74,7 @@ struct BatchVectorTests {
         vectors = try FormatVectors("sync.txt")
     }
 
-    @Test func `a document may occur in each batch`() throws {
+    @Test func `a document may occur in each of two batches`() throws {
         let listener = try Listener(hearing: vectors.bytes("steps.steps"))
         #expect(listener.closeMessage == nil)
         let rows = try listener.rows

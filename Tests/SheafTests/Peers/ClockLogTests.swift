@@ -29,13 +29,13 @@ struct ClockLogTests {
                 store: store))
     }
 
-    /// Returns the next line of a log that contains `text`.
+    /// Returns the next log line that contains `text`.
     private func line(_ text: String, in lines: AsyncStream<String>) async throws -> String {
         for await line in lines where line.contains(text) { return line }
         throw CancellationError()
     }
 
-    @Test func `both peers log a warning with the offset, and one with the quarantined documents`()
+    @Test func `both peers warn of the clock offset, and again of the quarantined document`()
         async throws
     {
         let network = MemoryNetwork(connectsAll: false)

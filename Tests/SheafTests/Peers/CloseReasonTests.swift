@@ -59,7 +59,7 @@ struct CloseReasonTests {
     }
 
     @Test
-    func `the reason of the transport is in the status, and a long connection resets the count`()
+    func `the close reason of the transport is in the status`()
         throws
     {
         let replicator = try FileScene(1).nodes[0].replicator

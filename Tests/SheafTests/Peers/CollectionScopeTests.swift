@@ -4,7 +4,7 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Collections that are not shared temporarily.
+/// Collections that are temporarily not shared.
 @Suite struct CollectionScopeTests {
     private let cars = "SELECT * FROM cars"
     private let all: Query = "SELECT * FROM cars ORDER BY _id"

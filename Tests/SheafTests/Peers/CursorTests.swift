@@ -36,7 +36,7 @@ struct CursorTests {
     }
 
     /// Drops the connection while the batch is not durable; nothing arrives over the next one.
-    @Test func `a batch received over another connection is acknowledged when it is durable`()
+    @Test func `a batch received over an earlier connection is acknowledged when it is durable`()
         throws
     {
         let scene = try DocumentScene(2)
@@ -96,8 +96,7 @@ struct CursorTests {
         #expect(scene.nodes[source].synced(with: scene.nodes[reader]) == newest)
     }
 
-    @Test func `a receiver does not wait for announced documents while a batch is written`() throws
-    {
+    @Test func `announced documents arrive if their timeout passes while a batch waits`() throws {
         let scene = try DocumentScene(3)
         let (source, other, reader) = (0, 1, 2)
         for number in [other, reader] { try scene.subscribe(number, ["SELECT * FROM cars"]) }
@@ -125,7 +124,7 @@ struct CursorTests {
         #expect(try scene.rows(reader, all).count == 302)
     }
 
-    @Test func `a batch of an older subscription does not acknowledge a new one`() throws {
+    @Test func `a batch of an old subscription does not advance the cursor of a new one`() throws {
         let scene = try DocumentScene(2)
         try scene.execute(0, "INSERT INTO boats DOCUMENTS ({'_id': 'b'})")
         try scene.subscribe(1, ["SELECT * FROM cars"])

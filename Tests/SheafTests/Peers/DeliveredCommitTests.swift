@@ -35,7 +35,7 @@ struct DeliveredCommitTests {
         #expect(delivered(scene, 0, to: 1) == second)
     }
 
-    @Test func `a commit is delivered when it is durable on the other peer`() throws {
+    @Test func `a commit counts as delivered when its acknowledgment arrives`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         let first = try insert(scene, "cars", "a")
@@ -71,7 +71,7 @@ struct DeliveredCommitTests {
         #expect(delivered(scene, 0, to: 1) == last)
     }
 
-    @Test func `documents that a peer already has are delivered after a restart`() throws {
+    @Test func `a delivered commit still counts as delivered after a restart`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, ["SELECT * FROM cars"])
         let first = try insert(scene, "cars", "a")

@@ -10,7 +10,7 @@ import Testing
 
 /// Peers without a connection, as presence reports them.
 struct DisconnectedPeerTests {
-    /// A transport that reports the unreachable addresses that a test passes.
+    /// A transport that reports the events that a test passes.
     private final class FailingTransport: PeerTransport {
         let host = Mutex<(any PeerTransportHost)?>(nil)
 

@@ -164,7 +164,7 @@ final class DocumentScene {
         wires.keys.sorted().filter { wires[$0]?.contains(number) == true }
     }
 
-    /// Replaces the disk of a node with an older state of it.
+    /// Disconnects a node, and reopens it on another state of its disk.
     func putBack(_ number: Int, to backup: SimulatedVolume) throws {
         try disconnectAll(of: number)
         try nodes[number].reopen(on: backup)

@@ -74,7 +74,7 @@ import Testing
     }
 
     /// Sends an inserted, a changed and a deleted document in one batch, out of key order.
-    @Test func `documents of a batch are applied in any order`() throws {
+    @Test func `a batch with documents out of key order is applied`() throws {
         let scene = try DocumentScene(3)
         for number in 0..<3 { try scene.subscribe(number, [cars]) }
         let wire = try scene.connect(0, 1)
@@ -175,7 +175,7 @@ import Testing
     }
 
     /// Changes two quarantined documents before the receiver requests them again.
-    @Test func `deltas of several documents without their bases are followed by all of them`()
+    @Test func `deltas of two documents without their bases are followed by both documents`()
         throws
     {
         let scene = try DocumentScene(2)
@@ -205,7 +205,7 @@ import Testing
         #expect(scene.nodes[1].sent.count { $0 == .subscribe } == requested + 2)
     }
 
-    /// Checks that peers let all but one sender announce, so that documents travel along a tree.
+    /// Peers let all but one sender announce, so documents travel along a tree.
     @Test func `in a full mesh a document reaches each peer about once from any writer`() throws {
         let scene = try DocumentScene(6)
         for number in 0..<6 { try scene.subscribe(number, [cars]) }

@@ -37,7 +37,7 @@ struct EvaluationBudgetTests {
         }
     }
 
-    @Test func `a peer whose queries cost too much is disconnected, and others are served`() throws
+    @Test func `a peer whose queries cost too much is disconnected, and another is served`() throws
     {
         let scene = try scene()
         let honest = scene.connect(2, rights: everything, at: 1)

@@ -26,7 +26,7 @@ struct EvaluationSliceTests {
             at: 1)
     }
 
-    /// Queries that match nothing, each of which costs about one slice per document.
+    /// Queries that match nothing, each of which costs up to two slices per document.
     private var attack: [String] {
         (0..<256).map { query in
             let terms = (0..<100).map { "char_length(repeat(big, 8)) = -\(query * 100 + $0)" }
@@ -87,7 +87,7 @@ struct EvaluationSliceTests {
         #expect(scene.replicator.deadline.map { $0 > 1 } ?? true)
     }
 
-    @Test func `the queries of one document are evaluated once each, over several turns`() throws {
+    @Test func `evaluation on a document spans several turns, and does not start over`() throws {
         var lengths = Replicator.Lengths()
         lengths.evaluated = 1_000
         let scene = try ReplicatorScene(lengths)
@@ -105,7 +105,7 @@ struct EvaluationSliceTests {
     }
 
     /// Checks that an interrupted commit does not start over with the commits before it.
-    @Test func `commits without a match are evaluated once each, over several turns`() throws {
+    @Test func `commits without a match take several turns, and a later match is sent`() throws {
         var lengths = Replicator.Lengths()
         lengths.evaluated = 1_000
         let scene = try ReplicatorScene(lengths)

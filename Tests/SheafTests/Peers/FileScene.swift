@@ -155,7 +155,7 @@ final class FileScene {
         for (wire, ends) in wires where ends.contains(number) { try disconnect(wire) }
     }
 
-    /// Ends the process without a frame to any peer, or cuts the power.
+    /// Restarts a node without a frame to any peer, after a power cut if `isPowerCut`.
     func restart(_ number: Int, isPowerCut: Bool = false) throws {
         for (wire, ends) in wires where ends.contains(number) {
             wires[wire] = nil
@@ -296,11 +296,11 @@ final class FileScene {
     }
 }
 
-/// A peer that offers a file, and sends wrong data or none.
+/// A peer that offers files, and sends wrong data or none.
 final class FaultyPeer {
     enum Fault {
         case hashes
-        /// Another length, with hashes that are correct for it.
+        /// A wrong length, with the correct hashes of the file.
         case length
         case chunks
         /// Correct hashes, and a lacking message for each chunk.

@@ -98,14 +98,14 @@ struct ForgedRefusalTests {
         #expect(!hostilePeer.isClosed)
         try hostilePeer.refuse("cars", ["c1"], commit: newest)
         #expect(hostilePeer.refusals.writes.map(\.documentID.json) == [#""c1""#])
-        // A document is refused at most as often as it was sent.
+        // At most as many refusals are accepted as documents were sent.
         for _ in 0..<8 { try hostilePeer.refuse("cars", ["c2"], commit: newest) }
         try hostilePeer.refuse("cars", ["c3"], commit: newest)
         #expect(hostilePeer.refusals.writes.map(\.documentID.json) == [#""c1""#, #""c2""#])
         #expect(!hostilePeer.isClosed)
     }
 
-    @Test func `a refusal with an unknown subscription ends the connection`() throws {
+    @Test func `a refusal with an unknown generation ends the connection`() throws {
         let hostilePeer = try HostilePeer(count: 1)
         hostilePeer.send(
             .refused, RefusedNotice(generation: 2, commit: 1, .result, omitted: 1, []).bytes)

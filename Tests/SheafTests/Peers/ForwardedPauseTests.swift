@@ -11,7 +11,7 @@ struct ForwardedPauseTests {
     private let cars = "SELECT * FROM cars"
     private let all: Query = "SELECT * FROM cars ORDER BY _id"
 
-    /// Returns a scene in which only peer 2 has lost writes, and only peer 1 has later ones.
+    /// Returns a scene in which store 0 lost writes that peer 2 has, and peer 1 has later ones.
     private func relayedScene() throws -> DocumentScene {
         let scene = try DocumentScene(4)
         for number in 0...3 { try scene.subscribe(number, [cars]) }
@@ -104,8 +104,7 @@ struct ForwardedPauseTests {
         }
     }
 
-    @Test func `pauses that only one side knew are reported to a peer that reported others`() throws
-    {
+    @Test func `two peers that report different pauses of a site then know both`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, [cars])
         let site = Site(rawValue: 7)

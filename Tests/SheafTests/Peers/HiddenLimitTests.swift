@@ -47,7 +47,7 @@ struct HiddenLimitTests {
             """)
     }
 
-    @Test func `a write that makes a hidden document too long is dropped like any other`() throws {
+    @Test func `dropping a write that makes a hidden document too long shows in no frame`() throws {
         let simulations = try [nil, 8 << 20].map { (length: Int?) in
             let scene = try scene()
             if let length { try insert(0, "b", owner: "bob", "text", length, in: scene) }
@@ -81,7 +81,7 @@ struct HiddenLimitTests {
         let snapshot = scene.nodes[0].store.queries.documents.snapshot()
         let key = try #require(try snapshot.key(collection: "cars", id: "short"))
         let length = try #require(try snapshot.document(key)).bytes.count
-        // The length without texts; the last text exceeds the maximum by one byte.
+        // The length without texts. The last text makes the document one byte too long.
         let overhead = length - 2 * short - 1_000
         let rest = EncodedDocument.maximumLength - long - overhead + 1
         try insert(1, "long", owner: "carl", "note", rest, in: scene)
@@ -114,7 +114,7 @@ struct HiddenLimitTests {
         #expect(frames(simulations[1]) == frames(simulations[0]))
         let count: Query = "SELECT count(*) AS n FROM cars WHERE note = 'n'"
         #expect(try simulations[0].rows(0, count) == [#"{"n":20}"#])
-        // Writes that do not fit into memory are dropped.
+        // Writes beyond the maximum length of a transaction are dropped.
         #expect(try simulations[1].rows(0, count) == [#"{"n":9}"#])
     }
 

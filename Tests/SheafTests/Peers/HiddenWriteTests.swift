@@ -112,7 +112,7 @@ struct HiddenWriteTests {
     }
 
     /// Writes a document that exceeds, with its address, the memory for hidden documents of a peer.
-    @Test func `a long hidden document does not displace the other ones`() throws {
+    @Test func `a long hidden document does not displace a shorter one`() throws {
         let scene = try scene()
         try scene.execute(
             1, "INSERT INTO cars DOCUMENTS ({'_id': 'c', 'owner': 'carl', 'n': 1})")

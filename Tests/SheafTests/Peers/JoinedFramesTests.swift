@@ -38,7 +38,7 @@ struct JoinedFramesTests {
         Frame(.want, Want(generation: generation, .all).bytes)
     }
 
-    /// Returns the list responses, or the document ids, sent for the last generation.
+    /// Returns the list responses, or decompressed segments, sent for the last generation.
     private func response(to frames: [Frame], areJoined: Bool, by peer: UInt16) throws -> [[UInt8]]
     {
         let replicator = scene.nodes[0].replicator
@@ -59,7 +59,7 @@ struct JoinedFramesTests {
                         reader.limit = SyncLimits.frameLength
                         var bytes = frame.body
                         if frame.type == .segment {
-                            // Field names of earlier segments are not repeated.
+                            // The compression of a segment depends on the earlier ones.
                             bytes = try bytes[2...].withUnsafeBytes { try segments.raw(of: $0) }
                         }
                         if frame.body.first == generation,

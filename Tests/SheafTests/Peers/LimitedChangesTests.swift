@@ -89,7 +89,7 @@ struct LimitedChangesTests {
     }
 
     /// Changes too many documents to be listed for the peer, after each number of messages in turn.
-    @Test func `a restart within a batch discards the batch`() throws {
+    @Test func `peers agree after a reconciliation restarts within a batch`() throws {
         var lengths = Replicator.Lengths()
         (lengths.part, lengths.limitedChanges) = (200, 4)
         let rights = PeerRights(read: ["cars": "true"], write: [:])

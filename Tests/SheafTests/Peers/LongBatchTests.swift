@@ -8,12 +8,12 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Batches that are too long for the memory, or for one commit.
+/// Batches, requests and segments that exceed a limit.
 @Suite struct LongBatchTests {
     private let all: Query = "SELECT * FROM cars ORDER BY _id"
     private let boats: Query = "SELECT * FROM boats ORDER BY _id"
 
-    /// Returns a peer with cars and boats, some sent as deltas, and a peer that subscribes to them.
+    /// Returns a peer with boats and rewritten cars, and a peer that subscribes to them.
     private func scene(_ lengths: Replicator.Lengths) throws -> DocumentScene {
         let scene = try DocumentScene(2, lengths)
         for collection in ["cars", "boats", "cars"] {

@@ -82,7 +82,7 @@ struct LostCounterTests {
             }, "\(warnings)")
     }
 
-    /// Sends the pause to one peer, and the document to the other.
+    /// Sends the later write of the store to peer 2 through peer 1, and to peer 3 through peer 2.
     ///
     /// The derived site differs each time: it is lower or higher than the store's.
     @Test(arguments: 1...8)
@@ -118,7 +118,7 @@ struct LostCounterTests {
     }
 
     /// Limits the rights of other peers on peer 3, which therefore accepts no pauses.
-    @Test func `a peer that knows no pause counts twice until another peer has removed the sum`()
+    @Test func `a peer that knows no pause counts a sum twice until another peer has removed it`()
         throws
     {
         let scene = try DocumentScene(4)

@@ -27,7 +27,7 @@ struct LostWriteHistoryTests {
     }
 
     /// Sends the store the write that replaced its own, before it draws another site.
-    @Test func `a lost write that another peer replaced is not restored`() throws {
+    @Test func `peers agree when a write is replaced before its store draws another site`() throws {
         let scene = try DocumentScene(4)
         for number in 1...3 { try scene.subscribe(number, [cars]) }
         try scene.write(0, "a", "first")
@@ -71,7 +71,7 @@ struct LostWriteHistoryTests {
         return (scene, backup)
     }
 
-    @Test func `a lost addition received after a later one counts once`() throws {
+    @Test func `a lost addition received after a later one does not count`() throws {
         let (scene, _) = try countingScene()
         try scene.count(0, by: 4)
         try scene.connectAndRun(0, 2)
@@ -81,7 +81,7 @@ struct LostWriteHistoryTests {
         #expect(try scene.rows(2, "SELECT n FROM cars") == [#"{"n":5}"#])
     }
 
-    @Test func `a store that is rolled back twice counts no lost addition twice`() throws {
+    @Test func `a store that is rolled back twice does not count a lost addition`() throws {
         let (scene, backup) = try countingScene()
         try scene.write(0, "a", "new")
         try scene.connectAndRun(0, 2)
@@ -96,7 +96,7 @@ struct LostWriteHistoryTests {
     }
 
     /// Removes a counter after one peer has received the document, and before the other does.
-    @Test func `lost sums are removed from each field separately`() throws {
+    @Test func `peers agree after lost additions to two counters, one of them removed`() throws {
         let scene = try DocumentScene(5)
         for number in 1...4 { try scene.subscribe(number, [cars]) }
         try scene.write(0, "a", "first")
@@ -177,7 +177,7 @@ struct LostWriteHistoryTests {
             for _ in 0...random.below(8) { try step() }
         }
 
-        /// Connects each pair of peers repeatedly until all have everything.
+        /// Connects each pair of peers three times, after which all must have everything.
         mutating func converge() throws {
             for number in 0..<peers { try scene.subscribe(number, ["SELECT * FROM cars"]) }
             for _ in 0..<3 {

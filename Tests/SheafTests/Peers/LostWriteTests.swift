@@ -16,7 +16,7 @@ struct LostWriteTests {
     }
 
     @Test(arguments: 0..<4)
-    func `a peer keeps the lost writes of a store that receives none of them back`(
+    func `a peer keeps the lost writes of a store, which receives them when it subscribes`(
         _ openings: Int
     ) throws {
         let scene = try DocumentScene(2)
@@ -62,7 +62,7 @@ struct LostWriteTests {
         try scene.advance(milliseconds: 1)
     }
 
-    /// Returns peers, of which 1 has a document with two counters, and the disk of the writer.
+    /// Returns a scene whose peer 1 has a document with two counters, and the disk of the writer.
     private func countingScene(_ count: Int = 2) throws -> (DocumentScene, SimulatedVolume) {
         let scene = try DocumentScene(count)
         for number in 1..<count { try scene.subscribe(number, [cars]) }
@@ -131,7 +131,7 @@ struct LostWriteTests {
         }
     }
 
-    /// Returns a scene in which peers 1 and 2 have lost writes of store 0, and lack its new writes.
+    /// Returns a scene in which peers 1 and 2 have the lost writes of store 0, and no new ones.
     private func forgetfulScene(writes: Bool = true) throws -> DocumentScene {
         let scene = try DocumentScene(3)
         for number in 1...2 { try scene.subscribe(number, [cars]) }

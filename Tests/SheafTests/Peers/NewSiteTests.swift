@@ -52,7 +52,7 @@ struct NewSiteTests {
         }
     }
 
-    /// Returns a scene in which store 0 has written again after losing a write that two peers have.
+    /// Returns a scene in which store 0 lost a write that two peers have, then wrote if `writes`.
     private func forgetfulScene(
         _ lengths: Replicator.Lengths = Replicator.Lengths(), transactionLength: Int = 1 << 30,
         writes: Bool = true

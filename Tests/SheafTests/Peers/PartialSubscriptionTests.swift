@@ -30,7 +30,7 @@ struct PartialSubscriptionTests {
         return try #require(commits.first)
     }
 
-    @Test func `the rest of a transaction arrives with a subscription to it`() async throws {
+    @Test func `the rest of a transaction arrives after a second subscription`() async throws {
         let scene = try await PeerScene(2)
         let (one, two) = (scene.peers[0], scene.peers[1])
         try two.sync.registerSubscription("SELECT * FROM cars WHERE _id = 'a'")

@@ -24,7 +24,7 @@ import Testing
         return nil
     }
 
-    @Test func `the file of a received token is fetched through a relay`() async throws {
+    @Test func `a file is fetched through a relay by its token`() async throws {
         let scene = try await PeerScene(3)
         let sample = SampleFile(seed: 5, length: 1_000_000)
         let (source, reader) = (scene.peers[0], scene.peers[2])
@@ -47,7 +47,7 @@ import Testing
         try await scene.close()
     }
 
-    @Test func `a handler receives the events of a fetch, and its failure when the peer closes`()
+    @Test func `a handler receives the file, and a waiting fetch fails when the peer closes`()
         async throws
     {
         let scene = try await PeerScene(2)
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a token with a wrong length fails`() async throws {
+    @Test func `a fetch whose token has a wrong length fails`() async throws {
         let scene = try await PeerScene(2)
         let sample = SampleFile.all[2]
         _ = try await scene.peers[0].store.newAttachment(data: sample.bytes)

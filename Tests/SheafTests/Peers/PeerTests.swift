@@ -27,7 +27,7 @@ import Testing
         try await scene.close()
     }
 
-    @Test("a wait for a commit on another peer ends when both report it as synced")
+    @Test("a wait for a commit on another peer ends when the commit is synced")
     func waiting() async throws {
         let scene = try await PeerScene(2)
         let (left, right) = (scene.peers[0], scene.peers[1])

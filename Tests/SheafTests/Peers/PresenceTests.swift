@@ -76,7 +76,7 @@ import Testing
         try await scene.close()
     }
 
-    @Test func `an observer receives the newest graph until it is cancelled`() async throws {
+    @Test func `an observer receives the newest graph until it is canceled`() async throws {
         let scene = try await PeerScene(2)
         let (stream, received) = AsyncStream.makeStream(of: PresenceGraph.self)
         let observer = scene.peers[0].presence.observe { received.yield($0) }
@@ -93,7 +93,7 @@ import Testing
         scene.disconnect(0, 1)
         _ = try await graph(of: scene.peers[0]) { $0.remotePeers.isEmpty }
         received.finish()
-        for await graph in stream { #expect(!graph.remotePeers.isEmpty, "cancelled observer") }
+        for await graph in stream { #expect(!graph.remotePeers.isEmpty, "canceled observer") }
         try await scene.close()
     }
 
@@ -102,7 +102,7 @@ import Testing
         let presence = scene.peers[0].presence
         let cancelled = presence.observe()
         cancelled.observer.cancel()
-        for await _ in cancelled { Issue.record("a cancelled loop received a graph") }
+        for await _ in cancelled { Issue.record("a canceled loop received a graph") }
         let task = Task {
             var count = 0
             for await _ in presence.observe() { count += 1 }

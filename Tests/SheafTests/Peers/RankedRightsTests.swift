@@ -40,7 +40,7 @@ struct RankedRightsTests {
         }
     }
 
-    @Test func `hidden documents do not count toward the limit`() throws {
+    @Test func `hidden documents do not count toward the LIMIT of a query`() throws {
         let scene = try scene("SELECT * FROM cars ORDER BY n LIMIT 2")
         let found = try ids(scene)
         #expect(found == ["r0", "r1"])
@@ -66,7 +66,7 @@ struct RankedRightsTests {
         try scene.run()
         let rows = try scene.nodes[1].rows("SELECT n, color FROM cars WHERE _id = 'r0'")
         #expect(rows == [#"{"color":"red","n":0}"#])
-        // When the documents are readable again, their new values decide their ranks.
+        // When the documents become readable, their new values decide their ranks.
         try scene.execute(0, "UPDATE cars SET color = 'red', n = 1 WHERE _id = 'r0'")
         try scene.execute(0, "UPDATE cars SET color = 'red', n = -5 WHERE _id = 'b3'")
         try scene.run()

@@ -189,7 +189,7 @@ struct RankedSubscriptionTests {
     }
 
     @Test(arguments: 201...210)
-    func `ranked subscriptions work through a relay with another subscription`(_ seed: UInt64)
+    func `ranked documents arrive through a relay that has a second query`(_ seed: UInt64)
         throws
     {
         let simulation = try Simulation(seed: seed, peers: 3, writers: 1)

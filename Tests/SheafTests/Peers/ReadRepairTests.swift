@@ -5,7 +5,7 @@ import SheafSync
 import SheafTestSupport
 import Testing
 
-/// Read repair with more documents than are retained.
+/// Read repairs, up to their maximum number and beyond.
 struct ReadRepairTests {
     private let cars = "SELECT * FROM cars"
     private let red = "SELECT * FROM cars WHERE color = 'red'"
@@ -147,7 +147,7 @@ struct ReadRepairTests {
 
     /// Covers acknowledgments of earlier batches with the same number, and of older subscriptions.
     @Test(arguments: [false, true])
-    func `a read repair is complete once it is acknowledged`(_ narrows: Bool) throws {
+    func `a read repair is not completed by other acknowledgments`(_ narrows: Bool) throws {
         let scene = try misled([red, "SELECT * FROM boats"])
         let wire = try scene.connect(0, 2)
         try scene.run()

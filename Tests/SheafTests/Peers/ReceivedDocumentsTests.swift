@@ -11,7 +11,7 @@ struct ReceivedDocumentsTests {
         return DocumentAddress(collection: "cars", id: id)
     }
 
-    @Test func `a document that is received again is discarded after the others`() {
+    @Test func `a document received again is discarded after documents received before`() {
         var received = ReceivedDocuments()
         received.add(address(0))
         for number in 1..<ReceivedDocuments.maximumCount { received.add(address(number)) }
@@ -28,7 +28,7 @@ struct ReceivedDocumentsTests {
         var received = ReceivedDocuments()
         var last: [Int: Int] = [:]
         for arrival in 0..<60_000 {
-            // Most are the same few documents: the order is compacted while the others stay.
+            // Most arrivals are of 50 documents: the order is compacted while other documents stay.
             let number = Int.random(in: 0..<(arrival % 3 == 0 ? 9_000 : 50), using: &random)
             received.add(address(number))
             last[number] = arrival

@@ -81,7 +81,9 @@ struct RefusedWriteTests {
     }
 
     @Test(arguments: [true, false])
-    func `a refused document does not delay the others of its commit`(_ sendsRights: Bool) throws {
+    func `a refused document does not delay other documents of its commit`(_ sendsRights: Bool)
+        throws
+    {
         let (scene, wire) = try scene(isTold: sendsRights)
         try scene.execute(1, "UPDATE cars SET n = 2")
         try scene.advance(milliseconds: 1_000)
@@ -362,7 +364,7 @@ struct RefusedWriteTests {
         #expect(ids(scene.nodes[1].refused(by: scene.nodes[0])) == [#""b""#])
     }
 
-    /// Sends the write to a third peer, which passes it on only within its rights.
+    /// Connects the writer, after the revert, to a third peer that accepts all of its writes.
     @Test func `a reverted write does not reach other peers from its writer`() throws {
         let (scene, _) = try scene(isTold: false, count: 3)
         try scene.connect(0, 2)

@@ -8,7 +8,7 @@ import SheafTestSupport
 
 /// One replicator without a thread, and remote peers that a test controls.
 final class ReplicatorScene {
-    /// A remote peer.
+    /// A remote peer that counts what it receives.
     final class ScriptedPeer {
         fileprivate let wire: UInt64
         fileprivate var session: SyncSession
@@ -16,7 +16,7 @@ final class ReplicatorScene {
         fileprivate(set) var documents = 0
         /// Number of answered proof requests.
         fileprivate(set) var proofs = 0
-        /// Number of reconciliations that the replicator requested.
+        /// Number of reconciliations that the peer began.
         fileprivate(set) var comparisons = 0
         /// Whether the peer withholds credit for received batches.
         var withholdsCredit = false

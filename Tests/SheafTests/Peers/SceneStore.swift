@@ -98,7 +98,7 @@ final class SceneStore {
         }
     }
 
-    /// Returns queries for a subscription.
+    /// Returns the parsed queries of a subscription.
     func subscriptions(_ texts: [String]) throws -> [SubscriptionQuery] {
         try texts.map { text in
             try SubscriptionQuery(

@@ -6,7 +6,7 @@ extension Replicator {
     /// Exchanges messages with a session of another peer, and runs turns, until both are idle.
     ///
     /// The session reconciles with `list`, and names at most `most` documents in each part of its
-    /// want message. `onBatch` receives the batches for the session, `onSubscribe` the
+    /// want message. `onStep` receives the batches for the session, `onSubscribe` the
     /// subscriptions of the replicator, and `onClose` the close reason.
     func exchange(
         with session: inout SyncSession, on wire: UInt64, at now: UInt64, list: VersionList,

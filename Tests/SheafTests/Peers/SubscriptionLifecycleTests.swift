@@ -33,7 +33,7 @@ struct SubscriptionLifecycleTests {
         scene.connect(1, 2)
         try await insert("a", "OPEN", into: scene.peers[0])
         try await insert("b", "OPEN", into: scene.peers[1])
-        // The marker is in another subscription of the second peer, and can be waited for.
+        // The marker is in a subscription of the second peer, and can be waited for.
         try scene.peers[1].sync.registerSubscription("SELECT * FROM markers")
         try await scene.peers[0].store.execute("INSERT INTO markers DOCUMENTS ({'_id': 'm'})")
         try await scene.peers[1].items(of: "SELECT * FROM markers") { $0.count == 1 }
@@ -44,7 +44,7 @@ struct SubscriptionLifecycleTests {
         try await scene.close()
     }
 
-    @Test func `a cancelled subscription receives nothing more and evicts nothing`() async throws {
+    @Test func `a canceled subscription receives nothing more and evicts nothing`() async throws {
         let scene = try await PeerScene(2)
         let (device, server) = (scene.peers[0], scene.peers[1])
         let open = try device.sync.registerSubscription(

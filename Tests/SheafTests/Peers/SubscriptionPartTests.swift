@@ -68,7 +68,7 @@ struct SubscriptionPartTests {
             return received(request.parts.map { Frame(.subscribe, $0.bytes) }).farewell
         }
         #expect(closeMessage(4_096, 900) == nil)
-        // Each query has 3 bytes of arguments, and a text prefix of 9 or 10 bytes.
+        // Each query has 3 bytes of arguments, and a text prefix of 8 to 11 bytes.
         #expect(closeMessage(4_097, 300)?.code == .limit)
         #expect(closeMessage(4_097, 900)?.text.contains("4096 queries") == true)
         #expect(closeMessage(80, 60_000)?.code == .limit)

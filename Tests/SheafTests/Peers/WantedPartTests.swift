@@ -48,7 +48,7 @@ struct WantedPartTests {
 
     /// Sends range requests after a part if there are 200 documents.
     ///
-    /// The deletion of a document is refused like its other versions.
+    /// The deletion of a document is refused, too.
     @Test(arguments: [20, 200], [false, true])
     func `a refusal of a document in any part is reported`(_ count: Int, _ sendsRights: Bool)
         throws
@@ -77,7 +77,7 @@ struct WantedPartTests {
         #expect(refused == Set((5..<count - 1).map { "\($0)" } + ["1000"]))
     }
 
-    /// Reaches the maximum exactly, or misses or exceeds it by one, with documents on both sides.
+    /// Fills the last part, or misses or exceeds it by one or two, with documents on both sides.
     @Test(arguments: 12...16)
     func `the last part may be full, or have one document`(_ count: Int) throws {
         let scene = try Self.scene(7)

@@ -31,7 +31,7 @@ struct WrongClockTests {
         try scene.connect(0, 2)
         try scene.run()
         #expect(try scene.rows(1, Self.all) == [#"{"_id":"early","n":1}"#])
-        // Writes of other peers still pass through the peer with the late stamps.
+        // Writes of other peers still pass through the peer with stamps far ahead.
         try scene.execute(2, "INSERT INTO cars DOCUMENTS ({'_id': 'other', 'n': 3})")
         try scene.run()
         #expect(try scene.rows(1, Self.all).count == 2)
