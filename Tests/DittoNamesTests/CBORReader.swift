@@ -10,7 +10,7 @@ struct CBORReader {
 
     var isAtEnd: Bool { rest.isEmpty }
 
-    /// Decodes the next value, or returns nil at the end.
+    /// Decodes the next value; returns nil at the end, and for other encodings.
     mutating func value() -> Value? {
         guard let first = rest.popFirst() else { return nil }
         let kind = first & 31

@@ -4,7 +4,7 @@ import Sheaf
 import Synchronization
 import Testing
 
-/// The older calls, made from synchronous functions.
+/// The older calls, which are synchronous.
 struct CollectionTests {
     private let ditto: Ditto
     private let problems = PrintedLines()
@@ -245,7 +245,7 @@ struct CollectionTests {
 }
 
 extension Value {
-    /// Returns the JSON of a document.
+    /// Returns the JSON of a document with sorted keys.
     fileprivate static func json(of document: DittoDocument) throws -> String {
         let fields = document.value.mapValues { $0 ?? NSNull() }
         let data = try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys)

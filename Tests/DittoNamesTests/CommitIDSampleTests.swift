@@ -53,7 +53,7 @@ struct CommitIDSampleTests {
         try await ditto.close()
     }
 
-    @Test func `a commit is compared with the synced commits of peers`() async throws {
+    @Test func `a commit is not reported as synced without a connected peer`() async throws {
         // Step 1: Execute statement and get commit ID
         let result = try await ditto.store.execute(
           query: "UPDATE orders SET status = 'shipped' WHERE _id = :id",
@@ -82,7 +82,7 @@ struct CommitIDSampleTests {
         try await ditto.close()
     }
 
-    @Test func `several pending commits are watched`() async throws {
+    @Test func `no pending commit is reported as synced without a connected peer`() async throws {
         try await ditto.store.execute(
             query: "INSERT INTO inventory DOCUMENTS ({ _id: 'item-1', quantity: 10 })")
 
@@ -140,7 +140,7 @@ struct CommitIDSampleTests {
         try await ditto.close()
     }
 
-    /// The same sample, over a collection that simulates peers.
+    /// The sample of pending commits, over a collection that simulates peers.
     @Test func `pending commits are removed as a peer reports them`() async throws {
         var pendingCommits: [Int64] = [2, 3, 7]
 
@@ -205,7 +205,7 @@ struct CommitIDSampleTests {
         try await ditto.close()
     }
 
-    @Test func `the synced commits of one peer can be queried`() async throws {
+    @Test func `the synced commits of an unknown peer are an empty result`() async throws {
         // Check sync to a specific peer device
         let syncResult = try await ditto.store.execute(
           query: "SELECT * FROM system:data_sync_info WHERE _id = 'peer-device-456'"

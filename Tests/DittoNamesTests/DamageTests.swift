@@ -8,7 +8,7 @@ struct DamageTests {
     private let directory = TemporaryDirectory()
     private let problems = PrintedLines()
 
-    /// Overwrites `text` in the store's files with invalid bytes and returns the file name.
+    /// Overwrites the first `text` in the store's files with invalid bytes; returns the file name.
     private func damage(_ text: String) throws -> String {
         let store = URL(fileURLWithPath: directory.path("t.sheaf"))
         for name in try FileManager.default.contentsOfDirectory(atPath: store.path).sorted() {

@@ -18,7 +18,7 @@ struct DittoTests {
             if round == 1 {
                 do {
                     _ = try await Ditto.open(at: directory.path)
-                    Issue.record("two openings have one database")
+                    Issue.record("one database was opened twice")
                 } catch DittoError.storeError(reason: .persistenceDirectoryLocked) {}
             }
             try await ditto.close()

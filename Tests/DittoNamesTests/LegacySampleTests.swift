@@ -51,7 +51,7 @@ struct LegacySampleTests {
         #expect(collection.findAll().exec().isEmpty)
     }
 
-    @Test func `flights of yesterday are evicted`() throws {
+    @Test func `flights up to yesterday are evicted`() throws {
         func yesterday() -> String { "2022-09-17T20:00:46.945Z" }
         for day in ["16", "17", "18"] {
             try ditto.store["flights"].upsert(["_id": day, "createdAt": "2022-09-\(day)T20:00:46.945Z"])

@@ -96,7 +96,7 @@ struct LiveQueryTests {
         try await ditto.close()
     }
 
-    @Test func `the next event arrives after the signal`()
+    @Test func `a live query reports the next event only after its signal`()
         async throws
     {
         let lines = printed
@@ -131,7 +131,7 @@ struct LiveQueryTests {
     }
 
     @Test(arguments: 1...5 as ClosedRange<UInt64>)
-    func `events lead from the old documents to the new ones`(seed: UInt64) async throws {
+    func `an event applied to the old documents yields the new ones`(seed: UInt64) async throws {
         var random = SeededRandom(seed: seed, "live query")
         let lines = printed
         var shown: [String] = []

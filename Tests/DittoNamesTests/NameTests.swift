@@ -125,7 +125,7 @@ struct NameTests {
         try await ditto.close()
     }
 
-    @Test func `the page lists each name as the sources declare it`() throws {
+    @Test func `the page of reference names lists each name as the sources declare it`() throws {
         let sources = try NameSources()
         var listed: [String] = []
         for cells in try NameSources.rows() {
@@ -207,7 +207,7 @@ private struct NameSources {
         return available.contains(pattern)
     }
 
-    /// Returns the cells of each row about a name; the name is without backquotes.
+    /// Returns the cells of each row about a name; the name is without backticks.
     static func rows() throws -> [[String]] {
         let page = try String(
             contentsOf: root.appending(path: "Sources/Sheaf/Sheaf.docc/ReferenceNames.md"),
@@ -219,7 +219,7 @@ private struct NameSources {
         }
     }
 
-    /// Returns the text between backquotes.
+    /// Returns each text between backticks.
     static func code(in text: String) -> [String] {
         text.matches(of: /`([^`]+)`/).map { String($0.output.1) }
     }

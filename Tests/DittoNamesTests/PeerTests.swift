@@ -84,7 +84,7 @@ struct PeerTests {
 
     // MARK: Unsupported configurations
 
-    @Test func `a configuration makes a server`() async throws {
+    @Test func `a database configured as a server appears as one to its peer`() async throws {
         var config = DittoConfig(
             databaseID: "loopback", connect: .smallPeersOnly(privateKey: LoopbackScene.key))
         config.isServer = true
@@ -159,7 +159,7 @@ struct PeerTests {
         let changes: [(inout DittoTransportConfig) -> Void] = [
             { $0.listen.http.isEnabled = true },
             { $0.global.syncGroup = 1 },
-            // The address of no interface is refused only when the transport starts to listen.
+            // An address that no interface has is refused only when the transport starts to listen.
             { $0.listen.tcp.interfaceIP = "192.0.2.1" },
             { $0.listen.tcp.interfaceIP = "no address" },
             { $0.connect.tcpServers = ["127.0.0.1:2", "no address"] },
@@ -310,7 +310,7 @@ struct PeerTests {
 }
 
 extension LoopbackScene {
-    /// Restarts the listener, which selects another port.
+    /// Restarts the listener, which selects another port; returns the new address.
     static func restartListening(_ ditto: Ditto) async throws -> String {
         let (addresses, found) = AsyncStream.makeStream(of: String.self)
         ditto.peer?.presence.onTransportEvent { event in

@@ -17,7 +17,7 @@ final class PrintedLines: Sendable {
         continuation.yield(line)
     }
 
-    /// Waits until a line was added.
+    /// Waits until `line` has been added; drops the pending lines before it.
     func wait(for line: String) async {
         guard !all.contains(line) else { return }
         for await next in stream where next == line { return }

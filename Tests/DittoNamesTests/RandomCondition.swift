@@ -3,7 +3,7 @@ import SheafTestSupport
 
 /// A random condition in the older syntax and its expected result.
 ///
-/// Only comparisons with a known result are generated: fields exist and have one type.
+/// Fields exist and have one type, except `maybe`, which is only compared with null.
 struct RandomCondition {
     let text: String
     /// The result of the condition for a document; nil if it is undefined.

@@ -29,7 +29,7 @@ package struct ConformanceStatement: Sendable {
     package var arguments: [String: Value] = [:]
     /// The lines of the expected result, as `ConformanceStore` formats them.
     package var expected: [String] = []
-    /// The lines of the file with the expected result; nil for a table.
+    /// Indexes of the lines with the expected result, possibly empty; nil for a table.
     package var answerLines: Range<Int>?
     /// Whether the expected result follows `=>` in the line of the statement.
     package var isInline = false

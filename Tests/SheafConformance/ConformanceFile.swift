@@ -13,10 +13,10 @@ package struct ConformanceFile: Sendable {
     private var collection: String?
     private var documents: [Value] = []
     private var table: ConformanceTable?
-    /// Whether result lines belong to the last case.
+    /// Whether the next lines may complete the statement parsed last.
     private var isAnswering = false
 
-    /// Parses the text of a file.
+    /// Parses the text of a file; throws its first error.
     package init(_ text: String, name: String) throws(ConformanceSyntaxError) {
         self.name = name
         lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
@@ -24,7 +24,7 @@ package struct ConformanceFile: Sendable {
         endDocuments()
     }
 
-    /// Replaces a range of lines.
+    /// Replaces a range of lines; the new ones are not parsed.
     package mutating func replace(_ range: Range<Int>, with new: [String]) {
         lines.replaceSubrange(range, with: new)
     }

@@ -9,7 +9,7 @@ package enum ConformanceFolder {
         return root.joined(separator: "/") + "/Conformance"
     }
 
-    /// Returns the sorted names of its files.
+    /// Returns the sorted names of the conformance files.
     package static func names() throws -> [String] {
         try volume().names().filter { $0.hasSuffix(".txt") }.sorted()
     }

@@ -49,7 +49,7 @@ package struct Bank: ListWorkload {
         }
     }
 
-    /// Checks the number of accounts and their total.
+    /// Checks the number of accounts and their total; by rows, also that none is overdrawn.
     private func audit(
         byRows: Bool, _ run: (Query) async throws -> QueryResult
     ) async throws {

@@ -4,7 +4,7 @@ import Synchronization
 package enum ListOperation: Sendable {
     /// A read with its result: all values of a list, or the last value of a register.
     case read(key: Int, values: [Int])
-    /// An append or overwrite of a unique value.
+    /// An append of a unique value, or an overwrite with one.
     case write(key: Int, value: Int)
 }
 
@@ -33,7 +33,7 @@ package struct Attempt: Sendable {
         self.operations = operations
     }
 
-    /// Whether it committed a write.
+    /// Whether the attempt committed a write.
     var hasWritten: Bool {
         outcome == .committed
             && operations.contains { if case .write = $0 { true } else { false } }

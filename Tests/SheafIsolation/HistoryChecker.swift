@@ -60,7 +60,7 @@ package struct HistoryChecker {
         }
     }
 
-    /// Returns the number of values of other transactions that precede the own ones in a read.
+    /// Returns how many values of other transactions precede the transaction's own in a read.
     ///
     /// Returns nil if a read of a register returned the transaction's own write. Checks the read
     /// against the transaction's own writes and the known versions.

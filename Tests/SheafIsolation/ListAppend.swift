@@ -139,7 +139,7 @@ package struct ListAppend: ListWorkload {
 }
 
 extension Value {
-    /// The integer, if it is one.
+    /// The value of an integer; nil for other values.
     var int: Int? {
         guard case .integer(let number) = self else { return nil }
         return Int(number)

@@ -1,6 +1,6 @@
 /// The writer of each value, and the order of the values of each key.
 struct VersionOrder {
-    /// The source of the order.
+    /// The way in which the order of values is determined.
     package enum Source: Sendable {
         /// A read returns all values of a key so far.
         case lists
@@ -8,7 +8,7 @@ struct VersionOrder {
         case registers
     }
 
-    /// The values of a key in their order.
+    /// The values of each key in their order.
     private(set) var values: [Int: [Int]] = [:]
     private var positions: [Int: Int] = [:]
     private var writers: [Int: Int] = [:]
@@ -51,7 +51,7 @@ struct VersionOrder {
         }
     }
 
-    /// Checks that every committed value of a list is among the values of its key.
+    /// Checks that every committed value of a list appears in a read.
     private func checkLosses(_ history: [Attempt]) throws(Anomaly) {
         for attempt in history where attempt.outcome == .committed {
             for case .write(let key, let value) in attempt.operations
@@ -68,7 +68,7 @@ struct VersionOrder {
         return writers[values[position]]
     }
 
-    /// Returns the number of values of a key up to and including `value`.
+    /// Returns the number of values of a key up to and including `value`, or nil if it is none.
     func count(through value: Int, of key: Int) -> Int? {
         guard let position = positions[value], values[key]?[position] == value else { return nil }
         return position + 1

@@ -9,14 +9,14 @@ package protocol ListWorkload: Sendable {
     /// Runs one attempt; `number` is unique.
     func attempt(_ number: Int, _ random: SeededRandom) async throws
 
-    /// Checks the history after all attempts have ended; throws an anomaly.
+    /// Checks the recorded history or the invariants of the documents; throws an anomaly.
     func check() async throws
 }
 
 extension Store {
-    /// Inserts and deletes documents until all names of a collection have numbers.
+    /// Inserts and deletes documents three times, so that all names of a collection have numbers.
     ///
-    /// So the workload tests concurrent transactions, not the assignment of numbers.
+    /// The workload then tests concurrent transactions, not the assignment of numbers.
     func meetNames(_ insertion: Query, _ collection: String) async throws {
         for _ in 0..<3 {
             try await execute(insertion)

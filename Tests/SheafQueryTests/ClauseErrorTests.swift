@@ -29,7 +29,7 @@ import Testing
         ])
     }
 
-    @Test func `an unsupported SQL clause is named in the error`() {
+    @Test func `an unsupported clause or expression is refused at its position`() {
         let order =
             "the order is FROM, USE, JOIN, WHERE, GROUP BY, HAVING, ORDER BY, LIMIT, OFFSET, "
             + "RETURNING; not every statement has every clause"
@@ -74,7 +74,7 @@ import Testing
         ])
     }
 
-    @Test func `the clauses of a writing statement have a fixed order`() {
+    @Test func `a misplaced or malformed clause of a writing statement is refused`() {
         let order = "the order is APPLY, SET, UNSET, WHERE, RETURNING"
         let end = "expected the end of the statement, found "
         ErrorPosition.check([

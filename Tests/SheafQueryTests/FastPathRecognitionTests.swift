@@ -11,7 +11,9 @@ import Testing
         "EVICT FROM t WHERE _id = :id", "INSERT INTO t DOCUMENTS (:a), (:b)",
         "INSERT INTO t DOCUMENTS (:a) ON ID CONFLICT DO UPDATE RETURNING *",
     ])
-    func `a statement about one document takes the fast path`(_ text: String) throws {
+    func `a statement for one id or an insertion of parameters takes the fast path`(_ text: String)
+        throws
+    {
         #expect(try Parser.parse(text).fastPath != nil)
     }
 
@@ -41,7 +43,7 @@ import Testing
         "EVICT FROM __t WHERE _id = 1",
         "INSERT INTO t SELECT * FROM t WHERE _id = 1",
     ])
-    func `any other statement is planned`(_ text: String) throws {
+    func `a statement without a fast-path form is planned`(_ text: String) throws {
         #expect(try Parser.parse(text).fastPath == nil)
     }
 }

@@ -127,7 +127,7 @@ struct RandomTree {
                 expression(depth), low: expression(depth), high: expression(depth),
                 isNegated: coin())
         default:
-            // A parenthesis after IN begins a list, so the other operand is a leaf.
+            // A parenthesis after IN begins a list, so any other right operand is a leaf.
             .membership(
                 expression(depth),
                 of: coin()

@@ -177,7 +177,7 @@ import Testing
         ])
     }
 
-    @Test func `an operator of another language gets a hint`() {
+    @Test func `an unknown operator or character is refused`() {
         ErrorPosition.check([
             ("SELECT * FROM a WHERE «!»b", "there is no operator !", "did you mean NOT?"),
             ("SELECT * FROM a WHERE b «&&» c", "there is no operator &&", "did you mean AND?"),

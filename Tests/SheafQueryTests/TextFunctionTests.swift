@@ -133,7 +133,7 @@ import Testing
         #expect(isTooMuch("upper", [.string(long)]))
     }
 
-    @Test func `substr counts from zero, or from the end if negative`() throws {
+    @Test func `substr counts a start from zero, and a negative start from the end`() throws {
         try check(
             "substr",
             [
@@ -207,7 +207,7 @@ import Testing
             ])
     }
 
-    @Test func `trims remove whitespace or the given characters`() throws {
+    @Test func `trim, ltrim and rtrim remove whitespace or the given characters`() throws {
         try check(
             "trim",
             [
@@ -231,7 +231,7 @@ import Testing
             ])
     }
 
-    @Test func `pads fill or cut to a number of characters`() throws {
+    @Test func `lpad and rpad pad or cut a string to a number of characters`() throws {
         let zero = Value.integer(0)
         try check(
             "lpad",

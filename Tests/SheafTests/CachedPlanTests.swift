@@ -66,7 +66,7 @@ import Testing
         let before = try store.rows(statement)
         #expect(before == [["o": ["x": 1]]])
         try store.execute("ALTER SYSTEM SET dql_strict_mode = true")
-        // The object is a map, and strict mode shows only registers without a type.
+        // The object is a map, which strict mode hides unless its type is declared.
         #expect(try store.rows(statement) == [.object([:])])
         try store.execute("ALTER SYSTEM RESET dql_strict_mode")
         #expect(try store.rows(statement) == before)
@@ -91,7 +91,7 @@ import Testing
         try store.execute("UPDATE t SET body = \(body), s = 'c' WHERE _id = 1")
     }
 
-    @Test func `a reused plan has the timeout of its own run`() throws {
+    @Test func `the timeout of a reused plan starts with each run`() throws {
         try insertLongBody()
         try store.execute("ALTER SYSTEM SET dql_request_timeout_seconds = 5")
         for statement in Self.longStatements {
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a reused plan is interrupted like a new one`() throws {
+    @Test func `an interruption stops a reused plan, whose next run succeeds`() throws {
         try insertLongBody()
         let clock = store.clock
         let expired = Interruption(seconds: 1, clock: clock.clock.monotonicNanoseconds)

@@ -18,7 +18,7 @@ struct CheckUsageTests {
         return (code, lines.joined(separator: "\n"))
     }
 
-    @Test func `the help lists all verbs, and each verb has its own`() throws {
+    @Test func `the help lists all verbs, and each verb has its own help`() throws {
         let help = try run("--help")
         #expect(help.code == 0)
         for verb in Self.verbs {

@@ -29,7 +29,9 @@ import Testing
         #expect(count == 6)
     }
 
-    @Test func `all other keys match the vectors`() throws {
+    @Test func `keys of origins, names, collections, sites, clocks and pauses match the vectors`()
+        throws
+    {
         for (name, key) in [
             ("key-origin", StoreKey.origin), ("key-name", .name(7)),
             ("key-collection", .collection(258)), ("key-site", .site),
@@ -162,7 +164,7 @@ import Testing
 
     /// Creates a store with one commit per operation of a chain.
     ///
-    /// The first commit contains the name of the collection.
+    /// A commit with the name of the collection precedes them.
     private func store(_ name: String, _ key: [UInt8]) throws -> (StoreEngine, count: Int) {
         let store = try StoreEngine(opening: SimulatedVolume(seed: 1), options: LogStoreOptions())
         var batch = WriteBatch()

@@ -16,7 +16,7 @@ struct DifferTests {
             """)
         #expect(try await diff().insertions == [0, 1, 2])
         #expect(try await diff().isEmpty)
-        // A write that does not change the contents.
+        // This write does not change the contents.
         try await store.execute("UPDATE t SET n = 2 WHERE _id = 'b'")
         #expect(try await diff().isEmpty)
         try await store.execute("UPDATE t SET n = 2.0 WHERE _id = 'b'")

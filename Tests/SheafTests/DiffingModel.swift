@@ -18,7 +18,7 @@ struct DiffingModel {
     let new: [DiffingRow]
     /// The old index of each new row, nil for insertions.
     private(set) var sources: [Int?]
-    /// Indexes of new rows whose version is not in the old list.
+    /// Indexes of new rows that match no old row by version.
     private(set) var unknown: [Int] = []
 
     init(_ old: [DiffingRow], _ new: [DiffingRow]) {
@@ -84,7 +84,7 @@ struct DiffingModel {
         Self.checkApplying(diff, old, new, comment)
     }
 
-    /// Applies a diff to the labels of a list, as an array and as a view.
+    /// Checks a diff by applying it to the labels of a list, as an array and as a view.
     static func checkApplying(
         _ diff: Diff, _ old: [DiffingRow], _ new: [DiffingRow], _ comment: Comment
     ) {
@@ -163,7 +163,7 @@ struct RandomRows {
         case 5: rows[range].shuffle(using: &random)
         case 6: rows[range].reverse()
         case 7:
-            // The versions are new, half of them with unchanged contents.
+            // The versions are new, and most contents are unchanged.
             for index in range {
                 rows[index].version = makeVersion()
                 if random.chance(1, in: 2) { rows[index].content = UInt64(random.below(3)) }

@@ -18,7 +18,7 @@ import Testing
         private let seed: UInt64
         private(set) var store: StoreEngine?
         private(set) var engine: DocumentEngine?
-        /// The last commit that was reported as durable, and the last one that was begun.
+        /// The last commit known to be durable, and the last one whose call returned.
         private(set) var durable: CommitID = 0
         private(set) var begun: CommitID = 0
 
@@ -89,7 +89,7 @@ import Testing
         ])
     }
 
-    /// Returns the bytes of all documents as of a commit, with all names spelled.
+    /// Returns the bytes of all documents as of a commit, with all names spelled out.
     ///
     /// Name numbers are removed because they depend on the time at which a chain is read.
     private func documents(

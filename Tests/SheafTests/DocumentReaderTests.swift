@@ -47,7 +47,7 @@ import Testing
         #expect(run.status == 0, "\(run.errors)")
     }
 
-    @Test func `the Python reader reads the same documents`() throws {
+    @Test func `the Python reader and the engine read the same documents`() throws {
         for seed: UInt64 in 21_000..<21_006 {
             let simulation = try DocumentSimulation(seed: seed, clock: FakeClock())
             var random = SeededRandom(seed: seed, "reader")

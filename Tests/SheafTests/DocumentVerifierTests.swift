@@ -150,7 +150,7 @@ import Testing
         return try #require(try DocumentVerifier.verify(store.snapshot()))
     }
 
-    @Test func `the engine writes only valid operations`() throws {
+    @Test func `an insertion writes valid operations`() throws {
         let verified = try verified { _ in }
         #expect(verified.findings == [] && verified.documentCount == 1)
     }

@@ -6,7 +6,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Clocks with extreme times: nothing traps, and no document is lost.
+/// Statements, replication and tombstone collection with clocks at extreme times.
 struct ExtremeClockTests {
     private static let times: [UInt64] = [
         0, 1, 999, 1 << 31, 18_446_744_073_709, 1 << 47, (1 << 48) - 2, (1 << 48) - 1, 1 << 48,
@@ -22,7 +22,7 @@ struct ExtremeClockTests {
     }
 
     @Test(arguments: times)
-    func `statements and replication work at any time of both clocks`(_ time: UInt64) throws {
+    func `statements and replication work at extreme times of both clocks`(_ time: UInt64) throws {
         for other in Self.times {
             let scene = try DocumentScene(2)
             for number in 0..<2 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
@@ -58,7 +58,9 @@ struct ExtremeClockTests {
     }
 
     @Test(arguments: times)
-    func `a store opens, collects tombstones and closes at any time`(_ time: UInt64) async throws {
+    func `a store opens, collects tombstones and closes at extreme times`(_ time: UInt64)
+        async throws
+    {
         let clock = FakeClock(wallMilliseconds: time)
         let directory = TemporaryDirectory()
         for next in Self.times {

@@ -215,7 +215,7 @@ final class IndexSimulation {
         }
     }
 
-    /// Compares the count computed from keys with the number of existing documents.
+    /// Checks the index entries of tombstones, and the number of documents computed from keys.
     private func checkTombstones(
         _ collection: String, _ documents: [Value: Object], in snapshot: DocumentSnapshot,
         _ comment: Comment

@@ -6,7 +6,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Stores with indexes under random operations, checked after every step.
+/// Stores with indexes under random operations and power cuts.
 @Suite struct IndexSimulationTests {
     @Test(arguments: 31_000..<31_004 as Range<UInt64>)
     func `indexes match their documents after random operations`(_ seed: UInt64) throws {

@@ -102,7 +102,7 @@ import Testing
         let limit = EngineError.limit(name: "maximumIndexes", value: 65, limit: 64)
         #expect(throws: limit) { try simulation.createIndex("x", on: "cars", [field]) }
         try simulation.createIndex("x", on: "people", [field])
-        // Two names that are canonically equivalent but differ in their bytes.
+        // These names are canonically equivalent but differ in their bytes.
         try simulation.dropIndex("i7", on: "cars")
         try simulation.createIndex("caf\u{E9}", on: "people", [field])
         try simulation.createIndex("cafe\u{301}", on: "people", [field])
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `indexes outdated by a foreign commit are ignored until they are repaired`()
+    @Test func `indexes outdated by a commit that bypasses the engine are ignored until repaired`()
         throws
     {
         try insert(1, ["a": 1])
@@ -177,7 +177,7 @@ import Testing
         #expect(try ids("by a") == nil)
         try insert(3, ["a": 0])
         #expect(try ids("by a") == nil)
-        // The creation of an index repairs the others.
+        // The creation of an index repairs the other indexes.
         try simulation.createIndex("by b", on: "cars", [.init(["b"])])
         #expect(try ids("by a") == [3, 1, 2])
         try simulation.check("at the end")

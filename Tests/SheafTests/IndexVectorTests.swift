@@ -54,7 +54,7 @@ import Testing
     @Test func `index entries of tombstones match the vectors`() throws {
         let vectors = try FormatVectors("indexes.txt")
         let simulation = try IndexSimulation(seed: 9, FakeClock())
-        // 258 collections, so that the next one has the number 258.
+        // There are 258 collections, so that the next one has the number 258.
         try simulation.commit(
             (0..<258).map { DocumentChange("c\($0)", 0, .insert([:], onConflict: .fail)) })
         var count = 0

@@ -98,7 +98,7 @@ import Testing
         #expect(try ids("SELECT * FROM many WHERE n < 0").isEmpty)
     }
 
-    @Test func `ranges with a common bound are scanned separately`() throws {
+    @Test func `ranges with a common bound return the documents of each range`() throws {
         let bounds: [(lower: Int64, upper: Int64)] = [
             (0, 400_000), (0, 700_000), (0, 400_000), (300_000, 1_000_000), (600_000, 1_000_000),
         ]
@@ -117,7 +117,7 @@ import Testing
         #expect(try ids("SELECT * FROM many WHERE n > 900") == first)
     }
 
-    @Test func `a limit stops a scan of several parts`() throws {
+    @Test func `a scan of several parts with a limit returns that many distinct rows`() throws {
         let all = Set(wanted { $0 == 7 })
         for limit in [1, all.count / 2, all.count - 1, all.count, all.count + 1] {
             let found = try ids("SELECT * FROM many WHERE n = 7 LIMIT \(limit)")
@@ -169,7 +169,7 @@ import Testing
         #expect(error?.reason == .damaged)
     }
 
-    @Test func `several tasks scan concurrently`() async throws {
+    @Test func `concurrent scans find the same number of documents`() async throws {
         let queries = queries
         let wanted = wanted { $0 < 100 }.count
         let statement = try Parser.parse("SELECT * FROM many WHERE n < 100")

@@ -25,7 +25,7 @@ import Testing
         try simulation.flush()
     }
 
-    /// Returns the changes since a commit, or the state, with all names spelled.
+    /// Returns the changes since a commit, or the state, with all names spelled out.
     private func changes(_ simulation: DocumentSimulation, since commit: CommitID) throws -> [UInt8]
     {
         let snapshot = simulation.engine.snapshot()

@@ -14,7 +14,7 @@ import Testing
     ]
     private static let lookup: Query = "SELECT * FROM t WHERE _id = :id"
 
-    /// Returns a text with all properties of a result.
+    /// Returns all properties of a result as lines of text.
     private static func answer(_ result: QueryResult) throws -> [String] {
         var answer = [
             "\(result.commitID ?? -1) \(result.mutatedDocumentIDs) \(result.columns ?? [])"

@@ -3,7 +3,7 @@ import SheafQuery
 import SheafQueryModel
 import Testing
 
-/// Regression tests for wrong plans.
+/// Statements that are edge cases of the planner.
 @Suite struct QueryEdgeTests {
     private let simulation: QuerySimulation
 

@@ -84,7 +84,7 @@ import Testing
                 == [["_id": "a", "mileage": 3_001, "drives": 5], ["_id": "b", "mileage": 10]])
     }
 
-    @Test func `statements return the same rows with an index`() throws {
+    @Test func `statements that use an index return the matching rows`() throws {
         try fill()
         try execute("CREATE INDEX by_color ON cars (color, mileage DESC)")
         try store.flush()

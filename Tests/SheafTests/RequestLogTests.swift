@@ -46,7 +46,9 @@ import Testing
         try await store.close()
     }
 
-    @Test func `a point lookup is recorded like other statements`() async throws {
+    @Test func `point lookups are recorded with their state, row count and start time`()
+        async throws
+    {
         let clock = FakeClock()
         var options = StoreOptions()
         options.storage.clock = clock.clock

@@ -76,7 +76,10 @@ import Testing
         #expect(try counts(other) == [3, 1])
     }
 
-    @Test func `only deletion, eviction and reinsertion change index entries`() throws {
+    @Test
+    func `deletion, eviction, purging and reinsertion change index entries, and edits do not`()
+        throws
+    {
         func touchesIndexEntries(_ action: DocumentChange.Action) throws -> Bool {
             var touches = false
             _ = try simulation.engine.commit([DocumentChange("cars", 1, action)]) {
@@ -138,7 +141,7 @@ import Testing
         try insert(0..<9, into: simulation)
         try simulation.createIndex("by a", on: "cars", [.init(["a"])])
         try simulation.commit([4, 5, 6].map { DocumentChange("cars", $0, .delete) })
-        // Such a store has no index entries of tombstones.
+        // Stores of older versions have no index entries of tombstones.
         var batch = WriteBatch()
         batch.keepsIndexProgress = true
         batch.indexChanges.removeEntries(in: TombstoneTests.indexEntries)

@@ -15,10 +15,11 @@ import Testing
             client.send(nonsense + "\n")
             #expect(client.read().hasPrefix("!{\"code\":1,"), "\(nonsense)")
         }
-        // There are more silent clients than served connections; one has sent half a request.
+        // One of the silent clients has sent half a request.
         let silent = try (0..<8).map { _ in try RawClient(scene.path("ann.peer")) }
         silent[0].send(#"{"do":"#)
         #expect(try peer.execute("SELECT * FROM system:dual").isEmpty == false)
+        // These silent clients exceed the maximum number of served connections.
         let more = try (0..<20).map { _ in try RawClient(scene.path("ann.peer")) }
         #expect(try peer.stop() == 0)
         for client in silent { #expect(client.read() == "") }
@@ -87,7 +88,7 @@ final class RawClient {
         _ = Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL))
     }
 
-    /// Reads until the peer closes the connection.
+    /// Reads until the peer closes the connection, or sends nothing for 60 s.
     func read() -> String {
         var bytes: [UInt8] = []
         var piece = [UInt8](repeating: 0, count: 4_096)

@@ -12,7 +12,7 @@ import Testing
     private let directory = TemporaryDirectory()
     private var path: String { directory.path("store") }
 
-    /// Writes two cars, one edited and one deleted, and a person received from a peer.
+    /// Writes two cars, one edited and one deleted, and a person received from a peer and evicted.
     private func fill() throws {
         var options = LogStoreOptions()
         options.clock = FakeClock().clock

@@ -19,7 +19,10 @@ import Testing
         #expect(try json.objects().first?["key"] as? String != key)
     }
 
-    @Test func `the grant command prints what it grants, and refuses invalid input`() throws {
+    @Test
+    func `the grant command prints a grant with its peer and period, and refuses invalid input`()
+        throws
+    {
         let scene = PeerScene()
         let authority = try scene.key("authority.key")
         let peer = try scene.key("peer.key")

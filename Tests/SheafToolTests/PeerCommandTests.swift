@@ -134,7 +134,7 @@ import Testing
         try close(ann, ben, in: scene)
     }
 
-    /// Stops both peers, and checks that their stores are complete.
+    /// Stops both peers, and verifies their stores.
     private func close(_ ann: RunningPeer, _ ben: RunningPeer, in scene: PeerScene) throws {
         #expect(try ben.stop(SIGINT) == 0)
         #expect(try ann.stop() == 0)
@@ -164,8 +164,8 @@ import Testing
         #expect(try ann.stop() == 0)
     }
 
-    /// Two connected peers have copies of one store and its key.
-    @Test func `a peer reports another peer with its key, and its location`() throws {
+    /// Two peers with the same key connect to different peers of one mesh.
+    @Test func `a peer reports the name and the connection of another peer with its key`() throws {
         let scene = PeerScene()
         let key = try scene.key("ben.key")
         try FileManager.default.copyItem(

@@ -44,7 +44,8 @@ import Testing
     }
 
     @Test(arguments: 1...2 as ClosedRange<UInt64>)
-    func `no text inserts a line break or a terminal command`(_ seed: UInt64) throws {
+    func `no text outside of CSV inserts a line break or a terminal command`(_ seed: UInt64) throws
+    {
         var random = SeededRandom(seed: seed, "texts that harm")
         let texts = texts(&random)
         let store = try store(texts)

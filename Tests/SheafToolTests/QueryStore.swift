@@ -22,7 +22,7 @@ package struct QueryCommandStore {
         try store.close()
     }
 
-    /// Opens the store for writing.
+    /// Opens the store for writing; creates it if it does not exist.
     func open() throws -> StoreEngine {
         try StoreEngine(opening: try PosixVolume(path: path, creatingDirectory: true))
     }

@@ -7,11 +7,11 @@ import SheafSystem
 import SheafTestSupport
 import Testing
 
-/// The outputs that give the reason for repeatedly failing connections.
+/// The outputs that give the reasons for failing connections and quarantined documents.
 struct ReconnectLoopTests {
     private let scene = PeerScene()
 
-    /// Repeats a command until it prints a line with this prefix; returns its lines.
+    /// Repeats a command until a line with this prefix meets the condition; returns all lines.
     private func lines(
         _ words: [String], until start: String, _ condition: (String) -> Bool
     ) throws -> [String] {

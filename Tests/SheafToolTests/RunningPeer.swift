@@ -3,7 +3,7 @@ import SheafStorage
 import SheafSystem
 import SheafTestSupport
 
-/// A `sheaf peer` process that runs until it is stopped or killed.
+/// A child process of the tool, such as a peer that runs until it is stopped or killed.
 final class RunningPeer {
     private let process = Process()
     private let lines = Monitor<[String]>([])
@@ -77,7 +77,7 @@ final class RunningPeer {
     /// Returns the address the peer listens on.
     func address() throws -> String { try line("listening ") }
 
-    /// Sends a signal and returns the exit code.
+    /// Sends a signal, then waits and returns as `end` does.
     func stop(_ signal: Int32 = SIGTERM) throws -> Int32 {
         kill(process.processIdentifier, signal)
         return try end()
@@ -98,7 +98,7 @@ final class RunningPeer {
         return String(decoding: data, as: UTF8.self)
     }
 
-    /// Waits for the process to end and returns its exit code.
+    /// Waits for the process to end; returns its exit code, or the negated signal that killed it.
     func end() throws -> Int32 {
         ended.wait(until: Self.deadline) { $0 == nil }
         guard let status = ended.withLock({ $0 }) else {
@@ -146,7 +146,7 @@ struct PeerStatus {
     var checksums: [String] { subscriptions.compactMap { $0["checksum"] as? String } }
     var documents: Int { subscriptions.reduce(0) { $0 + ($1["documents"] as? Int ?? 0) } }
     var peers: [[String: Any]] { object["peers"] as? [[String: Any]] ?? [] }
-    /// Whether at least one peer is connected and all peers are synced in both directions.
+    /// Whether all peers, at least one, are connected, have queries, and are synced both ways.
     var isSettled: Bool {
         !peers.isEmpty
             && peers.allSatisfy { peer in
@@ -156,7 +156,7 @@ struct PeerStatus {
     }
 }
 
-/// A directory of stores and keys, and the peers that use them.
+/// A directory for the stores and keys of peers.
 struct PeerScene {
     let directory = TemporaryDirectory()
 

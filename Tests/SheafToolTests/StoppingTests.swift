@@ -10,14 +10,14 @@ import Testing
 struct StoppingTests {
     private let scene = PeerScene()
 
-    /// Milliseconds from SIGTERM to the end of the process.
+    /// Stops a peer; returns the milliseconds from SIGTERM to the end of the process.
     private func stoppingTime(of peer: RunningPeer) throws -> UInt64 {
         let start = Clock.system.monotonicNanoseconds()
         #expect(try peer.stop() == 0)
         return (Clock.system.monotonicNanoseconds() - start) / 1_000_000
     }
 
-    /// Milliseconds an idle peer takes to stop.
+    /// Returns the milliseconds that an idle peer takes to stop.
     private func idleTime() throws -> UInt64 {
         let idle = try scene.serve("idle", "--listen", "127.0.0.1:0")
         _ = try idle.address()
@@ -26,7 +26,7 @@ struct StoppingTests {
 
     /// Expects a peer to stop within two seconds.
     ///
-    /// The limit is higher on a loaded machine, where even an idle peer takes 250 ms.
+    /// The limit is higher on a loaded machine, where even an idle peer takes 250 ms or more.
     private func expectStop(of peer: RunningPeer, idle usual: UInt64? = nil) throws {
         let usual = try usual ?? idleTime()
         let taken = try stoppingTime(of: peer)
@@ -103,7 +103,7 @@ struct StoppingTests {
         }
     }
 
-    /// Returns a condition without a match that builds `terms` texts of `kilobytes` per document.
+    /// Returns a condition without a match; each of its terms repeats a field `kilobytes` times.
     private func slow(_ terms: Int, kilobytes: Int, of field: String = "big") -> String {
         (0..<terms).map { "char_length(repeat(\(field), \(kilobytes))) = -\($0)" }
             .joined(separator: " OR ")
@@ -152,7 +152,7 @@ struct StoppingTests {
         #expect(client.errorText.contains("the peer is stopping and has canceled the statement"))
     }
 
-    /// Write rules on documents their owner may not read count against no budget.
+    /// The write rules of stored documents that the peer may not read count against no budget.
     @Test func `a peer ends within two seconds of SIGTERM while it evaluates a slow write rule`()
         throws
     {
@@ -186,7 +186,7 @@ struct StoppingTests {
     }
 
     @Test
-    func `a peer ends within two seconds of SIGTERM while it lists its own subscription`()
+    func `a peer ends within two seconds of SIGTERM while it evaluates its own slow subscription`()
         throws
     {
         let query = "SELECT * FROM cars WHERE \(slow(25, kilobytes: 800))"

@@ -115,7 +115,7 @@ import Testing
         #expect(run.errors == "sheaf: there is no store at --json\n")
     }
 
-    @Test func `a path without a store is an error for every command and stays unchanged`() throws {
+    @Test func `a command on a path without a store fails and creates nothing`() throws {
         let store = try StoreOnDisk()
         let missing = store.directory.path("missing")
         let target = store.directory.path("target")

@@ -2,7 +2,7 @@ import SheafTestSupport
 import SheafText
 import Testing
 
-/// Calendar arithmetic, compared with counting the days one by one.
+/// Day numbers, week numbers, moments, and their differences in calendar units.
 @Suite struct CalendarTests {
     /// Calls `body` with each month of the years 1 to 9999 and the counted number of its first day.
     private static func months(
@@ -97,7 +97,9 @@ import Testing
     }
 
     @Test(arguments: [1 as UInt64, 2, 3])
-    func `a difference is the largest count up to the later moment`(seed: UInt64) throws {
+    func `a difference is the largest number of units that fits between two moments`(seed: UInt64)
+        throws
+    {
         var random = SeededRandom(seed: seed, "differences")
         for _ in 0..<2_000 {
             let left = try #require(

@@ -63,7 +63,7 @@ indirect enum PatternModel {
         case .repetition(let part, let least, let most):
             var ends: Set<Int> = least == 0 ? [start] : []
             var reached: Set<Int> = [start]
-            // Further rounds than positions in the text reach no new position.
+            // More rounds than the text has positions reach no new position.
             for round in 1..<max((most ?? least + text.count + 1) + 1, 1) {
                 reached = Set(
                     reached.flatMap { part.ends(in: text, from: $0, ignoresCase: ignoresCase) })

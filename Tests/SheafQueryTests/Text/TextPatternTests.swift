@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    /// Returns the cost of a search, or nil if the search ran out of fuel.
+    /// Returns the cost of a search, nil if it ran out of fuel, or 0 after any other error.
     private func cost(_ pattern: TextPattern, _ text: String) -> Int? {
         let start = 4_000_000
         var fuel = start

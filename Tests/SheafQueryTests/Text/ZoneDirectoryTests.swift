@@ -73,7 +73,7 @@ final class TemporaryZones {
         }
     }
 
-    @Test func `a zone is read once and cached`() throws {
+    @Test func `a zone is cached until many other names evict it`() throws {
         var files: TemporaryZones? = try TemporaryZones()
         try files?.add("Here", CraftedZone.berlin.bytes)
         let zones = ZoneDirectory(try #require(files?.path))
@@ -85,7 +85,7 @@ final class TemporaryZones {
         #expect(zones.zone("Here") == nil)
     }
 
-    @Test func `a name never refers to a file outside of the directory`() throws {
+    @Test func `a zone name never refers to a file outside of the directory`() throws {
         let files = try TemporaryZones()
         files.addDirectory("inner")
         try files.add("Outside", CraftedZone.berlin.bytes)

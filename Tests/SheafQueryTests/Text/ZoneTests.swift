@@ -55,13 +55,13 @@ import Testing
                 ("2023-03-01T00:00:00Z", 0, 3_600), ("2024-03-01T00:00:00Z", 0, 3_600),
                 ("2023-10-27T23:00:00Z", 3_600, 0), ("2024-10-26T23:00:00Z", 3_600, 0),
             ])
-        // In Greenland the change is at 22:00 on the day before the last Sunday.
+        // In Greenland, summer time begins at 23:00 on the day before the last Sunday of March.
         try expect(
             ZoneRule("<-02>2<-01>,M3.5.0/-1,M10.5.0/0".utf8),
             [
                 ("2024-03-31T01:00:00Z", -7_200, -3_600), ("2024-10-27T01:00:00Z", -3_600, -7_200),
             ])
-        // The transition falls on the day before the new year, then on the day after.
+        // The transition of one year falls into the year before it, then into the year after it.
         try expect(
             ZoneRule("AAA0BBB,J1/-24,J182/0".utf8),
             [("2024-12-31T00:00:00Z", 0, 3_600), ("2025-06-30T23:00:00Z", 3_600, 0)])

@@ -6,7 +6,7 @@ private typealias Case = FunctionCase
 
 /// Functions that choose among values, and functions that test types.
 @Suite struct ConditionalFunctionTests {
-    @Test func `the first present value is chosen`() throws {
+    @Test func `coalesce, ifmissing, ifnull and nvl replace NULL or MISSING`() throws {
         var cases = [
             Case("ifmissing", nil, .null, 1, is: .null), Case("ifmissing", nil, nil, is: nil),
             Case("ifmissing", nil, 2, is: 2), Case("ifmissing", 1, 2, is: 1),

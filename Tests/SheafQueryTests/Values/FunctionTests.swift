@@ -2,7 +2,7 @@ import SheafDocument
 import SheafQuery
 import Testing
 
-/// Properties of all functions.
+/// Properties of the functions for numbers, choices, types, arrays, objects and JSON.
 @Suite struct FunctionTests {
     private static let lists = [
         Function.numbers, Function.choices, Function.types, Function.arrays, Function.objects,

@@ -76,7 +76,9 @@ private typealias Case = FunctionCase
     }
 
     @Test(arguments: 1...20 as ClosedRange<UInt64>)
-    func `round is idempotent and moves a number by at most half a digit`(seed: UInt64) throws {
+    func `round is idempotent and changes a number by at most half a unit of the last digit`(
+        seed: UInt64
+    ) throws {
         var random = SeededRandom(seed: seed, "rounding")
         let round = try #require(Functions.named("round"))
         for _ in 0..<200 {

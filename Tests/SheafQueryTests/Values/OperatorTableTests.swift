@@ -2,7 +2,7 @@ import SheafDocument
 import SheafQuery
 import Testing
 
-/// Every operator on every pair of edge values, compared with a second implementation.
+/// Operators on all pairs of edge values, compared with a second implementation.
 @Suite struct OperatorTableTests {
     private static let operations: [ArithmeticOperator] = [
         .add, .subtract, .multiply, .divide, .remainder, .concatenate,

@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `AND and OR treat MISSING and NULL as unknown`() {
+    @Test func `AND treats MISSING and NULL as unknown`() {
         func known(_ truth: Truth) -> Bool? {
             truth == .yes ? true : truth == .no ? false : nil
         }

@@ -29,12 +29,12 @@ struct CancellationTests {
         return (task, { release.finish() })
     }
 
-    @Test func `a thousand cancelled transactions leave the gate free`() async throws {
+    @Test func `a thousand canceled transactions leave the gate free`() async throws {
         let seed = UInt64.random(in: 0..<1_000_000_000)
         print("cancellations, seed \(seed)")
         var random = SeededRandom(seed: seed, "cancellations")
         let store = try await Store.inMemory()
-        // On a busy machine, the tasks may wait for a long time before they are cancelled.
+        // On a busy machine, the tasks may wait for a long time before they are canceled.
         let (holder, release) = try await holding(store)
         let waiting = (0..<500).map { number in
             Task {
@@ -68,7 +68,7 @@ struct CancellationTests {
         try await store.close()
     }
 
-    @Test func `a task that was cancelled before it began writes nothing`() async throws {
+    @Test func `a canceled task writes nothing and runs no block`() async throws {
         let store = try await Store.inMemory()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -92,7 +92,7 @@ struct CancellationTests {
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 0, 'n': 0})")
         let (holder, release) = try await holding(store)
         var tasks: [Task<QueryResult, any Error>] = []
-        // A loop that is long enough to check for cancellation.
+        // The loop is long enough to check for cancellation.
         let list = Value.array((0..<5_000).map { .integer($0) })
         for _ in 0..<100 {
             tasks.append(

@@ -116,7 +116,7 @@ struct ClosingTests {
         }
         await refused { try await store.transaction { _ in .commit } }
         await refused { try await store.transaction(isReadOnly: true) { _ in .commit } }
-        // Results that were read before stay valid.
+        // Results that were read before closing stay valid.
         #expect(try kept.items[0].jsonString == #"{"_id":1}"#)
         #expect(inserted.commitID == 1)
     }

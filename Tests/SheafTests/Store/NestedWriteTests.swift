@@ -34,7 +34,7 @@ struct NestedWriteTests {
         try await store.execute(Self.insertion)
     }
 
-    /// Runs a closure in an unstructured task, which is cancelled with the calling task.
+    /// Runs a closure in an unstructured task, which is canceled with the calling task.
     private func unstructured(_ body: @escaping @Sendable () async throws -> Void) async throws {
         let task = Task { try await body() }
         try await withTaskCancellationHandler {

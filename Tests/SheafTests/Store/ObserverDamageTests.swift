@@ -39,7 +39,7 @@ struct ObserverDamageTests {
             at: directory.path("t.sheaf"), options: StoreOptions(log: log))
     }
 
-    /// Finds the last occurrence of a text in the first 128 KiB of each segment.
+    /// Finds the last occurrence of a text in the first 128 KiB of a segment, newest segment first.
     private func find(_ text: String) throws -> (file: any VolumeFile, name: String, offset: Int) {
         let volume = try PosixVolume(path: directory.path("t.sheaf"), creatingDirectory: false)
         let text = Array(text.utf8)

@@ -25,12 +25,14 @@ struct ObserverFaultTests {
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': \(id)})")
     }
 
-    @Test func `blocked callbacks delay no others and then get the newest result`() async throws {
+    @Test func `blocked callbacks delay no other observers and then get the newest result`()
+        async throws
+    {
         let store = try await Store.inMemory()
         let gate = Monitor(false)
         let (begun, starter) = AsyncStream<Void>.makeStream()
         let late = ReceivedResults()
-        // More than the number of cores of most machines.
+        // This is more than the number of cores of most machines.
         let blocked = 16
         for _ in 0..<blocked {
             let isFirst = Atomic(true)
@@ -161,7 +163,7 @@ struct ObserverFaultTests {
         try await store.close()
     }
 
-    @Test func `an observer can be cancelled in its callback and again later`() async throws {
+    @Test func `an observer can be canceled in its callback and again later`() async throws {
         let store = try await Store.inMemory()
         let received = ReceivedResults()
         let cell = Mutex<Observer?>(nil)
@@ -184,7 +186,7 @@ struct ObserverFaultTests {
         try await store.close()
     }
 
-    @Test func `an observer cancelled concurrently gets at most one later result`() async throws {
+    @Test func `an observer canceled concurrently gets at most one later result`() async throws {
         let store = try await Store.inMemory()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
@@ -242,7 +244,7 @@ struct ObserverFaultTests {
         try await store.close()
     }
 
-    @Test func `an observer that writes to its own query gets at most one result per change`()
+    @Test func `an observer that changes its own result gets at most one result per change`()
         async throws
     {
         let store = try await Store.inMemory()

@@ -93,7 +93,7 @@ struct ObserverLifecycleTests {
         }
     }
 
-    @Test func `an observation that is dropped is cancelled`() async throws {
+    @Test func `an observation that is dropped is canceled`() async throws {
         let store = try await Store.inMemory()
         do {
             let observation = try store.observe("SELECT * FROM t")

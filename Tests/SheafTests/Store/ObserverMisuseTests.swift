@@ -5,13 +5,14 @@ import SheafStatements
 import Synchronization
 import Testing
 
-/// Misuse of observers, and changes of parameters under them.
+/// Misuse of observers, and system parameters that change while they run.
 struct ObserverMisuseTests {
     private func insert(_ id: Int, into store: Store) async throws {
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': \(id)})")
     }
 
-    @Test func `a second loop over an observation is refused and the first continues`() async throws
+    @Test func `one of two loops over an observation is refused and the other continues`()
+        async throws
     {
         let store = try await Store.inMemory()
         let observation = try store.observe("SELECT * FROM t")
@@ -71,7 +72,7 @@ struct ObserverMisuseTests {
         #expect(second?.0 == 1)
         first?.1()
         try await insert(2, into: store)
-        // Otherwise the next result could replace one that the signal requested by mistake.
+        // Without a wait, the next result could replace one that the signal requested by mistake.
         while let count = await marked.next(), count < 2 {}
         first?.1()
         try await insert(3, into: store)

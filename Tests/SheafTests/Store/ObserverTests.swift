@@ -18,7 +18,7 @@ struct ObserverTests {
         }
     }
 
-    @Test func `an observer gets a first result and one after each commit that changes it`()
+    @Test func `an observer gets a first result, and another after each commit that changes it`()
         async throws
     {
         let store = try await Store.inMemory()

@@ -68,7 +68,7 @@ struct ObserverTimeTests {
                 let items = try next[0].outcome.get().items
                 let count = try items.first?.value["n"] == .integer(id == "b" ? 2 : 3)
                 #expect(isKept ? items.count == (id == "b" ? 2 : 3) : count, "\(query.text)")
-                // A maintained view is updated from the changed document alone.
+                // An incremental view is updated from the changed document alone.
                 #expect(schedule.tally.rerun - rerun == (isKept ? 0 : 1), "\(query.text)")
             }
         }

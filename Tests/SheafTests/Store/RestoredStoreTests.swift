@@ -6,9 +6,9 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Stores restored from a backup: no stamp is used twice.
+/// The sites of stores that are restored, copied, moved or opened again.
 struct RestoredStoreTests {
-    /// A way to restore files; `cp` overwrites existing files, the others create new ones.
+    /// A way to restore files; `copy` and `rsyncInPlace` overwrite files, others create new ones.
     private enum Tool: String, CaseIterable, CustomTestStringConvertible {
         case tar, tarAfterRemoving, copy, copyAfterRemoving, reflink, rsync, rsyncInPlace
 

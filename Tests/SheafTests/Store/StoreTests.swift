@@ -35,7 +35,9 @@ struct StoreTests {
         }
     }
 
-    @Test func `opening an invalid path fails with the path in the error`() async throws {
+    @Test func `opening an invalid path fails, and the error for a LOCK directory has its path`()
+        async throws
+    {
         let directory = TemporaryDirectory()
         // The system would truncate the second path at the zero byte.
         for path in ["", directory.path + "/a\0b"] {

@@ -41,7 +41,7 @@ struct SystemTests {
         try await store.close()
     }
 
-    @Test func `a statement of a cancelled task is cancelled`() async throws {
+    @Test func `a statement of a canceled task is canceled`() async throws {
         let store = try await Store.inMemory()
         try await store.execute("INSERT INTO t DOCUMENTS ({'_id': 1, 'n': 1})")
         let task = Task {
@@ -186,7 +186,7 @@ struct SystemTests {
             return .commit
         }
         try await reader.close()
-        // A closed store is reported as closed, like by a transaction that does not block.
+        // A closed store is reported as closed, as it is by a transaction that does not block.
         let late = #expect(throws: StoreError.self) {
             try reader.transactionBlocking { _ in .commit }
         }
@@ -206,7 +206,7 @@ private final class SlowClock: Sendable {
     }
 }
 
-/// A wall clock that the test sets.
+/// A wall clock that the test advances.
 private final class WallClock: Sendable {
     private let milliseconds = Mutex<UInt64>(1_700_000_000_000)
 

@@ -134,7 +134,8 @@ struct TransactionTests {
         try await store.close()
     }
 
-    @Test func `a write that would wait for its own transaction is refused with both hints`()
+    @Test
+    func `a write that would wait for its own transaction is refused with the hint in the error`()
         async throws
     {
         let store = try await Store.inMemory()
@@ -168,7 +169,7 @@ struct TransactionTests {
         try await store.close()
     }
 
-    @Test func `closing waits for transactions and refuses later calls`() async throws {
+    @Test func `closing lets a running transaction commit and refuses later calls`() async throws {
         let store = try await Store.inMemory()
         let (started, starting) = AsyncStream<Void>.makeStream()
         let (closing, close) = AsyncStream<Void>.makeStream()
@@ -188,7 +189,8 @@ struct TransactionTests {
         try await closed
     }
 
-    @Test func `a statement beyond the transaction length is refused and the rest continues`()
+    @Test
+    func `a statement beyond the transaction length is refused and the transaction continues`()
         async throws
     {
         var options = StoreOptions()

@@ -21,7 +21,7 @@ struct WorkerSchedulerTests {
         var now: UInt64 = 1
         /// Whether a snapshot was published since the last dispatch.
         var isPublished = false
-        /// The number of observers that were queued but not called.
+        /// The number of queued observers whose callbacks have not returned.
         var undelivered = 0
         /// Whether callbacks may take longer than the stall timeout.
         var isHanging = true
@@ -45,7 +45,7 @@ struct WorkerSchedulerTests {
             idleSince.append(now)
         }
 
-        /// The threads that do not wait, or whose deadline has passed.
+        /// The indexes of threads that can continue now.
         var runnable: [Int] {
             threads.indices.filter { index in
                 switch threads[index] {

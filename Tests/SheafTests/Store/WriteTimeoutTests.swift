@@ -54,7 +54,7 @@ struct WriteTimeoutTests {
         for number in 1...100 as ClosedRange<UInt64> {
             _ = gate.wait(WriteGate.Waiter(number: number, since: 0) { _ in })
         }
-        // Each transaction takes 9, which is below the limit of 10.
+        // Each transaction takes 9 ns, which is below the limit of 10 ns.
         for number in 1...100 as ClosedRange<UInt64> {
             #expect(gate.deadline(limit: 10) == (number - 1) * 9 + 10)
             let overdue = gate.takeOverdue(limit: 10, at: number * 9)
