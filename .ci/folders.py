@@ -2,8 +2,8 @@
 """Checks the arrows between the folders of each target: code names only what lies below it.
 
 `.ci/folders` lists the folders of each target from bottom to top, and the exceptions. Prints a line
-for each use that points upward, and fails if there is one. Before that it checks itself: a wrong
-arrangement must be found, and a correct one accepted.
+for each finding, such as a use that points upward, and fails if there is one. Before that it checks
+itself: a wrong arrangement must be found, and a correct one accepted.
 
 Names are compared as text. A type counts if one file of the target declares its name. The same
 holds for a member, a nested type and a function that no imported target declares; without a dot,
@@ -189,7 +189,7 @@ class File:
             name = found.group(2)
             if name not in names or name in self.own:
                 continue
-            # Without a dot, a short name is a variable, more often than not.
+            # Without a dot, a lowercase name is a variable, more often than not.
             if not name[0].isupper() and not found.group(1):
                 if name.islower() or self.is_local(name):
                     continue
@@ -324,7 +324,7 @@ extension Low { package func rise(by steps: Int) {} }
 private struct Hidden { var concealed = 0 }
 func callGlobally() {}
 """
-# Each line is a use of a name of PLANTED_HIGH, and how often it must be found.
+# Code next to PLANTED_HIGH, and the number of upward uses that must be found in it.
 PLANTED_USES = [
     ("let top: Top? = nil", 1), ("let kind = Low.Kind.second", 2), ("low.rise(by: 1)", 1),
     ("_ = callGlobally()", 1), ('let text = "\\(low.rise(by: 1))"', 1), ("x = y.other", 1),

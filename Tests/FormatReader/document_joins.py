@@ -26,7 +26,7 @@ def cases():
         yield case, comment, a, b
         assert joined(a, b) == joined(a, changed), case
         if not changed.is_state:
-            yield f"{case}-delta", f"{comment}; of the right its delta", a, changed
+            yield f"{case}-delta", f"{comment}; the right side as a delta", a, changed
     yield from others()
     yield from of_deltas()
 
@@ -49,11 +49,11 @@ def table():
            both((20, "set", "obj.a", 2)), both((30, "set", "obj.b", 3)))
     yield ("set-object", "SET obj={'a':10} | SET obj.b=20: both", {"obj": {"a": 0, "b": 0}},
            both((20, "set", "obj", {"a": 10})), both((30, "set", "obj.b", 20)))
-    yield ("unset-below", "UNSET obj | SET obj.c=5: only that", {"obj": {"a": 0, "b": 0}},
+    yield ("unset-below", "UNSET obj | SET obj.c=5: only obj.c", {"obj": {"a": 0, "b": 0}},
            both((20, "unset", "obj")), both((30, "set", "obj.c", 5)))
     yield ("unset-deeper", "UNSET items.x | later SET items.x.q=5: a map with q", START,
            both((20, "unset", "items.x")), both((30, "set", "items.x.q", 5)))
-    yield ("set-below-unset", "SET obj.c=5 | later UNSET obj: the same, regardless of time",
+    yield ("set-below-unset", "SET obj.c=5 | later UNSET obj: only obj.c, regardless of time",
            {"obj": {"a": 0}}, both((20, "set", "obj.c", 5)), both((30, "unset", "obj")))
     yield ("arrays", "array | array: the later", START,
            both((20, "set", "s", [1, 2])), both((30, "set", "s", [3])))
@@ -177,7 +177,7 @@ def others():
            state({1: 40}, [ROOT, (("n",), COUNTER, "restart", (20, 1), 5)]))
     many = [(("n",), COUNTER, "sum", (10, site), site, INITIAL) for site in range(2, 20)]
     sites = {site: 10 for site in range(2, 20)}
-    yield ("forgotten-sum-of-many", "the same among the sums of many sites",
+    yield ("forgotten-sum-of-many", "a sum, and an earlier one of its site, among the sums of many sites",
            state(sites | {1: 30}, [ROOT, *many, (("n",), COUNTER, "sum", (30, 1), 8, INITIAL)]),
            state(sites | {1: 40}, [ROOT, *many, (("n",), COUNTER, "sum", (20, 1), 5, INITIAL)]))
     yield ("seed-numbers", "seeds that JSON cannot distinguish, and bytes before strings",
@@ -189,7 +189,7 @@ def others():
 
 def of_deltas():
     base = {1: 10, 2: 10}
-    yield ("deltas-apart", "deltas that name different parts: each part is that of the delta that names it",
+    yield ("deltas-apart", "deltas that name different parts: each part comes from the delta that names it",
            delta({1: 20, 2: 10}, [(("a",), REGISTER)],
                  [(("a",), REGISTER, VALUE, (20, 1), 1)], base=base),
            delta({1: 10, 2: 20}, [(("b", "c"), REGISTER), (("d",), COUNTER)],

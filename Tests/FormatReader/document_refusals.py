@@ -8,7 +8,7 @@ TWO = ((1, 10), (2, 20))
 
 
 def header(sites=ONE, older=(), flags=0, bases=None, deletion=None, length=None, size=1):
-    """Encodes table 1, with any field wrong."""
+    """Encodes the header of table 1; any argument may be invalid."""
     flags |= (2 if bases is not None else 0) | (4 if deletion else 0) | (8 if size == 4 else 0)
     body = len(sites).to_bytes(size, "little")
     body += b"".join(struct.pack("<QQ", *site) for site in sites)
@@ -295,7 +295,7 @@ def of_objects():
     yield "object-name-both", "a name as number and spelled", plain + b"\1\1a\1" + bytes(
         [1, 4, 0, 1, 1, 8]), FIELD + 2, [b"a"]
     yield "object-name-utf-8", "not UTF-8", made([3, 6, 2, 0, 8], b"\1a\1\1\xff\1"), FIELD + 4
-    yield "object-name-long", "a name that ends behind its field", made(
+    yield "object-name-long", "a name that ends after its field", made(
         [3, 6, 2, 0, 8], b"\1a\1\3b\1"), FIELD + 3
     yield "object-name-alone", "a name without an entry", made(
         [3, 6, 2, 0, 8], b"\1a\1\2bc"), FIELD + 3
@@ -345,7 +345,7 @@ def of_deltas():
     yield "partial-state", "a partial root in a state", header() + root(flags=32), FIELD + 1
     yield "partial-in-state", "a partial map in a state", one(
         b"\x0e" + fields((b"b", b"\1"), flags=32)), ENTRY + 1 + 7 - 1
-    yield "partial-in-whole", "a partial map in one that is whole, in a delta", delta(
+    yield "partial-in-whole", "a partial map in a complete one, in a delta", delta(
         b"\x0e" + fields((b"b", b"\x0e" + fields((b"c", b"\1"), flags=32)))), ENTRY + 1 + 3 + 6
     yield "partial-nothing", "a partial map without fields and marks", delta(
         b"\x0f" + fields(flags=32)), ENTRY

@@ -113,7 +113,7 @@ def widths():
         {1: 10, 2: 20}, [ROOT, (("a",), REGISTER, VALUE, (10, 1), "x" * 127),
                          (("a",), REGISTER, VALUE, (20, 2), "y" * 125)])
     many = {site: 10 for site in range(1, 17)}
-    yield ("header-253", "a header of 253 bytes: numbers of one byte, though with four it had 259",
+    yield ("header-253", "a header of 253 bytes: numbers of one byte, though with four it would have 259",
            state(
         {site: 10 for site in range(1, 16)}, [ROOT], deletion=(5, 15)))
     yield "header-259", "a header above 255 bytes: numbers have four", state(many, [ROOT])
@@ -174,7 +174,7 @@ def parts():
              (("a",), OLDER, SUM, (10, 1), 4)]
     yield ("parts-equal", "all five parts at a name with one stamp: the register is visible",
            state({1: 10}, every))
-    yield ("parts-later", "the same, but the counter is later than the others and the map is latest",
+    yield ("parts-later", "all five parts at a name: the counter is later than three others, the map is latest",
            state(
         {1: 10, 2: 20, 3: 15}, every + [(("a", "b"), REGISTER, VALUE, (20, 2), 5),
                                         (("a",), COUNTER, SUM, (15, 3), 6, (10, 1))]))

@@ -56,7 +56,7 @@ class Peer:
     # The writes of the table in documents.md.
 
     def drop(self, path, part, wanted=lambda position, content: True):
-        """Drops the dots of a part that satisfy `wanted`, for a map also all below."""
+        """Drops and returns the `wanted` dots of a part; those of a map include all below it."""
         dropped = {position for position, content in self.document.dots.items()
                    if (position.path == path and position.part == part
                        or part == MAP and position.path[:len(path)] == path != position.path)

@@ -112,7 +112,7 @@ def refusals(output):
             ("id", "the id of another file", changed(24, bytes(32))),
             ("list", "another hash", changed(96 + 32, bytes(32))),
             ("swapped", "the hashes in another order", changed(96, hashes[1] + hashes[0])),
-            ("bits", "the number of a missing chunk", changed(96 + 64, b"\1")),
+            ("bits", "the bit of the last chunk is not set", changed(96 + 64, b"\1")),
             ("surplus", "a bit set beyond the last chunk", changed(96 + 64, b"\7")),
             ("cut", "a truncated head", right[:4_095])):
         output.begin(f"head-{case}", comment)

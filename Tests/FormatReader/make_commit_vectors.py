@@ -247,7 +247,7 @@ def write_all(output):
                       ("key-collection", b"\x03\x01\x02"), ("key-site", b"\x04"),
                       ("key-former-sites", b"\x07"), ("key-clock", b"\x08"),
                       ("key-pauses", b"\x09" + bytes(range(1, 9)))):
-        output.begin(case, "the key of something else")
+        output.begin(case, "a key that is not that of a document")
         output.bytes(f"{case}.key", key)
         if len(key) == 3:
             output.lines.append(f"{case}.number = {int.from_bytes(key[1:], 'big')}")

@@ -78,7 +78,7 @@ def write_all(output):
         output.text(f"{case}.id", json_of(value_of(identity)).encode())
         output.bytes(f"{case}.entry", made)
     for case, identity in TOMBSTONES:
-        output.begin(case, "a remnant")
+        output.begin(case, "a tombstone")
         output.text(f"{case}.id", json_of(value_of(identity)).encode())
         output.bytes(f"{case}.tombstone", tombstone(identity))
 

@@ -59,7 +59,7 @@ def is_clock(payload):
 
 
 def is_pauses(payload):
-    """Whether the payload has 1 to 16 pauses of a site (table 1)."""
+    """Whether the payload has 1 to 16 write pauses, each with a time in it (table 1)."""
     if len(payload) % 16 or not 16 <= len(payload) <= 16 * 16:
         return False
     return all(before - after > 1 for after, before in struct.iter_unpack("<QQ", payload))
@@ -159,7 +159,7 @@ class Commits:
         self.named = {}
 
     def commit(self, number, operations):
-        """Checks a commit and returns its origin; `operations` are (is_put, key, payload)."""
+        """Checks a commit; returns a line with its origin. `operations` are (is_put, key, payload)."""
         origin = None
         for index, (is_put, key, payload) in enumerate(operations):
             with Explaining(key):

@@ -143,7 +143,7 @@ def is_below(path, pairs):
 
 
 def normalized(document):
-    """Removes dots and overrides without effect, so that the document passes the checklist."""
+    """Removes dots, overrides and names without effect: the document passes the checklist."""
     document.overrides = set() if document.deletion else {
         pair for pair in document.overrides if not is_below(pair[0], document.overrides)}
     document.dots = {

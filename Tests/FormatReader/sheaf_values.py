@@ -70,7 +70,7 @@ def read_varint(data, at, end):
     """Returns a decoded varint and the offset after it."""
     number, start = 0, at
     while True:
-        check(at < end and at - start < 10, start, "a varint has too many bytes")
+        check(at < end and at - start < 10, start, "a varint is truncated or has too many bytes")
         number |= (data[at] & 127) << 7 * (at - start)
         at += 1
         if data[at - 1] < 128:

@@ -24,7 +24,7 @@ def runs(data, shortest):
 
 
 def hexadecimal(data):
-    """Returns bytes as words of hexadecimal digits."""
+    """Yields bytes as words of hexadecimal digits."""
     for piece, count in runs(data, 6):
         if count > 1:
             yield f"{piece.hex()}*{count}"
@@ -34,7 +34,7 @@ def hexadecimal(data):
 
 
 def text(data):
-    """Returns a text as words: quoted where quotes can represent it."""
+    """Yields a text as words: quoted where quotes can represent it."""
     for piece, count in runs(data, 40):
         if count > 1:
             yield f"{piece.hex()}*{count}"
@@ -50,7 +50,7 @@ def text(data):
 
 
 def lines(name, words, start=None):
-    """Yields the lines of named bytes, which may not fit in one."""
+    """Returns the lines of named bytes, which may not fit in one."""
     line, found = start or name + ":", []
     for word in words:
         if len(line) + 1 + len(word) > LINE and line.strip():

@@ -31,7 +31,7 @@ CHECKS = {
     "mesh": ["mesh", "--meshes", "150"],
     "isolation": ["isolation", "--transactions", "40000"],
 }
-# Verbs whose traps also catch a bug: they treat unreadable documents as failures.
+# Verbs of `sheaf-check` that trap on unreadable documents, so that a trap also catches a bug.
 TRAPPING = ["merges", "isolation"]
 
 
@@ -109,7 +109,7 @@ def run(catcher, copied, scratch, options, limit, bug=0):
 
 
 def reason(output):
-    """Returns the first reported failure, shortened."""
+    """Returns the first reported failure, or the end of the output, shortened."""
     for line in output.splitlines():
         for start in ("violation: ", "difference: "):
             if line.startswith(start):

@@ -82,7 +82,7 @@ class Program:
         return self.originals[path]
 
     def _changes(self, path, changed):
-        """Yields the changed bodies and lines of a file: its kind, its index, and its text."""
+        """Yields (0, index, text) of changed bodies, and (1, index, value) of changed lines."""
         if not path.endswith(".swift") or path == "Package.swift":
             raise NotSwitchable("changes a file other than Swift sources")
         if changed is None:

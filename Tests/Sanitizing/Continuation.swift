@@ -19,7 +19,7 @@ extension UnsafeContinuation where Value == Void, Failure == Never {
     func resume() { resume(returning: ()) }
 }
 
-/// A barrier that orders everything before a call of `pass` before all that follows a later one.
+/// A lock on nothing: code before a call of `pass` happens before code after a later call.
 private final class Handover: Sendable {
     private let lock = Mutex(())
 

@@ -10,7 +10,7 @@ struct ErrorTextTests {
         }
     }
 
-    @Test func `a longer text is cut in the middle, to the limit in Unicode scalars`() {
+    @Test func `a text above the limit is cut in the middle, to the limit in Unicode scalars`() {
         let digits = String(repeating: "0123456789", count: 20)
         #expect("\(digits)".shortened(to: 10) == "012345…789")
         #expect((digits + "0").shortened(to: 200).unicodeScalars.count == 200)

@@ -31,7 +31,7 @@ import Testing
         return KeyRange(from: lower, to: keys[random.below(keys.count)])
     }
 
-    @Test func `a range contains its keys and no others`() {
+    @Test func `a range contains exactly the keys from its lower bound up to its upper bound`() {
         var random = SeededRandom(seed: 1, "contains")
         for _ in 0..<500 {
             let range = someRange(&random)

@@ -42,7 +42,7 @@ import Testing
         #expect(compress([UInt8](repeating: 7, count: 65_536)).count < 300)
     }
 
-    @Test func `a block of another compressor is decompressed`() throws {
+    @Test func `a block encoded by hand is decompressed`() throws {
         // The block is built by hand: one literal, an overlapping match, five literals.
         let block: [UInt8] = [0x17, 0x61, 0x01, 0x00, 0x50, 0x62, 0x63, 0x64, 0x65, 0x66]
         #expect(
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `an impossible raw length is refused without allocating memory`() {
+    @Test func `an impossible raw length is refused`() {
         for length in [255 * 4, 1 << 30, LZ4.maximumRawLength] {
             #expect(expanded([1, 2, 3], rawLength: length) == nil)
         }
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `a truncated block is refused`() {
+    @Test func `a truncated block and a block with a trailing byte are refused`() {
         for bytes in samples where bytes.count <= 1_000 {
             let block = compress(bytes)
             for cut in 0..<block.count {

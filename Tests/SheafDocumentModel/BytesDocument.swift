@@ -79,7 +79,8 @@ package struct BytesDocument: MergingDocument, Hashable {
         join(change(.insertInitial(object), stamp: .initial))
     }
 
-    /// Returns the change of an operation: a state for a new or deleted document, else a delta.
+    /// Returns the change of an operation, or nil if it changes nothing.
+    /// The change is a state for a new or deleted document, else a delta.
     package func change(_ write: ModelWrite, stamp: Stamp) -> [UInt8]? {
         switch write {
         case .edit(let edits): return delta(edits, stamp: stamp)

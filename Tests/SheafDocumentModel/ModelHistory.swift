@@ -17,7 +17,7 @@ package struct ModelHistory: Sendable {
             }
         }
 
-        /// Applies the step to the documents of all peers.
+        /// Applies the step to `documents`, one of each peer.
         package func apply<Document: MergingDocument>(to documents: inout [Document]) {
             switch self {
             case .write(let write, let peer, let stamp):

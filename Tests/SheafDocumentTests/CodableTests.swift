@@ -30,7 +30,7 @@ import Testing
     private let encoder = ValueEncoder()
     private let decoder = ValueDecoder()
 
-    @Test func `types encode as they would encode to JSON`() throws {
+    @Test func `types encode as they would to JSON, but byte arrays encode to bytes`() throws {
         let value = try encoder.encode(Car())
         #expect(value["_id"] == "123" && value["mileage"] == 3_001 && value["price"] == 19_999.5)
         #expect(value["owners"] == [["born": 1_970, "name": "caf\u{E9}"], ["name": ""]])
@@ -53,7 +53,7 @@ import Testing
         #expect(try JSONDecoder().decode(Car.self, from: Data(value.json.utf8)) == car)
     }
 
-    @Test func `values survive Foundation's encoders`() throws {
+    @Test func `values survive Foundation's JSON coders, and bytes become Base64`() throws {
         // Foundation merges canonically equivalent names and rounds large floats.
         let value: Value = [
             "a": .null, "b": [true, 1, 2.5, "x", [], [:]], "c": ["d": [.integer(.max), -0.125]],
@@ -64,7 +64,7 @@ import Testing
         #expect(try JSONDecoder().decode([Value].self, from: bytes) == ["AQID"])
     }
 
-    @Test func `values pass unchanged through the value encoder`() throws {
+    @Test func `values pass unchanged through the value encoder and decoder`() throws {
         var values = RandomValue(seed: 3)
         for _ in 0..<2_000 {
             let value = values.value()

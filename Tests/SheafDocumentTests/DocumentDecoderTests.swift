@@ -87,7 +87,7 @@ import Testing
         #expect(try path(["count": 1]).isEmpty)
     }
 
-    @Test func `a corrupted document never decodes beyond its bytes`() throws {
+    @Test func `decoding a corrupted document does not trap`() throws {
         guard case .object(let object) = try ValueEncoder().encode(Car()) else { return }
         let names = try Self.table(object.map(\.name))
         let whole = try Insertion.document(object, at: Self.stamp(1), names)
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a filter on a document equals the comparison of its values`() throws {
+    @Test func `a filter accepts just the documents whose values satisfy its comparisons`() throws {
         let names = try Self.table(["mileage", "color"])
         for table in [names, NameTable()] {
             let test = FieldFilter.all([

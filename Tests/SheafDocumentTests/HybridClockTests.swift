@@ -5,7 +5,7 @@ import Testing
 @Suite struct HybridClockTests {
     private let site = Site(rawValue: 7)
 
-    @Test func `stamps increase even if the wall clock steps back, and stay near it`() throws {
+    @Test func `stamps increase, and are at most 2 ms later than the latest seen time`() throws {
         var random = SeededRandom(seed: 5, "clock")
         var clock = HybridClock(site: site)
         var latest = Stamp.initial

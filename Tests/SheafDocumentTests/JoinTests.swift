@@ -43,7 +43,7 @@ import Testing
         #expect(report.states > 400)
     }
 
-    @Test func `floats are added in the order of their stamps on every peer`() {
+    @Test func `a counter adds floats in the order of their stamps, not of the joins`() {
         let amounts = [0.1, 0.2, 0.5]
         let sum = amounts.reduce(0.0, +)
         #expect(amounts.reversed().reduce(0.0, +) != sum)

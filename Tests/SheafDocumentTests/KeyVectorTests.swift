@@ -54,7 +54,7 @@ import Testing
         #expect(count == 22)
     }
 
-    @Test func `bytes, NaN and infinities have keys`() throws {
+    @Test func `bytes, NaN and infinities have keys, and decode from them`() throws {
         let cases: [(Value, [UInt8])] = [
             (.bytes([0, 1, 2]), [0x30, 1, 1, 1, 2, 2, 0]),
             (.float(.nan), [0x20, 0xFF, 0xF8, 0, 0, 0, 0, 0, 0, 1]),

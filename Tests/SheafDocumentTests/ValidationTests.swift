@@ -10,7 +10,7 @@ import Testing
         Stamp(HybridTime(rawValue: time), Site(rawValue: site))
     }
 
-    @Test func `seeds are valid next to an overridden map, but not below it`() throws {
+    @Test func `a seed survives the removal of the map at its name, in a valid document`() throws {
         var document = BytesDocument()
         document.insertInitial(.of(("b", 1)))
         var other = BytesDocument()
@@ -21,7 +21,7 @@ import Testing
         #expect(document.value == ["b": 1])
     }
 
-    @Test func `arrays of the maximum depth can be renamed`() throws {
+    @Test func `names are translated in a document with arrays of the maximum depth`() throws {
         // The root and each array count as one level.
         let deepest = (1..<Value.maximumDepth).reduce(Value.integer(1)) { value, _ in
             .array([value])
@@ -36,7 +36,7 @@ import Testing
 
     /// A crafted document may have a counter with as many sums as sites.
     @Test(.timeLimit(.minutes(1)))
-    func `a counter with the sums of many sites takes linear time`() throws {
+    func `a counter with 8,000 sums is read, joined and edited within a minute`() throws {
         let bytes = counter(siteCount: 8_000)
         let document = BytesDocument(bytes)
         #expect(document.mistake == nil)

@@ -40,7 +40,7 @@ import Testing
         #expect(Value.integer(1 << 53 + 1) != .float(0x1p53))
     }
 
-    @Test func `names are compared by their bytes, independently of their order`() {
+    @Test func `names are compared by their bytes, and the order of fields does not matter`() {
         let object: Value = ["caf\u{E9}": 1, "cafe\u{301}": 2, "": 3, "\0": 4]
         #expect(object["caf\u{E9}"] == 1 && object["cafe\u{301}"] == 2)
         #expect(object[""] == 3 && object["\0"] == 4 && object["cafe"] == nil)

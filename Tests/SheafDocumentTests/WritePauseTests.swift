@@ -39,7 +39,7 @@ struct WritePauseTests {
         }
     }
 
-    @Test func `a pause requires a time between its ends`() {
+    @Test func `a write pause contains only times between its ends, and at least one`() {
         let times = (0...2).map { HybridTime(rawValue: 7 + $0) }
         #expect(WritePause(after: times[0], before: times[0]) == nil)
         #expect(WritePause(after: times[1], before: times[0]) == nil)

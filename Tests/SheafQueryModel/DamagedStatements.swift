@@ -17,8 +17,9 @@ package struct DamagedStatements {
         package internal(set) var slowest: [StatementTiming] = []
     }
 
-    /// The number of slowest statements kept, and of characters kept of each.
+    /// The number of slowest statements kept.
     private static let slowestCount = 40
+    /// The number of characters kept of each slowest statement.
     private static let shownLength = 400
 
     package private(set) var tally = Tally()

@@ -23,7 +23,8 @@ package struct LongStatementTiming {
         try simulation.flush()
     }
 
-    /// Runs each form with `terms` terms, plain and under EXPLAIN, PROFILE and ADVISE.
+    /// Runs each form with `terms` terms, or `depth` levels if nested; also under EXPLAIN, PROFILE
+    /// and ADVISE.
     package mutating func run(terms: Int, depth: Int = 60) {
         for form in Self.chains + Self.lists + Self.clauses { run(form, terms) }
         for form in Self.nests { run(form, depth) }

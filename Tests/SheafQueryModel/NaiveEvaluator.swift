@@ -124,7 +124,7 @@ struct NaiveEvaluator {
         return nil
     }
 
-    /// Whether an expression is a key of GROUP BY.
+    /// Whether an expression is the given key of GROUP BY.
     func isSame(_ key: Expression, _ expression: Expression) -> Bool {
         switch (key.node, expression.node) {
         case (.path(let left), .path(let right)): target(of: left) == target(of: right)

@@ -15,8 +15,9 @@ package struct ObservedDifferences {
         package internal(set) var deliveries = 0
         /// Deliveries with changes.
         package internal(set) var changes = 0
-        /// Results computed from changes, and results of rerun statements.
+        /// Results computed from changes.
         package internal(set) var maintained = 0
+        /// Results of rerun statements.
         package internal(set) var rerun = 0
     }
 

@@ -25,8 +25,9 @@ final class ObservedQueries {
     private var observers: [UInt64: ObserverState] = [:]
     private var newObservers: [NewObserver] = []
     private var lastNumber: UInt64 = 0
-    /// The documents at the last quiet point, and whether the schedule ran since.
+    /// The documents at the last quiet point.
     private var shown: [String: [Value: Object]] = [:]
+    /// Whether the schedule has run since the last quiet point.
     private var hasCheckedBetween = false
     private(set) var deliveryCount = 0
     /// The number of deliveries with changes.
@@ -42,7 +43,7 @@ final class ObservedQueries {
     /// The numbers of results computed from changes and by rerunning statements.
     var tally: ObserverSchedule.Tally { schedule.tally }
 
-    /// Starts observing a statement, if it can be observed.
+    /// Starts observing a SELECT; the next `check` delivers its first result.
     func observe(_ select: Select, _ arguments: [String: Value]) throws {
         let text = Statement(
             text: "", body: .select(select), directives: [], parameters: []

@@ -17,7 +17,7 @@ struct ObservedStatements {
 
     // MARK: Reading
 
-    /// Returns a SELECT and its arguments.
+    /// Returns a SELECT, which may use one of `indexes`, and its arguments.
     mutating func select(
         indexes: [RandomSelects.Index]
     ) -> (select: Select, arguments: [String: Value]) {

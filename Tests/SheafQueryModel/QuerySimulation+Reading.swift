@@ -99,7 +99,7 @@ extension QuerySimulation {
         }
     }
 
-    /// Returns the concatenated ids of the documents that satisfy each of the conditions.
+    /// Returns the ids of the documents that satisfy the first condition, the second, and so on.
     private func ids(
         _ conditions: [Expression], _ arguments: [String: Value], _ reader: SnapshotReader
     ) throws(StoreError) -> [String] {

@@ -42,7 +42,7 @@ struct RandomValues {
         [:], ["x": 1], ["x": 1.0], ["x": "a", "y": 2], ["x": .null], ["z": ["w": 1]],
         ["z": ["w": "a"], "x": true], ["y": [1]],
     ]
-    /// Values too long for an index; the texts have a common prefix.
+    /// Long values, which may not fit in an index entry; the texts have a common prefix.
     private static let longTexts: [Value] = [
         .string(String(repeating: "long ", count: 60)),
         .string(String(repeating: "long ", count: 60) + "er"),

@@ -28,7 +28,7 @@ extension DamageSweep {
             try attempt("file of another store", "\(name) of another store") {
                 try overwrite(name, 0..<size, from: other, file: name)
             }
-            try attempt("file of another life", "\(name) of another life") {
+            try attempt("file with other payloads", "\(name) with other payloads") {
                 // A checkpoint that does not match its log is indistinguishable from damage to the
                 // log.
                 let volume = store.volume()
@@ -52,7 +52,7 @@ extension DamageSweep {
             }
         }
         for bytes in store.flushes {
-            try attempt("record of another life", "\(bytes) of another life") {
+            try attempt("record with other payloads", "\(bytes) with other payloads") {
                 try overwrite(store.newestSegment, bytes, from: copy, file: store.newestSegment)
             }
         }

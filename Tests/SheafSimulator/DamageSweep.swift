@@ -37,7 +37,7 @@ package struct DamageSweep: Sendable {
     /// The offset of each file in the concatenation of all files.
     private let starts: [(name: String, start: Int)]
 
-    /// Creates a sweep over `store`.
+    /// Creates a sweep; `seed` selects the bit to flip in each byte.
     package init(_ store: ReferenceStore, seed: UInt64) {
         self.store = store
         self.seed = seed

@@ -82,7 +82,7 @@ package struct FaultSweep: Sendable {
         }
     }
 
-    /// Runs the workload on a disk with room for `quota` bytes.
+    /// Runs the workload on a disk with room for `quota` bytes; returns the number of failed steps.
     @discardableResult
     package func run(quota: Int) throws -> Int {
         let volume = SimulatedVolume(seed: seed)

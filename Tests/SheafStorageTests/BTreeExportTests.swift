@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `a changed byte in a file is refused or yields a valid tree`() throws {
+    @Test func `an exported file with a changed byte is refused or yields a valid tree`() throws {
         for kind in [KeyKind.short, .sharedPrefix] {
             var random = SeededRandom(seed: 11, "flips")
             var tree = BTree(fanout: 4)

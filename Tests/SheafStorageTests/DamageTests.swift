@@ -17,7 +17,7 @@ import Testing
             seed: Self.seed)
     }
 
-    @Test func `a flipped bit is reported or harmless`() throws {
+    @Test func `a flipped bit is reported, harmless, or treated as a torn tail`() throws {
         for ending in ReferenceStore.Ending.allCases {
             let sweep = try sweep(ending)
             var tally = DamageSweep.Tally()
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a truncated file is reported or ends with an earlier commit`() throws {
+    @Test func `a truncated file is reported, is harmless, or loses the end of the log`() throws {
         for ending in ReferenceStore.Ending.allCases {
             let sweep = try sweep(ending)
             var tally = DamageSweep.Tally()
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `misplaced blocks and files are reported or harmless`() throws {
+    @Test func `damaged blocks and misplaced files never yield wrong data`() throws {
         for ending in ReferenceStore.Ending.allCases {
             let other = try ReferenceStore(
                 seed: Self.seed + 1, ending: ending, byteCount: Self.byteCount)
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `a log that ends before its checkpoint is reported as damaged at its end`() throws {
+    @Test func `a log that ends before its checkpoint is damage of the last file`() throws {
         let store = try ReferenceStore(
             seed: Self.seed, ending: .checkpointed, byteCount: Self.byteCount)
         let name = try #require(

@@ -34,7 +34,7 @@ import Testing
         try engine.flush()
     }
 
-    /// Returns nil if the history of `commit` was compacted away.
+    /// Returns the payloads of a key, newest first; nil if the state at `commit` is compacted away.
     private func payloads(
         _ key: String, in snapshot: LogSnapshot, asOf commit: CommitID? = nil
     ) throws -> [String]? {

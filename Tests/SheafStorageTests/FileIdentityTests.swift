@@ -23,7 +23,7 @@ struct FileIdentityTests {
         return result
     }
 
-    @Test func `a snapshot of a Btrfs subvolume differs from it in its file system only`() {
+    @Test func `a file in a snapshot of a Btrfs subvolume has another identity`() {
         #expect(birth().hash == birth().hash)
         #expect(birth(fileSystem: 6).hash != birth().hash)
         #expect(birth(fileSystem: 6).hashWithChange != birth().hashWithChange)

@@ -9,14 +9,14 @@ extension FormatVectorDamage {
         }
         return [
             Case(
-                name: "closed", comment: "the close marker matches the log",
+                name: "closed", comment: "the closed mark matches the log",
                 changes: [mark(9)], outcome: .opens(9, usesCheckpoint: true)),
             Case(
                 name: "closed-earlier", comment: "the store was opened again since it was closed",
                 changes: [mark(8), mark(2)], outcome: .opens(9, usesCheckpoint: true)),
             Case(
                 name: "closed-without-last",
-                comment: "the last segment is missing, which the close marker shows",
+                comment: "the last segment is missing, which the closed mark shows",
                 changes: [mark(9), remove(last)], outcome: .corrupt("0000000005.log", at: 320)),
             Case(
                 name: "closed-without-header", comment: "the last segment was begun after all",
@@ -84,10 +84,10 @@ extension FormatVectorDamage {
                 set(8, at: 40, to: 1 << 32 | 384)),
             unusable(
                 "name", "its commit differs from that of its file name", set(8, at: 32, to: 6)),
-            unusable("links", "links beyond its commit", set(8, at: 88, to: 8)),
+            unusable("links", "index entries beyond its commit", set(8, at: 88, to: 8)),
             Case(
                 name: "checkpoint-former-links",
-                comment: "links of an earlier format are ignored",
+                comment: "index entries of an earlier format are ignored",
                 changes: set(8, at: 80, to: 8), outcome: .opens(9, usesCheckpoint: true)),
             unusable("live-zeros", "live bytes of a missing file", set(4, at: 8_324, to: 1)),
             unusable(

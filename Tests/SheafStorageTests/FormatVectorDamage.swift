@@ -104,7 +104,7 @@ struct FormatVectorDamage {
                 changes: [flip(last, at: 300)], outcome: allButOne),
             Case(
                 name: "torn-commit",
-                comment: "the last record of commit 8 is truncated: the whole commit is dropped",
+                comment: "the last record of commit 8 is truncated: the complete commit is dropped",
                 changes: [cut(last, to: 200)], outcome: .opens(7, usesCheckpoint: true)),
             Case(
                 name: "torn-header",
@@ -220,7 +220,7 @@ struct FormatVectorDamage {
             Case(
                 name: "recovered-bit",
                 comment:
-                    "then the footer distinguishes a flipped bit of the last batch from a torn write",
+                    "a footer distinguishes a flipped bit of the last batch from a torn write",
                 changes: [flip(last, at: 300), seal], outcome: .corrupt(last, at: 224)),
         ]
     }

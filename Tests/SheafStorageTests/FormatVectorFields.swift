@@ -220,7 +220,7 @@ struct FormatVectorFields {
         self.number(8, "version")
         self.number(8, "reserved")
         if prefix > 0 { take(prefix, "prefix") }
-        take(40 - prefix, "zeros behind the prefix")
+        take(40 - prefix, "zeros after the prefix")
         for index in 0..<count { take(8, "head \(index)") }
         var records: [Int] = []
         for index in 0..<count {

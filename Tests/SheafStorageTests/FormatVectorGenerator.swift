@@ -74,7 +74,7 @@ import Testing
         var text = FormatVectorText(
             """
             Refused structures: those of structures.txt with one field changed, and with a recomputed
-            checksum unless the checksum is the changed field. They are decoded for these places: headers,
+            checksum unless the checksum is the changed field. They are decoded at these offsets: headers,
             records, operations and footers in segment 3 at 0, 128, 224 and 384; compacted records and
             directory records in the base file of segments 1 and 2 at 128 and 344. The error is at the
             offset "at" of the structure. With "unsupported" it is not damage.

@@ -32,9 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a chain that points forward is reported as damage, and compaction terminates`()
-        throws
-    {
+    @Test func `compaction reports an operation that names itself as the previous one`() throws {
         var changed = files
         let log = try #require(files["0000000006.log"])
         // The operation at 192 points to itself as the previous one.
@@ -66,7 +64,7 @@ import Testing
         try engine.close()
     }
 
-    /// Returns slightly changed values, and the smallest and largest ones.
+    /// Returns the bytes with the value at `offset` changed slightly, or to an extreme value.
     private func changes(_ bytes: [UInt8], at offset: Int) -> [[UInt8]] {
         let byte = UInt64(bytes[offset])
         var changes = [(1, byte ^ 1), (1, byte ^ 0x80), (1, byte &+ 1)]

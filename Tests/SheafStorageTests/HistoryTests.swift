@@ -130,7 +130,7 @@ import Testing
         #expect(volume.snapshotFiles().count <= 12)
     }
 
-    @Test func `a store that is overwritten repeatedly stays within bounds`() throws {
+    @Test func `an often overwritten store with 320 KiB of live data stays below 6 MiB`() throws {
         let engine = try engine(
             HistoryHorizon(commits: 10, bytes: 64 << 10), segmentLength: 256 << 10)
         let payload = [UInt8](repeating: 3, count: 16 << 10)

@@ -35,7 +35,7 @@ import Testing
         reader.close()
     }
 
-    @Test func `a tail is torn even if an unproven footer follows it`() throws {
+    @Test func `bytes after a header that are no record are reported as a torn tail`() throws {
         var files = try longCommits().filter { $0.key.hasSuffix(".log") }
         let last = try #require(files.keys.max())
         // A header without a valid record after it, and without proof that there was one.

@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `unreadable sectors lose only the keys in them`() throws {
+    @Test func `an unreadable file loses only the keys whose newest records it has`() throws {
         let origins = try Origins(try SmallStore.small(seed: seed).files)
         let volume = SimulatedVolume(seed: seed, files: origins.files)
         volume.inject(
@@ -184,7 +184,8 @@ private struct Origins {
     /// The expected payload of each key.
     var payloads: [String: String] { newest.compactMapValues(\.payload) }
 
-    /// Returns the keys with an unexpected payload although their records were not hit.
+    /// Returns the keys with an unexpected payload although their records were not hit, and the
+    /// keys with a payload that they never had.
     func check(
         _ found: [String: String], isHit: (_ file: String, _ record: Range<Int>) -> Bool
     ) -> [String] {

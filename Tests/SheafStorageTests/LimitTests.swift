@@ -2,7 +2,7 @@ import SheafStorage
 import SheafTestSupport
 import Testing
 
-/// Every named limit, at its value and one beyond it.
+/// The limits of keys and payloads, at their values and one beyond.
 @Suite struct LimitTests {
     @Test func `a key has 1 to 1,024 bytes`() throws {
         let engine = try StoreEngine(opening: SimulatedVolume())

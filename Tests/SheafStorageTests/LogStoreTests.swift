@@ -61,7 +61,7 @@ import Testing
         #expect(try LogStore.open(at: path).snapshot().commit < 1_000)
     }
 
-    @Test func `writers and the maintenance thread never prepare a segment twice`() async throws {
+    @Test func `commits succeed while the maintenance thread prepares segments`() async throws {
         var options = LogStoreOptions()
         options.segmentLength = 4_096
         options.history = HistoryHorizon(commits: 10)

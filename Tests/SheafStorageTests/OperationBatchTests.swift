@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a delta record ends a batch lookup, and the next lookup continues after it`(
+    func `a delta record ends a batch lookup, even if its pointer lacks the delta flag`(
         _ isCompacted: Bool
     ) throws {
         if isCompacted { try compact() }

@@ -96,7 +96,7 @@ import Testing
         return (path, volume)
     }
 
-    @Test func `a store with a pipe as a file is refused immediately, naming the file`() throws {
+    @Test func `opening a store with a pipe as a file fails at once and names the file`() throws {
         let names = [
             FileName.name(ofSegment: 1), FileName.name(ofSegment: 2),
             FileName.name(ofBase: 1...2), FileName.name(ofCheckpoint: 9),
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `other directories are ignored and kept`() throws {
+    @Test func `directories whose names no store file has are ignored and kept`() throws {
         let volume = try volume()
         for name in ["photos", "2.log", "lost+found"] {
             #expect(mkdir(directory.path(name), 0o755) == 0)

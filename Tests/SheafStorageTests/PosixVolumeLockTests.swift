@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `another process is excluded, and its lock is freed when it is killed`() throws {
+    @Test func `the lock of another process is held until that process is killed`() throws {
         let volume = try volume()
         try acquire(.exclusive, on: volume)?.release()
         // `flock` exists on Linux only.

@@ -177,7 +177,7 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
         }
     }
 
-    @Test func `calls on a deleted directory fail, and its open files stay usable`() throws {
+    @Test func `no file is created in a deleted directory, whose open files stay usable`() throws {
         let path = directory.path("store")
         let volume = try PosixVolume(path: path, creatingDirectory: true)
         let file = try volume.open("a", .create)
@@ -190,7 +190,7 @@ func code(_ body: () throws -> Void) -> VolumeError.Code? {
         #expect(try volume.names() == [])
     }
 
-    @Test func `a read-only directory can be read`() throws {
+    @Test func `a read-only directory can be read but not changed`() throws {
         try volume().write([1], to: "a")
         #expect(chmod(directory.path, 0o555) == 0)
         defer { chmod(directory.path, 0o755) }

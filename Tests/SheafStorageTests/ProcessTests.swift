@@ -52,7 +52,7 @@ import Testing
         try run("memory", "12")
     }
 
-    @Test func `a second process learns the lock holder, and gets the lock once it dies`() throws {
+    @Test func `a second process gets the holder's process ID, and the lock once it dies`() throws {
         try run("lock")
     }
 

@@ -26,7 +26,7 @@ import Testing
                 == "the store accepts no more writes until it is opened again, since: \(first)")
     }
 
-    @Test func `errors about limits name the limit and a value beyond it`() {
+    @Test func `errors about limits name the limit and the value, or give advice`() {
         let limits: [StorageError] = [
             .limit(
                 name: "maximumBaseFileLength", value: Limits.maximumBaseFileLength + 1,

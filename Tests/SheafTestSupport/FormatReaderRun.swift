@@ -46,7 +46,7 @@ package struct FormatReaderRun {
         }
     }
 
-    /// The live keys, each with the length and the hash of its payload.
+    /// The live keys, each with the lengths and hashes of its payloads.
     package var keys: [String] {
         let start = lines.firstIndex { $0.hasPrefix("keys ") } ?? lines.count
         return Array(lines[min(start + 1, lines.count)...])

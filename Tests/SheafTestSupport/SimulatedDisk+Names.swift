@@ -23,7 +23,7 @@ extension SimulatedDisk {
         return inode
     }
 
-    /// Renames a file.
+    /// Renames a file; a file that has the new name loses it.
     mutating func rename(_ name: String, to newName: String) throws(VolumeError) {
         try change(.rename, name) { disk throws(VolumeError) in
             guard let inode = disk.directory.inode(name) else {
@@ -47,7 +47,7 @@ extension SimulatedDisk {
         }
     }
 
-    /// Acquires the lock, or returns the process that holds it.
+    /// Acquires the lock and returns nil, or returns the process that holds it, if known.
     mutating func takeLock(_ kind: LockKind) -> Int32?? {
         switch (lock, kind) {
         case (.free, .exclusive): lock = .exclusive

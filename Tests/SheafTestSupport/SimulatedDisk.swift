@@ -73,7 +73,7 @@ struct SimulatedDisk: Sendable {
         return disk
     }
 
-    /// Returns the identity of a file as from `fstat`; each write changes it.
+    /// Returns the identity of a file as from `fstat`; each write or truncation changes it.
     mutating func identity(of name: String) throws(VolumeError) -> UInt64 {
         try beginComplete(.open, name)
         guard let inode = directory.inode(name) else {

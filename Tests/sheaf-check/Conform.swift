@@ -8,7 +8,7 @@ extension Verb {
             CheckOption(
                 name: "--update", summary: "replace the expected results by the actual ones")
         ],
-        details: "Without files, runs all of them.", run: { Conform.run($0) })
+        details: "Without a FILE, runs all files.", run: { Conform.run($0) })
 }
 
 /// The run of conformance files, which prints the differences.

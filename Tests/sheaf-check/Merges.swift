@@ -10,8 +10,8 @@ extension Verb {
             .number("--deltas", "N", "join deltas and apply them to states"),
             .number("--histories", "N", "compare histories of peers with the model"),
             .number("--lives", "N", "compare histories of stores on simulated disks"),
-            .number("--exhaustive", "WRITES", "enumerate all histories with this many writes"),
-            .number("--joins", "N", "the joins in each enumerated history, 2 by default"),
+            .number("--exhaustive", "WRITES", "enumerate all histories of at most WRITES writes"),
+            .number("--joins", "N", "at most N joins in each enumerated history, 2 by default"),
             .number("--damage", "STRIDE", "corrupt documents at each STRIDE-th position"),
         ],
         details: "Without a number of any kind, runs some of each.", run: { Merges.run($0) })
@@ -99,7 +99,7 @@ private enum Merges {
         var laws = try DamageLaws()
         laws.checkIntact()
         laws.check(stride: options.damage)
-        printLine("\(laws.count) corrupted documents in \(stopwatch)")
+        printLine("\(laws.count) intact and corrupted documents in \(stopwatch)")
         if let violation = laws.violation { throw Violation(text: violation) }
     }
 

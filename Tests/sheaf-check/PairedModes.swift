@@ -55,8 +55,8 @@ enum PairedModes {
         }
         printLine(
             "\(count) subscriptions, \(accepted) of them answered, "
-                + "\(proofs) parts of files requested, \(frames) frames, equal with and without hidden data"
-        )
+                + "\(proofs) proofs of files requested; "
+                + "\(frames) frames are equal with and without hidden data")
         return CheckExitCode.passed
     }
 }

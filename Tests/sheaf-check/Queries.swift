@@ -6,7 +6,7 @@ extension Verb {
         options: [
             .seed,
             .number("--queries", "N", "compare the results of SELECT statements"),
-            .number("--partition", "N", "check that the results of conditions partition documents"),
+            .number("--partition", "N", "check that results of conditions partition the documents"),
             .number("--observed", "N", "compare the results of observers"),
             .number("--end-to-end", "N", "run corrupted statements, each with a time limit"),
             .number("--slowest", "N", "list the slowest statements per KiB of text"),

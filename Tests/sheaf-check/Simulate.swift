@@ -10,7 +10,7 @@ extension Verb {
             .seed,
             .number("--images", "N", "stop after N images of crashes, 1,000,000 by default"),
             .number(
-                "--lives", "N", "simulate N stores instead, and trace a single one"),
+                "--lives", "N", "simulate N stores instead; 1 shows the last calls on a violation"),
             .number("--threads", "T", "the number of threads, 2 by default"),
             .number("--stride", "N", "run one of N cases"),
             .number("--bytes", "N", "the size of damaged stores, 262,144 by default"),

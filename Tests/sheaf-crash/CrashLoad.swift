@@ -56,9 +56,10 @@ enum CrashLoad {
         return count
     }
 
-    /// Verifies all commits up to the stored counts, of which `acknowledged` must be present.
+    /// Verifies all commits up to the stored counts, and returns these counts.
     ///
-    /// A writer may have committed `unreported` more times without a report.
+    /// All `acknowledged` commits must be present. A writer may have committed `unreported` more
+    /// times without a report.
     static func check(
         _ snapshot: LogSnapshot, acknowledged: [Int], unreported: [Int]
     ) throws -> [Int] {

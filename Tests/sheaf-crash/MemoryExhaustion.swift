@@ -29,7 +29,7 @@ enum MemoryExhaustion {
 
     /// Runs a process out of memory `roundCount` times, and verifies its acknowledged commits.
     static func run(rounds roundCount: Int, seed: UInt64) throws -> String {
-        // Backtraces of the crashes would last longer than the test.
+        // Printing backtraces of the crashes would take longer than the test.
         setenv("SWIFT_BACKTRACE", "enable=no", 1)
         let directory = TemporaryDirectory()
         let path = directory.path("store")

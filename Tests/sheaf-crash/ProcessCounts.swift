@@ -14,7 +14,7 @@ struct ProcessCounts: CustomStringConvertible {
     let descriptors: Int
     /// The number of threads whose names show that the database started them.
     let threads: Int
-    /// The number of files in the address space, including programs and libraries.
+    /// The number of mapped regions of files, including those of programs and libraries.
     let mappings: Int
     /// Bytes allocated and not freed; zero if the allocator does not report them.
     let allocatedBytes: Int

@@ -24,7 +24,7 @@ package struct Baseline {
         package var description: String { "line \(line) of the baseline is not a figure" }
     }
 
-    /// Reads JSON lines; empty lines are skipped.
+    /// Reads JSON lines; blank lines and figures without a value are skipped.
     package init(parsing text: String) throws(Malformed) {
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
         for (index, line) in lines.enumerated() {

@@ -1,6 +1,6 @@
 /// Formatting of numbers and tables.
 package enum Format {
-    /// Returns a number with about four digits and thousands separators.
+    /// Returns a number with at most two decimals and thousands separators, or "-" if not finite.
     package static func number(_ value: Double) -> String {
         guard value.isFinite else { return "-" }
         let size = abs(value)
@@ -8,7 +8,7 @@ package enum Format {
         return fixed(value, decimals: size >= 10 ? 1 : 2)
     }
 
-    /// Returns a number with the given number of decimals.
+    /// Returns a rounded number; it has no sign if it rounds to zero.
     package static func fixed(_ value: Double, decimals: Int) -> String {
         let factor = (0..<decimals).reduce(1) { product, _ in product * 10 }
         let scaled = Int((abs(value) * Double(factor)).rounded())
@@ -19,7 +19,7 @@ package enum Format {
         return "\(sign)\(scaled / factor).\(zeros)\(fraction)"
     }
 
-    /// Returns rows as aligned lines; only the columns in `rightAligned` are aligned right.
+    /// Returns rows as aligned lines; the columns with indexes in `rightAligned` are right-aligned.
     package static func table(_ rows: [[String]], rightAligned: Set<Int>) -> [String] {
         let columns = rows.map(\.count).max() ?? 0
         let widths = (0..<columns).map { column in

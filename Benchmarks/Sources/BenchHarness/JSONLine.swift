@@ -24,13 +24,13 @@ package struct BenchmarkJSONLine: Equatable {
         }
     }
 
-    /// Returns the text of a key.
+    /// Returns the value of a key, or nil if it is not a string.
     package func string(_ key: String) -> String? {
         guard case .string(let value)? = self[key] else { return nil }
         return value
     }
 
-    /// Returns the number of a key.
+    /// Returns the value of a key, or nil if it is not a number.
     package func number(_ key: String) -> Double? {
         guard case .number(let value)? = self[key] else { return nil }
         return value
@@ -50,7 +50,7 @@ package struct BenchmarkJSONLine: Equatable {
     private static func text(of value: Value) -> String {
         switch value {
         case .string(let text): quoted(text)
-        // JSON cannot represent infinity.
+        // JSON cannot represent infinities and NaN.
         case .number(let number) where !number.isFinite: "null"
         case .number(let number):
             number == number.rounded() && abs(number) < 1e15 ? "\(Int64(number))" : "\(number)"

@@ -12,7 +12,7 @@ struct RunDirectories {
 
     private static let sharedMemory = "/dev/shm"
 
-    /// Creates directories under `directory`, or under the first candidate on a disk.
+    /// Creates the disk directory under `directory`; if nil, under the first candidate on a disk.
     init(directory: String?) throws {
         let candidates = directory.map { [$0] } ?? Self.candidates
         let isDisk = { (path: String) in
@@ -29,7 +29,7 @@ struct RunDirectories {
                     + " Select a directory on a disk with --directory.")
         }
         if memory.path == disk.path {
-            warnings.append("\(Self.sharedMemory) is missing: LMDB's trees are on the disk.")
+            warnings.append("\(Self.sharedMemory) is not usable: LMDB's trees are on the disk.")
         }
     }
 
@@ -44,7 +44,7 @@ struct RunDirectories {
         memory.remove()
     }
 
-    /// Removes both directories on SIGINT and SIGTERM, until the sources are canceled.
+    /// Removes both directories and exits on SIGINT and SIGTERM, until the sources are canceled.
     func removeOnInterruption() -> [any DispatchSourceSignal] {
         [SIGINT, SIGTERM].map { number in
             signal(number, SIG_IGN)

@@ -4,7 +4,7 @@ package struct Workload {
     package let summary: String
     package let cases: [Case]
 
-    /// Creates a group of cases.
+    /// Creates a group of cases; `--list` prints the summary.
     package init(_ name: String, _ summary: String, cases: [Case]) {
         self.name = name
         self.summary = summary
@@ -41,7 +41,7 @@ package struct Case {
         self.systems = systems
     }
 
-    /// Creates a case whose main figure is a percentile; its name is `STEM-p99` and the like.
+    /// Creates a case whose main figure is a percentile; its name is `STEM-p99` for `.p99`.
     package init(stem: String, _ percentile: Percentile, _ summary: String, systems: [System]) {
         self.name = "\(stem)-\(percentile.rawValue)"
         self.summary = summary
@@ -71,7 +71,8 @@ package struct Case {
 package enum Better: String, Sendable {
     case higher, lower
 
-    /// Returns how many times better `value` is than `other`, or nil unless both are positive.
+    /// Returns how many times better `value` is than `other`, or nil if one is not positive or not
+    /// finite.
     package func advantage(of value: Double, over other: Double) -> Double? {
         guard value > 0, other > 0, value.isFinite, other.isFinite else { return nil }
         return self == .higher ? value / other : other / value
@@ -106,7 +107,7 @@ package struct Sample {
     /// The latency of each operation, in nanoseconds.
     package let latencies: [UInt64]
 
-    /// Creates the sample of a round.
+    /// Creates a sample; a case without latencies leaves them empty.
     package init(_ value: Double, latencies: [UInt64] = []) {
         self.value = value
         self.latencies = latencies

@@ -19,14 +19,14 @@ extension DualExpression {
             isConstant: arguments.allSatisfy(\.isConstant))
     }
 
-    /// Joins the argument texts with commas.
+    /// Joins the texts of the arguments for Sheaf with commas.
     static func list(_ arguments: [DualExpression]) -> String {
         arguments.map(\.sheaf).joined(separator: ", ")
     }
 
     // MARK: Numbers
 
-    /// Returns `abs` of a number within bounds.
+    /// Returns `abs`, which fails in SQLite for the least integer.
     static func absolute(_ operand: DualExpression) -> DualExpression {
         let operand = operand.taken(as: .number)
         return call("abs", [operand], kind: .number, limits: operand.limits) { "abs(\($0[0]))" }
@@ -81,7 +81,8 @@ extension DualExpression {
         return dual
     }
 
-    /// Returns `ifmissing`, `ifnull` or `nvl`: the second operand if the first fails the test.
+    /// Returns `ifmissing`, `ifnull` or `nvl`: the second operand if the first is missing, is null,
+    /// or is either.
     static func alternative(_ name: String, _ first: DualExpression, _ second: DualExpression)
         -> DualExpression
     {

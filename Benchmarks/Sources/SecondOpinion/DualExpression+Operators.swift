@@ -2,7 +2,8 @@
 extension DualExpression {
     // MARK: Arithmetic
 
-    /// Returns `left + right` and the like; `%` is for integers only.
+    /// Returns a sum, difference, product, quotient or remainder.
+    /// The operands of `%` must be integers, because SQLite converts them.
     static func arithmetic(_ sign: Character, _ left: DualExpression, _ right: DualExpression)
         -> DualExpression
     {
@@ -71,7 +72,7 @@ extension DualExpression {
 
     // MARK: Comparisons
 
-    /// Returns `left = right` and the like, which is missing between types.
+    /// Returns a comparison, which is missing if the operands have different types.
     static func comparison(_ operation: String, _ left: DualExpression, _ right: DualExpression)
         -> DualExpression
     {
@@ -221,7 +222,8 @@ extension DualExpression {
         return dual
     }
 
-    /// Returns an expression whose value is one of `results`.
+    /// Returns an expression with the kind and limits of a choice among `results`.
+    /// The caller sets its texts.
     static func choice(_ results: [DualExpression]) -> DualExpression {
         var dual = results[0]
         (dual.strength, dual.missing, dual.isConstant) = (.atom, SQL.no, false)

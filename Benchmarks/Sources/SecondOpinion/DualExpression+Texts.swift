@@ -39,7 +39,7 @@ extension DualExpression {
         }
     }
 
-    /// Returns `TRIM(BOTH .. FROM ..)` and the like.
+    /// Returns `TRIM(side characters FROM text)`.
     static func trimmed(_ side: String, _ characters: DualExpression, from text: DualExpression)
         -> DualExpression
     {

@@ -76,7 +76,7 @@ struct DualExpressionMaker {
         }
     }
 
-    /// Returns a value like those of a field that both languages parse identically.
+    /// Returns a literal like the values of a field; both languages parse it identically.
     mutating func literal(for field: Field) -> DualExpression {
         while true {
             let value = Schema.value(of: field, &random)

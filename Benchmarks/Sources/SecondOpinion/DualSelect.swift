@@ -21,7 +21,7 @@ struct DualSelect {
     var columns: [Column] = []
     var arguments: [String: Value] = [:]
     var order = Order.none
-    /// Whether a row represents several, so that it may show either 1 or 1.0.
+    /// Whether a row represents several documents, so that it may show either 1 or 1.0.
     var isLoose = false
     var isDistinct = false
     /// Whether aliases equal field names, which they hide in ORDER BY only.

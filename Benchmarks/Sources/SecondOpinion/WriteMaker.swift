@@ -10,7 +10,7 @@ struct WriteTwin {
     var ids: String?
     /// The columns of RETURNING and their collection.
     var returning = DualSelect()
-    /// Whether RETURNING shows documents before the write.
+    /// Whether RETURNING shows the documents as they were before the write.
     var isReturnedBefore = false
 }
 
@@ -32,7 +32,7 @@ struct WriteMaker {
         }
     }
 
-    /// Adds RETURNING if the written documents are known in advance.
+    /// Adds RETURNING to a third of the statements whose written documents are known in advance.
     private mutating func addReturning(to write: inout WriteTwin, _ collection: String) {
         guard write.ids != nil, maker.chance(1, in: 3) else { return }
         write.returning.from = (collection, collection)
@@ -53,7 +53,7 @@ struct WriteMaker {
 
     // MARK: INSERT
 
-    /// Returns an INSERT of new documents and of some with existing IDs.
+    /// Returns an INSERT of documents with random IDs, some of which may exist.
     mutating func insert(into collection: String, count: Int) -> WriteTwin {
         maker.arguments = [:]
         let (policy, isUpdate) = maker.pick([

@@ -78,7 +78,7 @@ import Testing
         #expect(error?.line == 2)
     }
 
-    @Test func `a figure has the documented keys`() throws {
+    @Test func `the JSON line of a figure begins with documented keys and can be parsed`() throws {
         let line = try #require(figures([("sheaf", 1_234.5678)]).first).line(machine: "a \"b\"")
         let begin = """
             {"workload":"storage","case":"durable-1","system":"sheaf","value":1234.568,"unit":"",\

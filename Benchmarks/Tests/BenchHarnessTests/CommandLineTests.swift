@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `options are accepted in both spellings, and other arguments are names`() throws {
+    @Test func `options with values are one or two arguments; other arguments are names`() throws {
         let words = ["tree", "--json", "--rounds=7", "--baseline", "old", "--fail-over", "10%"]
         let arguments = try BenchmarkArguments(parsing: words)
         #expect(arguments.names == ["tree"])
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `workloads, cases and figures select cases in the order of the list`() throws {
+    @Test func `names of workloads, cases and figures select cases in the defined order`() throws {
         #expect(try cases() == ["storage/durable-1", "storage/get-random", "tree/tree-get"])
         #expect(try cases("tree", "storage/get-random") == ["storage/get-random", "tree/tree-get"])
         #expect(try cases("storage/durable-1-p99") == ["storage/durable-1"])

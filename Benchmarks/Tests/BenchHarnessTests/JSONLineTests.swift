@@ -25,7 +25,7 @@ import Testing
         #expect(line.text == "{\"value\":null}")
     }
 
-    @Test func `a truncated line is refused`() throws {
+    @Test func `a truncated line, a trailing character and an array are refused`() throws {
         let text = "{\"workload\":\"storage\",\"value\":12.5,\"flag\":true}"
         for end in text.indices {
             #expect(throws: BenchmarkJSONLine.Malformed.self) {

@@ -44,7 +44,7 @@ import Testing
         #expect(figures.count == test.figureNames.count)
     }
 
-    @Test func `numbers are printed with about four digits and thousands separators`() {
+    @Test func `numbers are printed with at most two decimals and with thousands separators`() {
         #expect(Format.number(1_234_567.4) == "1,234,567")
         #expect(Format.number(999) == "999")
         #expect(Format.number(12.34) == "12.3")

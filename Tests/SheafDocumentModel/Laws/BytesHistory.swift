@@ -10,7 +10,7 @@ package struct BytesHistory {
     package private(set) var states: [BytesDocument]
     package let title: String
 
-    /// The numbers of numbered names: none, some and all; they do not affect the model.
+    /// How many names have numbers: none, some and all; the model does not depend on it.
     package static let nameCounts = [0, 3, 7]
     private static let names = ["b", "x", "q", "a", "", "cafe\u{301}", "y"]
 

@@ -103,7 +103,7 @@ package struct DeltaLaws {
         }
     }
 
-    /// Extracts the given changes from the newest state.
+    /// Extracts the given changes from the state after the last of them.
     private func extract(
         _ changes: ArraySlice<Change>, omittingDerivable: Bool = false, joined: [UInt8]? = nil
     ) -> [UInt8] {

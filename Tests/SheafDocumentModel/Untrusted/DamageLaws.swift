@@ -10,7 +10,7 @@ package struct DamageLaws {
         let names: NameTable
     }
 
-    /// The number of corrupted documents read.
+    /// The number of documents read, intact or corrupted.
     package private(set) var count = 0
     /// The first violated invariant.
     package private(set) var violation: String?
@@ -71,7 +71,7 @@ package struct DamageLaws {
         }
     }
 
-    /// Reads corrupted bytes with one operation, or with all of them.
+    /// Reads bytes with one operation, or with all of them.
     private mutating func read(
         _ bytes: ArraySlice<UInt8>, _ vector: Vector, _ probe: DocumentProbe, all: Bool = false,
         _ what: () -> String

@@ -39,7 +39,9 @@ package enum StoredProbe {
         let stamp = Stamp(HybridTime(rawValue: 2), Site(rawValue: 1))
         let value = try? Value(jsonBytes: Array(text))
         guard case .object(let object) = value else {
-            if let value, (try? Value(json: value.json)) != value { return "JSON of \(value)" }
+            if let value, (try? Value(json: value.json)) != value {
+                return "the JSON of \(value) parses as another value"
+            }
             return nil
         }
         // Compares keys, because `==` does not distinguish 1 from 1.0.

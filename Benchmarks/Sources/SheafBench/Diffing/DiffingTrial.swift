@@ -26,7 +26,7 @@ final class DiffingTrial: Trial {
 }
 
 extension DiffingTrial {
-    /// Measures Sheaf's differ, which keeps hashes of the previous list.
+    /// Creates a trial of Sheaf's differ, which keeps hashes of the previous list.
     static func sheaf(_ stage: Stage, _ lists: DiffingLists) -> DiffingTrial {
         var state = DiffState()
         let versions = (old: lists.old.map(\.version), new: lists.new.map(\.version))
@@ -41,7 +41,8 @@ extension DiffingTrial {
         }
     }
 
-    /// Measures the standard library's difference by ID with inferred moves, plus content changes.
+    /// Creates a trial of the standard library's difference by ID with inferred moves, plus content
+    /// changes.
     static func stdlib(_ stage: Stage, _ lists: DiffingLists) -> DiffingTrial {
         func diff(_ old: [DiffingItem], _ new: [DiffingItem]) -> Int {
             let difference = new.difference(from: old).inferringMoves()

@@ -4,7 +4,7 @@ import BenchHarness
 final class ByteCountTrial: Trial {
     private let average: Double
 
-    /// Creates a trial, where `count` returns the bytes of the car with an index.
+    /// Creates a trial, where `count` returns the number of bytes of the car at an index.
     init(_ count: (UInt64) throws -> Int) rethrows {
         var sum = 0
         for index in 0..<UInt64(CarTrial.count) { sum += try count(index) }

@@ -12,8 +12,9 @@ enum Cars {
         return table
     }()
 
-    /// Two sites that write documents.
+    /// The site that inserts documents.
     static let site = Site(rawValue: 0x9E37_79B9_7F4A_7C15)
+    /// Another site, which edits documents.
     static let otherSite = Site(rawValue: 0xBF58_476D_1CE4_E5B9)
 
     private static let start: UInt64 = 1_700_000_000_000

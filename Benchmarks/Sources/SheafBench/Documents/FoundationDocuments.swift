@@ -7,7 +7,7 @@ enum FoundationDocuments {
         (0..<UInt64(CarTrial.count)).map { Data(Cars.text($0).utf8) }
     }
 
-    /// Measures decoding JSON to dictionaries.
+    /// Creates a trial that decodes JSON to dictionaries.
     static func decodingJSON(_ stage: Stage) -> CarTrial {
         let texts = texts
         return CarTrial(stage, repetitions: 10) { index in
@@ -16,7 +16,7 @@ enum FoundationDocuments {
         }
     }
 
-    /// Measures encoding dictionaries to JSON.
+    /// Creates a trial that encodes dictionaries to JSON.
     static func encodingJSON(_ stage: Stage) throws -> CarTrial {
         let objects = try texts.map { try JSONSerialization.jsonObject(with: $0) }
         return CarTrial(stage, repetitions: 5) { index in
@@ -24,7 +24,7 @@ enum FoundationDocuments {
         }
     }
 
-    /// Measures decoding JSON to a `Decodable` type.
+    /// Creates a trial that decodes JSON to a `Decodable` type.
     static func decodingType(_ stage: Stage) -> CarTrial {
         let texts = texts
         let decoder = JSONDecoder()

@@ -11,7 +11,7 @@ enum SheafDocuments {
         try texts.enumerated().map { try Cars.document($0.element, UInt64($0.offset)) }
     }
 
-    /// Measures decoding JSON to document bytes.
+    /// Creates a trial that decodes JSON to document bytes.
     static func decodingJSON(_ stage: Stage) -> CarTrial {
         let texts = texts
         return CarTrial(stage, repetitions: 100) { index in
@@ -19,7 +19,7 @@ enum SheafDocuments {
         }
     }
 
-    /// Measures encoding document bytes to JSON.
+    /// Creates a trial that encodes document bytes to JSON.
     static func encodingJSON(_ stage: Stage) throws -> CarTrial {
         let documents = try documents()
         return CarTrial(stage, repetitions: 100) { index in
@@ -31,7 +31,7 @@ enum SheafDocuments {
         }
     }
 
-    /// Measures decoding document bytes to a `Decodable` type.
+    /// Creates a trial that decodes document bytes to a `Decodable` type.
     static func decodingType(_ stage: Stage) throws -> CarTrial {
         let documents = try documents()
         return CarTrial(stage, repetitions: 50) { index in
@@ -42,7 +42,7 @@ enum SheafDocuments {
         }
     }
 
-    /// Measures joining a document and a delta of another site.
+    /// Creates a trial that joins a document and a delta of another site.
     static func joining(_ stage: Stage) throws -> CarTrial {
         let documents = try documents()
         let deltas = try documents.enumerated().map { index, document in
@@ -53,7 +53,7 @@ enum SheafDocuments {
         }
     }
 
-    /// Measures creating a delta and joining it.
+    /// Creates a trial that creates a delta and joins it.
     static func editing(_ stage: Stage) throws -> CarTrial {
         let documents = try documents()
         return CarTrial(stage, repetitions: 100) { index in
@@ -63,7 +63,7 @@ enum SheafDocuments {
         }
     }
 
-    /// Measures the size of an inserted state, optionally including its key.
+    /// Creates a trial that reports the size of an inserted state, optionally with its key.
     static func bytes(countsKeys: Bool) throws -> ByteCountTrial {
         try ByteCountTrial { index in
             let document = try Cars.document(Array(Cars.text(index).utf8), index).count

@@ -1,6 +1,6 @@
 import BenchHarness
 
-/// The latency from a commit to the callbacks of observers.
+/// The latency from a commit to the callbacks of observers, and the memory of observers.
 enum FanoutWorkload {
     static var workload: Workload {
         Workload(
@@ -8,7 +8,7 @@ enum FanoutWorkload {
             cases: [
                 points(1), points(1_000), points(10_000), points(100_000),
                 Case(
-                    "fanout-all-1000", "cost of each notified observer of 1,000", unit: "µs",
+                    "fanout-all-1000", "time added by each of 1,000 notified observers", unit: "µs",
                     .lower, systems: [System("sheaf") { try await FanoutAllTrial($0) }]),
                 Case(
                     "fanout-range", "latency from a write to an observer of 1,000 ordered rows",

@@ -1,6 +1,6 @@
 import BenchHarness
 
-/// Statements over 100,000 cars, with all rows consumed.
+/// Statements over 100,000 cars with all rows consumed, and the planning of new statements.
 ///
 /// SQLite runs them with JSON texts and expression indexes, and with one column per field.
 enum QueryWorkload {
@@ -32,7 +32,7 @@ enum QueryWorkload {
 struct QueryCase: Sendable {
     let name: String
     let summary: String
-    /// The unit: scanned documents, or statements, per second.
+    /// The unit: scanned documents, joined rows, or statements per second.
     let unit: String
     let sheaf: String
     let json: String

@@ -2,7 +2,7 @@ import BenchHarness
 import CSQLite
 import SheafDocument
 
-/// SQLite tables with the cars, read from memory-mapped pages.
+/// SQLite tables with the cars and orders, read from memory-mapped pages.
 final class SQLiteQueries: QuerySystem {
     private let connection: SQLiteConnection
     private let hasColumns: Bool

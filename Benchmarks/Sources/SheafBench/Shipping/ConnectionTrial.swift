@@ -18,7 +18,8 @@ final class ConnectionTrial: Trial {
     private let server: Sheaf.Peer
     private let deviceKey: PeerKey
 
-    /// Fills a server; a limited device may read and write only documents that match the condition.
+    /// Fills and starts a server; a limited device may read and write only documents that match the
+    /// condition.
     init(_ stage: Stage, isLimited: Bool) async throws {
         rights =
             isLimited

@@ -8,8 +8,9 @@ final class ShippingProcess {
     private var input = Pipe()
     private var output = Pipe()
     private var buffer = Data()
-    /// The address the peer listens on, and its key.
+    /// The address on which the peer listens.
     private(set) var address = ""
+    /// The peer key.
     private(set) var key = ""
 
     /// Starts a peer with a new store.
@@ -69,7 +70,8 @@ final class ShippingProcess {
         try ask(line).split(separator: " ").compactMap { UInt64($0) }
     }
 
-    /// Waits until the other peer has all documents of this one, and a new one.
+    /// Inserts a document, and waits until the other peer has it and all earlier ones.
+    /// The ID of the document contains `word`.
     func connect(_ other: ShippingProcess, _ word: String = "met") throws {
         try ask("insert-and-wait \(other.key) \(word)")
     }

@@ -28,7 +28,7 @@ final class ShippingTrial: Trial {
 
     // MARK: Initial sync
 
-    /// Measures documents per second, from connecting until an observer reports the last one.
+    /// Creates a trial of the documents per second until an observer reports the last one.
     static func firstSync(_ stage: Stage) throws -> ShippingTrial {
         let source = try loaded(stage)
         let count = documents(stage)
@@ -40,7 +40,7 @@ final class ShippingTrial: Trial {
         }
     }
 
-    /// Measures bytes per document in both directions, TLS handshake included.
+    /// Creates a trial of the bytes per document in both directions, TLS handshake included.
     static func firstSyncBytes(_ stage: Stage) throws -> ShippingTrial {
         let source = try loaded(stage)
         let count = documents(stage)
@@ -63,7 +63,7 @@ final class ShippingTrial: Trial {
         return (source, other)
     }
 
-    /// Measures bytes per document with one changed field, in commits of 1,000.
+    /// Creates a trial of the bytes per document with one changed field, in commits of 1,000.
     static func updateBytes(_ stage: Stage) throws -> ShippingTrial {
         let (source, other) = try pair(stage)
         let count = stage.scale.pick(20, quick: 5)
@@ -78,7 +78,7 @@ final class ShippingTrial: Trial {
         }
     }
 
-    /// Measures median microseconds from a write on one peer to an observer on the other.
+    /// Creates a trial of the median microseconds from a write to an observer of another peer.
     static func liveLatency(_ stage: Stage) throws -> ShippingTrial {
         let (source, other) = try pair(stage)
         try other.ask("observe")
@@ -107,7 +107,7 @@ final class ShippingTrial: Trial {
         }
     }
 
-    /// Measures the microseconds that each relay in a chain of five adds.
+    /// Creates a trial of the microseconds that each relay in a chain of five adds.
     static func chainHop(_ stage: Stage) throws -> ShippingTrial {
         let peers = try (0..<5).map { try ShippingProcess(stage, "link-\($0)") }
         for peer in peers { try peer.ask("subscribe") }
@@ -127,7 +127,7 @@ final class ShippingTrial: Trial {
                 let start = try peers[0].numbers("write \(number)")[0]
                 let first = try await receiptTime(number, by: peers[1])
                 let last = try await receiptTime(number, by: peers[4])
-                // The first peer may report its event late.
+                // The observer of the first relay may run after that of the last peer.
                 let reference = max(first, start)
                 hops.append(last > reference ? (last - reference) / 3 : 0)
             }
@@ -148,7 +148,7 @@ final class ShippingTrial: Trial {
 
     // MARK: Reconnecting
 
-    /// Measures bytes in both directions until a restarted peer and its neighbor have reconciled.
+    /// Creates a trial of the bytes until a restarted peer and its neighbor have reconciled.
     static func resubscribeBytes(_ stage: Stage) throws -> ShippingTrial {
         let (source, other) = try pair(stage)
         return ShippingTrial([source, other]) { _ in
@@ -157,7 +157,7 @@ final class ShippingTrial: Trial {
         }
     }
 
-    /// Measures bytes to reconcile 1,000 changed documents, as a multiple of their JSON size.
+    /// Creates a trial of the bytes to reconcile 1,000 changed documents, divided by their JSON.
     static func differenceBytes(_ stage: Stage) throws -> ShippingTrial {
         let (source, other) = try pair(stage)
         let total = documents(stage)
@@ -193,7 +193,7 @@ final class ShippingTrial: Trial {
 
     // MARK: Meshes
 
-    /// Measures documents received per new document in a full mesh of eight.
+    /// Creates a trial of the documents received per new document in a full mesh of eight.
     static func redundancy(_ stage: Stage) async throws -> ShippingTrial {
         let peers = try (0..<8).map { try ShippingProcess(stage, "peer-\($0)") }
         for peer in peers { try peer.ask("subscribe") }

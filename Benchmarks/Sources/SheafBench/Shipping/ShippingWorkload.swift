@@ -24,10 +24,10 @@ enum ShippingWorkload {
                     unit: "µs", .lower, hasLatencies: true,
                     systems: [sheaf(ShippingTrial.liveLatency), flush]),
                 Case(
-                    "resubscribe-bytes", "reconnecting without changes, handshake included",
+                    "resubscribe-bytes", "bytes of reconnecting without changes, with handshake",
                     unit: "bytes", .lower, systems: [sheaf(ShippingTrial.resubscribeBytes)]),
                 Case(
-                    "difference-bytes", "reconnecting with 1,000 changes, relative to their size",
+                    "difference-bytes", "bytes per JSON byte to reconcile 1,000 changed documents",
                     unit: "times", .lower, systems: [sheaf(ShippingTrial.differenceBytes)]),
                 Case(
                     "limited-connection",
@@ -55,7 +55,7 @@ enum ShippingWorkload {
         System("sheaf") { try prepare($0) }
     }
 
-    /// The latency of one durable write to the disk.
+    /// The system that measures one durable write to the disk.
     private static var flush: System {
         System("fdatasync") { try FlushTrial($0) }
     }

@@ -10,7 +10,8 @@ final class LimitTrial: Trial {
     private let seconds: Double
     private var offset = 0
 
-    /// Writes `size` bytes before each flush, counted as `unitsPerSync` units of work.
+    /// Creates a synced file; a round writes `size` bytes before each flush, which count as
+    /// `unitsPerSync` units of work.
     init(_ stage: Stage, size: Int, unitsPerSync: Int) throws {
         bytes = [UInt8](repeating: 0xA5, count: size)
         self.unitsPerSync = unitsPerSync

@@ -9,7 +9,7 @@ final class LoadTrial: Trial {
     private let entries: Entries
     private let count: Int
 
-    /// Stores the parameters; every round starts with an empty directory.
+    /// Creates a trial in which every round fills a store in a new directory.
     init(_ peer: BenchmarkPeer, _ stage: Stage, _ entries: Entries) {
         self.peer = peer
         self.entries = entries

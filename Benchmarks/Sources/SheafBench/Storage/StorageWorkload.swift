@@ -1,6 +1,6 @@
 import BenchHarness
 
-/// Opaque entries: durable commits, loads, reads, and commits during compaction.
+/// Opaque entries: durable commits, loads, reads, and the latency and space of compaction.
 enum StorageWorkload {
     static var workload: Workload {
         Workload(

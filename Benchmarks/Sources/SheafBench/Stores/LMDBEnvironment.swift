@@ -33,7 +33,7 @@ final class LMDBEnvironment: Sendable {
         self.table = table
     }
 
-    /// Starts a transaction.
+    /// Starts a transaction, which the caller ends.
     func begin(isReadOnly: Bool = false) throws -> OpaquePointer {
         let flags = isReadOnly ? UInt32(MDB_RDONLY) : 0
         var transaction: OpaquePointer?
@@ -84,7 +84,7 @@ final class LMDBEnvironment: Sendable {
 }
 
 extension MDB_val {
-    /// References bytes that must outlive the call.
+    /// References `bytes`, which must outlive the value.
     @inline(__always)
     init(borrowing bytes: UnsafeRawBufferPointer) {
         self.init(

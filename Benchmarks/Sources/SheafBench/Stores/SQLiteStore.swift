@@ -1,7 +1,7 @@
 import CSQLite
 import Glibc
 
-/// SQLite configured for the same durability: WAL, and a sync on each commit.
+/// SQLite with durable commits: WAL, and a sync on each commit.
 final class SQLiteStore: BenchmarkStore {
     static let peer = BenchmarkPeer(name: "sqlite") { directory, options in
         try SQLiteStore(path: "\(directory)/store.sqlite", options)
@@ -93,7 +93,7 @@ private final class SQLiteSession: BlockingSession {
     }
 }
 
-/// An open connection.
+/// A connection to an SQLite database.
 final class SQLiteConnection {
     private let handle: OpaquePointer
 
@@ -152,7 +152,7 @@ final class SQLiteConnection {
         return session
     }
 
-    /// Applies a changeset.
+    /// Applies a changeset; a conflict fails.
     func apply(_ changeset: UnsafeMutableRawPointer?, _ length: Int32) throws {
         let status = sqlite3changeset_apply(
             handle, length, changeset, nil, { _, _, _ in SQLITE_CHANGESET_ABORT }, nil)

@@ -13,9 +13,9 @@ protocol BenchmarkStore: AnyObject, Sendable {
     func close() throws
 }
 
-/// A session of one writer or reader, used from one thread.
+/// A session of one writer or reader, used by one caller at a time.
 protocol StoreSession: AnyObject {
-    /// Puts the entries of `indices` in one transaction, durable on return.
+    /// Puts the entries of `indices` in one transaction, durable on return if the store is durable.
     func commit(_ entries: Entries, _ indices: Range<UInt64>) async throws
 
     /// Takes the snapshot that later reads of the session use.
@@ -24,13 +24,13 @@ protocol StoreSession: AnyObject {
     /// Reads the payload of an existing key; returns a value that depends on its bytes.
     func read(_ key: Key) throws -> UInt64
 
-    /// Releases the store.
+    /// Releases the resources of the session.
     func close()
 }
 
 /// A session whose commits block the thread.
 protocol BlockingSession: StoreSession {
-    /// Puts the entries of `indices` in one transaction, durable on return.
+    /// Puts the entries of `indices` in one transaction, durable on return if the store is durable.
     func commitBlocking(_ entries: Entries, _ indices: Range<UInt64>) throws
 }
 

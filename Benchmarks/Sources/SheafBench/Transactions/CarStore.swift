@@ -1,4 +1,4 @@
-/// A database of cars, used through single statements.
+/// A database of cars, each read or written by one statement.
 protocol CarBenchmarkStore: AnyObject, Sendable {
     /// Opens a session for one caller.
     func session() throws -> any CarSession
@@ -9,19 +9,19 @@ protocol CarBenchmarkStore: AnyObject, Sendable {
 
 /// The connection of one caller to a database.
 protocol CarSession: AnyObject {
-    /// Reads cars, one statement each; returns a value that depends on them.
+    /// Reads the cars at `indices` one by one; returns a value that depends on each.
     func get(_ cars: PreparedCars, _ indices: ArraySlice<Int>) async throws -> UInt64
 
-    /// Inserts one car durably.
+    /// Inserts one car; it is durable on return if the store is durable.
     func insert(_ cars: PreparedCars, _ index: Int) async throws
 
-    /// Inserts cars in one transaction, one statement each.
+    /// Inserts cars one by one, in one transaction.
     func insert(_ cars: PreparedCars, _ indices: Range<Int>) async throws
 
-    /// Changes the mileage of cars in one transaction, one statement each.
+    /// Changes the mileage of cars one by one, in one transaction.
     func update(_ cars: PreparedCars, _ indices: ArraySlice<Int>, mileage: Int) async throws
 
-    /// Deletes cars in one transaction, one statement each.
+    /// Deletes cars one by one, in one transaction.
     func delete(_ cars: PreparedCars, _ indices: Range<Int>) async throws
 
     func close()
