@@ -86,6 +86,30 @@ import Testing
         }
     }
 
+    @Test(arguments: [Durability.relaxed(milliseconds: 3_600_000), .full])
+    func `closing reports the loss of commits with relaxed durability`(
+        durability: Durability
+    ) throws {
+        let volume = SimulatedVolume()
+        let store = try store(volume, durability)
+        let commit = try store.append(batch("key"))
+        let waits = durability == .full
+        let outcome = Mutex<Result<CommitID, StorageError>?>(nil)
+        if waits { store.whenDurable(commit) { result in outcome.withLock { $0 = result } } }
+        volume.inject(SimulatedFault(.error(.inputOutput), of: .synchronize, forEver: true))
+        if waits {
+            // The flush fails, and the caller receives its error.
+            #expect(throws: StorageError.self) { try store.flush() }
+            try store.close()
+            guard case .failure = outcome.withLock({ $0 }) else {
+                Issue.record("The caller received no error.")
+                return
+            }
+        } else {
+            #expect(throws: StorageError.self) { try store.close() }
+        }
+    }
+
     @Test func `closing terminates even if each commit starts another one`() throws {
         let volume = SimulatedVolume()
         let store = try store(volume)

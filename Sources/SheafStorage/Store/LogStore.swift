@@ -135,7 +135,13 @@ package final class LogStore: Sendable {
         engine.refuseCommits()
         maintenance.stop()
         committer.stop()
-        let result = Result { () throws(StorageError) in try engine.close() }
+        let result = Result { () throws(StorageError) in
+            try engine.close()
+            // No caller waited for relaxed commits, so an earlier loss is reported here.
+            if case .relaxed = engine.options.durability, let failure = engine.failure {
+                throw failure
+            }
+        }
         phase.withLock { $0 = .closed(result) }
         phase.broadcast()
         try result.get()
