@@ -273,9 +273,9 @@ final class ExpressionCompiler {
         guard call.name == "regexp_like", case .constant(.string(let pattern)?) = operands[1]
         else { return nil }
         var flags = ""
-        if operands.count > 2 {
-            guard case .constant(.string(let text)?) = operands[2] else { return nil }
-            flags = text
+        for operand in operands.dropFirst(2) {
+            guard case .constant(.string(let text)?) = operand else { return nil }
+            flags += text
         }
         let matcher: TextPattern
         do throws(PatternError) {
