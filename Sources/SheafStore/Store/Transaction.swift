@@ -124,8 +124,8 @@ public final class Transaction: Sendable {
 
     /// Appends the changes to the log; returns their commit, or nil if there is nothing to end.
     func commit() throws(StoreError) -> CommitID? {
-        let log = try store.log
         guard var transaction = end() else { return nil }
+        let log = try store.log
         do throws(EngineError) {
             return try store.queries.documents.commit(&transaction) {
                 (batch) throws(StorageError) in try log.append(batch)

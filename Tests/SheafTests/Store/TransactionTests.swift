@@ -2,6 +2,7 @@ import Sheaf
 import SheafDocument
 import SheafStatements
 import SheafStorage
+import SheafTestSupport
 import Testing
 
 struct TransactionTests {
@@ -131,6 +132,28 @@ struct TransactionTests {
             return .commit
         }
         #expect(try await ids(store) == ["1", "2"])
+        try await store.close()
+    }
+
+    @Test func `a transaction of a store opened for reading can be committed`() async throws {
+        let directory = TemporaryDirectory()
+        let writer = try await Store.open(at: directory.path)
+        try await writer.execute("INSERT INTO t DOCUMENTS ({'_id': 1})")
+        try await writer.close()
+        let store = try await Store.open(
+            at: directory.path, options: StoreOptions(isReadOnly: true))
+        let count = try await store.transaction(isReadOnly: true) { transaction in
+            try await transaction.execute("SELECT * FROM t").items.count
+        }
+        #expect(count == 1)
+        try await store.transaction(isReadOnly: true) { transaction in
+            try await transaction.end(with: .commit)
+            let error = await #expect(throws: StoreError.self) {
+                try await transaction.execute("SELECT * FROM t")
+            }
+            #expect(error?.reason == .transactionEnded)
+            return .commit
+        }
         try await store.close()
     }
 
