@@ -86,6 +86,10 @@ struct ConditionTests {
                 #"a == '\u12'"#,
                 "\\u must be followed by four hexadecimal digits (line 1, column 7)", ""
             ),
+            (
+                #"a == '\u+12f'"#,
+                "\\u must be followed by four hexadecimal digits (line 1, column 7)", ""
+            ),
             ("", "expected a field, a value or a function, found the end (line 1, column 1)", ""),
             (String(repeating: "(", count: 40) + "a", "the condition is nested deeper than 32", ""),
             (String(repeating: "!", count: 40) + "a", "the condition is nested deeper than 32", ""),

@@ -122,8 +122,8 @@ struct ConditionLexer {
         case "t": return "\t"
         case "u":
             let digits = String(scalars[index...].prefix(4))
-            guard digits.unicodeScalars.count == 4, let number = UInt32(digits, radix: 16),
-                let scalar = Unicode.Scalar(number)
+            guard digits.count == 4, digits.allSatisfy(\.isHexDigit),
+                let number = UInt32(digits, radix: 16), let scalar = Unicode.Scalar(number)
             else {
                 throw ConditionError(
                     "\\u must be followed by four hexadecimal digits", at: start, in: text)
