@@ -302,11 +302,11 @@ struct HandshakeTests {
             let bytes = Greeting(refusing: refusal).bytes
             let decoded = try Greeting(decoding: bytes)
             #expect(decoded.refusal == refusal)
-            var introduction = Handshake(
+            var handshake = Handshake(
                 try End(.development(), keyPair: local).credentials, role: .dialer,
                 remoteKey: remote.publicKey, exporter: Array(repeating: 9, count: 32))
             let error = #expect(throws: NetworkError.self) {
-                try introduction.received(bytes, at: Peers.now)
+                try handshake.received(bytes, at: Peers.now)
             }
             #expect(error?.rule == (refusal == .duplicate ? .duplicate : .refusedByRemotePeer))
         }

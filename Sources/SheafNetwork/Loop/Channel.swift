@@ -2,12 +2,12 @@ import SheafTransport
 
 /// A socket and the stage of its connection; used by the loop only.
 final class Channel {
-    enum Stage {
+    package enum Stage {
         /// The system is connecting.
         case connecting
-        case handshake(TLSSession)
+        case tlsHandshake(TLSSession)
         /// Both ends authenticate; `received` is the part of the current message received so far.
-        case introduction(TLSSession, Handshake, received: [UInt8], key: [UInt8])
+        case handshake(TLSSession, Handshake, received: [UInt8], key: [UInt8])
         case exchange(TLSSession, any PeerConnectionHandler, key: [UInt8])
         /// Queued bytes and a close alert are being sent; received bytes are ignored.
         case closeMessage(TLSSession)

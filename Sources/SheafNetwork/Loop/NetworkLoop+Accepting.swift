@@ -32,7 +32,7 @@ extension NetworkLoop {
             let session = try TLSSession(setup.tls, socket: socket.number, role: .listener)
             channels[identifier] = Channel(
                 identifier, socket, address: name, role: .listener, dialer: nil,
-                stage: .handshake(session), now: now, limits: limits, network: address.network)
+                stage: .tlsHandshake(session), now: now, limits: limits, network: address.network)
         } catch {
             reportRefusal(name, error)
         }

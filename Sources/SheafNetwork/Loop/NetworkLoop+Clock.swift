@@ -50,7 +50,7 @@ extension NetworkLoop {
                 NetworkError(
                     .handshakeTime,
                     "\(channel.address.shortened(to: ErrorText.limit)) does not respond"))
-        case .handshake, .introduction:
+        case .tlsHandshake, .handshake:
             let error = NetworkError(
                 .handshakeTime,
                 "handshake timeout: no valid greeting within \(limits.handshakeMilliseconds) ms")

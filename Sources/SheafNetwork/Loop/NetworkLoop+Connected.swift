@@ -35,8 +35,8 @@ extension NetworkLoop {
     func flush(_ channel: Channel) {
         let session: TLSSession
         switch channel.stage {
-        case .connecting, .handshake, .silence: return
-        case .introduction(let local, _, _, _), .exchange(let local, _, _),
+        case .connecting, .tlsHandshake, .silence: return
+        case .handshake(let local, _, _, _), .exchange(let local, _, _),
             .closeMessage(let local):
             session = local
         }
@@ -138,7 +138,7 @@ extension NetworkLoop {
             channel.stage = .silence
             left(channel, handler, key, error)
             peerLeft(channel, key, error)
-        case .connecting, .handshake, .introduction:
+        case .connecting, .tlsHandshake, .handshake:
             channel.queue.die()
             dialerLost(channel, error)
         case .closeMessage, .silence:
@@ -168,7 +168,7 @@ extension NetworkLoop {
     private func setClosingDeadline(_ channel: Channel) {
         guard channel.deadlineNanoseconds == nil else { return }
         switch channel.stage {
-        case .connecting, .handshake, .introduction: return
+        case .connecting, .tlsHandshake, .handshake: return
         case .exchange: guard channel.queue.isClosing else { return }
         case .closeMessage, .silence: break
         }
@@ -214,7 +214,7 @@ extension Channel {
     var wantsReading: Bool {
         switch stage {
         case .connecting, .closeMessage: false
-        case .handshake, .introduction, .silence: true
+        case .tlsHandshake, .handshake, .silence: true
         case .exchange: !queue.isClosing
         }
     }

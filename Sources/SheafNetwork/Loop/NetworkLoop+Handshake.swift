@@ -9,8 +9,8 @@ extension NetworkLoop {
         channel.isUnfinished = false
         switch channel.stage {
         case .connecting: if writable { connected(channel) }
-        case .handshake(let session): performHandshake(channel, session)
-        case .introduction: listenToIntroduction(channel)
+        case .tlsHandshake(let session): performTLSHandshake(channel, session)
+        case .handshake: receiveHandshake(channel)
         case .exchange(let session, let handler, _):
             if channel.wantsToWrite || channel.queue.length > 0 {
                 flush(channel)
@@ -35,14 +35,14 @@ extension NetworkLoop {
         do throws(NetworkError) {
             let session = try TLSSession(
                 setup.tls, socket: channel.socket.number, role: .dialer)
-            channel.stage = .handshake(session)
-            performHandshake(channel, session)
+            channel.stage = .tlsHandshake(session)
+            performTLSHandshake(channel, session)
         } catch {
             end(channel, error)
         }
     }
 
-    private func performHandshake(_ channel: Channel, _ session: TLSSession) {
+    private func performTLSHandshake(_ channel: Channel, _ session: TLSSession) {
         channel.wantsToWrite = false
         let step = session.performHandshake()
         if !channel.hasReceived { channel.hasReceived = session.traffic.receivedBytes > 0 }
@@ -51,38 +51,38 @@ extension NetworkLoop {
         case .needsWrite: channel.wantsToWrite = true
         case .ended: refuse(channel, NetworkError(.cut, "the peer closed the connection"))
         case .failed(let error): refuse(channel, error)
-        case .done: introduce(channel, session)
+        case .done: beginHandshake(channel, session)
         }
     }
 
-    private func introduce(_ channel: Channel, _ session: TLSSession) {
+    private func beginHandshake(_ channel: Channel, _ session: TLSSession) {
         do throws(NetworkError) {
             let key = try session.remoteKey()
-            let introduction = Handshake(
+            let handshake = Handshake(
                 setup.credentials, role: channel.role, remoteKey: key,
                 exporter: try session.exporter(), metadata: post { $0.metadata } ?? Object())
-            channel.stage = .introduction(session, introduction, received: [], key: key)
-            try introduction.begin(at: wallNow)
+            channel.stage = .handshake(session, handshake, received: [], key: key)
+            try handshake.begin(at: wallNow)
             if let dialer = channel.dialer { dialers[dialer]?.knownKey = key }
             if channel.role == .dialer {
-                _ = channel.queue.append(introduction.words)
+                _ = channel.queue.append(handshake.words)
                 flush(channel)
                 guard channels[channel.identifier] === channel else { return }
             }
-            listenToIntroduction(channel)
+            receiveHandshake(channel)
         } catch {
             refuse(channel, error)
         }
     }
 
-    private func listenToIntroduction(_ channel: Channel) {
+    private func receiveHandshake(_ channel: Channel) {
         if channel.wantsToWrite { flush(channel) }
         while channels[channel.identifier] === channel,
-            case .introduction(let session, var introduction, var received, let key) = channel.stage
+            case .handshake(let session, var handshake, var received, let key) = channel.stage
         {
             // Never read past the handshake: the bytes after it belong to the replication
             // protocol.
-            let wanted = introduction.requiredLength - received.count
+            let wanted = handshake.requiredLength - received.count
             let room = UnsafeMutableRawBufferPointer(
                 rebasing: incoming[..<min(wanted, incoming.count)])
             switch session.read(into: room) {
@@ -97,13 +97,13 @@ extension NetworkLoop {
                 received.append(contentsOf: room[..<count])
                 do throws(NetworkError) {
                     var outcome: Handshake.Outcome?
-                    if received.count == introduction.requiredLength {
-                        outcome = try introduction.received(received, at: wallNow)
+                    if received.count == handshake.requiredLength {
+                        outcome = try handshake.received(received, at: wallNow)
                         received = []
                     }
-                    channel.stage = .introduction(
-                        session, introduction, received: received, key: key)
-                    if let outcome { welcome(channel, session, introduction, key, outcome) }
+                    channel.stage = .handshake(
+                        session, handshake, received: received, key: key)
+                    if let outcome { welcome(channel, session, handshake, key, outcome) }
                 } catch {
                     refuse(channel, error)
                 }
@@ -113,7 +113,7 @@ extension NetworkLoop {
 
     /// Passes an authenticated connection to the host.
     private func welcome(
-        _ channel: Channel, _ session: TLSSession, _ introduction: Handshake, _ key: [UInt8],
+        _ channel: Channel, _ session: TLSSession, _ handshake: Handshake, _ key: [UInt8],
         _ outcome: Handshake.Outcome
     ) {
         if let other = connected[key].flatMap({ channels[$0] }) {
@@ -127,7 +127,7 @@ extension NetworkLoop {
             }
             end(other, error)
         }
-        if channel.role == .listener { _ = channel.queue.append(introduction.words) }
+        if channel.role == .listener { _ = channel.queue.append(handshake.words) }
         let remote = PeerIdentity(
             key: key, address: channel.address, rights: outcome.rights, metadata: outcome.metadata)
         let connection = TCPConnection(
@@ -168,7 +168,7 @@ extension NetworkLoop {
             reportRefusal(channel.address, error)
         }
         guard channel.role == .listener, let refusal = Greeting.Refusal(error.rule),
-            case .introduction(let session, _, _, _) = channel.stage
+            case .handshake(let session, _, _, _) = channel.stage
         else {
             end(channel, error)
             return
