@@ -296,12 +296,21 @@ if Context.environment["SHEAF_BENCHMARKS"] != nil {
             name: "BenchHarnessTests", dependencies: ["BenchHarness"],
             path: "Benchmarks/Tests/BenchHarnessTests", swiftSettings: settings),
 
-        // The workloads and the systems they measure.
+        // Stores of keys and bytes: the log and the tree of Sheaf, and four other systems.
+        .target(
+            name: "BenchStores",
+            dependencies: [
+                "BenchHarness", "CLMDB", "CLevelDB", "CRocksDB", "CSQLite", "SheafBytes",
+                "SheafStorage",
+            ],
+            path: "Benchmarks/Sources/BenchStores", swiftSettings: settings),
+
+        // The workloads of documents and peers.
         .executableTarget(
             name: "sheaf-bench",
             dependencies: [
-                "BenchHarness", "CLMDB", "CLevelDB", "CRocksDB", "CSQLite", "Sheaf",
-                "SheafBytes", "SheafDocument", "SheafNetwork", "SheafQuery", "SheafStorage",
+                "BenchHarness", "BenchStores", "CLMDB", "CSQLite", "Sheaf", "SheafBytes",
+                "SheafDocument", "SheafNetwork", "SheafQuery", "SheafStorage",
             ],
             path: "Benchmarks/Sources/SheafBench", swiftSettings: settings),
 

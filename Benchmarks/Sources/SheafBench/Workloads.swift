@@ -1,4 +1,5 @@
 import BenchHarness
+import BenchStores
 
 /// All workloads; a new one needs a file, and a line in this list.
 enum Workloads {

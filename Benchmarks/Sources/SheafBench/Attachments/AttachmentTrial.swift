@@ -1,4 +1,5 @@
 import BenchHarness
+import BenchStores
 import Glibc
 import Sheaf
 

@@ -30,7 +30,7 @@ struct CarFixture {
         return found
     }
 
-    /// Returns the sum of all words of 8 bytes, which reads the documents from memory.
+    /// Returns the sum of all 8-byte words; measures how fast the documents are read.
     func sum() -> UInt64 {
         bytes.withUnsafeBytes { bytes in
             var sum: UInt64 = 0

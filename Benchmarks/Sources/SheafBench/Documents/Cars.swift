@@ -1,3 +1,4 @@
+import BenchStores
 import SheafDocument
 
 /// An endless list of cars for sale, as JSON of ten fields and about 250 bytes, and as documents.

@@ -1,4 +1,5 @@
 import BenchHarness
+import BenchStores
 
 /// Statements over 100,000 cars with all rows consumed, and the planning of new statements.
 ///

@@ -1,4 +1,5 @@
 import BenchHarness
+import BenchStores
 import CSQLite
 
 /// SQLite's session extension: recording changes, creating a changeset, and applying it elsewhere.

@@ -1,4 +1,5 @@
 import BenchHarness
+import BenchStores
 import Foundation
 import Sheaf
 import SheafDocument

@@ -1,4 +1,5 @@
 import BenchHarness
+import BenchStores
 import Foundation
 
 /// The controlling end of a `ShippingPeer`.
@@ -71,6 +72,7 @@ final class ShippingProcess {
     }
 
     /// Inserts a document, and waits until the other peer has it and all earlier ones.
+    ///
     /// The ID of the document contains `word`.
     func connect(_ other: ShippingProcess, _ word: String = "met") throws {
         try ask("insert-and-wait \(other.key) \(word)")

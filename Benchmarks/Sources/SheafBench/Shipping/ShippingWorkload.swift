@@ -1,4 +1,5 @@
 import BenchHarness
+import BenchStores
 
 /// Replication between processes, over TLS on the loopback device.
 enum ShippingWorkload {

@@ -1,4 +1,5 @@
 import BenchHarness
+import BenchStores
 import Synchronization
 
 /// Concurrent callers that each insert one car after the other, durably.

@@ -1,4 +1,5 @@
 import BenchHarness
+import BenchStores
 import Sheaf
 
 /// The cost of the public asynchronous read call beyond the synchronous call inside it.

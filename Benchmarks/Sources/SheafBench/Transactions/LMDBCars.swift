@@ -1,3 +1,4 @@
+import BenchStores
 import CLMDB
 
 /// Cars as JSON texts in LMDB; each read renews a transaction, as LMDB's manual advises.

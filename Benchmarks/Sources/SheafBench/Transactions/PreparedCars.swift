@@ -1,4 +1,5 @@
 import BenchHarness
+import BenchStores
 import SheafDocument
 
 /// Cars with random IDs, prepared in the form each system needs before timing starts.

@@ -1,3 +1,4 @@
+import BenchStores
 import CSQLite
 
 /// Cars as JSON texts in SQLite: WAL, one sync per commit, prepared statements, mapped pages.

@@ -1,3 +1,4 @@
+import BenchStores
 import Sheaf
 import SheafDocument
 

@@ -1,7 +1,7 @@
-internal import SheafStorage
+import SheafStorage
 
 /// The log store of the engine.
-final class SheafStore: BenchmarkStore {
+package final class SheafStore: BenchmarkStore {
     static let peer = BenchmarkPeer(name: "sheaf") { directory, options in
         try SheafStore(directory, options)
     }

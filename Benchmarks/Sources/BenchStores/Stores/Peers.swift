@@ -1,5 +1,5 @@
 /// The database systems built into this program.
-enum BenchmarkPeers {
+package enum BenchmarkPeers {
     /// Sheaf and all peers.
     static var engineAndAll: [BenchmarkPeer] { [SheafStore.peer] + all }
 

@@ -1,5 +1,5 @@
 /// An endless list of keys and payloads, determined by a seed.
-struct Entries: Sendable {
+package struct Entries: Sendable {
     /// The length of every payload.
     static let payloadSize = 250
 
@@ -68,7 +68,7 @@ struct Entries: Sendable {
 
     /// Mixes 64 bits; the function is a bijection.
     @inline(__always)
-    static func mix(_ value: UInt64) -> UInt64 {
+    package static func mix(_ value: UInt64) -> UInt64 {
         var mixed = value &+ 0x9E37_79B9_7F4A_7C15
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
         mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB

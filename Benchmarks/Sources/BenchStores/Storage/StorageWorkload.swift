@@ -1,8 +1,8 @@
-import BenchHarness
+package import BenchHarness
 
 /// Opaque entries: durable commits, loads, reads, and the latency and space of compaction.
-enum StorageWorkload {
-    static var workload: Workload {
+package enum StorageWorkload {
+    package static var workload: Workload {
         Workload(
             "storage", "250-byte payloads under 24-byte keys, on the disk",
             cases: [durable(writers: 1), durable(writers: 8), durable(writers: 64)]

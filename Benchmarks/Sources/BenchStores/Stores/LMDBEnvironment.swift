@@ -1,16 +1,16 @@
-import CLMDB
+package import CLMDB
 
 /// An open LMDB environment with one table.
-final class LMDBEnvironment: Sendable {
+package final class LMDBEnvironment: Sendable {
     nonisolated(unsafe) private let handle: OpaquePointer
     /// The table of all entries.
-    let table: MDB_dbi
+    package let table: MDB_dbi
 
     /// Reserved address space, more than any case writes.
     private static let mapSize = 16 << 30
 
     /// Opens the environment in a directory, creating it if necessary.
-    init(_ directory: String, flags: Int32) throws {
+    package init(_ directory: String, flags: Int32) throws {
         var opened: OpaquePointer?
         mdb_env_create(&opened)
         guard let opened else { throw StoreFailure(description: "LMDB: out of memory") }
@@ -34,7 +34,7 @@ final class LMDBEnvironment: Sendable {
     }
 
     /// Starts a transaction, which the caller ends.
-    func begin(isReadOnly: Bool = false) throws -> OpaquePointer {
+    package func begin(isReadOnly: Bool = false) throws -> OpaquePointer {
         let flags = isReadOnly ? UInt32(MDB_RDONLY) : 0
         var transaction: OpaquePointer?
         try check("begin", mdb_txn_begin(handle, nil, flags, &transaction))
@@ -44,7 +44,7 @@ final class LMDBEnvironment: Sendable {
 
     /// Puts one entry.
     @inline(__always)
-    func put(
+    package func put(
         _ key: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer,
         in transaction: OpaquePointer
     ) throws {
@@ -55,7 +55,7 @@ final class LMDBEnvironment: Sendable {
 
     /// Throws unless the status is success.
     @inline(__always)
-    func check(_ attempt: String, _ status: Int32) throws {
+    package func check(_ attempt: String, _ status: Int32) throws {
         guard status == MDB_SUCCESS else { throw Self.failure(attempt, status) }
     }
 
@@ -69,12 +69,12 @@ final class LMDBEnvironment: Sendable {
     }
 
     /// Flushes all writes to the disk.
-    func synchronize() throws {
+    package func synchronize() throws {
         try check("sync", mdb_env_sync(handle, 1))
     }
 
     /// Closes the environment; its transactions must have ended.
-    func close() {
+    package func close() {
         mdb_env_close(handle)
     }
 
@@ -86,7 +86,7 @@ final class LMDBEnvironment: Sendable {
 extension MDB_val {
     /// References `bytes`, which must outlive the value.
     @inline(__always)
-    init(borrowing bytes: UnsafeRawBufferPointer) {
+    package init(borrowing bytes: UnsafeRawBufferPointer) {
         self.init(
             mv_size: bytes.count, mv_data: UnsafeMutableRawPointer(mutating: bytes.baseAddress))
     }

@@ -1,8 +1,8 @@
-import BenchHarness
+package import BenchHarness
 
 /// The time from opening a store to the first payload.
-enum OpenWorkload {
-    static var workload: Workload {
+package enum OpenWorkload {
+    package static var workload: Workload {
         Workload(
             "open", "opening a store of a million entries and reading one; files in the page cache",
             cases: [

@@ -2,7 +2,7 @@ import BenchHarness
 import Glibc
 
 /// Opening a store and reading one payload; closing it is not measured.
-final class OpenTrial: Trial {
+package final class OpenTrial: Trial {
     private let peer: BenchmarkPeer
     private let directory: String
     private let options: BenchmarkStoreOptions

@@ -1,5 +1,5 @@
-internal import SheafBytes
-internal import SheafStorage
+import SheafBytes
+import SheafStorage
 
 /// The B-tree of the engine.
 final class SheafTree: OrderedTree {

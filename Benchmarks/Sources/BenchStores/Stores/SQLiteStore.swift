@@ -94,11 +94,11 @@ private final class SQLiteSession: BlockingSession {
 }
 
 /// A connection to an SQLite database.
-final class SQLiteConnection {
+package final class SQLiteConnection {
     private let handle: OpaquePointer
 
     /// Opens a database and sets the pragmas common to all cases.
-    init(_ path: String, _ options: BenchmarkStoreOptions) throws {
+    package init(_ path: String, _ options: BenchmarkStoreOptions) throws {
         var opened: OpaquePointer?
         let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
         let status = sqlite3_open_v2(path, &opened, flags, nil)
@@ -120,12 +120,12 @@ final class SQLiteConnection {
     }
 
     /// Executes statements and ignores their rows.
-    func execute(_ sql: String) throws {
+    package func execute(_ sql: String) throws {
         guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw failure(sql) }
     }
 
     /// Compiles a statement; the caller finalizes it.
-    func prepare(_ sql: String) throws -> OpaquePointer {
+    package func prepare(_ sql: String) throws -> OpaquePointer {
         var statement: OpaquePointer?
         guard sqlite3_prepare_v2(handle, sql, -1, &statement, nil) == SQLITE_OK, let statement
         else { throw failure(sql) }
@@ -133,7 +133,7 @@ final class SQLiteConnection {
     }
 
     /// Executes a statement with texts as parameters.
-    func bind(_ statement: OpaquePointer, _ texts: [String]) throws {
+    package func bind(_ statement: OpaquePointer, _ texts: [String]) throws {
         defer { sqlite3_reset(statement) }
         for (index, text) in texts.enumerated() {
             // The text is copied.
@@ -144,7 +144,7 @@ final class SQLiteConnection {
     }
 
     /// Starts a session that records changes to a table.
-    func session(on table: String) throws -> OpaquePointer {
+    package func session(on table: String) throws -> OpaquePointer {
         var session: OpaquePointer?
         guard sqlite3session_create(handle, "main", &session) == SQLITE_OK, let session,
             sqlite3session_attach(session, table) == SQLITE_OK
@@ -153,19 +153,19 @@ final class SQLiteConnection {
     }
 
     /// Applies a changeset; a conflict fails.
-    func apply(_ changeset: UnsafeMutableRawPointer?, _ length: Int32) throws {
+    package func apply(_ changeset: UnsafeMutableRawPointer?, _ length: Int32) throws {
         let status = sqlite3changeset_apply(
             handle, length, changeset, nil, { _, _, _ in SQLITE_CHANGESET_ABORT }, nil)
         guard status == SQLITE_OK else { throw failure("apply a changeset") }
     }
 
     /// Returns an error with the message of the last failed call.
-    func failure(_ attempt: String) -> StoreFailure {
+    package func failure(_ attempt: String) -> StoreFailure {
         StoreFailure(description: "SQLite, \(attempt): \(String(cString: sqlite3_errmsg(handle)))")
     }
 
     /// Closes the connection; its statements must have been finalized.
-    func close() {
+    package func close() {
         sqlite3_close_v2(handle)
     }
 }

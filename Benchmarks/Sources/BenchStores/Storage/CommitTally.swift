@@ -1,14 +1,14 @@
-import BenchHarness
+package import BenchHarness
 
 /// The commits of a round until its deadline.
-struct CommitTally: Sendable {
+package struct CommitTally: Sendable {
     private let seconds: Double
     private let deadline: UInt64
     private var count = 0
     private var latencies: [UInt64]
 
     /// Starts a round.
-    init(seconds: Double) {
+    package init(seconds: Double) {
         self.seconds = seconds
         // The array is touched in advance, because page faults must not count as latency.
         latencies = [UInt64](repeating: 0, count: Self.expected)
@@ -19,7 +19,7 @@ struct CommitTally: Sendable {
     private static let expected = 1 << 16
 
     /// Repeats `commit` with increasing numbers until the deadline.
-    mutating func repeatCommits(_ commit: (UInt64) throws -> Void) rethrows {
+    package mutating func repeatCommits(_ commit: (UInt64) throws -> Void) rethrows {
         var number: UInt64 = 0
         var begin = now()
         while begin < deadline {
@@ -30,7 +30,7 @@ struct CommitTally: Sendable {
     }
 
     /// Repeats `commit` with increasing numbers until the deadline.
-    mutating func repeatCommits(_ commit: (UInt64) async throws -> Void) async rethrows {
+    package mutating func repeatCommits(_ commit: (UInt64) async throws -> Void) async rethrows {
         var number: UInt64 = 0
         var begin = now()
         while begin < deadline {
@@ -41,7 +41,7 @@ struct CommitTally: Sendable {
     }
 
     /// Adds the commits of another writer in the same round.
-    mutating func add(_ other: CommitTally) {
+    package mutating func add(_ other: CommitTally) {
         count += other.count
         latencies += other.latencies
     }
@@ -49,7 +49,7 @@ struct CommitTally: Sendable {
     /// Commits per second, and the latency of each commit.
     ///
     /// A commit that ends after the deadline counts with its latency, but not in the rate.
-    var sample: Sample {
+    package var sample: Sample {
         Sample(Double(count) / seconds, latencies: latencies)
     }
 

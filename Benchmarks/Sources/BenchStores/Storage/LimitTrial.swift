@@ -1,8 +1,8 @@
-import BenchHarness
+package import BenchHarness
 import Glibc
 
 /// The limit set by the disk: a loop of writes and flushes into preallocated blocks.
-final class LimitTrial: Trial {
+package final class LimitTrial: Trial {
     private static let fileSize = 64 << 20
     private let descriptor: Int32
     private let bytes: [UInt8]
@@ -12,7 +12,7 @@ final class LimitTrial: Trial {
 
     /// Creates a synced file; a round writes `size` bytes before each flush, which count as
     /// `unitsPerSync` units of work.
-    init(_ stage: Stage, size: Int, unitsPerSync: Int) throws {
+    package init(_ stage: Stage, size: Int, unitsPerSync: Int) throws {
         bytes = [UInt8](repeating: 0xA5, count: size)
         self.unitsPerSync = unitsPerSync
         seconds = stage.scale.roundSeconds
@@ -27,7 +27,7 @@ final class LimitTrial: Trial {
         guard fsync(descriptor) == 0 else { throw Self.failure("sync") }
     }
 
-    func run(round: Int) async throws -> Sample {
+    package func run(round: Int) async throws -> Sample {
         var tally = CommitTally(seconds: seconds)
         try tally.repeatCommits { _ in
             if offset + bytes.count > Self.fileSize { offset = 0 }
@@ -43,7 +43,7 @@ final class LimitTrial: Trial {
             latencies: unitsPerSync == 1 ? sample.latencies : [])
     }
 
-    func finish() {
+    package func finish() {
         close(descriptor)
     }
 

@@ -41,22 +41,29 @@ extension BlockingSession {
 }
 
 /// The options for opening a store.
-struct BenchmarkStoreOptions: Sendable {
+package struct BenchmarkStoreOptions: Sendable {
     /// Whether a commit is durable when it returns.
     var isDurable = true
     /// Whether writes stay in the log, so that opening replays it.
     var staysInLog = false
 
     /// The options for loading data before a measurement.
-    static let bulk = BenchmarkStoreOptions(isDurable: false)
+    package static let bulk = BenchmarkStoreOptions(isDurable: false)
+
+    package init(isDurable: Bool = true, staysInLog: Bool = false) {
+        self.isDurable = isDurable
+        self.staysInLog = staysInLog
+    }
 }
 
 /// An error of a benchmarked store.
-struct StoreFailure: Error, CustomStringConvertible {
-    let description: String
+package struct StoreFailure: Error, CustomStringConvertible {
+    package let description: String
+
+    package init(description: String) { self.description = description }
 
     /// The error for a read of an existing key that finds nothing.
-    static let missingKey = StoreFailure(description: "an inserted key is missing")
+    package static let missingKey = StoreFailure(description: "an inserted key is missing")
 }
 
 /// A database system for opaque entries.

@@ -1,8 +1,8 @@
-import BenchHarness
+package import BenchHarness
 
 /// The ordered index: a million random 24-byte keys with 8-byte values, in memory.
-enum TreeWorkload {
-    static var workload: Workload {
+package enum TreeWorkload {
+    package static var workload: Workload {
         Workload(
             "tree", "a million random 24-byte keys with 8-byte values, in memory",
             cases: [

@@ -1,7 +1,7 @@
 import BenchHarness
 
 /// Writer tasks that each commit one new entry after the other.
-final class TaskCommitTrial: Trial {
+package final class TaskCommitTrial: Trial {
     private let store: any BenchmarkStore
     private let writers: Int
     private let seconds: Double
