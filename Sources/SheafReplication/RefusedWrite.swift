@@ -62,8 +62,8 @@ extension RefusedWrite: CustomStringConvertible {
 extension RefusedWrite.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .document: "its rules do not allow this peer to write the local state of the document"
-        case .original: "its rules do not allow this peer to change its state of the document"
+        case .document: "the rules of the peer do not allow the local state of the document"
+        case .original: "the rules of the peer do not allow changes of its state of the document"
         case .ownGrant: "the grant of this peer does not permit the write"
         }
     }

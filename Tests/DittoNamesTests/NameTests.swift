@@ -49,7 +49,7 @@ struct NameTests {
         }
         #expect(items.map { $0.jsonData() } == [Data(#"{"_id":1,"l":[null],"n":null}"#.utf8)])
         let value = items[0].value
-        // The key exists, and its value is nil.
+        // A lookup returns a double optional: NULL is the inner nil.
         #expect(value.keys.contains("n") && value["n"]! == nil)
         #expect((value["l"] as? [Any])?.first is NSNull)
         let failed: Result<DittoQueryResult, any Error> = await withCheckedContinuation { waiter in

@@ -80,6 +80,7 @@ package struct BytesDocument: MergingDocument, Hashable {
     }
 
     /// Returns the change of an operation, or nil if it changes nothing.
+    ///
     /// The change is a state for a new or deleted document, else a delta.
     package func change(_ write: ModelWrite, stamp: Stamp) -> [UInt8]? {
         switch write {

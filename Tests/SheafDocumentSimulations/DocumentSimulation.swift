@@ -23,7 +23,7 @@ package final class DocumentSimulation {
     package private(set) var store: StoreEngine
     package private(set) var engine: DocumentEngine
     package private(set) var models: [Name: ModelDocument] = [:]
-    /// The models after each commit, by commit number.
+    /// The models after each commit, by commit ID.
     package private(set) var past: [CommitID: [Name: ModelDocument]] = [0: [:]]
     package private(set) var lastCommit: CommitID = 0
 

@@ -1,6 +1,6 @@
 /// A check that the history is equivalent to its serial execution in commit order.
 enum CommitOrder {
-    /// Replays all committed attempts in the order of their commit numbers.
+    /// Replays all committed attempts in the order of their commit IDs.
     static func check(_ history: [Attempt], _ source: VersionOrder.Source) throws(Anomaly) {
         let committed = history.filter { $0.outcome == .committed }.map { attempt in
             (commit: attempt.commit ?? -1, hasWritten: attempt.hasWritten, attempt: attempt)

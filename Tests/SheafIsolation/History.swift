@@ -18,7 +18,7 @@ package struct Attempt: Sendable {
     let invoked: Int
     let completed: Int
     let outcome: Outcome
-    /// The commit number in its results.
+    /// The commit ID in its results.
     let commit: Int64?
     let operations: [ListOperation]
 

@@ -14,7 +14,7 @@ final class OperationRecorder: Sendable {
         state.withLock { $0.operations.append(.write(key: key, value: value)) }
     }
 
-    /// Keeps a result, from which the commit number is read later.
+    /// Keeps a result, from which the commit ID is read later.
     func keep(_ result: QueryResult) {
         state.withLock { $0.result = result }
     }

@@ -4,7 +4,7 @@ struct VersionOrder {
     package enum Source: Sendable {
         /// A read returns all values of a key so far.
         case lists
-        /// A read returns the last value; commit numbers determine the order.
+        /// A read returns the last value; commit IDs determine the order.
         case registers
     }
 

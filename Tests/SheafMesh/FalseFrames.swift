@@ -13,7 +13,7 @@ struct RecordedFrames {
     private static let most = 256
 
     mutating func record(_ bytes: [UInt8]) {
-        // The bytes of one effect are usually one frame. Its number is not recorded.
+        // The bytes of one effect are usually one frame. Its length and checksum are not recorded.
         guard bytes.count > 8, let type = FrameType(rawValue: bytes[8]) else { return }
         let frame = Frame(type, Array(bytes[9...]))
         if type == .seek, sought.count < 64 { sought.append(Array(frame.body.prefix(32))) }

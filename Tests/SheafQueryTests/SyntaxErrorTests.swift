@@ -125,7 +125,7 @@ import Testing
         ])
     }
 
-    @Test func `unterminated strings, names and comments and doubled quotes are refused`() {
+    @Test func `unterminated strings, quoted names and comments, and doubled quotes are refused`() {
         ErrorPosition.check([
             ("SELECT 'it«''»s' FROM a", "quotes in strings are not doubled", "write \\'"),
             ("SELECT \"a«\"\"»\" FROM a", "quotes in strings are not doubled", "write \\\""),

@@ -56,7 +56,7 @@ extension CrashSimulation {
     }
 }
 
-/// A commit number that a callback may update.
+/// A commit ID that a callback may update.
 final class LastCommit: Sendable {
     private let commit = Atomic<CommitID>(0)
 

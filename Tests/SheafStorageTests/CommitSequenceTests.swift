@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `the last commit number has no successor`() throws {
+    @Test func `the last commit ID has no successor`() throws {
         var sequence = CommitSequence(after: .max)
         #expect(throws: FormatError.self) {
             try sequence.accept(record(.complete, commit: 0), startsSegment: true)

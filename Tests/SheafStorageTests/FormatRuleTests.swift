@@ -36,7 +36,7 @@ import Testing
         #expect(throws: refusal) { try batch.remove(longest + [1]) }
     }
 
-    @Test func `a store at the last commit number refuses further commits`() throws {
+    @Test func `a store at the last commit ID refuses further commits`() throws {
         let right = files[base] ?? []
         let footer = FormatVectorBytes.sealingFooter(
             FormatVectorBytes.setting(Array(right[424...]), 8, at: 24, to: .max))

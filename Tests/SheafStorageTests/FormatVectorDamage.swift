@@ -21,7 +21,7 @@ struct FormatVectorDamage {
         case unsupported(String, at: Int)
     }
 
-    struct Case {
+    package struct Case {
         let name: String
         let comment: String
         let changes: [Change]

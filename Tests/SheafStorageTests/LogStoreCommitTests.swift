@@ -37,7 +37,7 @@ import Testing
         return commit
     }
 
-    @Test func `concurrent tasks each get their own commit number`() async throws {
+    @Test func `concurrent tasks each get their own commit ID`() async throws {
         let store = try store()
         let commits = try await withThrowingTaskGroup(of: [CommitID].self) { group in
             for writer in 0..<8 {

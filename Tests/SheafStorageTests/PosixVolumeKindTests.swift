@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `directories whose names no store file has are ignored and kept`() throws {
+    @Test func `directories that are not named like store files are ignored and kept`() throws {
         let volume = try volume()
         for name in ["photos", "2.log", "lost+found"] {
             #expect(mkdir(directory.path(name), 0o755) == 0)

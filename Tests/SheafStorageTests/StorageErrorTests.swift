@@ -35,7 +35,7 @@ import Testing
         #expect(
             limits.map(\.description) == [
                 "2147483648 is more than maximumBaseFileLength allows, which is 2147483647",
-                "the store has used all commit numbers; copy its documents into a new store",
+                "the store has used all commit IDs; copy its documents into a new store",
             ])
     }
 

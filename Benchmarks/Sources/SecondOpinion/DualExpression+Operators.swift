@@ -3,6 +3,7 @@ extension DualExpression {
     // MARK: Arithmetic
 
     /// Returns a sum, difference, product, quotient or remainder.
+    ///
     /// The operands of `%` must be integers, because SQLite converts them.
     static func arithmetic(_ sign: Character, _ left: DualExpression, _ right: DualExpression)
         -> DualExpression
@@ -223,6 +224,7 @@ extension DualExpression {
     }
 
     /// Returns an expression with the kind and limits of a choice among `results`.
+    ///
     /// The caller sets its texts.
     static func choice(_ results: [DualExpression]) -> DualExpression {
         var dual = results[0]

@@ -20,7 +20,8 @@ public struct DittoConfig: Hashable, Sendable {
     public var persistenceDirectory: URL?
     /// Whether other peers see this one as a server: `is_ditto_server` of `system:data_sync_info`.
     ///
-    /// It has no other effect: a server subscribes, listens and syncs like any peer.
+    /// Peers send a server the collections with the sync scope `BigPeerOnly`, and not those with
+    /// `SmallPeersOnly`. Otherwise, a server subscribes, listens and syncs like any peer.
     public var isServer: Bool
 
     /// Creates a configuration.

@@ -7,7 +7,7 @@ import Sheaf
 public struct DittoPresenceGraph: Hashable, Sendable {
     /// The local peer.
     public let localPeer: DittoPeer
-    /// All other peers, nearest first.
+    /// All other reachable peers, the nearest first.
     public let remotePeers: [DittoPeer]
     /// Peers without a connection to this one, with the reasons.
     public let disconnectedPeers: [DittoDisconnectedPeer]

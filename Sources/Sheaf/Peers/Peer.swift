@@ -18,7 +18,7 @@ import Synchronization
 /// Replication follows subscriptions: a peer receives the documents it subscribes to from all
 /// connected peers, and forwards its documents to peers that subscribe to them.
 public final class Peer: Sendable {
-    /// The store of the documents.
+    /// The local store, which replication reads and writes.
     public let store: Store
     /// The subscriptions, and the replication progress of other peers.
     public let sync: PeerSync

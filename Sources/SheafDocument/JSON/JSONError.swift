@@ -4,7 +4,7 @@ import SheafBytes
 public struct JSONError: Error, Hashable, Sendable {
     /// The kind of an error.
     public enum Reason: Hashable, Sendable {
-        /// Other input was expected.
+        /// Unexpected input; the text describes what was expected.
         case expected(String)
         /// The text continues after the value.
         case trailing

@@ -43,7 +43,7 @@ package struct IndexDefinition: Sendable {
         incompleteEntries = IndexEntry.incompleteRange(collection: collection, number: number)
     }
 
-    /// The sort directions of the fields.
+    /// Whether each field is sorted in descending order.
     package var isDescending: [Bool] { fields.map(\.isDescending) }
 
     /// The key of the definition in the log.

@@ -1,10 +1,10 @@
 import SheafDocument
 
 extension [Edit] {
-    /// Removes each value, also in merged objects, that a later edit replaces or turns into a map.
+    /// Returns the edits without the values that later edits replace or turn into maps.
     ///
-    /// All edits of a statement have the same stamp, and among parts with equal stamps the value
-    /// would be visible.
+    /// Values within merged objects are removed, too. All edits of a statement have the same stamp,
+    /// and among parts with equal stamps such a value would be visible.
     func withoutReplacedValues() -> [Edit] {
         guard count > 1, hasOverlap else { return self }
         let later = AssignedPath()

@@ -114,7 +114,7 @@ package struct RecordScanner {
     }
 }
 
-/// A check that the records form commits without a gap: commit numbers and record indices.
+/// A check that the records form commits without a gap: commit IDs and record indices.
 package struct CommitSequence {
     /// The last complete commit.
     package private(set) var last: CommitID

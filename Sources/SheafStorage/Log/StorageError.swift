@@ -22,7 +22,7 @@ package enum StorageError: Error, Equatable, Sendable {
     case poisoned(cause: String)
     /// A value exceeds a limit of the store.
     case limit(name: String, value: Int, limit: Int)
-    /// The store has used the last commit number.
+    /// The store has used the last commit ID.
     case commitsExhausted
     /// The key cannot be stored.
     case invalidKey(String)
@@ -111,7 +111,7 @@ extension StorageError: CustomStringConvertible {
         case .limit(let name, let value, let limit):
             return "\(value) is more than \(name) allows, which is \(limit)"
         case .commitsExhausted:
-            return "the store has used all commit numbers; copy its documents into a new store"
+            return "the store has used all commit IDs; copy its documents into a new store"
         case .invalidKey(let reason):
             return "the key is not valid: \(reason)"
         case .noRecordForDelta(let key):

@@ -39,7 +39,7 @@ package struct FileBirth {
         if type == Self.btrfs { subvolume = identifier }
     }
 
-    /// Reads the values of an open file; nil if they are unavailable.
+    /// Reads the inode and the times of an open file; nil if `fstat` fails.
     init?(of number: Int32) {
         var status = stat()
         guard fstat(number, &status) == 0 else { return nil }

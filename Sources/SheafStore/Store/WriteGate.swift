@@ -124,14 +124,14 @@ package struct WriteGate: Sendable {
 
     // MARK: Reading
 
-    /// Counts the start of a read-only transaction; returns false if the store is being closed.
+    /// Records the start of a read-only transaction; returns false if the store is being closed.
     package mutating func beginReading() -> Bool {
         guard !isClosing else { return false }
         readerCount += 1
         return true
     }
 
-    /// Counts the end of a read-only transaction.
+    /// Records the end of a read-only transaction.
     package mutating func endReading() {
         precondition(readerCount > 0, "A transaction ends once.")
         readerCount -= 1

@@ -1,6 +1,8 @@
 import SheafDocument
 
-/// Limits on what a peer may request or send (`format-spec/sync.md`). Lengths are in bytes.
+/// Limits on what a peer may request or send (`format-spec/sync.md`).
+///
+/// Lengths are in bytes.
 package enum SyncLimits {
     /// Maximum length of a frame, type included, after the hello of the peer.
     package static let frameLength = 1 << 20

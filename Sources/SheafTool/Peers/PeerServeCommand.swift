@@ -171,6 +171,6 @@ struct PeerRun {
 
 /// Limits of requests to a running peer.
 enum ControlLimits {
-    /// One day.
+    /// Maximum time to wait for syncing: one day.
     static let maximumSeconds: UInt64 = 86_400
 }

@@ -8,7 +8,7 @@ import Testing
 
 /// Documents between peers after a store went back to an older state of its disk.
 extension DocumentTransferTests {
-    /// Uses commit numbers again that the other side has already acknowledged.
+    /// Uses commit IDs again that the other side has already acknowledged.
     @Test func `writes made after a restore are sent`() throws {
         let scene = try DocumentScene(2)
         try scene.subscribe(1, [cars])

@@ -88,7 +88,7 @@ struct JoinedFramesTests {
         }
     }
 
-    @Test func `documents belong to the subscription that wants them`() throws {
+    @Test func `requested documents are sent for the subscription of the request`() throws {
         let last = [subscribe(2, "cars", "boats"), want(2)]
         let expected = try response(to: last, areJoined: false, by: 1)
         #expect(expected.count == 1)

@@ -77,7 +77,7 @@ struct LogFieldTests {
             #expect(line.contains(" peer=\(peer)"))
         }
         #expect(received.hasSuffix(" reported=1"))
-        #expect(written.contains(" reason=its rules do not allow this peer to write"))
+        #expect(written.contains(" reason=the rules of the peer do not allow the local"))
         try await server.close()
         try await device.close()
     }

@@ -196,8 +196,7 @@ struct SubscriptionLifecycleTests {
     }
 
     /// Inserts an object on one peer, and an array on the other.
-    @Test func `peers that insert a document with different types agree on its value`() async throws
-    {
+    @Test func `peers that insert a field with different types agree on its value`() async throws {
         let scene = try await PeerScene(2)
         for peer in scene.peers { try peer.sync.registerSubscription("SELECT * FROM people") }
         try await scene.peers[0].store.execute(

@@ -245,7 +245,7 @@ struct WrongClockTests {
         }
     }
 
-    @Test func `two stores that repair the same documents do not count additions twice`() throws {
+    @Test func `two stores that repair the same documents do not count increments twice`() throws {
         let scene = try DocumentScene(3)
         for number in 0..<3 { try scene.subscribe(number, ["SELECT * FROM cars"]) }
         let wire = try scene.connect(0, 1)

@@ -120,7 +120,7 @@ struct HistoryCheckerTests {
         #expect(anomaly(of: history).hasPrefix("a cycle with real-time order"))
     }
 
-    @Test func `a commit number that does not match the reads is found`() {
+    @Test func `a commit ID that does not match the reads is found`() {
         let history = concurrent([
             (1, [.write(key: 0, value: 1)]), (2, [.write(key: 0, value: 2)]),
             (1, [.read(key: 0, values: [1, 2])]),

@@ -6,7 +6,7 @@ import SheafTestSupport
 import Testing
 
 struct StoreTests {
-    @Test func `a result has the written documents and their commit`() async throws {
+    @Test func `a result has the ids of the written documents and the commit`() async throws {
         let store = try await Store.inMemory()
         let first = try await store.execute(
             "INSERT INTO cars DOCUMENTS (:car)",
