@@ -58,18 +58,27 @@ struct CloseReasonTests {
         #expect(warnings.last?.contains("connections=8") == true)
     }
 
-    @Test
-    func `the close reason of the transport is in the status`()
-        throws
-    {
+    @Test func `the close reason of the transport is in the status`() throws {
         let replicator = try FileScene(1).nodes[0].replicator
-        connect(replicator, 1, at: 1, .unknownPeer(1, at: 1))
-        replicator.connect(2, expecting: Array(repeating: 7, count: 32), at: 1)
-        replicator.tick(at: 5_000_000_000)
-        replicator.disconnect(2, .lost("the connection was reset"))
-        let status = try #require(replicator.allStatuses[Array(repeating: 7, count: 32)])
+        let key = [UInt8](repeating: 7, count: 32)
+        replicator.connect(1, expecting: key, at: 1)
+        replicator.disconnect(1, .lost("the connection was reset"))
+        let status = try #require(replicator.allStatuses[key])
         #expect(status.lastCloseReason == "the connection was reset")
-        #expect(status.shortConnections == 1)
+    }
+
+    @Test func `a long connection resets the number of short connections`() throws {
+        let replicator = try FileScene(1).nodes[0].replicator
+        let key = [UInt8](repeating: 7, count: 32)
+        for wire in 1...3 as ClosedRange<UInt64> {
+            replicator.connect(wire, expecting: key, at: 1)
+            replicator.disconnect(wire, .lost("reset"))
+        }
+        #expect(replicator.allStatuses[key]?.shortConnections == 3)
+        replicator.connect(4, expecting: key, at: 1)
+        replicator.tick(at: 1 + 60_000_000_000)
+        replicator.disconnect(4, .lost("reset"))
+        #expect(replicator.allStatuses[key]?.shortConnections == 1)
     }
 
     @Test func `the close reason is in system:data_sync_info`() async throws {
