@@ -7,14 +7,12 @@ struct PlanBasis: Sendable {
     let arguments: ArgumentValues
     let isStrict: Bool
 
-    /// Creates a basis for caching; nil without a state, or with directives or large arguments.
-    init?(_ options: QueryOptions, _ state: PlanState?) {
-        guard let state, options.directives.isEmpty,
-            options.arguments.allSatisfy(\.isSmall)
-        else { return nil }
+    /// Creates a basis for caching; nil without a state, or with large arguments.
+    init?(_ state: PlanState?, _ arguments: ArgumentValues, isStrict: Bool) {
+        guard let state, arguments.allSatisfy(\.isSmall) else { return nil }
         self.state = state
-        arguments = options.arguments
-        isStrict = options.isStrict
+        self.arguments = arguments
+        self.isStrict = isStrict
     }
 
     func isSame(as other: PlanBasis) -> Bool {

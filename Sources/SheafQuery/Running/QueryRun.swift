@@ -60,25 +60,29 @@ package struct QueryRun {
     let options: QueryOptions
     let environment: PlanEnvironment
 
-    package init(_ statement: Statement, on store: any QueryStore, _ options: QueryOptions) {
+    package init(
+        _ statement: Statement, on store: any QueryStore, _ options: consuming QueryOptions
+    ) {
         self.statement = statement
-        var options = options
         if let strictness = statement.strictness { options.isStrict = strictness }
-        self.options = options
         environment = PlanEnvironment(
             text: statement.text, store: store, arguments: options.arguments,
             context: FunctionContext(
                 now: options.now, interruption: options.interruption, meter: options.meter),
             isStrict: options.isStrict,
             directives: options.directives + statement.directives)
+        self.options = options
     }
 
     /// Returns the rows of a statement that reads.
     package func rows() throws(StoreError) -> QueryRows {
         // Planning evaluates constants. Their cost must not depend on the cache, so a metered run
         // does not use it.
+        let isPlanReusable = options.meter == nil && options.directives.isEmpty
         let basis =
-            options.meter == nil ? PlanBasis(options, environment.store.planState) : nil
+            isPlanReusable
+            ? PlanBasis(
+                environment.store.planState, options.arguments, isStrict: options.isStrict) : nil
         if let basis, let plan = statement.plans.plan(basis) { return try rows(of: plan) }
         guard case .select(let select) = statement.body else {
             return try rows(of: statement.body)
