@@ -50,7 +50,7 @@ package struct Aggregate: Sendable {
     /// All aggregates ignore null and missing values, COUNT ignores false, and numeric aggregates
     /// ignore values other than numbers.
     package mutating func add(_ value: Value?) {
-        guard let value, value.kind != .null, isDuplicate(value) else { return }
+        guard let value, value.kind != .null, includes(value) else { return }
         if seen != nil { return recordDistinct(value) }
         switch state {
         case .count(let count):
@@ -91,7 +91,8 @@ package struct Aggregate: Sendable {
         ValueForm.precedes(value, other) && value == other
     }
 
-    private func isDuplicate(_ value: Value) -> Bool {
+    /// Whether the aggregate does not ignore a value that is not null.
+    private func includes(_ value: Value) -> Bool {
         switch state {
         case .count: value != .bool(false)
         case .minimum, .greatest: true

@@ -7,7 +7,6 @@ extension SyncSession {
         var generation: UInt64 = 0
         /// Received parts of an incomplete subscription.
         var subscribing: PartialSubscribe?
-        var hasCursor = false
         /// The responder; nil until the host has built its version list.
         var responder: RangeResponder?
         /// A range request that waits for the version list.
@@ -192,7 +191,6 @@ extension SyncSession {
         sender.generation = request.generation
         (sender.responder, sender.question, sender.wanted) = (nil, nil, [])
         sender.isSendingPart = false
-        sender.hasCursor = request.cursor != nil
         sender.isComparing = request.cursor == nil
         emit(.subscribed(request))
     }
