@@ -21,7 +21,7 @@ struct FormatVectorDamage {
         case unsupported(String, at: Int)
     }
 
-    package struct Case {
+    struct Case {
         let name: String
         let comment: String
         let changes: [Change]

@@ -2,7 +2,7 @@ import SheafTransport
 
 /// A socket and the stage of its connection; used by the loop only.
 final class Channel {
-    package enum Stage {
+    enum Stage {
         /// The system is connecting.
         case connecting
         case tlsHandshake(TLSSession)

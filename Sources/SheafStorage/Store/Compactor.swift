@@ -7,7 +7,7 @@ import SheafBytes
 /// is based on are kept, too. Positions do not change.
 final class Compactor {
     /// The result of a completed compaction.
-    package struct Result {
+    struct Result {
         let base: Segment
         /// The removals dropped from the log, with their keys as stored in the tree.
         let droppedRemovals: [(key: [UInt8], position: LogPosition)]

@@ -76,6 +76,7 @@ struct CloseReasonTests {
         }
         #expect(replicator.allStatuses[key]?.shortConnections == 3)
         replicator.connect(4, expecting: key, at: 1)
+        // A connection of one minute is not short.
         replicator.tick(at: 1 + 60_000_000_000)
         replicator.disconnect(4, .lost("reset"))
         #expect(replicator.allStatuses[key]?.shortConnections == 1)
