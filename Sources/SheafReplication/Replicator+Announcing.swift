@@ -1,6 +1,6 @@
 import SheafBytes
 import SheafDocument
-package import SheafEngine
+import SheafEngine
 import SheafQuery
 import SheafStorage
 import SheafSync
@@ -114,7 +114,7 @@ extension Replicator {
     // MARK: Sent announcements
 
     /// Announces the changes since the last batch; returns false if they must be sent instead.
-    package func announce(on connection: Connection) throws(EngineError) -> Bool {
+    func announce(on connection: Connection) throws(EngineError) -> Bool {
         guard let sender = connection.sender, sender.isAnnouncing, !sender.isBehind,
             !sender.matcher.isRanked, sender.complete.isEmpty,
             let commits = news.commits(after: sender.sent),

@@ -76,7 +76,7 @@ extension Replicator {
         guard let sender = connection.sender, let isReadable = readFilter(connection),
             sender.isStreaming || sender.compared != nil || sender.preparation != nil
         else { return }
-        let snapshot = shown(news.snapshot, to: connection)
+        let snapshot = context(of: connection).shown(news.snapshot)
         for change in changes {
             let isShadowed = snapshot.shadows[change.key] != nil
             guard let address = snapshot.address(of: change.key),
@@ -147,7 +147,7 @@ extension Replicator {
         _ matcher: SubscriptionMatcher, _ connection: Connection
     ) throws(EngineError) {
         guard connection.sender?.limited.changes.first != nil else { return }
-        let snapshot = shown(news.snapshot, to: connection)
+        let snapshot = context(of: connection).shown(news.snapshot)
         while let change = connection.sender?.limited.changes.first {
             try matcher.visit()
             try judge(change, matcher, snapshot, connection)

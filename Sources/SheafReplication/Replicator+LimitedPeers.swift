@@ -16,10 +16,12 @@ extension Replicator {
     /// A check of the cursor's age would reveal how many commits were written since.
     func beginLimited(_ connection: Connection, _ request: Subscribe) {
         connection.sender?.sent = news.snapshot.log.commit
-        if let key = connection.session.remote?.peerKey, let matcher = connection.sender?.matcher {
+        if let matcher = connection.sender?.matcher {
             connection.sender?.limited.named =
-                limitedPeers[key]?.repairs.filter { matcher.selects(for: $0.collection) } ?? []
-            let unjudged = limitedPeers[key]?.drainUnjudged() ?? []
+                connection.exchange.limitedPeer?.repairs.filter {
+                    matcher.selects(for: $0.collection)
+                } ?? []
+            let unjudged = connection.exchange.limitedPeer?.drainUnjudged() ?? []
             for address in unjudged.sorted(by: <) where matcher.selects(for: address.collection) {
                 connection.sender?.limited.repairs.append(
                     LimitedSender.Repair(requiredCommit: 0, address: address, before: nil))
@@ -42,40 +44,12 @@ extension Replicator {
         }
     }
 
-    /// Returns the number of the next batch; nil if batches are numbered by commits.
-    func nextStepNumber(_ connection: Connection) -> UInt64? {
-        guard connection.isLimited, let key = connection.session.remote?.peerKey else { return nil }
-        if let reserved = connection.reservedStep {
-            connection.reservedStep = nil
-            return reserved
-        }
-        limitedPeers[key, default: LimitedPeer()].stepCount += 1
-        return stepCount(of: connection)
-    }
-
-    /// Reserves and returns a number for the next batch; one of a later snapshot does not use it.
-    ///
-    /// Reconciled documents can be evicted locally before they are sent. If the number of their
-    /// batch were above that of the subscription, the peer would assume that they are still stored,
-    /// and not send them back.
-    func reserveStepNumber(_ connection: Connection) -> UInt64 {
-        guard let key = connection.session.remote?.peerKey else { return 0 }
-        limitedPeers[key, default: LimitedPeer()].stepCount += 1
-        connection.reservedStep = stepCount(of: connection)
-        return stepCount(of: connection)
-    }
-
     /// Returns the newest snapshot as the peer may see it, and discards the reserved number.
     func visibleSnapshot(_ newest: DocumentSnapshot, _ connection: Connection) -> DocumentSnapshot {
         // The number is discarded even if no commit followed, since the peer may not be able to
         // read that commit.
-        connection.reservedStep = nil
-        return shown(newest, to: connection)
-    }
-
-    /// Returns the number of the last batch that was sent to the peer.
-    func stepCount(of connection: Connection) -> UInt64 {
-        connection.session.remote.flatMap { limitedPeers[$0.peerKey]?.stepCount } ?? 0
+        connection.exchange.reservedStep = nil
+        return context(of: connection).shown(newest)
     }
 
     // MARK: Batches
@@ -120,7 +94,7 @@ extension Replicator {
         }
         guard !draft.found.isEmpty else { return false }
         draft.outgoing.documents = .keys(draft.found, next: 0)
-        draft.outgoing.number = nextStepNumber(connection)
+        draft.outgoing.number = connection.exchange.nextStepNumber()
         connection.sender?.outgoing = draft.outgoing
         return true
     }
@@ -228,7 +202,7 @@ extension Replicator {
         }
         guard connection.access.isShared(address.collection) else { return false }
         if outgoing.knownDeletions.contains(key) { return true }
-        return try mayKnowDeletion(key, address, outgoing.snapshot, connection)
+        return try context(of: connection).mayKnowDeletion(key, address, outgoing.snapshot)
     }
 
     // MARK: Acknowledgments
@@ -244,10 +218,7 @@ extension Replicator {
 
     /// Handles the acknowledgment of all batches up to `number`.
     func acknowledgedByLimited(_ connection: Connection, _ number: UInt64) {
-        guard let limited = connection.sender?.limited, let key = connection.session.remote?.peerKey
-        else {
-            return
-        }
+        guard let limited = connection.sender?.limited else { return }
         let done = limited.steps.prefix { $0.number <= number }
         let count = done.count
         guard let last = done.last else { return }
@@ -256,7 +227,7 @@ extension Replicator {
         let again = limited.named.union(limited.repairs.map(\.address))
             .union(limited.draft?.named ?? [])
         for step in done {
-            limitedPeers[key]?.recordRepaired(step.repairs.subtracting(again))
+            connection.exchange.limitedPeer?.recordRepaired(step.repairs.subtracting(again))
         }
         let acknowledged = connection.sender?.acknowledged ?? 0
         connection.sender?.acknowledged = max(acknowledged, last.commit)

@@ -190,7 +190,7 @@ extension Replicator {
         }
         // Documents of a part can be refused before the last batch is sent.
         if sender.parts == nil { recordComparedRefusals(sender.sent, snapshot, on: connection) }
-        let number = sender.parts?.number ?? nextStepNumber(connection)
+        let number = sender.parts?.number ?? connection.exchange.nextStepNumber()
         connection.sender?.parts = (snapshot.log.commit, number)
         connection.sender?.outgoing = Outgoing(
             snapshot: snapshot, documents: Outgoing.Documents(addresses, in: snapshot), since: nil,
@@ -280,7 +280,7 @@ extension Replicator {
         }
         connection.sender?.outgoing = Outgoing(
             snapshot: snapshot, documents: wanted, since: nil,
-            number: sender.parts?.number ?? nextStepNumber(connection),
+            number: sender.parts?.number ?? connection.exchange.nextStepNumber(),
             newestDocument: sender.newestDocument)
         connection.sender?.parts = nil
         connection.sender?.isAwake = true

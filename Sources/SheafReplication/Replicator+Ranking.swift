@@ -48,7 +48,7 @@ extension Replicator {
     private func hasUnknown(
         _ check: RankCheck, _ matcher: SubscriptionMatcher, on connection: Connection
     ) throws(EngineError) -> Bool {
-        let newest = shown(news.snapshot, to: connection)
+        let newest = context(of: connection).shown(news.snapshot)
         let filter = connection.access.rankFilter(in: newest, isOwn: true)
         return try check.lacks(try matcher.rankings(in: newest, where: filter).addresses)
     }

@@ -1,4 +1,4 @@
-package import SheafDocument
+import SheafDocument
 import SheafEngine
 import SheafQuery
 import SheafSync
@@ -31,7 +31,7 @@ extension Replicator {
     // MARK: Subscriptions of this peer
 
     /// Subscribes now or when the limit permits it; until then, received batches are ignored.
-    package func subscribe(_ connection: Connection, complete: [DocumentAddress]) {
+    func subscribe(_ connection: Connection, complete: [DocumentAddress]) {
         if connection.receiver.delayedSubscription != nil {
             connection.receiver.delayedSubscription?.complete += complete
             return

@@ -8,22 +8,6 @@ import SheafSync
 
 /// The receiver: the subscription of this peer, and the documents received for it.
 extension Replicator {
-    /// The subscription of this peer, and its cursors at remote peers.
-    struct Subscriptions {
-        package var queries: [SubscriptionQuery] = []
-        /// The queries in their wire form.
-        var wire: [SubscribedQuery] = []
-        var matcher: SubscriptionMatcher?
-        /// Version of the subscription; cursors of other epochs are invalid.
-        ///
-        /// It increases when the subscription is widened and when documents are evicted.
-        var epoch: UInt64 = 0
-        /// Number of epoch increments caused by evictions.
-        var evictionCount: UInt64 = 0
-        /// Replication cursors with the epochs of their validity, by peer key.
-        var cursors: [[UInt8]: (cursor: Cursor, epoch: UInt64)] = [:]
-    }
-
     /// Replaces the subscription of this peer.
     package func subscribe(_ queries: [SubscriptionQuery]) throws(StoreError) {
         var tally = SubscriptionTally()
@@ -47,7 +31,7 @@ extension Replicator {
     /// Requests again the evicted documents that match the subscription.
     func requestEvicted() {
         var isConcerned = false
-        var evicted: [Evicted] = []
+        var evicted: [EvictedDocument] = []
         for commit in news.fresh {
             // Documents that were received again are included: their states may be older or newer.
             for change in commit.changes where change.isEvicted {
@@ -62,7 +46,8 @@ extension Replicator {
                 {
                     isConcerned = true
                     evicted.append(
-                        Evicted(key: change.key.bytes, address: address, before: before))
+                        EvictedDocument(
+                            key: change.key.bytes, address: address, before: before))
                 }
             }
         }
@@ -70,7 +55,7 @@ extension Replicator {
         subscriptions.epoch += 1
         subscriptions.evictionCount += 1
         for connection in orderedConnections
-        where connection.session.isOpen && concern(evicted, connection) {
+        where connection.session.isOpen && context(of: connection).isConcerned(by: evicted) {
             renewSubscription(connection)
         }
     }
@@ -104,7 +89,8 @@ extension Replicator {
         connection.session.subscribe(
             Subscribe(
                 generation: connection.receiver.generation, shared,
-                at: connection.isLimited ? reserveStepNumber(connection) : news.snapshot.log.commit,
+                at: connection.isLimited
+                    ? connection.exchange.reserveStepNumber() : news.snapshot.log.commit,
                 from: cursor,
                 complete: cursor == nil ? [] : complete))
     }
@@ -117,7 +103,7 @@ extension Replicator {
         connection.receiver.discardStaged()
         // The former cursor is invalid until the reconciliation is done.
         if let key = connection.session.remote?.peerKey { subscriptions.cursors[key] = nil }
-        let snapshot = shown(news.snapshot, to: connection)
+        let snapshot = context(of: connection).shown(news.snapshot)
         // The filter precedes the queries: an error on a document that the peer may not read would
         // end the connection.
         if let filter = connection.access.rankFilter(in: snapshot, isOwn: true) {
@@ -148,7 +134,8 @@ extension Replicator {
         }
         do throws(EngineError) {
             try makeRoom(for: step.documentLength, on: connection)
-            try prepare(step, on: connection, onto: &connection.receiver.staged)
+            try connection.exchange.translate(
+                step, context(of: connection), onto: &connection.receiver.staged)
             try makeRoom(for: 0, on: connection)
         } catch {
             return fail(connection, error)
@@ -170,7 +157,7 @@ extension Replicator {
                     ? nil : connection.session.remote?.peerKey,
                 connection: connection.nonce,
                 // A lost write detected by the pauses would reveal a hidden document.
-                pauses: connection.access.readable == nil ? connection.pauses : [],
+                pauses: connection.access.readable == nil ? connection.exchange.sites.pauses : [],
                 isCut: step.isCut, length: step.length))
         connection.receiver.discardStaged()
     }
@@ -196,12 +183,11 @@ extension Replicator {
             .write(
                 WriteJob(
                     connection: connection.number, steps: steps,
-                    peer: connection.site,
+                    peer: connection.exchange.sites.peer,
                     limitedPeer: connection.isLimited ? connection.session.remote?.peerKey : nil,
                     writable: connection.access.writable, readable: connection.access.readRule,
-                    shadows: shadows(of: connection),
-                    received: limitedPeers[connection.session.remote?.peerKey ?? []]?.received
-                        ?? ReceivedDocuments(),
+                    shadows: connection.exchange.limitedPeer?.shadows ?? ShadowTable(),
+                    received: connection.exchange.limitedPeer?.received ?? ReceivedDocuments(),
                     awaited: quarantine.addresses,
                     disputed: refusals.addresses(of: connection.session.remote?.peerKey ?? [])
                         .union(connection.receiver.disputed.keys),

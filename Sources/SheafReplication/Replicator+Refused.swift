@@ -21,10 +21,11 @@ extension Replicator {
                 ? sender.commit(ofStep: notice.commit) : notice.commit
         else { return }
         // A peer can refuse only documents that it was sent.
-        guard !isTooMuch, commit <= sender.newestSent, count <= connection.refusableCount else {
+        guard !isTooMuch, commit <= sender.newestSent, count <= connection.exchange.refusableCount
+        else {
             return
         }
-        connection.refusableCount -= count
+        connection.exchange.refusableCount -= count
         refusals.omit(notice.omitted, through: commit, of: key)
         let known = statuses[key]?.syncedUpTo ?? 0
         for address in notice.addresses where sender.matcher.selects(for: address.collection) {

@@ -34,6 +34,20 @@ extension Replicator {
             }
         }
         authorizations[hello.peerKey] = authorization
+        guard connection.isLimited else { return }
+        let limited = limitedPeers[hello.peerKey] ?? LimitedPeer()
+        limitedPeers[hello.peerKey] = limited
+        connection.exchange.limitedPeer = limited
+    }
+
+    /// Returns the store and the peer of a connection as the current event finds them.
+    func context(of connection: Connection) -> PeerContext {
+        let key = connection.session.remote?.peerKey ?? []
+        return PeerContext(
+            queries: queries, news: news, lengths: lengths, now: now, nonce: connection.nonce,
+            access: connection.access, limitedPeer: connection.exchange.limitedPeer, slice: slice,
+            subscriptions: subscriptions, refusals: refusals, key: key,
+            syncedUpTo: statuses[key]?.syncedUpTo ?? 0, listed: connection.receiver.listed)
     }
 
     /// Maximum number of remembered peers; beyond it disconnected peers are discarded.

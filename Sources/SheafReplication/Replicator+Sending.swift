@@ -39,6 +39,7 @@ extension Replicator {
             connection.sender?.hasMore = true
         }
         connection.session.sendSegment()
+        statistics.documentsSent += connection.exchange.drainSentCount()
         recordSyncedIfIdle(connection)
     }
 

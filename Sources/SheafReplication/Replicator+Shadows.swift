@@ -8,69 +8,14 @@ import SheafTransport
 
 /// Hidden, deleted and evicted documents in the view of a peer with limited rights.
 extension Replicator {
-    // MARK: Hidden documents
-
-    /// Returns a snapshot in which the peer's shadows replace documents that are hidden from it.
-    func shown(_ snapshot: DocumentSnapshot, to connection: Connection) -> DocumentSnapshot {
-        let documents = shadows(of: connection).documents
-        guard !documents.isEmpty, let peer = connection.session.remote?.peerKey else {
-            return snapshot
-        }
-        var shown = snapshot
-        for (address, bytes) in documents {
-            guard let key = snapshot.key(of: address),
-                isHidden(address, key, in: snapshot, from: connection, peer)
-            else { continue }
-            shown.shadows[key] = StoredDocument(
-                bytes, stateLength: bytes.count, deltaLength: 0, deltaCount: 0)
-        }
-        return shown
-    }
-
-    /// Whether a document with a shadow is hidden from the peer.
-    ///
-    /// The read rule is evaluated once per version of the document.
-    private func isHidden(
-        _ address: DocumentAddress, _ key: [UInt8], in snapshot: DocumentSnapshot,
-        from connection: Connection, _ peer: [UInt8]
-    ) -> Bool {
-        guard let readable = connection.access.readable,
-            let pointer = key.span.withUnsafeBytes({ snapshot.log.recordPointer(of: $0) })
-        else { return false }
-        let known = limitedPeers[peer]?.shadows.isHidden(address, at: pointer.position)
-        if let known { return known }
-        guard let document = try? snapshot.document(key) else { return false }
-        let counted = connection.access.readMeter.counted
-        defer {
-            slice.charge(EvaluationSlice.visitUnits + connection.access.readMeter.counted - counted)
-        }
-        let isReadable =
-            document.isRemnant
-            ? true
-            : try? readable.matches(document, key: key, in: address.collection, snapshot.names)
-        // Errors are recorded, too: otherwise each iteration would evaluate the same documents
-        // again.
-        let isHidden = isReadable == false
-        limitedPeers[peer]?.shadows.record(address, isHidden: isHidden, at: pointer.position)
-        return isHidden
-    }
-
-    /// Returns the peer's writes to documents that are hidden from it.
-    func shadows(of connection: Connection) -> ShadowTable {
-        guard connection.isLimited, let key = connection.session.remote?.peerKey else {
-            return ShadowTable()
-        }
-        return limitedPeers[key]?.shadows ?? ShadowTable()
-    }
-
     /// Records the peer's writes to hidden documents, and logs those that were dropped.
     func recordHidden(_ outcome: WriteJob.Outcome, from connection: Connection) {
         let documents = outcome.hidden
         guard let key = connection.session.remote?.peerKey else { return }
-        for address in outcome.revealed { limitedPeers[key]?.shadows.remove(address) }
+        for address in outcome.revealed { connection.exchange.limitedPeer?.shadows.remove(address) }
         guard !documents.isEmpty else { return }
         for document in documents {
-            limitedPeers[key, default: LimitedPeer()].shadows.set(
+            connection.exchange.limitedPeer?.shadows.set(
                 document.address, document.write.shadow)
         }
         // For the peer, the changes are the same as if the documents had been written.
@@ -98,55 +43,7 @@ extension Replicator {
     func recordReceived(_ outcome: WriteJob.Outcome) {
         guard let key = outcome.limitedPeer, !outcome.received.isEmpty else { return }
         for address in outcome.received {
-            limitedPeers[key, default: LimitedPeer()].received.add(address)
-        }
-    }
-
-    /// Returns the rule for deletions that may be revealed to a limited peer; nil for other peers.
-    func deletionRule(_ connection: Connection) -> DeletionRule? {
-        guard let readable = connection.access.readable,
-            let readableByID = connection.access.readableByID,
-            let key = connection.session.remote?.peerKey
-        else { return nil }
-        return DeletionRule(
-            readable: readable, readableByID: readableByID,
-            received: limitedPeers[key]?.received ?? ReceivedDocuments())
-    }
-
-    /// Whether the deletion of a document may be sent to the peer.
-    func mayKnowDeletion(
-        _ key: [UInt8], _ address: DocumentAddress, _ snapshot: DocumentSnapshot,
-        _ connection: Connection
-    ) throws(EngineError) -> Bool {
-        guard let rule = deletionRule(connection) else { return true }
-        // The tombstone of a shadow was written by the peer.
-        if snapshot.shadows[key] != nil { return true }
-        return try rule.mayKnowDeletion(key, address, snapshot)
-    }
-
-    // MARK: Evicted documents
-
-    /// A document that was evicted locally.
-    struct Evicted {
-        package let key: [UInt8]
-        package let address: DocumentAddress
-        let before: StoredDocument
-    }
-
-    /// Whether evictions require a new subscription at the peer.
-    ///
-    /// A peer with limited rights must not observe evictions of documents that it may not read.
-    func concern(_ evicted: [Evicted], _ connection: Connection) -> Bool {
-        guard connection.isLimited else { return true }
-        let snapshot = news.snapshot
-        return evicted.contains { document in
-            let (key, address) = (document.key, document.address)
-            let isShown =
-                document.before.isTombstone
-                ? try? deletionRule(connection)?.isReadableByID(key, address, snapshot.names)
-                : try? connection.access.isShown(
-                    document.before, key, address, snapshot.names, isOwn: true)
-            return isShown ?? false
+            limitedPeers[key]?.received.add(address)
         }
     }
 
@@ -165,7 +62,7 @@ extension Replicator {
             // The queries are not known before the subscription is active.
             guard rateLimiters.hasSubscribed(key) else { return }
             for document in known {
-                limitedPeers[key, default: LimitedPeer()].judgeLater(document.address)
+                connection.exchange.limitedPeer?.judgeLater(document.address)
             }
             return
         }
@@ -195,13 +92,11 @@ extension Replicator {
     /// Throws `.paused` if the evaluation slice is used up.
     func judgeRepairs(_ matcher: SubscriptionMatcher, _ connection: Connection) throws(EngineError)
     {
-        guard let all = connection.sender?.limited.repairs, !all.isEmpty,
-            let peer = connection.session.remote?.peerKey
-        else { return }
+        guard let all = connection.sender?.limited.repairs, !all.isEmpty else { return }
         let snapshot = news.snapshot
         let due = all.filter { $0.requiredCommit <= snapshot.log.commit }
         connection.sender?.limited.repairs.removeAll { $0.requiredCommit <= snapshot.log.commit }
-        let shown = shown(snapshot, to: connection)
+        let shown = context(of: connection).shown(snapshot)
         for (index, repair) in due.enumerated() {
             let address = repair.address
             guard let key = snapshot.key(of: address) else { continue }
@@ -224,7 +119,7 @@ extension Replicator {
                 connection.sender?.limited.repaired = [:]
             }
             connection.sender?.limited.repaired[address] = version
-            guard limitedPeers[peer, default: LimitedPeer()].repair(address) else {
+            guard connection.exchange.limitedPeer?.repair(address) == true else {
                 connection.sender?.limited.named = []
                 return restart(connection)
             }

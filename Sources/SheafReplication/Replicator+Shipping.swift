@@ -43,9 +43,9 @@ extension Replicator {
             }
             connection.session.beginCommit(number, stamp: nil, isCut: isCut)
             for document in connection.sender?.limited.removePart() ?? [] {
-                addToSegment(
+                connection.exchange.add(
                     document.collection, id: document.id[...], document.form, document.bytes,
-                    document.unproven, to: connection)
+                    document.unproven)
             }
         }
         connection.session.endCommit(isContinued: !isCut && (!isDone || outgoing.isPart))
@@ -106,7 +106,7 @@ extension Replicator {
     ) throws(EngineError) {
         guard let matcher = connection.sender?.matcher else { return }
         let isFree = connection.access.readable == nil && connection.access.sendable == nil
-        prepareNames(snapshot.names, on: connection)
+        connection.exchange.prepareNames(snapshot.names)
         // Subscriptions with a LIMIT are sent by keys instead.
         let rankings = SubscriptionRankings()
         let known = connection.sender?.limited.partLength ?? 0
@@ -135,7 +135,7 @@ extension Replicator {
                     }
                     let bytes = try onDocument(key) { () throws(Malformed) in
                         try document.read { (bytes) throws(Malformed) in
-                            try encoded(try EncodedDocument(bytes), on: connection)
+                            try connection.exchange.encoded(try EncodedDocument(bytes))
                         }
                     }
                     length += id.count + bytes.count
@@ -175,7 +175,7 @@ extension Replicator {
     private func add(
         _ document: ShippedDocument, _ snapshot: DocumentSnapshot, to connection: Connection
     ) throws(EngineError) -> Int {
-        prepareNames(snapshot.names, on: connection)
+        connection.exchange.prepareNames(snapshot.names)
         let address = DocumentAddress(collection: document.collection, id: document.id)
         var unproven: [[UInt8]] = []
         if let key = snapshot.key(of: address) {
@@ -185,7 +185,7 @@ extension Replicator {
         }
         let bytes = try onDocument(document.id) { () throws(Malformed) in
             try document.bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
-                try encoded(try EncodedDocument(bytes), on: connection)
+                try connection.exchange.encoded(try EncodedDocument(bytes))
             }
         }
         add(
@@ -220,84 +220,10 @@ extension Replicator {
         _ unproven: [[UInt8]], to connection: Connection
     ) {
         guard connection.isLimited else {
-            return addToSegment(collection, id: id, form, bytes, unproven, to: connection)
+            return connection.exchange.add(collection, id: id, form, bytes, unproven)
         }
         connection.sender?.limited.add(
             ShippedDocument(
                 collection: collection, id: Array(id), form, bytes, unproven: unproven))
-    }
-
-    private func addToSegment(
-        _ collection: String, id: ArraySlice<UInt8>, _ form: ShippedDocument.Form, _ bytes: [UInt8],
-        _ unproven: [[UInt8]], to connection: Connection
-    ) {
-        statistics.documentsSent += 1
-        connection.refusableCount += 1
-        id.withUnsafeBytes { id in
-            bytes.withUnsafeBytes {
-                connection.session.add(collection, id: id, form, $0, unproven: unproven)
-            }
-        }
-    }
-
-    private func prepareNames(_ names: NameTable, on connection: Connection) {
-        connection.sentNames.update(from: names, to: connection.sentNames.target)
-    }
-
-    /// Returns a document in the encoding for a peer with limited rights.
-    ///
-    /// The name numbers of the store depend on all documents. So the connection numbers the names
-    /// of the documents sent on it; a name gets its number with the second document, since many
-    /// names occur only once.
-    private func encodedForLimited(
-        _ document: EncodedDocument, on connection: Connection
-    ) throws(Malformed) -> [UInt8] {
-        let spelled = try document.spelled(connection.sentNames.source)
-        return try spelled.span.withUnsafeBytes { (bytes) throws(Malformed) in
-            let document = try EncodedDocument(bytes)
-            var names: [[UInt8]] = []
-            try document.forEachSpelledName { names.append(Array($0)) }
-            var known = connection.sentNames.target
-            for name in names where known.number(of: name) == nil {
-                guard name.count <= NameTable.maximumNameLength else { continue }
-                guard connection.seenNames.remove(name) != nil else {
-                    if connection.seenNames.count < SyncLimits.names {
-                        connection.seenNames.insert(name)
-                    }
-                    continue
-                }
-                guard connection.session.teach(name) else { break }
-                _ = known.add(name)
-            }
-            connection.sentNames.update(from: connection.sentNames.source, to: known)
-            return try document.renamed(from: NameTable(), to: known)
-        }
-    }
-
-    /// Returns a document with the name numbers of the connection; a complete one loses its base.
-    private func encoded(
-        _ document: EncodedDocument, on connection: Connection
-    ) throws(Malformed) -> [UInt8] {
-        guard !connection.isLimited else { return try encodedForLimited(document, on: connection) }
-        guard document.hasBase, !document.isPartial else {
-            return try renumbered(document, on: connection)
-        }
-        let plain = try document.settingBase(nil)
-        return try plain.span.withUnsafeBytes { (bytes) throws(Malformed) in
-            try renumbered(try EncodedDocument(bytes), on: connection)
-        }
-    }
-
-    private func renumbered(
-        _ document: EncodedDocument, on connection: Connection
-    ) throws(Malformed) -> [UInt8] {
-        if let bytes = try connection.sentNames.translateAll(document).bytes { return bytes }
-        var known = connection.sentNames.target
-        for name in try connection.sentNames.unknownNames(of: document) {
-            guard connection.session.teach(name) else { break }
-            _ = known.add(name)
-        }
-        connection.sentNames.update(from: connection.sentNames.source, to: known)
-        return try connection.sentNames.translate(document).bytes ?? []
     }
 }

@@ -1,5 +1,5 @@
 import SheafBytes
-package import SheafDocument
+import SheafDocument
 package import SheafEngine
 import SheafStatements
 import SheafStorage
@@ -75,7 +75,7 @@ extension Replicator {
 
     /// Reports a write that the peer's store has lost, so that the store changes its site.
     func reportLostWrite(_ time: HybridTime, to connection: Connection) {
-        connection.session.report(LostWrite(site: connection.site, time: time))
+        connection.session.report(LostWrite(site: connection.exchange.sites.peer, time: time))
         fail(
             connection, .lostWrite,
             "this peer has writes of that store that the store lacks: an older state was restored, "
@@ -105,13 +105,14 @@ extension Replicator {
         let report = queries.documents.siteReport(through: news.snapshot.log.commit)
         guard let commit = report.movedBy else { return }
         mayReportSite = false
-        for connection in orderedConnections where connection.reportedSite != report.site {
+        for connection in orderedConnections where connection.exchange.sites.reported != report.site
+        {
             guard connection.session.isOpen, !isSender(before: commit, connection) else {
                 mayReportSite = true
                 continue
             }
             connection.session.report(report.site)
-            connection.reportedSite = report.site
+            connection.exchange.sites.reported = report.site
         }
     }
 
@@ -126,17 +127,18 @@ extension Replicator {
     /// Records the new site of a peer, which has no pauses.
     ///
     /// A peer can report the site of another store, so no decision depends on it.
-    package func record(_ site: Site, of connection: Connection) {
-        (connection.hasNewSite, connection.pauses, connection.pausesVersion) = (true, [], nil)
+    func record(_ site: Site, of connection: Connection) {
+        connection.exchange.sites.recordMove()
         change(connection) { $0.site = site }
     }
 
     /// Records the site of a peer; if another store writes with it, both must change their sites.
     func recordSite(_ hello: Hello, on connection: Connection) {
-        (connection.site, connection.pauses) = (hello.site, hello.pauses)
+        connection.exchange.sites.open(hello)
         addPauses(SitePauses(site: hello.site, pauses: hello.pauses), from: connection)
         let rivals = orderedConnections.filter { other in
-            other !== connection && other.site == hello.site && !other.hasNewSite
+            other !== connection && other.exchange.sites.peer == hello.site
+                && !other.exchange.sites.hasMoved
                 && other.session.isOpen
                 && other.session.remote?.log != hello.log
         }
@@ -151,33 +153,16 @@ extension Replicator {
     /// False pauses would restore removed fields, so they are accepted only from a peer that may
     /// write everything. Pauses of the peer's own site are always used to check its batches.
     func addPauses(_ reported: SitePauses, from connection: Connection) {
-        if reported.site == connection.site, !connection.hasNewSite {
-            connection.pauses = reported.pauses
-        }
+        connection.exchange.sites.receive(reported)
         guard connection.access.writable == nil, queries.documents.addPauses(reported) != nil else {
             return
         }
-        if connection.reportedPauses.count >= 2 * KnownPauses.maximumSites {
-            connection.reportedPauses = [:]
-        }
-        connection.reportedPauses[reported.site] = reported.pauses
+        connection.exchange.sites.recordKnown(reported)
     }
 
     /// Reports pauses that the peer may lack, before it is sent documents.
     func reportPauses(on connection: Connection) {
-        guard let (version, all) = queries.documents.pauses(since: connection.pausesVersion) else {
-            return
-        }
-        connection.pausesVersion = version
-        // Entries of other sites are dropped, since a peer can report any number of them.
-        let sites = Set(all.map(\.site))
-        connection.reportedPauses = connection.reportedPauses.filter { sites.contains($0.key) }
-        // A store that was restored twice does not know the pause of the first restore.
-        for known in all where connection.reportedPauses[known.site] != known.pauses {
-            guard known.site != connection.site || known.pauses != connection.pauses else {
-                continue
-            }
-            connection.reportedPauses[known.site] = known.pauses
+        for known in connection.exchange.sites.drainUnreported(of: queries.documents) {
             connection.session.report(known)
         }
     }

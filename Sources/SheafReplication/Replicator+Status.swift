@@ -1,7 +1,7 @@
 package import SheafDocument
 import SheafEngine
 import SheafStorage
-package import SheafSync
+import SheafSync
 
 /// The status of the remembered peers.
 extension Replicator {
@@ -34,7 +34,7 @@ extension Replicator {
     /// The status of all remembered peers, by peer key.
     package var allStatuses: [[UInt8]: Status] { statuses }
 
-    package func record(connected connection: Connection, _ hello: Hello) {
+    func record(connected connection: Connection, _ hello: Hello) {
         change(connection) { status in
             status.isConnected = true
             status.address = connection.address

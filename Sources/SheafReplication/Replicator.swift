@@ -89,7 +89,7 @@ package final class Replicator {
     package let log: XXH3.Hash128
     private let random: () -> UInt64
     let lengths: Lengths
-    package private(set) var connections: [UInt64: Connection] = [:]
+    private(set) var connections: [UInt64: Connection] = [:]
     /// All connections, ordered by number so that runs are deterministic.
     private(set) var orderedConnections: [Connection] = []
     var statuses: [[UInt8]: Status] = [:]
@@ -104,8 +104,7 @@ package final class Replicator {
     /// The rights of peers at their last connection, by peer key.
     var authorizations: [[UInt8]: Authorization] = [:]
 
-    /// The subscription of this peer.
-    var subscriptions = Subscriptions()
+    var subscriptions = LocalSubscriptions()
     var news: News
     var rateLimiters = RateLimiters()
     /// Evaluation budgets, by peer key.
@@ -132,70 +131,6 @@ package final class Replicator {
     var openings = PeerOpenings(most: maximumRememberedPeers)
     /// Whether some peers may still know only the former site of this store.
     var mayReportSite = false
-
-    /// The state of one connection.
-    package final class Connection {
-        let number: UInt64
-        /// Random number of the connection, sent in the local hello.
-        let nonce: UInt64
-        package let address: String
-        let connectedAt: UInt64
-        /// The peer key proven by the transport.
-        let expectedKey: [UInt8]?
-        var session: SyncSession
-        /// Whether an event other than a frame may have made further steps possible.
-        var isChanged = false
-        var access: PeerAccess
-        package let kind: PeerConnectionKind
-        /// The time at which the hello of the peer was received.
-        var greetedAt: UInt64?
-        var receiver = Receiver()
-        var sender: Sender?
-        /// The received subscription that is not active yet.
-        var delayed: Delayed?
-        /// Translation of local name numbers to those of the connection.
-        var sentNames = NameTranslation()
-        /// Names that occurred once in documents sent to a peer with limited rights.
-        var seenNames: Set<[UInt8]> = []
-        /// Translation of the peer's name numbers to local ones.
-        var nameTranslation = NameTranslation()
-        /// Number reserved for the next batch if its snapshot precedes the last subscription.
-        var reservedStep: UInt64?
-        /// Number of documents sent, minus those that the peer has refused.
-        var refusableCount: UInt64 = 0
-        /// The site in the peer's hello.
-        var site = Site.initial
-        /// Whether the peer has reported a site that differs from the one in its hello.
-        var hasNewSite = false
-        /// The write pauses of the peer's site.
-        var pauses: [WritePause] = []
-        /// Write pauses exchanged with the peer, by site, and the version of those last reported.
-        var reportedPauses: [Site: [WritePause]] = [:]
-        var pausesVersion: DocumentEngine.PausesVersion?
-        /// The local site that was last reported to the peer.
-        var reportedSite = Site.initial
-
-        /// Whether the peer may read only some documents.
-        var isLimited: Bool { access.isLimited }
-        /// Whether work for the peer remains for the next iteration.
-        var isUnfinished: Bool {
-            sender?.hasMore == true || sender?.preparation != nil || hasUnsettled
-                || sender?.limited.isJudging == true
-        }
-
-        init(
-            _ number: UInt64, nonce: UInt64, at address: String, _ session: SyncSession,
-            _ access: PeerAccess, _ kind: PeerConnectionKind, expecting key: [UInt8]?,
-            at now: UInt64
-        ) {
-            self.access = access
-            (self.address, connectedAt, expectedKey) = (address, now, key)
-            self.nonce = nonce
-            self.kind = kind
-            self.number = number
-            self.session = session
-        }
-    }
 
     package init(
         _ queries: QueryEngine, _ identity: Identity, attachments: AttachmentStore? = nil,
@@ -253,7 +188,7 @@ package final class Replicator {
             number, nonce: hello.nonce, at: address, session,
             PeerAccess(rights, own: ownRights, scopes, until: evaluationStop), kind,
             expecting: key, at: now)
-        connection.reportedSite = site.site
+        connection.exchange.sites.reported = site.site
         connections[number] = connection
         orderedConnections = connections.values.sorted { $0.number < $1.number }
         pump()

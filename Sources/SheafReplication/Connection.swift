@@ -1,0 +1,57 @@
+import SheafBytes
+import SheafDocument
+import SheafEngine
+import SheafStatements
+import SheafSync
+import SheafTransport
+
+extension Replicator {
+    /// The state of one connection.
+    final class Connection {
+        let number: UInt64
+        /// Random number of the connection, sent in the local hello.
+        let nonce: UInt64
+        let address: String
+        let connectedAt: UInt64
+        /// The peer key proven by the transport.
+        let expectedKey: [UInt8]?
+        /// The session, and the encoding of documents with the name numbers of each side.
+        var exchange: DocumentExchange
+        /// Whether an event other than a frame may have made further steps possible.
+        var isChanged = false
+        var access: PeerAccess
+        let kind: PeerConnectionKind
+        /// The time at which the hello of the peer was received.
+        var greetedAt: UInt64?
+        var receiver = Receiver()
+        var sender: Sender?
+        /// The received subscription that is not active yet.
+        var delayed: Delayed?
+
+        var session: SyncSession {
+            _read { yield exchange.session }
+            _modify { yield &exchange.session }
+        }
+
+        /// Whether the peer may read only some documents.
+        var isLimited: Bool { access.isLimited }
+        /// Whether work for the peer remains for the next iteration.
+        var isUnfinished: Bool {
+            sender?.hasMore == true || sender?.preparation != nil || hasUnsettled
+                || sender?.limited.isJudging == true
+        }
+
+        init(
+            _ number: UInt64, nonce: UInt64, at address: String, _ session: SyncSession,
+            _ access: PeerAccess, _ kind: PeerConnectionKind, expecting key: [UInt8]?,
+            at now: UInt64
+        ) {
+            self.access = access
+            (self.address, connectedAt, expectedKey) = (address, now, key)
+            self.nonce = nonce
+            self.kind = kind
+            self.number = number
+            exchange = DocumentExchange(session)
+        }
+    }
+}

@@ -1,0 +1,18 @@
+import SheafDocument
+import SheafSync
+
+/// The subscription of this peer, and its cursors at remote peers.
+struct LocalSubscriptions {
+    var queries: [SubscriptionQuery] = []
+    /// The queries in their wire form.
+    var wire: [SubscribedQuery] = []
+    var matcher: SubscriptionMatcher?
+    /// Version of the subscription; cursors of other epochs are invalid.
+    ///
+    /// It increases when the subscription is widened and when documents are evicted.
+    var epoch: UInt64 = 0
+    /// Number of epoch increments caused by evictions.
+    var evictionCount: UInt64 = 0
+    /// Replication cursors with the epochs of their validity, by peer key.
+    var cursors: [[UInt8]: (cursor: Cursor, epoch: UInt64)] = [:]
+}

@@ -1,0 +1,62 @@
+import SheafDocument
+import SheafEngine
+import SheafQuery
+import SheafStatements
+import SheafStorage
+import SheafSync
+
+/// The store and the peer of one connection, as an event finds them.
+///
+/// `Receiver` and `Sender` get all that they need from it, and change only themselves and the
+/// `DocumentExchange` of their connection. Everything else that they cause is an effect.
+struct PeerContext {
+    let queries: QueryEngine
+    let news: News
+    let lengths: Replicator.Lengths
+    /// The time of the event.
+    let now: UInt64
+    /// The random number of the connection in the local hello.
+    let nonce: UInt64
+    /// The rights of the peer.
+    let access: PeerAccess
+    /// The state of a peer with limited rights that outlives its connections; nil for other peers.
+    let limitedPeer: LimitedPeer?
+    /// Evaluation units left in this iteration for the queries of all peers.
+    let slice: EvaluationSlice
+    /// The subscription of this peer.
+    let subscriptions: LocalSubscriptions
+    /// Local documents that peers refuse, and the key of this peer in that table.
+    let refusals: RefusalTable
+    let key: [UInt8]
+    /// The local commit up to which the peer has all documents of its subscription.
+    let syncedUpTo: CommitID
+    /// The local commit of the version list that this peer reconciled last.
+    let listed: CommitID
+
+    /// Whether the peer may read only some documents.
+    var isLimited: Bool { access.isLimited }
+
+    /// The newest durable snapshot.
+    var snapshot: DocumentSnapshot { news.snapshot }
+
+    /// Whether the peer refuses the local version of a document, and so lacks the base of a delta.
+    func isRefused(_ address: DocumentAddress) -> Bool {
+        !refusals.isEmpty && refusals.has(address, of: key)
+    }
+
+    /// Whether a commit was received on this connection, so that it is not sent back.
+    ///
+    /// Commits from before the subscription, in which the newest remote commit was `remoteCommit`,
+    /// are excluded, since the peer may have removed their documents. The site of the commit does
+    /// not decide: a peer can name another store's site in its hello.
+    func isFromPeer(_ commit: News.Commit, after remoteCommit: UInt64) -> Bool {
+        guard let change = commit.changes.first, let origin = change.origin else { return false }
+        return change.connection == nonce && origin.commit > remoteCommit
+    }
+
+    /// Returns the commits that the peer has not acknowledged, or else the last one.
+    func unacknowledged(_ commits: [CommitID]) -> [CommitID] {
+        let newer = commits.drop { $0 <= syncedUpTo }
+        return Array(newer.isEmpty ? commits.suffix(1) : newer)
+    }
+}
