@@ -44,6 +44,13 @@ struct PeerContext {
         !refusals.isEmpty && refusals.has(address, of: key)
     }
 
+    /// Whether the peer may see a document in its newest or a former state.
+    func isReadable(
+        _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress
+    ) throws(EngineError) -> Bool {
+        try access.maySelect(document, key, address, snapshot.names)
+    }
+
     /// Whether a commit was received on this connection, so that it is not sent back.
     ///
     /// Commits from before the subscription, in which the newest remote commit was `remoteCommit`,

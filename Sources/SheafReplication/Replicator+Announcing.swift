@@ -11,9 +11,6 @@ import SheafSync
 /// documents after a timeout subscribes again, and receives documents on that connection from then
 /// on. So the connections that deliver first form a spanning tree, and the others are spares.
 extension Replicator {
-    /// Maximum number of documents in an announcement; more are sent without one.
-    private static let maximumAnnounced = 256
-
     // MARK: Received announcements
 
     func announced(_ message: Announce, on connection: Connection) {
@@ -109,52 +106,5 @@ extension Replicator {
         }
         guard hasOthers, !connection.receiver.announced.isAnnouncing else { return }
         connection.receiver.announced.isAnnouncing = connection.session.announceOnly()
-    }
-
-    // MARK: Sent announcements
-
-    /// Announces the changes since the last batch; returns false if they must be sent instead.
-    func announce(on connection: Connection) throws(EngineError) -> Bool {
-        guard let sender = connection.sender, sender.isAnnouncing, !sender.isBehind,
-            !sender.matcher.isRanked, sender.complete.isEmpty,
-            let commits = news.commits(after: sender.sent),
-            commits.reduce(0, { $0 + $1.changes.count }) <= Self.maximumAnnounced
-        else { return false }
-        var entries: [DocumentAddress: VersionVector] = [:]
-        var last: CommitID?
-        defer {
-            if connection.sender?.judging.openCommit == nil {
-                connection.sender?.judging.done = [:]
-            }
-        }
-        for commit in commits {
-            guard let shipped = try concerning(commit, on: connection) else { return false }
-            connection.sender?.judging.done[commit.number] = shipped
-            if !shipped.isEmpty { last = commit.number }
-            for document in shipped {
-                entries[document.address] = try onDocument(document.key) { () throws(Malformed) in
-                    try document.written.document.read { (bytes) throws(Malformed) in
-                        try EncodedDocument(bytes).vector()
-                    }
-                }
-            }
-        }
-        let sorted = entries.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
-        let newest = news.snapshot.log.commit
-        connection.sender?.sent = newest
-        if sorted.isEmpty, commits.last?.number == newest,
-            commits.allSatisfy({ isFromPeer($0, connection) })
-        {
-            connection.sender?.schedulePosition(at: now)
-            return true
-        }
-        connection.sender?.echoDue = nil
-        if let last { connection.sender?.recordDelivery(of: last, with: newest) }
-        for (address, _) in sorted {
-            recordSentAgain(address.collection, address.id[...], with: newest, on: connection)
-        }
-        connection.session.announce(
-            sorted.map { Announce.Entry(address: $0.key, vector: $0.value) }, of: newest)
-        return true
     }
 }

@@ -7,9 +7,6 @@ import SheafSync
 
 /// Differing documents that this peer may not send, and local writes that a peer lacks.
 extension Replicator {
-    /// Maximum number of operations that are examined for one document.
-    static let maximumOperations = 64
-
     /// Records differing documents that this peer may not send, until remote states are received.
     func recordDiffering(_ addresses: [DocumentAddress], on connection: Connection) {
         guard connection.access.sendable != nil else { return }
@@ -50,7 +47,8 @@ extension Replicator {
             let sendable = connection.access.sendable,
             let key = snapshot.key(of: address),
             let document = try? snapshot.document(key),
-            let own = try? localCommits(of: key, after: 0, in: snapshot),
+            let own = try? snapshot.localCommits(
+                of: key, after: 0, queries.documents.ownSites),
             let newest = try? snapshot.newestCommit(of: key),
             !own.isEmpty || hasLocalWrite(document)
         else { return nil }
@@ -97,7 +95,9 @@ extension Replicator {
             if let key = snapshot.key(of: address), let document = try? snapshot.document(key) {
                 do throws(EngineError) {
                     if let shown = try shown(document, key, in: commits, snapshot),
-                        try isWantedAndUnsendable(shown, key, address, snapshot, on: connection)
+                        let wanted = connection.sender?.unfilteredMatcher(queries),
+                        try context(of: connection).isUnsendable(
+                            shown, key, address, snapshot, wantedBy: wanted)
                     {
                         recordUnsendable(address, commits, on: connection)
                     }
@@ -119,30 +119,6 @@ extension Replicator {
         refusals.add(address, commits, .ownGrant, of: key, milliseconds: wallMilliseconds)
     }
 
-    /// Whether a peer subscribes to a document that this peer has no right to send.
-    func isWantedAndUnsendable(
-        _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
-        _ snapshot: DocumentSnapshot, on connection: Connection
-    ) throws(EngineError) -> Bool {
-        guard connection.access.isShared(address.collection),
-            let sendable = connection.access.sendable,
-            try !sendable.matches(document, key: key, in: address.collection, snapshot.names),
-            try connection.access.mayRead(document, key, address, snapshot.names),
-            let wanted = unfilteredMatcher(of: connection)
-        else { return false }
-        return try wanted.matches(document, key: key, in: address.collection, snapshot.names)
-    }
-
-    /// Returns a matcher of the peer's queries that ignores rights and is charged to its budget.
-    func unfilteredMatcher(of connection: Connection) -> SubscriptionMatcher? {
-        guard let sender = connection.sender else { return nil }
-        if let known = sender.unfiltered { return known }
-        let matcher = SubscriptionMatcher(
-            sender.matcher.subscribed, queries, meter: sender.matcher.meter, where: nil)
-        connection.sender?.unfiltered = matcher
-        return matcher
-    }
-
     /// Whether the version vector of a document contains a write of this store.
     private func hasLocalWrite(_ document: StoredDocument) -> Bool {
         let sites = queries.documents.ownSites
@@ -150,48 +126,9 @@ extension Replicator {
         return vector.map { vector in sites.contains { vector.time(of: $0) > .initial } } ?? false
     }
 
-    /// Returns the commits after `commit` in which this store wrote a document, in ascending order.
-    ///
-    /// Commits beyond the available history or `maximumOperations` operations are omitted.
-    func localCommits(
-        of key: [UInt8], after commit: CommitID, in snapshot: DocumentSnapshot
-    ) throws(EngineError) -> [CommitID] {
-        let sites = queries.documents.ownSites
-        var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
-        var found: [CommitID] = []
-        var newer: (operation: LoggedOperation, times: [HybridTime])?
-        for _ in 0..<Self.maximumOperations {
-            let logged = try onStorage { () throws(StorageError) in try history.next() }
-            var times = sites.map { _ in HybridTime.initial }
-            if let logged, logged.operation.kind != .remove {
-                times = try onDocument(key) { () throws(Malformed) in
-                    let vector = try DocumentPayload(logged.operation.payload).vector()
-                    return sites.map { vector.time(of: $0) }
-                }
-            }
-            let isKnown = logged != nil || !history.isCompactedAway
-            if let newer {
-                // Writes of a long or compacted commit are detected only by the stamps of local
-                // sites.
-                let isStamped = isKnown && zip(newer.times, times).contains { $0 > $1 }
-                let isOwn = try snapshot.isLocal(newer.operation) ?? isStamped
-                if isOwn { found.append(newer.operation.commit) }
-            }
-            guard let logged, logged.operation.kind != .remove, logged.commit > commit else {
-                break
-            }
-            newer = (logged, times)
-        }
-        return found.reversed()
-    }
-}
-
-extension DocumentSnapshot {
-    /// Whether this store wrote an operation itself; nil if the log does not show it.
-    fileprivate func isLocal(_ logged: LoggedOperation) throws(EngineError) -> Bool? {
-        let first = try onStorage { () throws(StorageError) in
-            try log.firstOperation(ofCommitOf: logged)
-        }
-        return first.map { !$0.key.elementsEqual(StoreKey.origin.bytes) }
+    private func unacknowledged(_ commits: [CommitID], on connection: Connection) -> [CommitID] {
+        let synced = statuses[connection.session.remote?.peerKey ?? []]?.syncedUpTo ?? 0
+        let newer = commits.drop { $0 <= synced }
+        return Array(newer.isEmpty ? commits.suffix(1) : newer)
     }
 }

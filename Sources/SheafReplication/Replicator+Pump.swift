@@ -59,7 +59,7 @@ extension Replicator {
         reviewLacking(connection)
         let newest = news.snapshot.log.commit
         if connection.sender?.isDue(through: newest, isLimited: connection.isLimited) == true {
-            announceChanges(connection)
+            send(connection)
         }
         if connection.sender?.isReviewDue == true { reviewUnsendable(on: connection) }
     }

@@ -52,30 +52,4 @@ extension Replicator {
         let filter = connection.access.rankFilter(in: newest, isOwn: true)
         return try check.lacks(try matcher.rankings(in: newest, where: filter).addresses)
     }
-
-    // MARK: Queries of remote peers
-
-    /// Advances the rankings of a catch-up batch; returns false if the peers must reconcile.
-    ///
-    /// Adds the keys of documents that enter a result, and removes those that only the peer has
-    /// changed.
-    func advance(_ step: inout CatchUp, on connection: Connection) throws(EngineError) -> Bool {
-        guard let matcher = connection.sender?.matcher, matcher.isRanked else { return true }
-        let filter = connection.access.rankFilter(in: step.snapshot, isOwn: false)
-        do throws(EngineError) {
-            try step.advance?.run(matcher, filter)
-        } catch {
-            if error == .paused { connection.sender?.catchingUp = step }
-            throw error
-        }
-        guard let rankings = step.advance?.rankings, rankings.areSure else { return false }
-        var known = Set(step.keys)
-        if let others = step.omittedKeys { step.keys.removeAll { !others.contains($0) } }
-        for key in rankings.entered(step.snapshot.catalog) where known.insert(key).inserted {
-            step.keys.append(key)
-        }
-        connection.sender?.rankings = rankings
-        connection.sender?.rankings?.discardChanges()
-        return true
-    }
 }

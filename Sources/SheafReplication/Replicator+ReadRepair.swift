@@ -16,27 +16,20 @@ extension Replicator {
         on connection: Connection
     ) {
         guard let key = connection.session.remote?.peerKey else { return }
-        guard !connection.isLimited else {
-            return repairLimited(known, after: localCommit, on: connection)
-        }
-        guard let matcher = connection.sender?.matcher else {
+        guard connection.sender != nil else {
             // The queries are not known before the subscription is active.
             guard rateLimiters.hasSubscribed(key) else { return }
-            for document in known { repairs.insert(document.address, for: key) }
+            for document in known {
+                if let limited = connection.exchange.limitedPeer {
+                    limited.judgeLater(document.address)
+                } else {
+                    repairs.insert(document.address, for: key)
+                }
+            }
             return discardExcessRepairs()
         }
-        let snapshot = news.snapshot
-        for document in known where matcher.selects(for: document.address.collection) {
-            guard let documentKey = snapshot.key(of: document.address) else { continue }
-            // Without a result, because the slice is used up, the document is sent although it need
-            // not be.
-            let hasMatched = try? matcher.matches(
-                document.before, key: documentKey, in: document.address.collection, snapshot.names)
-            if hasMatched != true {
-                repairs.insert(document.address, for: key)
-                connection.sender?.queueRepair(
-                    of: document.address, after: localCommit, durable: snapshot.log.commit)
-            }
+        runSender(of: connection) { sender, context, exchange in
+            sender.repair(known, after: localCommit, context, on: &exchange)
         }
         discardExcessRepairs()
     }
@@ -65,17 +58,6 @@ extension Replicator {
         }
         repairs.beginAnew(key)
         return repairs.documents(for: key).filter { matcher.selects(for: $0.collection) }
-    }
-
-    /// Records which acknowledgment completes the read repairs of a batch.
-    func recordSent(_ outgoing: Outgoing, on connection: Connection) {
-        guard !connection.isLimited else { return recordSentToLimited(outgoing, on: connection) }
-        guard !outgoing.complete.isEmpty, let key = connection.session.remote?.peerKey else {
-            return
-        }
-        let commit = outgoing.snapshot.log.commit
-        repairs.recordSent(
-            outgoing.complete, with: outgoing.isRepeated ? commit + 1 : commit, to: key)
     }
 
     func recordRepaired(through commit: CommitID, on connection: Connection) {

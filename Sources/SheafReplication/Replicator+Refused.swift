@@ -57,7 +57,7 @@ extension Replicator {
         }
         var history = key.span.withUnsafeBytes { snapshot.log.history(of: $0) }
         var (commits, count): ([CommitID], Int) = ([], 0)
-        while count < Self.maximumOperations,
+        while count < DocumentSnapshot.maximumOperations,
             let found = try onStorage({ () throws(StorageError) in try history.next() })
         {
             count += 1
@@ -75,104 +75,7 @@ extension Replicator {
         return refusals.write(DocumentAddress(collection: collection, id: bytes), of: key)
     }
 
-    /// Whether the peer refuses the local version of a document, and so lacks the base of a delta.
-    func isRefused(_ address: DocumentAddress, on connection: Connection) -> Bool {
-        guard !refusals.isEmpty, let key = connection.session.remote?.peerKey else { return false }
-        return refusals.has(address, of: key)
-    }
-
-    /// Records that a document is sent again; an acknowledgment without a refusal accepts it.
-    func recordSentAgain(
-        _ collection: String, _ id: ArraySlice<UInt8>, with commit: CommitID,
-        on connection: Connection
-    ) {
-        guard !refusals.isEmpty, let key = connection.session.remote?.peerKey, refusals.has(key)
-        else {
-            return
-        }
-        refusals.recordSent(
-            DocumentAddress(collection: collection, id: Array(id)), with: commit, to: key)
-    }
-
     // MARK: Documents that this peer may not send
-
-    /// Records a changed local document that the peer wants and this peer may not send.
-    func recordUnsendable(
-        _ change: CommitFeed.Change, of commit: CommitID, _ snapshot: DocumentSnapshot,
-        on connection: Connection
-    ) throws(EngineError) {
-        guard change.origin == nil, !change.isEvicted, let sendable = connection.access.sendable,
-            let sender = connection.sender, let wanted = unfilteredMatcher(of: connection)
-        else { return }
-        let key = change.key.bytes
-        guard let address = snapshot.address(of: key),
-            sender.matcher.selects(for: address.collection),
-            let written = try snapshot.written(key, by: commit).1
-        else { return }
-        let shown = written.document.isTombstone ? change.before : written.document
-        guard let shown,
-            try !sendable.matches(shown, key: key, in: address.collection, snapshot.names),
-            try connection.access.mayRead(shown, key, address, snapshot.names)
-        else { return }
-        for state in [written.document, change.before]
-        where try wanted.matches(state, key: key, in: address.collection, snapshot.names) {
-            recordUnsendable(address, [commit], on: connection)
-        }
-    }
-
-    /// Records a document that was changed after a commit and that this peer may not send.
-    func recordUnsendable(
-        _ document: StoredDocument, _ key: [UInt8], _ address: DocumentAddress,
-        since: CommitID, in snapshot: DocumentSnapshot, on connection: Connection
-    ) throws(EngineError) {
-        guard connection.access.sendable != nil else { return }
-        var shown = document
-        if document.isTombstone {
-            guard let before = try snapshot.document(key, asOf: since), let before else { return }
-            shown = before
-        }
-        guard try isWantedAndUnsendable(shown, key, address, snapshot, on: connection) else {
-            return
-        }
-        let commits = try localCommits(of: key, after: since, in: snapshot)
-        if !commits.isEmpty { recordUnsendable(address, commits, on: connection) }
-    }
-
-    /// Records documents last written locally that the peer wants and this peer may not send.
-    ///
-    /// Documents that this peer subscribes to were reconciled; of these, only later commits matter.
-    func recordUnsendable(
-        in snapshot: DocumentSnapshot, _ scan: inout DocumentScan, on connection: Connection
-    ) throws(EngineError) {
-        guard connection.access.sendable != nil, let wanted = unfilteredMatcher(of: connection)
-        else {
-            return
-        }
-        try scan.run(snapshot) { (key, document, collection) throws(EngineError) in
-            guard connection.access.isShared(collection) else { return }
-            try wanted.visit()
-            let address = DocumentAddress(
-                collection: collection, id: Array(key[StoreKey.documentPrefixLength...]))
-            guard try isWantedAndUnsendable(document, key, address, snapshot, on: connection) else {
-                return
-            }
-            let isCompared =
-                try subscriptions.matcher?.matches(
-                    document, key: key, in: collection, snapshot.names) == true
-            let commits = try localCommits(
-                of: key, after: isCompared ? connection.receiver.listed : 0, in: snapshot)
-            if let newest = try snapshot.newestCommit(of: key), commits.last == newest {
-                recordUnsendable(address, unacknowledged(commits, on: connection), on: connection)
-            }
-        }
-    }
-
-    /// Returns the commits that the peer has not acknowledged, or else the last one.
-    func unacknowledged(_ commits: [CommitID], on connection: Connection) -> [CommitID] {
-        let synced = statuses[connection.session.remote?.peerKey ?? []]?.syncedUpTo ?? 0
-        let newer = commits.drop { $0 <= synced }
-        return Array(newer.isEmpty ? commits.suffix(1) : newer)
-    }
 
     /// Records that the peer has reconciled its subscription with a local snapshot.
     ///

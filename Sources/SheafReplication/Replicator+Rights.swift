@@ -128,13 +128,7 @@ extension Replicator {
             if sentCollections.contains(where: {
                 new.allows($0, toServer: isServer) && !old.allows($0, toServer: isServer)
             }) {
-                if connection.sender?.isStreaming == true {
-                    restart(connection)
-                } else if connection.sender?.compared != nil
-                    || connection.sender?.preparation != nil
-                {
-                    connection.sender?.isListOutdated = true
-                }
+                connection.sender?.reconcileIfBegun(on: &connection.exchange)
             }
             if asksWider
                 || subscriptions.queries.contains(where: {
@@ -145,11 +139,5 @@ extension Replicator {
             }
         }
         pump()
-    }
-
-    /// Makes the peer reconcile its subscription again.
-    func restart(_ connection: Connection) {
-        connection.sender?.restart()
-        connection.session.restart()
     }
 }

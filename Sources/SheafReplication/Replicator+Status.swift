@@ -53,7 +53,11 @@ extension Replicator {
     }
 
     func acknowledged(_ connection: Connection, _ commit: UInt64) {
-        guard !connection.isLimited else { return acknowledgedByLimited(connection, commit) }
+        guard !connection.isLimited else {
+            return runSender(of: connection) { sender, context, _ in
+                sender.acknowledgeLimited(through: commit, context)
+            }
+        }
         // An acknowledged commit never exceeds the newest local one.
         let commit = min(commit, news.snapshot.log.commit)
         let known = connection.sender?.acknowledged ?? 0

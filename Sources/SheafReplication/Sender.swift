@@ -4,7 +4,26 @@ import SheafStorage
 import SheafSync
 
 /// The sending half of one connection: the subscription of the peer, and the documents sent for it.
+///
+/// Each event gets the `PeerContext`, and writes to the session of the `DocumentExchange`; what
+/// else it causes are effects, which the replicator performs after each event.
 struct Sender {
+    /// A consequence of an event outside of the connection.
+    enum Effect {
+        /// A refused document is sent again, with the batch of a commit.
+        case sentAgain(DocumentAddress, with: CommitID)
+        /// Read repairs are sent with the batch of a commit.
+        case sentRepairs(Set<DocumentAddress>, with: CommitID)
+        /// The peer must be sent a document until it acknowledges it.
+        case repair(DocumentAddress)
+        /// The peer wants a document whose local commits this peer may not send.
+        case unsendable(DocumentAddress, [CommitID])
+        /// The peer has reconciled its subscription with a snapshot; `sent` was sent before.
+        case compared(DocumentSnapshot, sent: CommitID)
+        /// The peer has acknowledged a commit, and has all of its documents up to `synced`.
+        case acknowledged(CommitID, synced: CommitID)
+    }
+
     let generation: UInt64
     let matcher: SubscriptionMatcher
     /// A matcher that ignores rights, created on first use.
@@ -31,9 +50,9 @@ struct Sender {
     /// Results of queries with LIMIT, in `compared` or when the last batch began.
     var rankings: SubscriptionRankings?
     /// The evaluation that precedes the answer to the peer.
-    var preparation: Replicator.Preparation?
+    var preparation: Preparation?
     /// A catch-up batch whose rankings are not complete.
-    var catchingUp: Replicator.CatchUp?
+    var catchingUp: CatchUp?
     /// The evaluation of commits that are not sent yet.
     var judging = Judging()
     /// A partially sent batch.
@@ -55,6 +74,46 @@ struct Sender {
     /// Deliveries that the peer has not acknowledged.
     var deliveries: [Delivery] = []
 
+    private var effects: [Effect] = []
+    /// Number of effects already returned.
+    private var returnedCount = 0
+
+    init(generation: UInt64, _ matcher: SubscriptionMatcher, from remoteCommit: UInt64) {
+        (self.generation, self.matcher, self.remoteCommit) = (generation, matcher, remoteCommit)
+    }
+
+    // MARK: Effects
+
+    /// Runs an event, which may change the sender.
+    mutating func run(
+        _ event: (inout Sender) throws(EngineError) -> Void
+    ) throws(EngineError) {
+        try event(&self)
+    }
+
+    mutating func emit(_ effect: Effect) {
+        effects.append(effect)
+    }
+
+    /// Removes and returns the next effect.
+    mutating func nextEffect() -> Effect? {
+        guard returnedCount < effects.count else {
+            (effects, returnedCount) = ([], 0)
+            return nil
+        }
+        returnedCount += 1
+        return effects[returnedCount - 1]
+    }
+
+    // MARK: Subscriptions
+
+    /// Begins to send all changes after a cursor, and some documents complete.
+    mutating func begin(from cursor: CommitID, complete: Set<DocumentAddress>) {
+        sent = cursor
+        (isStreaming, isBehind, isAwake) = (true, true, true)
+        self.complete = complete
+    }
+
     /// Whether the pump sends; to a peer with limited rights, only an event makes it send.
     func isDue(through newest: CommitID, isLimited: Bool) -> Bool {
         guard !isAwake else { return true }
@@ -65,14 +124,26 @@ struct Sender {
 
     // MARK: Batches
 
-    /// Discards the batches being prepared or sent; the peers reconcile.
-    mutating func restart() {
+    /// Makes the peers reconcile, and discards the batches being prepared or sent.
+    mutating func restart(on exchange: inout DocumentExchange) {
+        exchange.session.restart()
         isStreaming = false
         outgoing = nil
         limited.discardChanges()
         _ = limited.removePart()
         catchingUp = nil
         judging = Judging()
+    }
+
+    /// Makes the peers reconcile, now or, if they are doing so, once more.
+    mutating func reconcile(on exchange: inout DocumentExchange) {
+        if isStreaming { restart(on: &exchange) } else { isListOutdated = true }
+    }
+
+    /// Makes the peers reconcile, unless no snapshot was used for the peer yet.
+    mutating func reconcileIfBegun(on exchange: inout DocumentExchange) {
+        guard isStreaming || compared != nil || preparation != nil else { return }
+        reconcile(on: &exchange)
     }
 
     /// Whether documents of snapshots before a commit remain to be sent.
@@ -98,6 +169,29 @@ struct Sender {
     }
 
     // MARK: Read repair
+
+    /// Queues newer documents for a peer that sent older states of them.
+    ///
+    /// If the older state matched the queries of the peer, the document is sent without a repair.
+    mutating func repair(
+        _ known: [WriteJob.OutdatedDocument], after localCommit: CommitID?,
+        _ context: PeerContext, on exchange: inout DocumentExchange
+    ) {
+        guard !context.isLimited else {
+            return repairLimited(known, after: localCommit, on: &exchange)
+        }
+        let snapshot = context.snapshot
+        for document in known where matcher.selects(for: document.address.collection) {
+            guard let key = snapshot.key(of: document.address) else { continue }
+            // Without a result, because the slice is used up, the document is sent although it need
+            // not be.
+            let hasMatched = try? matcher.matches(
+                document.before, key: key, in: document.address.collection, snapshot.names)
+            guard hasMatched != true else { continue }
+            emit(.repair(document.address))
+            queueRepair(of: document.address, after: localCommit, durable: snapshot.log.commit)
+        }
+    }
 
     /// Queues the read repairs whose commits have become durable.
     mutating func queueDurableRepairs(through durable: CommitID) {

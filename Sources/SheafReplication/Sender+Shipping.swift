@@ -5,81 +5,85 @@ import SheafStatements
 import SheafStorage
 import SheafSync
 
-/// Encoding of sent documents: long batches in parts, with the name numbers of the connection.
-extension Replicator {
+/// Batches: the next part of a long one, or one commit.
+extension Sender {
     /// Sends the next part of a long batch.
-    func sendPart(_ connection: Connection) throws(EngineError) {
-        guard let outgoing = connection.sender?.outgoing else { return }
-        reportPauses(on: connection)
+    mutating func sendPart(_ context: PeerContext, on exchange: inout DocumentExchange)
+        throws(EngineError)
+    {
+        guard let outgoing else { return }
+        reportPauses(context, on: &exchange)
         // The value is moved out of the struct, so that changes do not copy it.
-        connection.sender?.outgoing = nil
+        self.outgoing = nil
         var rest = outgoing
         let isDone: Bool
         // Beyond the limit, the documents already sent become a separate batch.
-        let unfinished = connection.isLimited ? connection.sender?.limited.partLength ?? 0 : 0
-        let isCut = outgoing.length - unfinished > lengths.step
+        let unfinished = context.isLimited ? limited.partLength : 0
+        let isCut = outgoing.length - unfinished > context.lengths.step
         let number = outgoing.number ?? outgoing.snapshot.log.commit
-        if !connection.isLimited {
-            connection.session.beginCommit(number, stamp: nil, isCut: isCut)
+        if !context.isLimited {
+            exchange.session.beginCommit(number, stamp: nil, isCut: isCut)
         }
         switch outgoing.documents {
         case .keys(let keys, let next):
             let end = try send(
-                keys, from: next, of: outgoing, on: connection, &rest.length, &rest.newestDocument)
+                keys, from: next, of: outgoing, context, on: &exchange, &rest.length,
+                &rest.newestDocument)
             rest.documents = .keys(keys, next: end)
             isDone = end == keys.count
         case .all(var collections, var key):
             try sendMatches(
-                &collections, from: &key, of: outgoing.snapshot, on: connection, &rest.length,
+                &collections, from: &key, of: outgoing.snapshot, context, on: &exchange,
+                &rest.length,
                 &rest.newestDocument)
             rest.documents = .all(collections: collections, from: key)
             isDone = collections.isEmpty
         }
-        if connection.isLimited {
+        if context.isLimited {
             // The end of an iteration depends on all peers; the end of a part must not.
-            guard isDone || connection.sender?.limited.partLength ?? 0 >= lengths.part else {
-                connection.sender?.outgoing = rest
+            guard isDone || limited.partLength >= context.lengths.part else {
+                self.outgoing = rest
                 return
             }
-            connection.session.beginCommit(number, stamp: nil, isCut: isCut)
-            for document in connection.sender?.limited.removePart() ?? [] {
-                connection.exchange.add(
+            exchange.session.beginCommit(number, stamp: nil, isCut: isCut)
+            for document in limited.removePart() {
+                exchange.add(
                     document.collection, id: document.id[...], document.form, document.bytes,
                     document.unproven)
             }
         }
-        connection.session.endCommit(isContinued: !isCut && (!isDone || outgoing.isPart))
+        exchange.session.endCommit(isContinued: !isCut && (!isDone || outgoing.isPart))
         if isDone, outgoing.isPart {
-            connection.sender?.newestDocument = rest.newestDocument
-            connection.session.endPart(number)
+            newestDocument = rest.newestDocument
+            exchange.session.endPart(number)
         } else if isCut {
             rest.length = 0
-            connection.sender?.outgoing = rest
+            self.outgoing = rest
         } else if isDone {
-            connection.sender?.sent = outgoing.snapshot.log.commit
-            connection.sender?.echoDue = nil
-            recordSent(outgoing, on: connection)
-            try connection.sender?.recordDelivery(of: rest)
+            sent = outgoing.snapshot.log.commit
+            echoDue = nil
+            recordSent(outgoing, context)
+            try recordDelivery(of: rest)
         } else {
-            connection.sender?.outgoing = rest
+            self.outgoing = rest
         }
     }
 
     /// Sends documents until a part is full; returns the index of the next one.
-    private func send(
-        _ keys: [[UInt8]], from first: Int, of outgoing: Outgoing, on connection: Connection,
+    private mutating func send(
+        _ keys: [[UInt8]], from first: Int, of outgoing: Outgoing, _ context: PeerContext,
+        on exchange: inout DocumentExchange,
         _ total: inout Int, _ newest: inout NewestDocument
     ) throws(EngineError) -> Int {
-        guard let sender = connection.sender else { return keys.count }
         var next = first
-        let known = connection.sender?.limited.partLength ?? 0
+        let known = limited.partLength
         var length = known
         defer { total += length - known }
-        while next < keys.count, length < lengths.part {
+        while next < keys.count, length < context.lengths.part {
             let document: ShippedDocument?
             do throws(EngineError) {
-                try sender.matcher.visit()
-                document = try shipped(keys[next], outgoing, sender, connection)
+                try matcher.visit()
+                document = try shipped(keys[next], outgoing, context)
             } catch {
                 // The remaining documents follow in a later part.
                 guard error == .paused else { throw error }
@@ -92,28 +96,28 @@ extension Replicator {
             let commit = outgoing.snapshot.log.commit
             recordSentAgain(
                 document.collection, document.id[...],
-                with: outgoing.isRepeated ? commit + 1 : commit, on: connection)
-            length += try add(document, outgoing.snapshot, to: connection)
+                with: outgoing.isRepeated ? commit + 1 : commit, context)
+            length += try add(document, outgoing.snapshot, context, on: &exchange)
         }
         return next
     }
 
     /// Sends matching documents of all collections until a part is full.
-    private func sendMatches(
+    private mutating func sendMatches(
         _ collections: inout ArraySlice<String>, from first: inout [UInt8]?,
-        of snapshot: DocumentSnapshot, on connection: Connection, _ total: inout Int,
+        of snapshot: DocumentSnapshot, _ context: PeerContext, on exchange: inout DocumentExchange,
+        _ total: inout Int,
         _ newest: inout NewestDocument
     ) throws(EngineError) {
-        guard let matcher = connection.sender?.matcher else { return }
-        let isFree = connection.access.readable == nil && connection.access.sendable == nil
-        connection.exchange.prepareNames(snapshot.names)
+        let isFree = context.access.readable == nil && context.access.sendable == nil
+        exchange.prepareNames(snapshot.names)
         // Subscriptions with a LIMIT are sent by keys instead.
         let rankings = SubscriptionRankings()
-        let known = connection.sender?.limited.partLength ?? 0
+        let known = limited.partLength
         var length = known
         defer { total += length - known }
         while let collection = collections.first {
-            guard connection.access.isShared(collection) else {
+            guard context.access.isShared(collection) else {
                 collections.removeFirst()
                 continue
             }
@@ -122,12 +126,12 @@ extension Replicator {
                 isWhole = try snapshot.forEachMatch(
                     matcher, rankings, in: collection, from: &first
                 ) { (key, document) throws(EngineError) in
-                    guard length < lengths.part else { return false }
+                    guard length < context.lengths.part else { return false }
                     let id = key[StoreKey.documentPrefixLength...]
                     if !isFree {
                         let address = DocumentAddress(collection: collection, id: Array(id))
                         guard
-                            try connection.access.maySend(
+                            try context.access.maySend(
                                 document, before: nil, key, address, snapshot.names)
                         else {
                             return true
@@ -135,16 +139,16 @@ extension Replicator {
                     }
                     let bytes = try onDocument(key) { () throws(Malformed) in
                         try document.read { (bytes) throws(Malformed) in
-                            try connection.exchange.encoded(try EncodedDocument(bytes))
+                            try exchange.encoded(try EncodedDocument(bytes))
                         }
                     }
                     length += id.count + bytes.count
                     newest.update(key, in: snapshot)
-                    recordSentAgain(collection, id, with: snapshot.log.commit, on: connection)
+                    recordSentAgain(collection, id, with: snapshot.log.commit, context)
                     let unproven = try document.read { (bytes) throws(EngineError) in
-                        try unprovenTokens(in: bytes, of: key, snapshot)
+                        try unprovenTokens(in: bytes, of: key, snapshot, context)
                     }
-                    add(collection, id: id, .state, bytes, unproven, to: connection)
+                    add(collection, id: id, .state, bytes, unproven, context, on: &exchange)
                     return true
                 }
             } catch {
@@ -158,39 +162,40 @@ extension Replicator {
     }
 
     /// Sends one commit as a batch.
-    func ship(
+    mutating func ship(
         _ documents: [ShippedDocument], of commit: CommitID, stamp: Stamp?,
-        on connection: Connection
+        _ context: PeerContext, on exchange: inout DocumentExchange
     ) throws(EngineError) {
-        reportPauses(on: connection)
-        connection.session.beginCommit(commit, stamp: stamp)
+        reportPauses(context, on: &exchange)
+        exchange.session.beginCommit(commit, stamp: stamp)
         for document in documents {
-            recordSentAgain(document.collection, document.id[...], with: commit, on: connection)
-            _ = try add(document, news.snapshot, to: connection)
+            recordSentAgain(document.collection, document.id[...], with: commit, context)
+            _ = try add(document, context.snapshot, context, on: &exchange)
         }
-        connection.session.endCommit()
+        exchange.session.endCommit()
     }
 
     /// Adds a document with the name numbers of the store; returns its length on the connection.
-    private func add(
-        _ document: ShippedDocument, _ snapshot: DocumentSnapshot, to connection: Connection
+    private mutating func add(
+        _ document: ShippedDocument, _ snapshot: DocumentSnapshot, _ context: PeerContext,
+        on exchange: inout DocumentExchange
     ) throws(EngineError) -> Int {
-        connection.exchange.prepareNames(snapshot.names)
+        exchange.prepareNames(snapshot.names)
         let address = DocumentAddress(collection: document.collection, id: document.id)
         var unproven: [[UInt8]] = []
         if let key = snapshot.key(of: address) {
             unproven = try document.bytes.span.withUnsafeBytes { (bytes) throws(EngineError) in
-                try unprovenTokens(in: bytes, of: key, snapshot)
+                try unprovenTokens(in: bytes, of: key, snapshot, context)
             }
         }
         let bytes = try onDocument(document.id) { () throws(Malformed) in
             try document.bytes.span.withUnsafeBytes { (bytes) throws(Malformed) in
-                try connection.exchange.encoded(try EncodedDocument(bytes))
+                try exchange.encoded(try EncodedDocument(bytes))
             }
         }
         add(
             document.collection, id: document.id[...], document.form, bytes, unproven,
-            to: connection)
+            context, on: &exchange)
         return bytes.count
     }
 
@@ -199,9 +204,10 @@ extension Replicator {
     /// The sent version may be older than the snapshot. A token that the snapshot's version does
     /// not have counts as unproven. Beyond the maximum, the only ID stands for all attachments.
     private func unprovenTokens(
-        in bytes: UnsafeRawBufferPointer, of key: [UInt8], _ snapshot: DocumentSnapshot
+        in bytes: UnsafeRawBufferPointer, of key: [UInt8], _ snapshot: DocumentSnapshot,
+        _ context: PeerContext
     ) throws(EngineError) -> [[UInt8]] {
-        guard queries.documents.mayHaveUnprovenTokens else { return [] }
+        guard context.queries.documents.mayHaveUnprovenTokens else { return [] }
         let named = try onDocument(key) { () throws(Malformed) in
             try EncodedDocument(bytes).attachments(snapshot.names)
         }
@@ -215,15 +221,41 @@ extension Replicator {
         return unproven.map(\.bytes).sorted { $0.lexicographicallyPrecedes($1) }
     }
 
-    private func add(
+    /// Adds an encoded document to the batch; one for a limited peer waits until its part is full.
+    private mutating func add(
         _ collection: String, id: ArraySlice<UInt8>, _ form: ShippedDocument.Form, _ bytes: [UInt8],
-        _ unproven: [[UInt8]], to connection: Connection
+        _ unproven: [[UInt8]], _ context: PeerContext, on exchange: inout DocumentExchange
     ) {
-        guard connection.isLimited else {
-            return connection.exchange.add(collection, id: id, form, bytes, unproven)
+        guard context.isLimited else {
+            return exchange.add(collection, id: id, form, bytes, unproven)
         }
-        connection.sender?.limited.add(
+        limited.add(
             ShippedDocument(
                 collection: collection, id: Array(id), form, bytes, unproven: unproven))
+    }
+
+    /// Reports pauses that the peer may lack, before it is sent documents.
+    private func reportPauses(_ context: PeerContext, on exchange: inout DocumentExchange) {
+        for known in exchange.sites.drainUnreported(of: context.queries.documents) {
+            exchange.session.report(known)
+        }
+    }
+
+    /// Records that a document is sent again; an acknowledgment without a refusal accepts it.
+    mutating func recordSentAgain(
+        _ collection: String, _ id: ArraySlice<UInt8>, with commit: CommitID,
+        _ context: PeerContext
+    ) {
+        guard !context.refusals.isEmpty, context.refusals.has(context.key) else { return }
+        emit(
+            .sentAgain(DocumentAddress(collection: collection, id: Array(id)), with: commit))
+    }
+
+    /// Records which acknowledgment completes the read repairs of a batch.
+    private mutating func recordSent(_ outgoing: Outgoing, _ context: PeerContext) {
+        guard !context.isLimited else { return recordSentToLimited(outgoing) }
+        guard !outgoing.complete.isEmpty else { return }
+        let commit = outgoing.snapshot.log.commit
+        emit(.sentRepairs(outgoing.complete, with: outgoing.isRepeated ? commit + 1 : commit))
     }
 }

@@ -1,0 +1,179 @@
+import SheafDocument
+import SheafEngine
+import SheafStorage
+import SheafSync
+
+/// Evaluation of queries before a peer is answered, in slices.
+extension Sender {
+    /// The evaluation of one snapshot before the peer is answered.
+    struct Preparation {
+        enum Purpose {
+            /// The version list for a reconciliation.
+            case list(VersionListing)
+            /// The documents to send; `keys` lists them if the subscription has a LIMIT.
+            case documents(Want.Documents, keys: [[UInt8]])
+        }
+
+        let snapshot: DocumentSnapshot
+        var purpose: Purpose
+        /// The scan that ranks documents; nil when it is done.
+        var ranking: RankingScan?
+        var scan: MatchScan
+        /// The scan for wanted documents that this peer may not send.
+        var unsendable: DocumentScan
+    }
+
+    // MARK: Reconciliation
+
+    /// Begins to list the versions of the matching documents, and answers when all are evaluated.
+    mutating func listMatches(
+        in newest: DocumentSnapshot, _ context: PeerContext, on exchange: inout DocumentExchange
+    ) throws(EngineError) {
+        let snapshot = visibleSnapshot(newest, context, on: &exchange)
+        limited.discardChanges()
+        compared = snapshot
+        newestDocument = NewestDocument()
+        parts = nil
+        preparation = Preparation(
+            snapshot: snapshot, purpose: .list(VersionListing()), ranking: RankingScan(snapshot),
+            scan: MatchScan(versionsIn: snapshot, matcher), unsendable: DocumentScan())
+        try prepare(context, on: &exchange)
+    }
+
+    /// Begins to send wanted documents, from the reconciled snapshot if there is one.
+    mutating func prepareWanted(
+        _ documents: Want.Documents, in newest: DocumentSnapshot, _ context: PeerContext,
+        on exchange: inout DocumentExchange
+    ) throws(EngineError) {
+        if case .part(let addresses) = documents {
+            return sendWantedPart(of: addresses, on: &exchange)
+        }
+        // A requested list is complete: the session refuses a `want` before the end of the list.
+        let isCompared = compared != nil
+        let snapshot = compared ?? visibleSnapshot(newest, context, on: &exchange)
+        compared = nil
+        if !isCompared {
+            limited.discardChanges()
+            newestDocument = NewestDocument()
+        }
+        preparation = Preparation(
+            snapshot: snapshot, purpose: .documents(documents, keys: []),
+            ranking: isCompared ? nil : RankingScan(snapshot),
+            scan: MatchScan(snapshot, matcher.collections),
+            unsendable: DocumentScan(matcher.collections))
+        try prepare(context, on: &exchange)
+    }
+
+    /// Begins to send a part of the wanted documents, from the reconciled snapshot.
+    private mutating func sendWantedPart(
+        of addresses: [DocumentAddress], on exchange: inout DocumentExchange
+    ) {
+        guard let snapshot = compared else {
+            return exchange.end(
+                .protocolBroken, "a part was requested without a reconciliation")
+        }
+        // Documents of a part can be refused before the last batch is sent.
+        if parts == nil { emit(.compared(snapshot, sent: sent)) }
+        let number = parts?.number ?? exchange.nextStepNumber()
+        parts = (snapshot.log.commit, number)
+        outgoing = Outgoing(
+            snapshot: snapshot, documents: Outgoing.Documents(addresses, in: snapshot), since: nil,
+            number: number, newestDocument: newestDocument, isPart: true)
+        isAwake = true
+    }
+
+    // MARK: Evaluation
+
+    /// Continues an evaluation; when it is done, the peer is answered.
+    mutating func prepare(
+        _ context: PeerContext, on exchange: inout DocumentExchange
+    ) throws(EngineError) {
+        guard exchange.session.isOpen, var work = preparation else { return }
+        // The value is moved out of the struct, so that changes do not copy it.
+        preparation = nil
+        do throws(EngineError) { try run(&work, context) } catch {
+            guard error == .paused else { throw error }
+            preparation = work
+            return
+        }
+        switch work.purpose {
+        case .list(let listing):
+            do throws(WireError) { try exchange.session.sendAnswer(listing.list) } catch {
+                exchange.end(.protocolBroken, "\(error)")
+            }
+        case .documents(let documents, let keys):
+            begin(sending: documents, keys, work.snapshot, on: &exchange)
+        }
+    }
+
+    private mutating func run(
+        _ work: inout Preparation, _ context: PeerContext
+    ) throws(EngineError) {
+        let snapshot = work.snapshot
+        if work.ranking != nil {
+            try work.ranking?.run(matcher, context.access.rankFilter(in: snapshot, isOwn: false))
+            rankings = work.ranking?.rankings
+            work.ranking = nil
+        }
+        let rankings = rankings ?? SubscriptionRankings()
+        switch work.purpose {
+        case .list(var listing):
+            work.purpose = .list(VersionListing())
+            defer { work.purpose = .list(listing) }
+            let isFree = !context.access.isRestricted
+            try work.scan.run(matcher, rankings) { (key, document, name) throws(EngineError) in
+                try listing.add(document, key, name) {
+                    (document, key, address) throws(EngineError) in
+                    if !isFree {
+                        let isShown = try context.access.isShown(
+                            document, key, address, snapshot.names, isOwn: false)
+                        guard isShown else { return false }
+                    }
+                    newestDocument.update(key, in: snapshot)
+                    return true
+                }
+            }
+        case .documents(.all, var keys) where matcher.isRanked:
+            work.purpose = .documents(.all, keys: [])
+            defer { work.purpose = .documents(.all, keys: keys) }
+            try work.scan.run(matcher, rankings) { key, _, _ in keys.append(key) }
+        case .documents: break
+        }
+        try recordUnsendable(in: snapshot, &work.unsendable, context)
+    }
+
+    /// Begins to send the wanted documents, from the reconciled snapshot.
+    private mutating func begin(
+        sending documents: Want.Documents, _ ranked: [[UInt8]], _ snapshot: DocumentSnapshot,
+        on exchange: inout DocumentExchange
+    ) {
+        let wanted: Outgoing.Documents
+        switch documents {
+        case .all where matcher.isRanked: wanted = .keys(ranked, next: 0)
+        case .all: wanted = .all(collections: matcher.collections[...], from: nil)
+        case .some(let addresses, _), .part(let addresses):
+            wanted = Outgoing.Documents(addresses, in: snapshot)
+        }
+        if parts == nil { emit(.compared(snapshot, sent: sent)) }
+        isStreaming = true
+        guard !isListOutdated else {
+            isListOutdated = false
+            return restart(on: &exchange)
+        }
+        outgoing = Outgoing(
+            snapshot: snapshot, documents: wanted, since: nil,
+            number: parts?.number ?? exchange.nextStepNumber(), newestDocument: newestDocument)
+        parts = nil
+        isAwake = true
+        isReviewDue = true
+    }
+}
+
+extension Outgoing.Documents {
+    /// Creates a list of named documents without duplicates.
+    fileprivate init(_ addresses: [DocumentAddress], in snapshot: DocumentSnapshot) {
+        var named: Set<[UInt8]> = []
+        let keys = addresses.compactMap { snapshot.key(of: $0) }
+        self = .keys(keys.filter { named.insert($0).inserted }, next: 0)
+    }
+}
